@@ -1,4 +1,5 @@
 import type { Tally } from '#core/lib/call/arguments.ts';
+import { LONGEST_ACCESS_TOKEN } from '#core/edge/identity.ts';
 import { readText } from '#core/edge/body.ts';
 import type { Network } from '#core/env/settings.ts';
 import { AppError } from '#core/errors.ts';
@@ -109,8 +110,9 @@ export function createAgent(options: AgentOptions): AgentFetch {
 }
 
 function bearerOf(request: Request): string {
-  const token = /^bearer +(\S{1,4096}) *$/i.exec(request.headers.get('authorization') ?? '')?.[1];
-  if (token === undefined) throw new AppError('unauthenticated', 'Send a token as Authorization: Bearer <token>.');
+  const token = /^bearer +(\S+) *$/i.exec(request.headers.get('authorization') ?? '')?.[1];
+  if (token === undefined || token.length > LONGEST_ACCESS_TOKEN)
+    throw new AppError('unauthenticated', 'Send a token as Authorization: Bearer <token>.');
   return token;
 }
 

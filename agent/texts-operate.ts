@@ -54,13 +54,19 @@ export const OPERATE = {
     title: 'Usage of tools',
     effect: 'reads',
     description:
-      'Returns calls, errors and durations of every tool, resource and prompt that was called in a period of 1h, 6h, 24h or 7d. Use it to find slow or failing tools, then get_metrics_timeseries. Example: {"period":"24h"}.',
+      'Returns calls, errors and durations of every tool, resource and prompt that was called in a period of 1h, 6h, 24h or 7d, or from since until until (at most 30 days ago). by client, person or token also counts each caller; client, person, token and connection_id count only those calls; compare adds the time before as previous. Use it to find slow or failing tools, then get_metrics_timeseries. Example: {"period":"24h","by":"client"}.',
   },
   get_metrics_timeseries: {
     title: 'Usage over time',
     effect: 'reads',
     description:
-      'Returns calls, errors and durations per minute for 1h, 6h, 24h or 7d, of everything or of one tool. 7d has 10 080 points: prefer 1h, or a longer interval_seconds. Use it after get_metrics_stats. Example: {"period":"1h","tool":"find_orders"}.',
+      'Returns calls, errors and durations per interval of a period or a range (since, until), of everything or of one tool, with the versions deployed meanwhile. It takes the same filters as get_metrics_stats. 7d has 10 080 points: prefer 1h, or a longer interval_seconds. Use it after get_metrics_stats. Example: {"period":"1h","tool":"find_orders"}.',
+  },
+  list_notices: {
+    title: 'Notices',
+    effect: 'reads',
+    description:
+      'Lists what happened, newest first: deploys, rollbacks, proposals, failed tests, drift, aborted canaries, lost hosts. Use it to learn what changed before something failed, then get_metrics_timeseries or list_history. At most 100 per page. Example: {"event":"deploy","limit":10}.',
   },
   list_sessions: {
     title: 'Sessions of clients',
@@ -73,6 +79,12 @@ export const OPERATE = {
     effect: 'reads',
     description:
       'Explains one call of the request log: what the caller got, how it ended, time in queue and database, rows, tokens, who called. Use it to see why a call failed, then update_tool. Example: {"call_id":"4711"}.',
+  },
+  get_insights: {
+    title: 'What callers have trouble with',
+    effect: 'reads',
+    description:
+      'Lists what goes wrong in real use over 24h, 7d or 30d, the most serious first: failing statements and arguments, retry loops, slow statements, short queues, cut results, confused or unused tools, revoked tokens, cancelled calls. Each names the calls behind it for get_call. Use it to find what to improve, then update_tool or update_connection with fix.changes of a finding. At most 200 per page. Example: {"period":"24h"}.',
   },
   get_queue_metrics: {
     title: 'Queues of databases',

@@ -16,6 +16,7 @@ import { type Countries, createCountries } from './observe/countries.ts';
 import { createWorkingCopyHolder, type WorkingCopyHolder } from './deploy/working-copy.ts';
 import { createReplayDesk, type ReplayDesk } from './deploy/replay/replay.ts';
 import { createSnapshotCache, type SnapshotCache } from './deploy/stored-snapshots.ts';
+import { createEndedHours, type EndedHours } from './observe/insights/observed.ts';
 import { createLintIndex, type LintIndex } from './deploy/checks/lint.ts';
 import type { Pending } from './deploy/pending.ts';
 import { createOverlays, type Overlays } from './proposals/overlays.ts';
@@ -59,6 +60,8 @@ export interface App extends AppOptions {
   tool_tokens: ReadonlyMap<string, number>;
   /** What lint knows of definitions that are served together. */
   readonly lint: LintIndex;
+  /** Of the hours that insights look at, those that ended a while ago. */
+  readonly ended_hours: EndedHours;
   /** The versions that were read or stored last. */
   readonly snapshot_cache: SnapshotCache;
   /** The working copy with what is proposed. */
@@ -107,6 +110,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     pending: null,
     tool_tokens: new Map(),
     lint: createLintIndex(),
+    ended_hours: createEndedHours(),
     snapshot_cache: createSnapshotCache(),
     overlays: createOverlays(),
     replays: createReplayDesk(options.ids()),

@@ -1,4 +1,4 @@
-import { CLIENT_PLACES, shellQuote, TOKEN_PLACE } from '#core/lib/command-text.ts';
+import { CLIENT_PLACES, shellQuote, TOKEN_PLACE } from '#core/lib/text/command-text.ts';
 import type { ServerConfig } from '#core/contract/settings/config.ts';
 import type { Output } from '#core/contract/index.ts';
 

@@ -13,6 +13,8 @@ export type Env = Omit<Parsed, 'SVC_BIND' | 'SVC_SQLITE_DIR' | 'SVC_FASTMCP_HOST
   readonly SVC_ENCRYPTION_KEY: readonly string[];
   readonly SVC_JWT_SECRET: string;
   readonly SVC_AGENT_SERVICE_TOKEN: string;
+  /** Absolute paths of the secrets that were read from files (`…_FILE`), by their names. */
+  readonly secret_files: Readonly<Record<string, string>>;
 };
 
 /** Every fault of the environment at once. */
@@ -82,7 +84,10 @@ export function parseEnv(
   if (parsed.SVC_ADMIN_PASSWORD && parsed.SVC_ADMIN_PASSWORD.length < 8)
     faults.push('SVC_ADMIN_PASSWORD must have at least 8 characters.');
   if (faults.length > 0) throw new EnvError(faults);
-  return { env: resolveDefaults(parsed), warnings: [...unknownNames(source), ...retiredNames(source)] };
+  return {
+    env: { ...resolveDefaults(parsed), secret_files: secretFiles(source) },
+    warnings: [...unknownNames(source), ...retiredNames(source)],
+  };
 }
 
 function readSetting(
@@ -114,7 +119,17 @@ function weak(name: string, value: string): string[] {
   });
 }
 
-function resolveDefaults(parsed: Parsed): Env {
+function secretFiles(source: Readonly<Record<string, string | undefined>>): Env['secret_files'] {
+  const secrets = Object.entries(SETTINGS).flatMap(([name, { secret }]: [string, Setting<unknown>]) => (secret ? [name] : []));
+  return Object.fromEntries(
+    secrets.flatMap((name) => {
+      const file = source[name] ? undefined : source[`${name}_FILE`];
+      return file ? [[name, resolve(file)]] : [];
+    }),
+  );
+}
+
+function resolveDefaults(parsed: Parsed): Omit<Env, 'secret_files'> {
   const data = resolve(parsed.SVC_DATA_DIR);
   return {
     ...parsed,

@@ -39,6 +39,9 @@ export const ERROR_STATUS = {
 
 export type ErrorCode = keyof typeof ERROR_STATUS;
 
+/** Refusals by a control: each leaves an entry in the history (contract section 1). */
+export const CONTROLS: readonly ErrorCode[] = ['private_network_blocked', 'passthrough_sql_blocked', 'prompt_injection_blocked'];
+
 /** A fault of one field of a request: `field` is a dotted path such as `parameters.0.name`. */
 export interface FieldError {
   readonly field: string;

@@ -8,11 +8,14 @@ import { callHandlers } from './observe/calls.ts';
 import { canaryHandlers } from './deploy/candidates/canary.ts';
 import { candidateHandlers } from './deploy/candidates/candidates.ts';
 import { checkTokenHandlers } from './definitions/settings/check-token.ts';
+import { confirmationHandlers } from './identity/oauth/confirmations.ts';
 import { configHandlers } from './definitions/settings/config.ts';
 import { connectionHandlers } from './definitions/connections.ts';
 import { deployHandlers } from './deploy/deploys.ts';
 import { withFindings } from './deploy/checks/findings-of-writes.ts';
-import { fileHandlers } from './definitions/files.ts';
+import { findHandlers } from './observe/insights/find.ts';
+import { insightHandlers } from './observe/insights/insights.ts';
+import { fileHandlers } from './definitions/files/files.ts';
 import { flowHandlers } from './definitions/flow.ts';
 import { historyHandlers } from './observe/history-handlers.ts';
 import { providerHandlers } from './identity/providers/providers.ts';
@@ -23,13 +26,16 @@ import { invitationHandlers } from './identity/invitations.ts';
 import { identityHandlers } from './identity/providers/identities.ts';
 import { invitedHandlers } from './identity/providers/invited.ts';
 import { peopleHandlers } from './identity/people.ts';
+import { metricsHandlers } from './observe/metrics/metrics.ts';
 import { monitoringHandlers } from './observe/monitoring.ts';
 import { noticeHandlers } from './observe/notices/notices.ts';
+import { noticeEventHandlers } from './observe/notices/events.ts';
 import { proposalHandlers } from './proposals/proposals.ts';
 import { guardHandlers } from './definitions/guard/guard.ts';
 import { refusalHandlers } from './observe/refusals.ts';
 import { runningCallHandlers } from './observe/running-calls.ts';
 import { previewHandlers } from './definitions/preview/preview.ts';
+import { explainHandlers } from './definitions/preview/explain.ts';
 import { previewDefinitionHandlers } from './definitions/preview/preview-definitions.ts';
 import { oauthAttemptHandlers } from './identity/oauth/attempts.ts';
 import { oauthAppHandlers } from './identity/oauth/clients/apps.ts';
@@ -38,7 +44,8 @@ import { signingKeyHandlers } from './identity/oauth/key-handlers.ts';
 import { oauthRequestHandlers } from './identity/oauth/requests.ts';
 import { prompt } from './definitions/prompts.ts';
 import { resource } from './definitions/resources.ts';
-import { sessionHandlers } from './observe/session-handlers.ts';
+import { sessionHandlers } from './observe/sessions/session-handlers.ts';
+import { trafficHandlers } from './observe/traffic/traffic-handlers.ts';
 import { schemaHandlers } from './definitions/schema.ts';
 import { serverHandlers } from './deploy/server.ts';
 import { replayHandlers } from './deploy/replay/replay.ts';
@@ -66,6 +73,7 @@ export const handlers: Handlers = withFindings({
   ...transferHandlers,
   ...schemaHandlers,
   ...previewHandlers,
+  ...explainHandlers,
   ...previewDefinitionHandlers,
   ...deployHandlers,
   ...canaryHandlers,
@@ -77,12 +85,17 @@ export const handlers: Handlers = withFindings({
   ...guardHandlers,
   ...serverHandlers,
   ...sslHandlers,
+  ...metricsHandlers,
   ...monitoringHandlers,
+  ...trafficHandlers,
   ...callHandlers,
   ...sessionHandlers,
+  ...findHandlers,
+  ...insightHandlers,
   ...runningCallHandlers,
   ...refusalHandlers,
   ...noticeHandlers,
+  ...noticeEventHandlers,
   ...proposalHandlers,
   ...peopleHandlers,
   ...invitationHandlers,
@@ -91,6 +104,7 @@ export const handlers: Handlers = withFindings({
   ...mcpTokenHandlers,
   ...agentCredentialHandlers,
   ...oauthRequestHandlers,
+  ...confirmationHandlers,
   ...oauthAppHandlers,
   ...grantHandlers,
   ...oauthAttemptHandlers,

@@ -9,7 +9,7 @@ import { AppError } from '#core/errors.ts';
 import { isPlainText, refuseUnkeepable, toInvalid } from '#core/issues.ts';
 import { requireRole } from './identity/roles.ts';
 import { resolveNames } from './identity/agent-names.ts';
-import { recordBlocked } from './definitions/guard/blocked.ts';
+import { notedAs, recordBlocked } from './definitions/guard/blocked.ts';
 import { handlers } from './handlers.ts';
 import { isForProposal, propose } from './proposals/propose.ts';
 import type { StoredSettings } from './definitions/settings/settings.ts';
@@ -121,7 +121,7 @@ async function perform<N extends OperationName>(
   try {
     return v.parse(definition.output, await handlers[name](context, parsed)) as Output<N>;
   } catch (error) {
-    if (error instanceof AppError) await recordBlocked(context, name, parsed, error);
+    if (error instanceof AppError) await recordBlocked(context, notedAs(name), parsed, error);
     throw error;
   }
 }

@@ -2,6 +2,7 @@ import type { LiveToken } from '#core/deploy/hosts.ts';
 import type { IdentityList } from '#core/edge/identity.ts';
 import { AppError } from '#core/errors.ts';
 import type { Log } from '#core/log.ts';
+import type { Decisions } from './call/confirmation/decisions.ts';
 import type { RunningCalls } from './call/deadline.ts';
 import type { Beside } from './swap/beside.ts';
 import type { Replays } from './replay/replay.ts';
@@ -58,13 +59,14 @@ export interface Followers {
   readonly useIdentity: (list: IdentityList) => Promise<void>;
   readonly replays: Replays;
   readonly running: Pick<RunningCalls, 'cancel'>;
+  readonly decisions: Pick<Decisions, 'take'>;
   readonly stop: () => Promise<void>;
 }
 
 /** Does what an event of the server asks for. */
 export function follow(
   event: ControlEvent,
-  { snapshots, names, listener, beside, replays, running, acknowledge, useTokens, useIdentity, stop }: Followers,
+  { snapshots, names, listener, beside, replays, running, decisions, acknowledge, useTokens, useIdentity, stop }: Followers,
 ): Promise<void> {
   if (event.event === 'snapshot') return snapshots.take(event.data);
   if (event.event === 'tokens') return useTokens(event.data.tokens);
@@ -72,6 +74,7 @@ export function follow(
   if (event.event === 'beside') return beside.use(event.data);
   if (event.event === 'names') return names.use(event.data.names);
   if (event.event === 'cancel') return Promise.resolve(running.cancel(event.data.id));
+  if (event.event === 'decision') return Promise.resolve(decisions.take(event.data));
   // It takes its time, and holds up no event.
   if (event.event === 'replay') return Promise.resolve(replays.take(event.data));
   return event.event === 'listen' ? prepare(event.data, listener, acknowledge) : stop();

@@ -20,7 +20,7 @@ import { type HostHealth, healthOf } from './observe/health.ts';
 import { createObservation } from './observe/observation.ts';
 import { readinessOf } from './observe/probes.ts';
 import { createDispatch } from './protocol/dispatch.ts';
-import { type Endpoint, WHOLE } from './protocol/endpoint.ts';
+import { type Endpoint, WHOLE } from '#core/edge/mcp-endpoint.ts';
 import { createSessionIds } from './protocol/session-ids.ts';
 import { createSessions } from './protocol/sessions.ts';
 import { createStreams } from './protocol/streams.ts';
@@ -33,11 +33,10 @@ import { NO_FILES } from './swap/beside-files.ts';
 import { createControl } from './swap/control.ts';
 import { drain } from './swap/drain.ts';
 import { createHostNames } from './swap/host-names.ts';
-import { loadRegistry, type Registry } from './swap/registry.ts';
+import { loadRegistry, type Registry, toolsetsOf } from './swap/registry.ts';
 import { createSources } from './swap/sources.ts';
 import { createSnapshotTaker } from './swap/take-snapshot.ts';
 import { createViews, type Viewer } from './swap/views.ts';
-import type { FrozenToolset } from '#snapshots/format.ts';
 import { type Bridge, createBridge } from './transports/bridge.ts';
 import { createHttp, type HostFetch } from './transports/http.ts';
 import { type Address, createListener, NO_LISTENER } from './transports/listener.ts';
@@ -56,18 +55,6 @@ export interface Host {
   missing(endpoint: Endpoint): string | null;
   url(): string | null;
   health(): HostHealth;
-}
-
-/** The list of the toolsets that are served, made once for each registry. */
-function toolsetsOf(held: () => Registry | null): () => readonly FrozenToolset[] {
-  let of: Registry | null = null;
-  let list: readonly FrozenToolset[] = [];
-  return () => {
-    const registry = held();
-    if (registry !== of) list = [...(registry?.toolsets.values() ?? [])];
-    of = registry;
-    return list;
-  };
 }
 
 /** The data plane: holds one registry, swaps it, and keeps serving while the server is away. */
@@ -92,7 +79,14 @@ export function createHost(options: HostOptions): Host {
   const cache = createResultCache(ticks);
   const pseudonym = createPseudonym(options.auth.keys);
   const samples = createSamples();
-  const confirmations = createConfirmations({ keys: options.auth.keys, redis, host: boot_id, now, ticks });
+  const confirmations = createConfirmations({
+    keys: options.auth.keys,
+    redis,
+    host: boot_id,
+    page_origin: () => auth.issuer(),
+    now,
+    ticks,
+  });
   const limits = createRateLimits({ ...(options.rates ?? { tool_per_minute: 0, caller_per_minute: 0 }), redis });
   const slot_shares = redis && createSlotShares({ redis, owner: `${id}/${boot_id}`, queues: () => sources.queues(), log });
   const serving = createServing({
@@ -123,7 +117,19 @@ export function createHost(options: HostOptions): Host {
       return held === null || stale ? '' : `${held.snapshot_version}:${held.checksum}`;
     },
     onEvent: (event) =>
-      follow(event, { snapshots, names, listener, beside, replays, running, acknowledge, useTokens, useIdentity, stop }),
+      follow(event, {
+        snapshots,
+        names,
+        listener,
+        beside,
+        replays,
+        running,
+        decisions: confirmations.decisions,
+        acknowledge,
+        useTokens,
+        useIdentity,
+        stop,
+      }),
   });
   const names = createHostNames({ always: options.allowed_hosts, path: options.names_path ?? null, log });
   const auth = createAuth({
@@ -156,7 +162,7 @@ export function createHost(options: HostOptions): Host {
   const candidates = createCandidateAuth((name) => beside.find(name), auth.attempts, now);
   const otlp_endpoint = options.otlp_endpoint ?? null;
   const seen = { running, sources, limits, redis, sessions, streams, serving, auth, control, log };
-  const observation = createObservation({ id, boot_id, otlp_endpoint, now, ...seen });
+  const observation = createObservation({ id, boot_id, otlp_endpoint, now, keys: options.auth.keys, ...seen });
   const { usage, metrics, observe, refused } = observation;
   const dispatch = createDispatch({
     sources,

@@ -1,6 +1,6 @@
 import type { App } from '#core/app.ts';
 import { clientTexts, curlText } from '#core/client-texts.ts';
-import { placeholdersIn } from '#core/lib/command-text.ts';
+import { placeholdersIn } from '#core/lib/text/command-text.ts';
 import { activeSnapshot } from '#core/deploy/deployment.ts';
 import { exposureOf } from '#core/deploy/exposure.ts';
 import { mcpUrl } from '#core/deploy/server.ts';

@@ -3,8 +3,7 @@ import { EnvError, parseEnv, processEnvironment } from '#core/env.ts';
 import { AppError } from '#core/errors.ts';
 import { createLog, logUnhandled, toStream } from '#core/log.ts';
 import { programCommand } from '#core/product.ts';
-import { run, systemCall } from '#core/run.ts';
-import { createDemo } from '#core/transfer/demo.ts';
+import { createDemo, deployDemo } from '#core/transfer/demo.ts';
 import { printBanner } from './banner.ts';
 import { startServer } from './start.ts';
 import { supervise } from './supervisor.ts';
@@ -51,7 +50,7 @@ async function main(): Promise<void> {
 
   if (env.SVC_ENV === 'dev' && env.SVC_DEMO && (await createDemo(server.app))) {
     // The log has the reason, such as a port in use; the next start tries again.
-    await run(server.app, 'deploy.run', { note: 'The demo' }, systemCall('demo')).catch((error: unknown) => {
+    await deployDemo(server.app).catch((error: unknown) => {
       if (!(error instanceof AppError)) throw error;
       process.stdout.write(`\n  The demo is not deployed: ${error.detail}\n`);
     });

@@ -18,6 +18,7 @@ import { keepWatchingCanary } from '#core/deploy/candidates/canary.ts';
 import { keepExpiringCandidates } from '#core/deploy/candidates/candidates.ts';
 import { followDeployments } from '#core/deploy/deployment-follow.ts';
 import { followCancels } from '#core/observe/running-calls.ts';
+import { followDecisions } from '#core/identity/oauth/confirmations.ts';
 import { followReplays } from '#core/deploy/replay/replay.ts';
 import { followNames } from '#core/deploy/host-names.ts';
 import { followTokens, tellTokenUses } from '#core/identity/mcp-tokens.ts';
@@ -101,6 +102,7 @@ export async function startServer(env: Env, log: Log, options: StartOptions = {}
     followNames(app),
     followReplays(app),
     followCancels(app),
+    followDecisions(app),
     keepCertificate(app, certificates),
     keepSendingNotices(app),
     watchHosts(app),

@@ -1,8 +1,9 @@
 import * as v from 'valibot';
 import type { Prompt } from '#core/contract/definitions/prompts.ts';
 import type { Resource } from '#core/contract/definitions/resources.ts';
-import { type WriteGuard, writeGuard } from '#core/contract/definitions/write-guard.ts';
+import { isGuarded, type WriteGuard, writeGuard } from '#core/contract/definitions/write-guard.ts';
 import { hostLimits, type Tool } from '#core/contract/definitions/tools.ts';
+import { argumentMasks } from '#core/lib/call/argument-masks.ts';
 import { toRules } from '#core/lib/call/masks.ts';
 import { parseUriTemplate } from '#core/lib/uri-template.ts';
 import { AppError, invalidField } from '#core/errors.ts';
@@ -95,6 +96,15 @@ function shapeOf(tool: ToolDefinition, compiled: Compiled, connection: Connectio
   };
 }
 
+function loggedWith(
+  tool: ToolDefinition,
+  { columns }: Compiled,
+  { db_type }: ConnectionDefinition,
+): NonNullable<FrozenTool['log_arguments']> {
+  const masks = argumentMasks(tool, columns, engineOf(db_type).dialect);
+  return Object.keys(masks).length === 0 ? true : masks;
+}
+
 /** What orders pages, with the types of its columns. Throws `invalid` where a column has no order. */
 export function pageColumns(page_by: readonly PageBy[], { columns }: Compiled, { pages }: SqlDialect): PageColumn[] {
   if (pages === null) throw invalidField('page_by', 'page_by does not work with this kind of database.');
@@ -130,6 +140,7 @@ function freezeTool(tool: ToolDefinition, compiled: Compiled, connection: Connec
     ...limitsOf(tool),
     ...guardOf(tool),
     ...(tool.ask_missing ? { ask_missing: true as const } : {}),
+    ...(tool.log_arguments ? { log_arguments: loggedWith(tool, compiled, connection) } : {}),
     tags: tool.tags,
     ...(tool.view === null ? {} : { view: tool.view }),
     ...(compiled.classification.passthrough ? { passthrough: true as const } : {}),
@@ -205,7 +216,7 @@ export function freezePrompt(prompt: PromptDefinition): FrozenPrompt {
 
 /** What may never be served, whoever wrote it; the same checks as when a tool is saved. */
 export function refuse(
-  tool: { readonly read_only: boolean },
+  tool: { readonly read_only: boolean } & Partial<Pick<ToolDefinition, 'confirm' | 'max_affected_rows'>>,
   { classification }: Compiled,
   connection: Pick<ConnectionDefinition, 'read_only' | 'name' | 'session_values' | 'session_role'>,
   allow_passthrough_sql: boolean,
@@ -220,6 +231,11 @@ export function refuse(
   if (classification.forbidden) throw new AppError('invalid', classification.forbidden);
   if (!tool.read_only && connection.read_only) {
     throw new AppError('invalid', `The connection ${connection.name} is read-only, but the statement is not.`);
+  }
+  const { confirm = 'never', max_affected_rows = null } = tool;
+  if (classification.lasting !== undefined && isGuarded({ confirm, max_affected_rows })) {
+    const limits = confirm === 'never' ? 'max_affected_rows' : 'confirm';
+    throw new AppError('invalid', `${limits} needs a statement that can be run and rolled back. ${classification.lasting}`);
   }
 }
 

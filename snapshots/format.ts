@@ -1,6 +1,7 @@
 import type * as v from 'valibot';
 import type { DbType, SslMode } from '#core/contract/definitions/connections.ts';
 import type { SessionRole, SessionValue } from '#core/contract/definitions/session-values.ts';
+import type { MaskKind } from '#core/contract/definitions/masks.ts';
 import type { MaskRule } from '#core/lib/call/masks.ts';
 import type { TextFormat } from '#core/contract/definitions/pages.ts';
 import type { PageColumn } from '#core/lib/sql/paging.ts';
@@ -106,6 +107,11 @@ export interface FrozenTool extends FrozenQuery, Given<HostLimits>, WriteGuard {
   readonly view?: View;
   /** A person fills in missing arguments where the client shows forms; absent: nobody is asked. */
   readonly ask_missing?: true;
+  /**
+   * Arguments of its calls are kept in the request log, those that are named here under their masks; `true`: all as they are sent.
+   * Absent: none is kept.
+   */
+  readonly log_arguments?: true | Readonly<Record<string, MaskKind>>;
   /** The whole statement is a parameter; absent otherwise. */
   readonly passthrough?: true;
   /** The tool as `tools/list` sends it, rendered once. */

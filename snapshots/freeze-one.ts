@@ -1,6 +1,6 @@
 import type { DbType } from '#core/contract/definitions/connections.ts';
 import type { DefinitionKind } from '#core/contract/entities.ts';
-import { AppError } from '#core/errors.ts';
+import { AppError, CONTROLS, type ErrorCode } from '#core/errors.ts';
 import { type Compiled, currentArtifact } from './compile.ts';
 import {
   type ConnectionDefinition,
@@ -35,6 +35,8 @@ export interface Outcome {
   /** What is served; null when it is not: disabled, left out or with a problem. */
   readonly leaf: Leaf | null;
   readonly problem: string | null;
+  /** The control that the problem is a refusal of. */
+  readonly control?: ErrorCode;
   readonly left_out: boolean;
   /** The artifact that it was frozen with, when that is another than the stored one. */
   readonly renewed: { readonly before: Compiled | undefined; readonly after: Compiled } | null;
@@ -67,7 +69,8 @@ export async function freezeOne<K extends DefinitionKind>(
     };
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    return { outcome: { ...outcome, problem: error.detail }, blob: null };
+    const control = CONTROLS.includes(error.code) ? { control: error.code } : {};
+    return { outcome: { ...outcome, problem: error.detail, ...control }, blob: null };
   }
 }
 
@@ -80,6 +83,6 @@ async function freezeQuery<D extends ToolDefinition | ResourceDefinition, F exte
 ): Promise<{ frozen: F; compiled: Compiled }> {
   if (connection === null) throw new AppError('invalid', 'It has no connection.');
   const compiled = await currentArtifact(stored, query(definition), connection.db_type satisfies DbType);
-  refuse({ read_only: read_only(definition) }, compiled, connection, allow_passthrough_sql);
+  refuse({ ...definition, read_only: read_only(definition) }, compiled, connection, allow_passthrough_sql);
   return { frozen: make(definition, compiled, connection), compiled };
 }

@@ -1,5 +1,5 @@
 import type { DefinitionKind } from '#core/contract/entities.ts';
-import { AppError } from '#core/errors.ts';
+import { AppError, type ErrorCode } from '#core/errors.ts';
 import type { Compiled } from './compile.ts';
 import {
   type ConnectionDefinition,
@@ -31,6 +31,8 @@ export interface Problem {
   readonly entity_type: DefinitionKind | 'connection' | 'server_config';
   readonly name: string;
   readonly message: string;
+  /** The control that refused it. */
+  readonly control?: ErrorCode;
 }
 
 export interface Frozen {
@@ -201,8 +203,8 @@ function collect(
   const warnings: string[] = [];
   let tools = 0;
   for (const put of outcomes) {
-    const { entity_type, name, connection_id, leaf, problem, left_out } = instead.get(put.id) ?? put;
-    if (problem !== null) problems.push({ entity_type, name, message: problem });
+    const { entity_type, name, connection_id, leaf, problem, control, left_out } = instead.get(put.id) ?? put;
+    if (problem !== null) problems.push({ entity_type, name, message: problem, ...(control && { control }) });
     if (left_out) warnings.push(`The ${entity_type} ${name} is left out: its connection is disabled.`);
     if (leaf === null) continue;
     leaves.push(leaf);

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { operations } from '#core/contract/index.ts';
+import { INSIGHT_RULE_NAMES } from '#core/contract/observe/insight-rules.ts';
 
 /** What one change may touch (AGENTS.md, "Adding anything else"): the seven kinds of change that come most often. */
 const root = join(import.meta.dir, '..');
@@ -26,7 +27,9 @@ describe('adding', () => {
   test('a field of a tool touches its declaration, its column and its effect', () => {
     for (const field of ['rate_limit_per_minute', 'cache_ttl_seconds']) {
       const touched = naming(new RegExp(`\\b${field}\\b`)).filter((path) => !path.startsWith('agent/texts'));
-      expect(touched.filter((path) => !/^core\/(contract\/definitions\/tools|store\/schema)\.ts$/.test(path))).toHaveLength(1);
+      // Where it would have no effect, it is refused.
+      const declared = /^core\/(contract\/definitions\/tools|store\/schema|definitions\/(tools|guard\/write-guard))\.ts$/;
+      expect(touched.filter((path) => !declared.test(path))).toHaveLength(1);
     }
   });
 
@@ -51,6 +54,18 @@ describe('adding', () => {
     expect(gates.length).toBeGreaterThan(3);
     for (const gate of gates) {
       expect([gate, importersOf(`core/deploy/gates/${gate}`)]).toEqual([gate, ['core/deploy/gates/index.ts']]);
+    }
+  });
+
+  test('an insight is one file and its line in the list', () => {
+    const shared = ['find.ts', 'index.ts', 'insight.ts', 'insights.ts', 'observed.ts'];
+    const rules = readdirSync(join(root, 'core/observe/insights')).filter((file) => !shared.includes(file));
+    expect(rules.map((file) => file.replace(/\.ts$/, '')).toSorted()).toEqual(INSIGHT_RULE_NAMES.toSorted());
+    for (const rule of rules) {
+      expect([rule, naming(new RegExp(`(?:'\\./|observe/insights/)${rule}'`))]).toEqual([
+        rule,
+        ['core/observe/insights/index.ts'],
+      ]);
     }
   });
 

@@ -15,7 +15,8 @@ export type Signal =
   | 'identity'
   | 'canary'
   | 'replay'
-  | 'cancel';
+  | 'cancel'
+  | 'decision';
 
 /** Other installations may use the same Redis. */
 const channelOf = ({ keyring }: App, signal: Signal): string =>

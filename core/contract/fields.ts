@@ -3,6 +3,7 @@ import { field } from './marks.ts';
 
 /** Building blocks that several nouns share. */
 export const Id = v.pipe(v.string(), v.description('UUIDv7'));
+export const Checksum = v.pipe(v.string(), v.regex(/^sha256:[0-9a-f]{64}$/, 'must be sha256: and 64 hex digits'));
 export const Timestamp = v.pipe(v.string(), v.description('ISO 8601, UTC, milliseconds'));
 export const integerBetween = (min: number, max: number) => v.pipe(v.number(), v.integer(), v.minValue(min), v.maxValue(max));
 export const textBetween = (min: number, max: number) => v.pipe(v.string(), v.minLength(min), v.maxLength(max));
@@ -17,8 +18,10 @@ export const EntityName = v.pipe(
 );
 export const Title = v.nullable(textBetween(1, 200));
 export const Description = textBetween(1, 5_000);
-export const SqlText = textBetween(1, 100_000);
-export const TemplateText = v.nullable(textBetween(1, 100_000));
+/** Characters of a statement or a template. */
+export const LONGEST_STATEMENT = 100_000;
+export const SqlText = textBetween(1, LONGEST_STATEMENT);
+export const TemplateText = v.nullable(textBetween(1, LONGEST_STATEMENT));
 export const Tags = v.pipe(v.array(textBetween(1, 64)), v.maxLength(50));
 
 /** What tools, resources and prompts are told apart by, for people and for models. */
@@ -42,10 +45,7 @@ export const ownTags = v.optional(
 );
 export const template = v.optional(field(TemplateText, { label: 'Transform template', control: 'code', open: true }), null);
 
-export const Version = v.pipe(
-  integerBetween(1, 2 ** 31 - 1),
-  v.description('Optimistic lock: if sent, must be the stored version'),
-);
+export const Version = v.pipe(integerBetween(1, 2 ** 31 - 1), v.description('If sent, must be the stored version'));
 export const Warnings = v.array(v.string());
 
 export const Skip = v.optional(integerBetween(0, 2 ** 31 - 1), 0);

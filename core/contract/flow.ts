@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { DeployStatus } from './deploy/deploy.ts';
 import { byPlural, FROZEN_KINDS } from './entities.ts';
 import { Empty, Id } from './fields.ts';
+import { traffic } from './observe/traffic.ts';
 import { operation } from './operation.ts';
 
 const node = { id: v.string(), name: v.string(), enabled: v.boolean() };
@@ -57,4 +58,5 @@ export const flow = {
     output: FlowToolsets,
     summary: 'Get which definitions of the working copy each toolset holds',
   }),
+  ...traffic,
 };

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { SERVED } from './entities.ts';
-import { Empty, listOf, textBetween } from './fields.ts';
+import { Empty, listOf, LONGEST_STATEMENT, textBetween } from './fields.ts';
 import { operation } from './operation.ts';
 
 const Severity = v.picklist(['low', 'medium', 'high']);
@@ -33,7 +33,7 @@ export const guard = {
     path: '/prompt-guard/test',
     access: 'admin',
     role: 'editor',
-    input: v.strictObject({ text: textBetween(1, 100_000), kind: v.optional(TextKind, 'text') }),
+    input: v.strictObject({ text: textBetween(1, LONGEST_STATEMENT), kind: v.optional(TextKind, 'text') }),
     output: v.object({ blocked: v.boolean(), findings: v.array(GuardFinding) }),
     summary: 'Check a text as if it were part of a definition; nothing is stored',
   }),

@@ -19,6 +19,9 @@ export const EntityType = v.picklist([
 ]);
 export type EntityType = v.InferOutput<typeof EntityType>;
 
+/** Changes of what is configured and of deploys. Those of people and credentials are for signed-in administrators alone, as these are. */
+export const OF_DEFINITIONS: readonly EntityType[] = [...CONFIGURED, 'snapshot', 'file'];
+
 export const Action = v.picklist(['create', 'update', 'delete', 'rollback', 'import', 'deploy', 'blocked']);
 export type Action = v.InferOutput<typeof Action>;
 

@@ -9,6 +9,7 @@ import { calls } from './observe/calls.ts';
 import { candidates } from './deploy/candidates.ts';
 import { identityProviders } from './identity/identity-providers.ts';
 import { replay } from './deploy/replay.ts';
+import { confirmations } from './identity/confirmations.ts';
 import { config } from './settings/config.ts';
 import { connections } from './definitions/connections.ts';
 import { files } from './definitions/files.ts';
@@ -16,12 +17,16 @@ import { deploy } from './deploy/deploy.ts';
 import { drift } from './deploy/drift.ts';
 import { flow } from './flow.ts';
 import { history } from './history.ts';
+import { metrics } from './observe/metrics.ts';
 import { monitoring } from './monitoring.ts';
 import { notices } from './notices.ts';
+import { noticeEvents } from './observe/notice-events.ts';
 import { guard } from './guard.ts';
+import { insights } from './observe/insights.ts';
 import { lint } from './lint.ts';
 import type { Operation } from './operation.ts';
 import { people } from './identity/people.ts';
+import { explain } from './definitions/explain.ts';
 import { preview } from './definitions/preview.ts';
 import { oauth } from './identity/oauth.ts';
 import { proposals } from './proposals.ts';
@@ -54,6 +59,7 @@ export const operations = {
   ...transfer,
   ...schema,
   ...preview,
+  ...explain,
   ...deploy,
   ...canary,
   // Before what takes the number of a version at the same place of its path.
@@ -65,15 +71,19 @@ export const operations = {
   ...drift,
   ...server,
   ...ssl,
+  ...metrics,
   ...monitoring,
   ...calls,
   ...mcpSessions,
+  ...insights,
   ...notices,
+  ...noticeEvents,
   ...proposals,
   ...people,
   ...mcpTokens,
   ...agentAccess,
   ...oauth,
+  ...confirmations,
   ...signingKeys,
   ...agentTools,
   ...flow,

@@ -25,6 +25,8 @@ export interface Operation {
   readonly query?: readonly string[];
   readonly output: v.GenericSchema;
   readonly status?: 200 | 201 | 202 | 204;
+  /** As what history notes that a control refused it, where its noun does not say so. */
+  readonly noted?: 'server_config';
   /** With `?wait=true` it answers when all is done, with 200 instead of its status. */
   readonly waits?: boolean;
   readonly summary: string;

@@ -41,7 +41,7 @@ const head = {
   note: v.pipe(v.nullable(v.string()), v.description('Why it is proposed, in the words of its author')),
   status: ProposalStatus,
   author: ProposalAuthor,
-  version: v.pipe(Version, v.description('Grows with each operation that is added; approve and reject take it')),
+  version: v.pipe(Version, v.description('Grows with each operation that is added; approve requires it, reject takes it')),
   created_at: Timestamp,
   updated_at: Timestamp,
   closed_at: v.nullable(Timestamp),
@@ -74,7 +74,10 @@ export type StaleRecord = v.InferOutput<typeof StaleRecord>;
 
 /** What a review shows beside the operations. */
 const reviewed = {
-  diff: v.pipe(v.array(Change), v.description('What approval changes in the working copy; secrets are shown as "[redacted]"')),
+  diff: v.pipe(
+    v.array(Change),
+    v.description('What approval changes in the working copy, served or not; secrets are shown as "[redacted]"'),
+  ),
   findings: v.array(ProposalFinding),
   tests: v.pipe(v.array(TestResult), v.description('Results of the tests of what changes')),
   test_changes: v.pipe(
@@ -111,11 +114,8 @@ export const Proposal = v.object({
 });
 export type Proposal = v.InferOutput<typeof Proposal>;
 
-const decision = v.strictObject({
-  id: Id,
-  version: v.optional(v.pipe(Version, v.description('The version that was reviewed; another one stored is a conflict'))),
-  comment: v.optional(textBetween(1, LONGEST_NOTE)),
-});
+const reviewed_version = v.pipe(Version, v.description('The version that was reviewed; another one stored is a conflict'));
+const comment = v.optional(textBetween(1, LONGEST_NOTE));
 
 /** Changes that tokens with the scope `propose` ask for (contract section 17). */
 export const proposals = {
@@ -140,7 +140,8 @@ export const proposals = {
     path: '/proposals/{id}/approve',
     access: 'admin',
     role: 'editor',
-    input: decision,
+    // Nobody approves what was added after they read it.
+    input: v.strictObject({ id: Id, version: v.optional(reviewed_version), comment }),
     output: ProposalItem,
     summary: 'Apply all operations of a proposal to the working copy, all or nothing',
   }),
@@ -149,7 +150,7 @@ export const proposals = {
     path: '/proposals/{id}/reject',
     access: 'admin',
     role: 'editor',
-    input: decision,
+    input: v.strictObject({ id: Id, version: v.optional(reviewed_version), comment }),
     output: ProposalItem,
     summary: 'Close a proposal without applying it',
   }),

@@ -3,7 +3,7 @@ import { TestOwner, TestResult } from './definitions/tests.ts';
 import { LintFinding } from './lint.ts';
 import { GateName } from './settings/deploy-gates.ts';
 import { byPlural, CONFIGURED, ENTITIES, ENTITY_KINDS, isOwned } from './entities.ts';
-import { Empty, textBetween, Timestamp } from './fields.ts';
+import { Checksum, Empty, textBetween, Timestamp } from './fields.ts';
 import { operation } from './operation.ts';
 
 export const FORMAT = 'sluice/1';
@@ -64,7 +64,7 @@ export const Import = v.strictObject({
     v.description('Names of records that are deleted in the same transaction, by kind'),
   ),
   if_checksum: v.pipe(
-    v.optional(v.pipe(v.string(), v.regex(/^sha256:[0-9a-f]{64}$/, 'must be sha256: and 64 hex digits'))),
+    v.optional(Checksum),
     v.description(
       'Refused with 409 unless it is the SHA-256 of the configuration as it is now: of the export as JSON with sorted keys and no white space, without `exported_at`',
     ),

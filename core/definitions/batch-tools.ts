@@ -1,12 +1,17 @@
 import * as v from 'valibot';
-import { type Tool, ToolDraft } from '#core/contract/definitions/tools.ts';
+import { Tool, ToolDraft } from '#core/contract/definitions/tools.ts';
 import { AppError } from '#core/errors.ts';
 import { toInvalid } from '#core/issues.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import { recordBlocked } from './guard/blocked.ts';
-import { prepareTool, tool } from './tools.ts';
+import { newId } from './records.ts';
+import { tool } from './tools.ts';
 
-type Prepared = Awaited<ReturnType<typeof prepareTool>>;
+/** A tool that passed every check of a write, and the id that it was checked for. */
+interface Prepared {
+  readonly id: string;
+  readonly checked: Awaited<ReturnType<typeof tool.prepare>>;
+}
 type Fault = { index: number; name: string | null; error: string };
 
 export const batchToolHandlers: Pick<Handlers, 'agent.create_tools_batch'> = {
@@ -18,7 +23,7 @@ export const batchToolHandlers: Pick<Handlers, 'agent.create_tools_batch'> = {
       const name = typeof draft['name'] === 'string' ? draft['name'] : null;
       await noteFault(errors, index, name, async () => {
         const parsed = await checked(context, draft);
-        ready.push({ index, name: parsed.values.name, prepared: parsed });
+        ready.push({ index, name: parsed.checked.values.name, prepared: parsed });
       });
     }
     if (atomic && errors.length === 0) await storeAll(context, ready, created, errors);
@@ -38,18 +43,24 @@ type Tx = Parameters<Parameters<Context['app']['store']['write']>[0]>[0];
 
 /** What one tool alone would have to pass. A blocked one leaves its trace in the history, as by itself. */
 async function checked(context: Context, draft: Record<string, unknown>): Promise<Prepared> {
-  const result = v.safeParse(ToolDraft, draft, { abortPipeEarly: true });
-  if (!result.success) throw toInvalid(result.issues, Object.keys(ToolDraft.entries));
+  const allowed = Object.keys(ToolDraft.entries);
+  // What a tool that was read has besides is dropped, as when one is created by itself.
+  const kept = Object.fromEntries(
+    Object.entries(draft).filter(([name]) => allowed.includes(name) || !Object.hasOwn(Tool.entries, name)),
+  );
+  const result = v.safeParse(ToolDraft, kept, { abortPipeEarly: true });
+  if (!result.success) throw toInvalid(result.issues, allowed);
+  const id = newId(context, 'tool', result.output);
   try {
-    return await prepareTool(context, result.output);
+    return { id, checked: await tool.prepare(context, id, result.output, null) };
   } catch (error) {
-    if (error instanceof AppError) await recordBlocked(context, 'tools.create', result.output, error);
+    if (error instanceof AppError) await recordBlocked(context, 'tool', result.output, error);
     throw error;
   }
 }
 
-const store = async (context: Context, tx: Tx, prepared: Prepared): Promise<string> =>
-  (await tool.insert(context, tx, prepared)).id;
+const store = async (context: Context, tx: Tx, { id, checked }: Prepared): Promise<string> =>
+  (await tool.insert(context, tx, checked, id)).id;
 
 /** One transaction: a fault of one leaves nothing of any. */
 async function storeAll(

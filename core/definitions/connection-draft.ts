@@ -49,7 +49,7 @@ export async function prepareConnection(context: Context, id: string, draft: Dra
 export async function prepareEarlier(context: Context, earlier: ConnectionRow, before: ConnectionRow | null) {
   const draft = mergeDraft(earlier, {});
   // Deleting first must not be a way round: what was stored last counts for a record that is gone.
-  refuseConnection(context.actor, before ?? (await lastState(context.app, earlier.id)), draft);
+  refuseConnection(context.actor, before ?? (await lastState(context.app, 'connection', earlier.id)), draft);
   await checkDraft(context, draft, before);
   return sealDraft(context, earlier.id, draft, before);
 }

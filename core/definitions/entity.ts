@@ -20,7 +20,8 @@ import {
   toDraft,
   type ValuesOf,
 } from './records.ts';
-import { refuseFields } from '#core/identity/token-limits.ts';
+import { isAdministrator } from '#core/identity/roles.ts';
+import { lastState, refuseFields } from '#core/identity/token-limits.ts';
 import { storeCompiled } from './statements.ts';
 
 /** A record that passed every check of a write, and what was derived from it. */
@@ -87,8 +88,10 @@ export function createEntity<K extends EntityKind, D extends object>(kind: K, ru
     refuseFields(context.actor, schema.entries, stored ?? original ?? null, draft);
     return rules.prepare(context, id, draft, stored, original);
   };
-  const prepareEarlier: Rules<K, D>['prepareEarlier'] = (context, earlier, stored) => {
-    refuseFields(context.actor, schema.entries, stored, earlier);
+  const prepareEarlier: Rules<K, D>['prepareEarlier'] = async (context, earlier, stored) => {
+    const { app, actor } = context;
+    const before = stored ?? (isAdministrator(actor) ? null : await lastState(app, kind, earlier.id));
+    refuseFields(actor, schema.entries, before, earlier);
     return rules.prepareEarlier(context, earlier, stored);
   };
 
@@ -159,14 +162,25 @@ export function createEntity<K extends EntityKind, D extends object>(kind: K, ru
     delete: (context, id) => verbs.delete(context, { id }),
     async duplicate(context, { id }) {
       const original = await noun.get(context, id);
-      const name = await copyName(context, kind, original.name);
-      return create(context, { ...toDraft(original), name } as unknown as D, original);
+      for (let attempt = 1; ; attempt++) {
+        const name = await copyName(context, kind, original.name);
+        try {
+          return await create(context, { ...toDraft(original), name } as unknown as D, original);
+        } catch (error) {
+          // Another copy had the same name: nobody chose it, so the next one will do.
+          if (attempt === COPY_ATTEMPTS || !isTaken(error)) throw error;
+        }
+      }
     },
     handlers: Object.fromEntries(
       Object.entries(verbs).map(([verb, handler]) => [`${plural}.${verb}`, handler]),
     ) as unknown as EntityHandlers<K>,
   };
 }
+
+const COPY_ATTEMPTS = 20;
+const isTaken = (error: unknown): boolean =>
+  error instanceof AppError && error.code === 'conflict' && error.errors[0]?.field === 'name';
 
 /** `<name>_copy`, `_copy_2` …, cut so that it stays a name. */
 async function copyName({ app }: Context, kind: EntityKind, name: string): Promise<string> {

@@ -29,7 +29,6 @@ export type Values = Readonly<Record<string, unknown>>;
 export interface Undoable {
   readonly entity_type: EntityKind | 'server_config' | 'identity_provider' | 'oauth_app';
   /** Its part of the names of operations. */
-  readonly plural: Plural | 'config' | 'identity_providers' | 'oauth_apps';
   readonly noun: {
     get(context: Context, id: string, tx?: Db): Promise<Stored>;
     restore(context: Context, tx: Db, earlier: Stored, expected: number | null, values: Values): Promise<Stored>;
@@ -70,7 +69,6 @@ export const KINDS: readonly Kind[] = ENTITY_KINDS.map((kind) => KIND_OF[kind]);
 
 const settings: Undoable = {
   entity_type: 'server_config',
-  plural: 'config',
   noun: {
     async get({ app }, _, tx) {
       const stored = await readSettings(app, tx ?? app.store.db);

@@ -24,7 +24,13 @@ interface OwnedRules<K extends OwnedKind, D> {
   /** What a caller may not do, whatever the change touches; `stored` is null for a new record. */
   refuse?(this: void, context: Context, draft: D, stored: RowOf<K> | null): Promise<void>;
   /** What must hold before a state that was stored before comes back; absent: the same. */
-  checkEarlier?(this: void, context: Context, draft: D, checkGuard: GuardCheck): Promise<Prepared<ValuesOf<K>>>;
+  checkEarlier?(
+    this: void,
+    context: Context,
+    draft: D,
+    checkGuard: GuardCheck,
+    earlier: Described | null,
+  ): Promise<Prepared<ValuesOf<K>>>;
   /** A draft whose checked fields are as they were. */
   unchecked(this: void, draft: D, stored: RowOf<K>): ValuesOf<K>;
   implied?(this: void, before: RowOf<K>, sent: Partial<D>): Partial<D>;

@@ -13,10 +13,10 @@ export const prompt = createOwned<'prompt', PromptDraft>('prompt', {
   checked: ['connection_id', 'arguments', 'template', 'messages'],
   async check(context, draft, checkGuard) {
     const values = await preparePrompt(context, draft, checkGuard);
-    refuseFaults(undeclaredFaults(values));
+    refuseFaults([...hiddenArguments(values), ...undeclaredFaults(values)]);
     return { values, compiled: null };
   },
-  // A prompt that is older than the check of its variables can come back.
+  // A prompt that is older than these checks can come back.
   checkEarlier: async (context, draft, checkGuard) => ({
     values: await preparePrompt(context, draft, checkGuard),
     compiled: null,
@@ -84,4 +84,17 @@ const repeatedArguments = ({ arguments: list }: PromptDraft): FieldError[] =>
     list.findIndex((other) => other.name === name) === n
       ? []
       : [{ field: `arguments.${n}.name`, message: `The argument ${name} is declared twice.` }],
+  );
+
+/** Templates read the global variables there. An argument that its author named `caller` stays one. */
+const hiddenArguments = ({ arguments: list }: PromptDraft): FieldError[] =>
+  list.flatMap(({ name }, n) =>
+    name === 'vars'
+      ? [
+          {
+            field: `arguments.${n}.name`,
+            message: 'vars holds the global variables, so no argument can have that name. Rename it.',
+          },
+        ]
+      : [],
   );

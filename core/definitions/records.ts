@@ -1,15 +1,16 @@
 import { and, asc, type Column, eq, is, or, type SQL, sql } from 'drizzle-orm';
 import { PgColumn } from 'drizzle-orm/pg-core';
 import type { EntityKind, Plural } from '#core/contract/entities.ts';
-import type { Db } from '#core/store/open.ts';
+import { type Db, uniqueViolation } from '#core/store/open.ts';
 import { entityTable } from '#core/store/entity-table.ts';
 import type { Schema } from '#core/store/schema.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context } from '#core/run.ts';
-import { globContaining, regexContaining } from '#core/lib/letter-case.ts';
+import { globContaining, regexContaining } from '#core/lib/text/letter-case.ts';
 import { canonical } from '#snapshots/canonical.ts';
 import { type EntityType, recordCreated, recordHistory } from '#core/observe/history.ts';
 import { noteChange } from '#core/store/journal.ts';
+import { refuseTooMany } from './guard/most.ts';
 
 export type RowOf<K extends EntityKind> = Schema[Plural<K>]['$inferSelect'];
 export type ValuesOf<K extends EntityKind> = Omit<
@@ -107,6 +108,7 @@ export function createNoun<T extends EntityKind>(entity_type: T): Noun<T> {
       });
       await noteChange(context.app.store, tx, entity_type, ...rows.map(({ id }) => id));
       const stored = await named(entity_type, () => tx.insert(tableOf(context)).values(rows).returning());
+      await refuseTooMany(context.app, tx, entity_type, stored);
       const entries = stored.map((row) => ({
         entity_type,
         entity_id: row.id,
@@ -133,6 +135,7 @@ export function createNoun<T extends EntityKind>(entity_type: T): Noun<T> {
       );
       const after = stored[0];
       if (after === undefined) throw stale(entity_type, before.version + 1);
+      if (touches(after, before, ['owner'])) await refuseTooMany(context.app, tx, entity_type, [after]);
       await recordHistory(tx, context, {
         entity_type,
         entity_id: id,
@@ -233,25 +236,23 @@ const stale = (noun: EntityType | 'person', stored: number): AppError =>
     `Someone else changed this ${noun}; it is now at version ${stored}. Read it again and repeat your change.`,
   );
 
-/** Says which name is taken when a unique index refuses. */
-async function named<R>(noun: EntityType, write: () => Promise<R>): Promise<R> {
+/** Fields of unique indexes by a part of their names; every other one is of names. */
+const TAKEN: readonly (readonly [part: string, field: string])[] = [
+  ['client_id', 'client_id'],
+  ['uri', 'uri_template'],
+];
+
+/** Says at its field what is taken when a unique index refuses. */
+export async function named<R>(noun: string, write: () => Promise<R>): Promise<R> {
   try {
     return await write();
   } catch (error) {
-    const field = takenField(error);
-    if (field === null) throw error;
+    const index = uniqueViolation(error);
+    if (index === null) throw error;
+    const field = TAKEN.find(([part]) => index.includes(part))?.[1] ?? 'name';
     const message = `Another ${noun} already has this ${field}. Choose another one.`;
     throw new AppError('conflict', message, { cause: error, errors: [{ field, message }] });
   }
-}
-
-function takenField(error: unknown): string | null {
-  for (let fault: unknown = error; fault instanceof Error; fault = fault.cause) {
-    const index = (fault as { constraint_name?: unknown }).constraint_name;
-    const text = typeof index === 'string' ? index : (/UNIQUE constraint failed: (\S+)/.exec(fault.message)?.[1] ?? null);
-    if (text !== null) return /uri/.test(text) ? 'uri_template' : 'name';
-  }
-  return null;
 }
 
 /** Rows that have any tag of a comma list. Tags are JSON text, so a tag stands there in quotes; it is compared as it is. */

@@ -14,7 +14,12 @@ import { atField, type Described, prepareDefinition } from './statements.ts';
 export const resource = createOwned<'resource', ResourceDraft>('resource', {
   // The address names the parameters.
   checked: ['connection_id', 'uri_template', 'sql_query', 'parameters', 'transform_template', 'masks'],
-  check: prepareResource,
+  check: async (context, draft, checkGuard, earlier) => {
+    refuseUnreadable(draft);
+    return prepareResource(context, draft, checkGuard, earlier);
+  },
+  // A resource that is older than the check of its variables can come back.
+  checkEarlier: prepareResource,
   unchecked: (draft) => draft,
   derived: (compiled, row) => ({
     warnings: [...(compiled?.warnings ?? [])],
@@ -72,4 +77,21 @@ function withVariables({ uri_template, parameters }: ResourceDraft): Parameter[]
       parameters.find((parameter) => parameter.name === name) ?? { name, type: 'string', description: '', required: true },
   );
   return [...sent, ...parameters.filter((parameter) => !isSent(parameter))];
+}
+
+/** An address has one text for each of its variables, and always has it. */
+function refuseUnreadable({ uri_template, parameters }: ResourceDraft): void {
+  const { variables } = parseUriTemplate(uri_template);
+  for (const [n, { name, type, required, default: fallback }] of parameters.entries()) {
+    if (!variables.includes(name)) continue;
+    if (type === 'array' || type === 'json') {
+      const detail = `${name} is a variable of uri_template, which holds one plain value, so its type cannot be ${type}. Use another type.`;
+      throw invalidField(`parameters.${n}.type`, detail);
+    }
+    if (!required || (fallback ?? null) !== null) {
+      const field = required ? 'default' : 'required';
+      const detail = `${name} is a variable of uri_template, so every address has it. Remove ${field === 'default' ? 'its default' : 'required: false'}.`;
+      throw invalidField(`parameters.${n}.${field}`, detail);
+    }
+  }
 }

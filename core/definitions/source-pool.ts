@@ -43,9 +43,12 @@ export function createSourcePool(policy: DialPolicy, keyring: Keyring): SourcePo
     void end(kept);
     // A secret that does not open is the answer of this connection, not of whoever asks for several.
     const source = (async () => openSource(toSettings(row, keyring), policy))();
-    source.catch(() => open.delete(row.id));
     const entry = { version: row.version, source };
     open.set(row.id, entry);
+    source.catch(() => {
+      // An edited connection may have another one by now.
+      if (open.get(row.id) === entry) open.delete(row.id);
+    });
     return entry;
   };
   return {

@@ -17,7 +17,7 @@ import { ownerOf } from './owners.ts';
 import { refuseView } from './guard/view.ts';
 import { refuseShape } from './guard/result-shape.ts';
 import { atField, describeWhole, type Described, prepareDefinition } from './statements.ts';
-import { refuseMisfits } from './guard/write-guard.ts';
+import { refuseIdle, refuseMisfits } from './guard/write-guard.ts';
 
 export const tool = createOwned<'tool', ToolDraft>('tool', {
   checked: [
@@ -33,6 +33,7 @@ export const tool = createOwned<'tool', ToolDraft>('tool', {
     'masks',
     'view',
     'read_only',
+    'cache_ttl_seconds',
   ],
   async refuse(context, draft, stored) {
     const { actor } = context;
@@ -41,7 +42,13 @@ export const tool = createOwned<'tool', ToolDraft>('tool', {
     if (named !== null) refuseLoosened(actor, named, draft);
     if (stored !== null || named === null) refuseLoosened(actor, stored, draft);
   },
-  check: prepareTool,
+  check: async (context, draft, checkGuard, earlier) => {
+    const prepared = await prepareTool(context, draft, checkGuard, earlier);
+    refuseIdle(draft, prepared.values.read_only);
+    return prepared;
+  },
+  // A tool that is older than these checks can come back.
+  checkEarlier: prepareTool,
   unchecked: (draft, { read_only }) => ({ ...draft, read_only }),
   // A changed statement is judged anew unless the caller says what it is.
   implied: ({ sql_query }, sent) =>

@@ -35,19 +35,23 @@ export const deployHandlers: Pick<Handlers, 'deploy.status' | 'deploy.diff' | 'd
       status: statusOf(app, state, refused),
       snapshot_version: state.active_version,
       deployed_at: state.deployed_at,
-      pending_changes: (await pendingChanges(app)).length,
+      pending_changes: (await pendingChanges(app)).changes.length,
       hosts: app.hosts.list(),
       last_error: lastErrorOf(app, state, refused),
       warnings: await standingWarnings(app, state),
       canary: await lastCanary(app),
     };
   },
-  'deploy.diff': async ({ app }) => ({
-    from_version: (await readDeployment(app)).active_version,
-    changes: await markSuperusers(app, await pendingChanges(app)),
-    totals: await pendingTotals(app),
-    warnings: await comingWarnings(app),
-  }),
+  'deploy.diff': async ({ app }) => {
+    const { checksum, changes } = await pendingChanges(app);
+    return {
+      from_version: (await readDeployment(app)).active_version,
+      checksum,
+      changes: await markSuperusers(app, changes),
+      totals: await pendingTotals(app),
+      warnings: await comingWarnings(app),
+    };
+  },
   'deploy.stop': (context) =>
     inTurn(context.app, async () => {
       const { app } = context;
@@ -82,14 +86,23 @@ async function standingWarnings(app: App, { desired }: Deployment): Promise<stri
 /** Deploys, stops and activations one after the other, over every server of the database. */
 export const inTurn = <T>(app: App, work: () => Promise<T>): Promise<T> => app.deploy_lock(() => app.store.exclusive(work));
 
-type Wanted = Pick<Input<'deploy.run'>, 'note' | 'allow'>;
+type Wanted = Pick<Input<'deploy.run'>, 'note' | 'allow' | 'checksum'>;
+
+/** @param is the checksums of what would be deployed; the one that was read has to be among them. */
+export function refuseOther(wanted: string | undefined, is: Iterable<string>): void {
+  if (wanted === undefined) return;
+  for (const one of is) if (one === wanted) return;
+  const detail = 'What would be deployed has changed since you read it. Read the changes again, then deploy.';
+  throw new AppError('conflict', detail);
+}
 
 /** Freezes the working copy and serves it. A canary that runs keeps its callers. */
-export async function deploy(context: Context, { note, allow }: Wanted): Promise<Receipt> {
+export async function deploy(context: Context, { note, allow, checksum }: Wanted): Promise<Receipt> {
   const { app } = context;
   const started = performance.now();
   try {
     const [prepared, active] = await Promise.all([prepare(app), activeSnapshot(app)]);
+    refuseOther(checksum, checksumsOf(prepared));
     const candidate = toCandidate(app, prepared, active);
     const changed = active?.checksum !== prepared.tree.checksum;
     const { warnings, allowed } = await runGates(GATES, context, candidate, active, allow);
@@ -103,6 +116,8 @@ export async function deploy(context: Context, { note, allow }: Wanted): Promise
     if (changed) app.background(writeGenerated(app, snapshot));
     return receipt;
   } catch (error) {
+    // Nothing was tried, and nothing is wrong with what is served.
+    if (error instanceof AppError && error.code === 'conflict') throw error;
     const message = error instanceof AppError ? error.detail : 'The deploy failed because of an internal error. See the log.';
     await app.store.write((tx) => writeDeployment(app, tx, { last_error: message }));
     app.log.from('deploy').error('deploy refused', { reason: message });
@@ -118,11 +133,18 @@ function letGo({ snapshot_cache }: App): void {
 }
 const KEPT_TEXTS = 500;
 
+/** Of the working copy as it is stored, which the differences show, and as its databases describe it now, which is deployed. */
+export function* checksumsOf({ stored, tree }: Prepared): Iterable<string> {
+  yield tree.checksum;
+  yield stored();
+}
+
 /** What a deploy would answer; nothing is stored or sent. */
-export async function rehearse(context: Context, { allow }: Wanted): Promise<Receipt> {
+export async function rehearse(context: Context, { allow, checksum }: Wanted): Promise<Receipt> {
   const { app } = context;
   const started = performance.now();
   const [prepared, state, active] = await Promise.all([prepare(app), readDeployment(app), activeSnapshot(app)]);
+  refuseOther(checksum, checksumsOf(prepared));
   const { warnings } = await runGates(REHEARSED, context, toCandidate(app, prepared, active), active, allow);
   return {
     status: statusOf(app, state),

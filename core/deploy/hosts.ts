@@ -1,5 +1,6 @@
 import type { McpToken } from '#core/contract/identity/mcp-tokens.ts';
 import { type HostAck, type HostState, isNetworkHost } from '#core/contract/deploy/deploy.ts';
+import type { DecisionNews } from '#core/edge/confirmation-page.ts';
 import type { IdentityList } from '#core/edge/identity.ts';
 import type { Sealed } from '#snapshots/format.ts';
 import type { Kind } from '#snapshots/tree.ts';
@@ -75,6 +76,7 @@ export type HostEvent =
   | { readonly event: 'replay'; readonly data: ReplayRequest | ReplayEnd }
   /** A call that an administrator cancels; a host that does not run it ignores it. */
   | { readonly event: 'cancel'; readonly data: { readonly id: string } }
+  | { readonly event: 'decision'; readonly data: DecisionNews }
   | { readonly event: 'stop'; readonly data: Record<string, never> }
   | { readonly event: 'ping'; readonly data: Record<string, never> };
 

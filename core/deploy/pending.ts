@@ -16,24 +16,26 @@ import { readWorkingCopy } from './working-copy.ts';
 export interface Pending {
   readonly state: FrozenState;
   readonly revision: number;
-  /** Of the active snapshot. */
-  readonly checksum: string | null;
+  /** Checksum of the active snapshot. */
+  readonly active: string | null;
+  /** Of the working copy. */
+  readonly checksum: string;
   readonly changes: readonly Change[];
 }
 
 /** What waits for a deploy; worked out again only when something was written or deployed since. */
-export async function pendingChanges(app: App): Promise<readonly Change[]> {
+export async function pendingChanges(app: App): Promise<Pending> {
   const [{ copy, view }, active] = await Promise.all([readWorkingCopy(app), activeSnapshot(app)]);
   const { state } = copy;
   const { revision, textOf } = view;
-  const checksum = active?.checksum ?? null;
+  const served = active?.checksum ?? null;
   const kept = app.pending;
-  if (kept?.state === state && kept.revision === revision && kept.checksum === checksum) return kept.changes;
+  if (kept?.state === state && kept.revision === revision && kept.active === served) return kept;
   const { tree } = view.frozen();
   const changes = await changesBetween(active?.tree ?? null, tree, textsIn(app, textOf));
   if (active !== null) state.forget(active.tree.leaves);
-  app.pending = { state, revision, checksum, changes };
-  return changes;
+  app.pending = { state, revision, active: served, checksum: tree.checksum, changes };
+  return app.pending;
 }
 
 /** The texts of frozen entities: those that the working copy still has, the others as they are stored. */

@@ -15,6 +15,8 @@ import { readDefinitions, readWorkingCopy, type WorkingCopy } from './working-co
 
 export interface Prepared extends Frozen {
   readonly server: FrozenServer;
+  /** Checksum of the working copy as it is stored; worked out when it is asked for. */
+  readonly stored: () => string;
   /** Artifacts that are other than the stored ones, with what they replace. */
   readonly refreshed: ReadonlyMap<string, Refreshed>;
   /** Definitions that their database describes otherwise than when they were saved. */
@@ -65,6 +67,7 @@ export async function prepare(app: App): Promise<Prepared> {
   const frozen = view.frozen(said.instead);
   return {
     server: view.server,
+    stored: () => view.frozen().tree.checksum,
     tree: frozen.tree,
     problems: [...said.problems, ...frozen.problems],
     warnings: [...frozen.warnings, ...said.unchecked],

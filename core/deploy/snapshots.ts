@@ -7,6 +7,7 @@ import { AppError } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import { REDACTED } from '#core/contract/history.ts';
 import { keyOf, replaceSealed } from '#core/lib/places.ts';
+import { isAdministrator } from '#core/identity/roles.ts';
 import { refuseActivation } from '#core/identity/token-limits.ts';
 import { activeSnapshot, readDeployment, writeDeployment } from './deployment.ts';
 import { inTurn } from './deploys.ts';
@@ -14,7 +15,7 @@ import { recordHistory } from '#core/observe/history.ts';
 import { emitNotice } from '#core/observe/notices/emit.ts';
 import { blobSecrets } from '#core/identity/sealed-records.ts';
 import { readTree } from '#core/store/trees.ts';
-import { differing, HOLDS_SECRETS, type Leaf } from '#snapshots/tree.ts';
+import { differing, HOLDS_SECRETS, type Leaf, toContent } from '#snapshots/tree.ts';
 import { driftOf } from './checks/describe-again.ts';
 import { canaryWarnings } from './candidates/stored-canaries.ts';
 import { type Candidate, once, runGates, said } from './gates/gate.ts';
@@ -62,8 +63,7 @@ async function activate(context: Context, { version, note, allow }: Input<'snaps
   const started = performance.now();
   const snapshot = await find(context, version);
   const active = await activeSnapshot(app);
-  if (active !== null)
-    await refuseActivation(context, await targetsOf(app, active, snapshot), await targetsOf(app, snapshot, active));
+  if (active !== null) await refuseWeaker(context, active, snapshot);
   const { warnings, allowed } = await runGates(GATES, context, candidateOf(app, snapshot, active), active, allow);
   await app.store.write(async (tx) => {
     const deployed_at = app.clock().toISOString();
@@ -83,13 +83,32 @@ async function activate(context: Context, { version, note, allow }: Input<'snaps
   return publish(app, snapshot, { changed: active?.version !== version, warnings: all, started });
 }
 
+type Configured = Pick<StoredSnapshot, 'tree' | 'server'>;
+
+/** Refuses who may not put a configuration in the place of another one. @param texts of both; absent: they are stored. */
+export async function refuseWeaker(
+  context: Context,
+  before: Configured,
+  after: Configured,
+  texts = (leaves: readonly Leaf[]): Promise<ReadonlyMap<string, string>> => textsOf(context.app, leaves),
+): Promise<void> {
+  if (isAdministrator(context.actor)) return;
+  await refuseActivation(context, await targetsOf(before, after, texts), await targetsOf(after, before, texts));
+}
+
 /** The parts of a version that decide who gets in, who sees and changes what, and where secrets go. */
-export async function targetsOf(app: App, { tree, server }: StoredSnapshot, other: StoredSnapshot) {
+async function targetsOf(
+  { tree, server }: Configured,
+  other: Configured,
+  texts: (leaves: readonly Leaf[]) => Promise<ReadonlyMap<string, string>>,
+) {
   const { now } = differing(other.tree.leaves, tree.leaves);
-  const tools = now.filter(({ kind }) => kind === 'tool');
+  const definitions = now.filter(({ kind }) => kind === 'tool' || kind === 'resource');
   const whole = tree.leaves.filter(({ kind }) => kind === 'connection' || kind === 'toolset');
-  const { connections, toolsets, ...rest } = await contentOf(app, [...whole, ...tools]);
-  return { server, connections, toolsets, tools: rest.tools };
+  const leaves = [...whole, ...definitions];
+  const read = await texts(leaves);
+  const { connections, toolsets, tools, resources } = toContent(leaves, (hash) => read.get(hash));
+  return { server, connections, toolsets, tools, resources };
 }
 
 /** A stored configuration, ready for the gates. */

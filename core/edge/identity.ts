@@ -7,6 +7,9 @@ export const ACCESS_TOKEN_ALGORITHM = 'ES256';
 /** A day: the most that `oauth_access_minutes` allows. */
 export const LONGEST_TOKEN_MS = 24 * 3_600_000;
 
+/** Characters of an access token: whatever the server issues, it and the agent take, within the 16 KiB that headers may have. */
+export const LONGEST_ACCESS_TOKEN = 12_288;
+
 /** Scope of everything that a person may use. Clients ask for it at sign-in; a token that gives it names no scope at all. */
 export const EVERYTHING = 'mcp';
 

@@ -55,10 +55,15 @@ export const CONNECTION_TYPES: readonly ConnectionType[] = [...KINDS.values()].m
   note: label.note,
 }));
 
+/** The port that a connection is dialled on where it names none: the usual one of its kind. Null: its address says it. */
+export const portOf = ({ db_type, port }: Pick<Target, 'db_type' | 'port'>): number | null =>
+  port ?? kindOf(db_type).label.default_port;
+
 /** Opens no session yet. A driver is loaded with its first connection: some take 100 ms and tens of megabytes. */
 export async function openSource(settings: ConnectionSettings, policy: DialPolicy): Promise<Source> {
-  return (await engineOf(settings.db_type).open())(settings, policy);
+  return (await engineOf(settings.db_type).open())({ ...settings, port: portOf(settings) }, policy);
 }
 
 /** What can be said of a connection when it is saved: the file exists where files may be, the address is allowed. */
-export const checkTarget = (target: Target, policy: DialPolicy): Promise<void> => engineOf(target.db_type).check(target, policy);
+export const checkTarget = (target: Target, policy: DialPolicy): Promise<void> =>
+  engineOf(target.db_type).check({ ...target, port: portOf(target) }, policy);

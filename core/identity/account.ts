@@ -1,4 +1,5 @@
 import { eq } from 'drizzle-orm';
+import type { App } from '#core/app.ts';
 import type { Db } from '#core/store/open.ts';
 import type { Schema } from '#core/store/schema.ts';
 import { AppError } from '#core/errors.ts';
@@ -76,16 +77,20 @@ export interface AccountChange {
  */
 export async function changeAccount(
   context: Context,
-  { id }: PersonRow,
+  { id, password_hash }: PersonRow,
   work: (tx: Db) => Promise<AccountChange>,
 ): Promise<{ person: PersonRow; sessions_ended: number }> {
   const { app, actor } = context;
-  const { people, sessions, pending_logins } = app.store.tables;
+  const { people, sessions } = app.store.tables;
   const { token, ...result } = await app.store.write(async (tx) => {
     await writeAlone(app.store, tx);
     const { set, before, after } = await work(tx);
     const [stored] = await tx.select().from(people).where(eq(people.id, id));
     if (stored === undefined) throw new AppError('unauthenticated', 'This account no longer exists. Sign in again.');
+    // The password that was checked, or asked for, may be that of before.
+    if (stored.password_hash !== password_hash) {
+      throw new AppError('conflict', 'The password of this account was changed in the meantime. Try again.');
+    }
     const change = { ...renewed(context, stored), ...set, version: stored.version + 1, updated_at: app.clock().toISOString() };
     await tx.update(people).set(change).where(eq(people.id, id));
     const person = { ...stored, ...change };
@@ -97,13 +102,33 @@ export async function changeAccount(
       before,
       after,
     });
-    await tx.delete(pending_logins).where(eq(pending_logins.person_id, id));
+    await endHalfDone(app, tx, id);
     const sessions_ended = await revokeSessions(app, tx, eq(sessions.person_id, id));
     const mine = actor?.id === id && actor.session_id !== undefined;
     return { person, sessions_ended, token: mine ? await openSession(context, tx, id) : null };
   });
   if (token !== null) context.setSession?.(token);
   return result;
+}
+
+/** Ends sign-ins that wait for a second factor, and accounts at providers that are about to be linked. */
+export async function endHalfDone({ store }: App, tx: Db, person_id: string): Promise<void> {
+  const { pending_logins, provider_sign_ins } = store.tables;
+  await tx.delete(pending_logins).where(eq(pending_logins.person_id, person_id));
+  await tx.delete(provider_sign_ins).where(eq(provider_sign_ins.person_id, person_id));
+}
+
+/**
+ * Refuses a sign-in whose account has changed since its password was checked, which takes its time. Until the transaction ends
+ * nobody changes the account.
+ */
+export async function refuseChanged({ app }: Context, tx: Db, checked: PersonRow): Promise<void> {
+  await writeAlone(app.store, tx);
+  const { people } = app.store.tables;
+  const [stored] = await tx.select().from(people).where(eq(people.id, checked.id));
+  const same = stored?.password_hash === checked.password_hash && stored.totp_enabled === checked.totp_enabled;
+  if (same && stored.enabled) return;
+  throw new AppError('unauthenticated', 'This account was changed while you signed in. Sign in again.');
 }
 
 /** The TOTP secret sealed again, when an older key sealed it. */

@@ -1,5 +1,6 @@
 import { eq } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
+import { countMinute } from '#core/cluster/count-in.ts';
 import { AppError } from '#core/errors.ts';
 import type { Actor } from '#core/run.ts';
 import { agentPerson, looksLikeAccessToken } from './oauth/bearer.ts';
@@ -86,12 +87,6 @@ export const isFamilyLive = (
   now: Date,
 ): boolean =>
   !family.revoked && !client.revoked && Date.parse(family.last_used_at) + client.idle_timeout_minutes * MINUTE_MS > now.getTime();
-
-/** Counts in a window of a minute: over all servers, or while Redis is away in this one. */
-export async function countMinute(app: App, key: string, by = 1): Promise<{ count: number; retry_after: number }> {
-  const { count, resets_in_ms } = await app.kv.increment(key, MINUTE_MS, by);
-  return { count, retry_after: Math.max(1, Math.ceil(resets_in_ms / 1_000)) };
-}
 
 /** Counts calls of a token; throws `rate_limited` beyond `agent_rate_limit` a minute. */
 export async function countCalls(app: App, { actor }: Bearer, calls: number): Promise<void> {

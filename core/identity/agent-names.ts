@@ -1,6 +1,7 @@
-import { eq, or } from 'drizzle-orm';
+import { and, eq, inArray, or } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import { type EntityKind, ENTITY_KINDS, kindOf } from '#core/contract/entities.ts';
+import { OF_DEFINITIONS } from '#core/contract/history.ts';
 import { entityTable } from '#core/store/entity-table.ts';
 import type { OperationName } from '#core/contract/index.ts';
 import { invalidField } from '#core/errors.ts';
@@ -67,7 +68,12 @@ async function entryOf(app: App, value: unknown): Promise<unknown> {
   const rows = await app.store.db
     .select({ id: history.id, batch_id: history.batch_id, entity_type: history.entity_type })
     .from(history)
-    .where(or(eq(history.id, value), eq(history.entity_name, value), eq(history.batch_id, value)));
+    .where(
+      and(
+        inArray(history.entity_type, [...OF_DEFINITIONS]),
+        or(eq(history.id, value), eq(history.entity_name, value), eq(history.batch_id, value)),
+      ),
+    );
   if (rows.some(({ id }) => id === value)) return value;
   const batch = rows.filter(({ batch_id }) => batch_id === value);
   // Undoing a connection's deletion brings back what it owned; of an import, any entry stands for all.

@@ -1,4 +1,5 @@
 import { desc, eq } from 'drizzle-orm';
+import { countIn } from '#core/cluster/count-in.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context } from '#core/run.ts';
 import { networkOf } from '#core/edge/network.ts';
@@ -41,10 +42,9 @@ export async function countAttempt(context: Context, username: string): Promise<
       : { key: `login:account:${account}`, most: 50, exempt: () => signedInFrom(context, username, network) },
   ];
   for (const [index, { key, most, exempt }] of limits.entries()) {
-    const { count, resets_in_ms } = await app.kv.increment(key, WINDOW_MS);
+    const { count, retry_after } = await countIn(app, key, WINDOW_MS);
     if (count <= most || (await exempt?.()) === true) continue;
     for (const earlier of limits.slice(0, index + 1)) await app.kv.increment(earlier.key, WINDOW_MS, -1);
-    const retry_after = Math.ceil(resets_in_ms / 1_000);
     // What was typed as a name may be a password.
     emitLater(app, 'login_locked', { limit: key.split(':')[1], address: ip, retry_after }, { key, within_ms: WINDOW_MS });
     throw new AppError('rate_limited', `Too many failed attempts. Wait ${Math.ceil(retry_after / 60)} minutes, then try again.`, {

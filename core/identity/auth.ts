@@ -3,7 +3,15 @@ import type { Context, Handlers } from '#core/run.ts';
 import { AppError } from '#core/errors.ts';
 import { hashPassword, verifyPassword } from '#core/identity/passwords.ts';
 import { PRODUCT_VERSION } from '#core/version.ts';
-import { changeAccount, currentPerson, newPerson, personByName, type PersonRow, requirePassword } from './account.ts';
+import {
+  changeAccount,
+  currentPerson,
+  newPerson,
+  personByName,
+  type PersonRow,
+  refuseChanged,
+  requirePassword,
+} from './account.ts';
 import { countAttempt } from './attempts.ts';
 import { recordHistory } from '#core/observe/history.ts';
 import { readSettings } from '#core/definitions/settings/settings.ts';
@@ -28,8 +36,7 @@ export const authHandlers: Pick<Handlers, Own> = {
     };
   },
   'auth.setup': async (context, { username, password }) => {
-    await createOwner(context, username, password);
-    await signIn(context, await personByName(context, username));
+    await signIn(context, await createOwner(context, username, password));
     return { username, totp_enabled: false };
   },
   'auth.login': async (context, { username, password }) => {
@@ -112,7 +119,7 @@ export async function requirePasswords({ app }: Context): Promise<void> {
 }
 
 /** Creates the first account; a unique row decides, so two calls at once cannot both win. */
-export async function createOwner(context: Context, username: string, password: string): Promise<void> {
+export async function createOwner(context: Context, username: string, password: string): Promise<PersonRow> {
   const { app } = context;
   const { people } = app.store.tables;
   const taken = new AppError('conflict', 'This server is already set up. Sign in instead.');
@@ -120,13 +127,13 @@ export async function createOwner(context: Context, username: string, password: 
   const password_hash = await hashPassword(password, app.password_work);
   const id = app.ids();
   const now = app.clock().toISOString();
-  await app.store.write(async (tx) => {
-    const rows = await tx
+  return app.store.write(async (tx) => {
+    const [owner] = await tx
       .insert(people)
       .values({ ...newPerson(id, username, 'owner', now), slot: 1, password_hash })
       .onConflictDoNothing()
       .returning();
-    if (rows.length === 0) throw taken;
+    if (owner === undefined) throw taken;
     await recordHistory(tx, context, {
       entity_type: 'admin',
       entity_id: id,
@@ -135,21 +142,30 @@ export async function createOwner(context: Context, username: string, password: 
       before: null,
       after: { username, role: 'owner' },
     });
+    return owner;
   });
 }
 
-async function signIn(context: Context, person: PersonRow | null): Promise<void> {
-  if (person === null) return;
-  context.setSession?.(await context.app.store.write((tx) => openSession(context, tx, person.id)));
+/** Opens a session for somebody whose password was checked. */
+export async function signIn(context: Context, person: PersonRow): Promise<void> {
+  const token = await context.app.store.write(async (tx) => {
+    await refuseChanged(context, tx, person);
+    return openSession(context, tx, person.id);
+  });
+  context.setSession?.(token);
 }
 
-const toAccount = ({ id, username, display_name, email, role, groups, totp_enabled, created_at }: PersonRow) => ({
-  id,
-  username,
-  display_name,
-  email,
-  role,
-  groups,
-  totp_enabled,
-  created_at,
-});
+const toAccount = (person: PersonRow) => {
+  const { id, username, display_name, email, role, groups, totp_enabled, created_at } = person;
+  return {
+    id,
+    username,
+    display_name,
+    email,
+    role,
+    groups,
+    totp_enabled,
+    has_password: person.password_hash !== null,
+    created_at,
+  };
+};

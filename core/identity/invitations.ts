@@ -5,11 +5,10 @@ import { hashPassword } from '#core/identity/passwords.ts';
 import { recordHistory } from '#core/observe/history.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import { changeAccount, type PersonRow } from './account.ts';
-import { requirePasswords } from './auth.ts';
+import { requirePasswords, signIn } from './auth.ts';
 import { personById, signOut, toPerson } from './people.ts';
 import { refuseOwner, refuseSelf, refuseTakenName, writePeople } from './people-rules.ts';
 import { digestOf, randomToken } from '#core/lib/random-token.ts';
-import { openSession } from './sessions.ts';
 import { askSecondFactor, removeFactor } from './two-factor.ts';
 
 /** Contract section 14. */
@@ -87,7 +86,7 @@ export const invitationHandlers: Pick<Handlers, Own> = {
       };
     });
     if (person.totp_enabled) return askSecondFactor(context, person);
-    context.setSession?.(await app.store.write((tx) => openSession(context, tx, person.id)));
+    await signIn(context, person);
     return { totp_required: false as const, username: person.username };
   },
 };

@@ -6,7 +6,7 @@ import { recordHistory } from '#core/observe/history.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import type { Db } from '#core/store/open.ts';
 import { canonical } from '#snapshots/canonical.ts';
-import { canSignIn, newPerson, type PersonRow } from './account.ts';
+import { canSignIn, endHalfDone, newPerson, type PersonRow } from './account.ts';
 import { refuseOwner, refuseSelf, refuseTakenName, refuseTooMany, writePeople } from './people-rules.ts';
 import { revokeSessions } from './sessions.ts';
 
@@ -55,7 +55,12 @@ export const peopleHandlers: Pick<Handlers, Own> = {
       const before = await personById(context, tx, id);
       refuseOwner(actor, before.role, draft.role);
       checkVersion('person', before, version);
-      const after: PersonRow = { ...before, ...given, version: before.version + 1, updated_at: app.clock().toISOString() };
+      // A change that changes nothing is no version and leaves no history.
+      if (Object.keys(given).length === 0) return toPerson(before);
+      // The link of an open invitation may be with somebody who could not invite an owner.
+      const uninvited = draft.role === 'owner' && before.role !== 'owner' ? { invite_digest: null, invite_expires_at: null } : {};
+      const change = { ...given, ...uninvited, version: before.version + 1, updated_at: app.clock().toISOString() };
+      const after: PersonRow = { ...before, ...change };
       if (!after.enabled) refuseSelf(actor, after, 'You cannot disable your own account. Ask another administrator.');
       if (after.username !== before.username) {
         refuseSelf(actor, after, 'Change your own username on your account page, with your password.');
@@ -96,9 +101,8 @@ export async function personById({ app }: Context, tx: Db, id: string): Promise<
 
 /** Ends every session and every sign-in that is half done. @returns how many sessions ended. */
 export async function signOut({ app }: Context, tx: Db, id: string): Promise<number> {
-  const { pending_logins, sessions } = app.store.tables;
-  await tx.delete(pending_logins).where(eq(pending_logins.person_id, id));
-  return revokeSessions(app, tx, eq(sessions.person_id, id));
+  await endHalfDone(app, tx, id);
+  return revokeSessions(app, tx, eq(app.store.tables.sessions.person_id, id));
 }
 
 /** A person without what only signing in needs. */

@@ -19,6 +19,9 @@ export function requireRole(actor: Actor, least: Role | null): void {
   );
 }
 
-/** Somebody who signed in as an administrator or owner, or the product itself. Tokens are none, whoever made them. */
-export const isAdministrator = (actor: Actor | null): boolean =>
-  actor !== null && (actor.type === 'admin' || actor.type === 'system') && holds(roleOf(actor) ?? 'caller', 'admin');
+/** Somebody who signed in with at least this role, or the product itself. Tokens are none, whoever made them. */
+export const isPerson = (actor: Actor | null, least: Role): boolean =>
+  actor !== null && (actor.type === 'admin' || actor.type === 'system') && holds(roleOf(actor) ?? 'caller', least);
+
+/** Somebody who signed in as an administrator or owner, or the product itself. */
+export const isAdministrator = (actor: Actor | null): boolean => isPerson(actor, 'admin');

@@ -1,17 +1,23 @@
-import { and, desc, eq, ne } from 'drizzle-orm';
+import { and, eq, inArray, max, ne } from 'drizzle-orm';
 import * as v from 'valibot';
 import type { App } from '#core/app.ts';
 import { TOKEN_SETTINGS } from '#core/contract/settings/config.ts';
+import type { EntityKind } from '#core/contract/entities.ts';
 import { ConnectionDraft, MASK, type SslMode } from '#core/contract/definitions/connections.ts';
+import type { Mask } from '#core/contract/definitions/masks.ts';
 import { type Given, loosened } from '#core/contract/definitions/write-guard.ts';
 import { marked, openNames } from '#core/contract/marks.ts';
+import type { EntityType } from '#core/contract/history.ts';
 import { AppError } from '#core/errors.ts';
+import type { MaskRule } from '#core/lib/call/masks.ts';
 import type { Actor, Context } from '#core/run.ts';
 import { canonical, checksum } from '#snapshots/canonical.ts';
-import type { FrozenConnection, FrozenServer, SnapshotContent } from '#snapshots/format.ts';
+import type { FrozenConnection, FrozenServer, FrozenTool, SnapshotContent } from '#snapshots/format.ts';
+import { entityTable } from '#core/store/entity-table.ts';
 import { isAdministrator } from './roles.ts';
 import { differs } from '#core/definitions/settings/rules.ts';
 import type { Settings } from '#core/definitions/settings/settings.ts';
+import type { RowOf } from '#core/definitions/records.ts';
 import { type ConnectionRow, isSealed } from '#core/definitions/source-pool.ts';
 
 /** What a token and an editor may never do, by whichever way a change comes (contract sections 2 and 14). */
@@ -62,14 +68,7 @@ export function refuseLoosened(actor: Actor | null, before: Given | null, after:
 /** The tool that last had a name, as it was then: neither deleting nor renaming it first must be a way round. */
 export async function lastNamed({ app: { store }, actor }: Context, name: string): Promise<Given | null> {
   if (isAdministrator(actor)) return null;
-  const { history } = store.tables;
-  const [entry] = await store.db
-    .select({ before: history.before, after: history.after })
-    .from(history)
-    .where(and(eq(history.entity_type, 'tool'), eq(history.entity_name, name), ne(history.action, 'blocked')))
-    .orderBy(desc(history.id))
-    .limit(1);
-  return entry?.after ?? entry?.before ?? null;
+  return (await lastStates(store, 'tool', 'entity_name', [name])).get(name) ?? null;
 }
 
 const ADDRESS = marked(ConnectionDraft.entries, ({ address }) => address === true).map(([name]) => name as keyof Target);
@@ -126,26 +125,24 @@ const keptSecrets = (before: Target, after: Target): string[] => [
     .map(([key]) => `extra_params.${key}`),
 ];
 
-type Targets = Pick<SnapshotContent, 'server' | 'connections' | 'toolsets' | 'tools'>;
+type Targets = Pick<SnapshotContent, 'server' | 'connections' | 'toolsets' | 'tools' | 'resources'>;
 
-/** Refuses a token that activates a snapshot with other settings than those served now, or with a weaker or moved connection. */
-export async function refuseActivation({ app, actor }: Context, before: Targets, after: Targets): Promise<void> {
+/** Refuses a token that activates a snapshot with other settings than those served now, or with weaker definitions, or a weaker or moved connection. */
+export async function refuseActivation(context: Context, before: Targets, after: Targets): Promise<void> {
+  const { actor } = context;
   if (isAdministrator(actor)) return;
   refuseServer(before.server, after.server);
   if (canonical(before.toolsets) !== canonical(after.toolsets)) {
     const detail = 'This snapshot has other toolsets, which say who sees what: only a signed-in administrator can activate it.';
     throw new AppError('admin_only', detail);
   }
-  const served_tools = new Map(before.tools.map((tool) => [tool.id, tool]));
-  for (const tool of after.tools) {
-    const known = served_tools.get(tool.id);
-    if (known !== undefined) refuseLoosened(actor, known, tool);
-  }
+  await refuseLooserTools(context, before.tools, after.tools);
+  const resources = await knownOf<Masked>(context, 'resource', before.resources, after.resources);
+  for (const resource of after.resources) refuseUnmasked(resources.get(resource.id) ?? null, resource);
+  const connections = await knownOf<Target & Told>(context, 'connection', before.connections, after.connections);
   for (const connection of after.connections) {
-    const served: FrozenConnection | undefined = before.connections.find(({ id }) => id === connection.id);
-    // One that is not served now counts as it is stored, or as it was when it went.
-    const known = served ?? (await storedConnection(app, connection.id)) ?? (await lastState(app, connection.id));
-    if (known === null) continue;
+    const known = connections.get(connection.id);
+    if (known === undefined) continue;
     refuseWritable(known, connection);
     refuseOtherCallers(known, connection);
     const moved = movedFields(known, connection);
@@ -155,20 +152,94 @@ export async function refuseActivation({ app, actor }: Context, before: Targets,
   }
 }
 
-async function storedConnection({ store }: App, id: string): Promise<ConnectionRow | null> {
-  const { connections } = store.tables;
-  const [row] = await store.db.select().from(connections).where(eq(connections.id, id));
-  return row ?? null;
+/** As they are frozen, or as they are stored. */
+interface Masked {
+  readonly masks?: readonly (Mask | MaskRule)[];
+}
+interface KnownTool extends Given, Masked {
+  readonly id: string;
+  readonly name: string;
+  readonly log_arguments?: unknown;
 }
 
-/** A connection as it was when it went: deleting first must not be a way round. */
-export async function lastState({ store }: App, id: string): Promise<ConnectionRow | null> {
-  const { history } = store.tables;
-  const [entry] = await store.db
-    .select({ before: history.before, after: history.after })
+async function refuseLooserTools(context: Context, before: readonly FrozenTool[], after: readonly FrozenTool[]): Promise<void> {
+  const { actor, app } = context;
+  const tools = await knownOf<KnownTool>(context, 'tool', before, after);
+  // What callers find under a name may have been another tool meanwhile.
+  const served = new Map(before.map(({ id, name }) => [id, name]));
+  const unserved = after.filter(({ id, name }) => served.get(id) !== name);
+  const named = await lastStates(
+    app.store,
+    'tool',
+    'entity_name',
+    unserved.map(({ name }) => name),
+  );
+  for (const tool of unserved) {
+    const last = named.get(tool.name);
+    if (last !== undefined) refuseLoosened(actor, last, tool);
+  }
+  for (const tool of after) {
+    const known = tools.get(tool.id) ?? null;
+    if (known !== null) refuseLoosened(actor, known, tool);
+    if (Boolean(tool.log_arguments) && !known?.log_arguments) refuseNamed(['log_arguments']);
+    refuseUnmasked(known, tool);
+  }
+}
+
+/** Refuses to show a column, or to show it to other groups, that is masked now. */
+function refuseUnmasked(before: Masked | null, { masks = [] }: Masked): void {
+  const after = new Map(masks.map((mask) => [columnOf(mask), mask]));
+  const lifted = (before?.masks ?? []).some((mask) => {
+    const same = after.get(columnOf(mask));
+    return same?.mask !== mask.mask || !same.unless_groups.every((group) => mask.unless_groups.includes(group));
+  });
+  if (lifted) refuseNamed(['masks']);
+}
+
+const columnOf = (mask: Mask | MaskRule): string | undefined => ('column' in mask ? mask.column : mask.columns[0])?.toLowerCase();
+
+/** What is served of these now, else what is stored, else what was stored last: neither disabling nor deleting first is a way round. */
+async function knownOf<T>(
+  { app: { store } }: Context,
+  kind: 'tool' | 'resource' | 'connection',
+  served: readonly (T & { readonly id: string })[],
+  wanted: readonly { readonly id: string }[],
+): Promise<ReadonlyMap<string, T>> {
+  const known = new Map<string, T>(served.map((one) => [one.id, one]));
+  const missing = () => wanted.flatMap(({ id }) => (known.has(id) ? [] : [id]));
+  if (missing().length === 0) return known;
+  const table = entityTable(store, kind);
+  const rows = await store.db.select().from(table).where(inArray(table.id, missing()));
+  for (const row of rows) known.set(row.id, row as T);
+  for (const [id, state] of await lastStates(store, kind, 'entity_id', missing())) known.set(id, state as T);
+  return known;
+}
+
+/** A record as it was when it went: deleting first is no way round, and does not stand in the way of what was allowed. */
+export const lastState = async <K extends EntityKind>({ store }: App, kind: K, id: string): Promise<RowOf<K> | null> =>
+  ((await lastStates(store, kind, 'entity_id', [id])).get(id) ?? null) as RowOf<K> | null;
+
+/** Records as their last change left them, or as they were when they were deleted. @param by what `keys` are. */
+async function lastStates(
+  { db, tables: { history } }: App['store'],
+  entity_type: EntityType,
+  by: 'entity_id' | 'entity_name',
+  keys: readonly string[],
+): Promise<ReadonlyMap<string, Record<string, unknown>>> {
+  if (keys.length === 0) return new Map();
+  const newest = db
+    .select({ id: max(history.id) })
     .from(history)
-    .where(and(eq(history.entity_type, 'connection'), eq(history.entity_id, id), ne(history.action, 'blocked')))
-    .orderBy(desc(history.id))
-    .limit(1);
-  return (entry?.after ?? entry?.before ?? null) as ConnectionRow | null;
+    .where(and(eq(history.entity_type, entity_type), inArray(history[by], [...keys]), ne(history.action, 'blocked')))
+    .groupBy(history[by]);
+  const entries = await db
+    .select({ key: history[by], before: history.before, after: history.after })
+    .from(history)
+    .where(inArray(history.id, newest));
+  return new Map(
+    entries.flatMap(({ key, before, after }) => {
+      const state = after ?? before;
+      return state === null ? [] : [[key, state]];
+    }),
+  );
 }

@@ -5,7 +5,7 @@ import { AppError } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import { newRecoveryCode, newTotpSecret, otpauthUri, qrSvg, RECOVERY_CODES, recoveryHash, stepOf } from '#core/lib/totp.ts';
 import { PRODUCT_NAME } from '#core/version.ts';
-import { changeAccount, currentPerson, type PersonRow, requirePassword, totpPlace } from './account.ts';
+import { changeAccount, currentPerson, type PersonRow, refuseChanged, requirePassword, totpPlace } from './account.ts';
 import { countAttempt } from './attempts.ts';
 import { openSession } from './sessions.ts';
 
@@ -24,6 +24,7 @@ export const twoFactorHandlers: Pick<Handlers, Extract<keyof Handlers, `two_fact
     const attempt = await countAttempt(context, person.username);
     await countPending(context, id);
     const session = await app.store.write(async (tx) => {
+      await refuseChanged(context, tx, person);
       if (!(await spendCode(context, tx, person, code, is_recovery))) return null;
       const ended = await tx.delete(pending_logins).where(eq(pending_logins.id, id)).returning({ id: pending_logins.id });
       if (ended.length === 0) throw pendingOver();
@@ -102,6 +103,7 @@ export async function askSecondFactor(context: Context, person: PersonRow) {
   const pending_token = randomBytes(32).toString('base64url');
   const now = clock();
   await store.write(async (tx) => {
+    await refuseChanged(context, tx, person);
     await tx.delete(pending_logins).where(lte(pending_logins.expires_at, now.toISOString()));
     await tx.insert(pending_logins).values({
       id: pendingId(pending_token),

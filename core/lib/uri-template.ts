@@ -38,7 +38,8 @@ export function matchUri({ literals, variables }: UriTemplate, uri: string): Rec
   const [first = ''] = literals;
   if (!uri.startsWith(first)) return null;
   if (variables.length === 0) return uri === first ? {} : null;
-  const values: Record<string, string> = {};
+  // Without a prototype, so that a variable may have any name.
+  const values: Record<string, string> = Object.create(null);
   let at = first.length;
   for (const [n, name] of variables.entries()) {
     const literal = literals[n + 1] ?? '';

@@ -1,16 +1,18 @@
-import { and, desc, eq, gte, inArray, isNotNull, isNull, lt, notInArray, type SQL, sql } from 'drizzle-orm';
+import { and, desc, eq, gte, inArray, isNotNull, isNull, lt, type SQL, sql } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
-import { OUTCOME_CODES, type Outcome, outcomeOf } from '#core/contract/observe/outcomes.ts';
+import { outcomeOf } from '#core/contract/observe/outcomes.ts';
 import { AppError } from '#core/errors.ts';
 import type { Handlers } from '#core/run.ts';
 import { countUpTo } from '#core/store/count.ts';
-
-const OTHER_CODES = Object.values(OUTCOME_CODES).flat();
+import { countOfClient, isRare, newestOfClient } from './calls-of-client.ts';
+import { isClient } from './client-filter.ts';
+import { endedAs } from './ended-as.ts';
+import { shownArguments } from './logged-arguments.ts';
 
 export const callHandlers: Pick<Handlers, 'logs.list' | 'logs.get'> = {
-  'logs.list': async ({ app }, { skip, limit, kind, name, connection_id, success, outcome, since, until }) => {
+  'logs.list': async ({ app }, { skip, limit, kind, name, connection_id, client, success, outcome, since, until }) => {
     const { request_logs } = app.store.tables;
-    const where = and(
+    const also = and(
       kind === undefined ? undefined : eq(request_logs.kind, kind),
       // As the index of all others says it.
       kind === undefined || kind === 'tool' ? undefined : sql`kind <> 'tool'`,
@@ -21,32 +23,61 @@ export const callHandlers: Pick<Handlers, 'logs.list' | 'logs.get'> = {
       since === undefined ? undefined : gte(request_logs.timestamp, since),
       until === undefined ? undefined : lt(request_logs.timestamp, until),
     );
+    const rows = () => app.store.db.select(shown(app)).from(request_logs);
     const newest = [desc(request_logs.timestamp), desc(request_logs.id)];
-    const [items, total] = await Promise.all([
-      app.store.db
-        .select(shown(app))
-        .from(request_logs)
-        .where(where)
-        .orderBy(...newest)
-        .limit(limit)
-        .offset(skip),
-      countUpTo(app, MOST_COUNTED, app.store.db.select({ id: request_logs.id }).from(request_logs).where(where)),
-    ]);
+    // Each of these has an index that leaves few calls to look through.
+    const has_index = name !== undefined || connection_id !== undefined || (kind !== undefined && kind !== 'tool');
+    const of_all = (where: SQL | undefined) =>
+      Promise.all([
+        rows()
+          .where(where)
+          .orderBy(...newest)
+          .limit(limit)
+          .offset(skip),
+        countUpTo(app, MOST_COUNTED, app.store.db.select({ id: request_logs.id }).from(request_logs).where(where)),
+      ]);
+    const of_client = async (name_of_client: string) => {
+      const its = { client: name_of_client, since, also };
+      const is_rare = await isRare(app, its);
+      if (has_index && !is_rare) return of_all(and(also, isClient(app.store, request_logs.client, name_of_client)));
+      const [ids, total] = await Promise.all([
+        newestOfClient(app, its, is_rare, skip, limit),
+        countOfClient(app, its, is_rare, MOST_COUNTED),
+      ]);
+      return [
+        ids.length === 0
+          ? []
+          : await rows()
+              .where(inArray(request_logs.id, ids))
+              .orderBy(...newest),
+        total,
+      ] as const;
+    };
+    const [items, total] = await (client === undefined ? of_all(also) : of_client(client));
     return { items: items.map((item) => ({ ...item, id: String(item.id), outcome: outcomeOf(item.error) })), total };
   },
-  'logs.get': async ({ app }, { call_id: id }) => {
+  'logs.get': async ({ app, actor }, { call_id: id }) => {
     const { request_logs, mcp_sessions } = app.store.tables;
     const number = /^\d{1,15}$/.test(id) ? Number(id) : -1;
-    const { error_message, sqlstate, database_ms, bytes, tokens, trace_id } = request_logs;
+    const { error_message, sqlstate, database_ms, bytes, tokens, truncated, trace_id } = request_logs;
     const { person, token, client_id, session } = mcp_sessions;
-    const own = { error_message, sqlstate, database_ms, bytes, tokens, trace_id };
+    const own = { error_message, sqlstate, database_ms, bytes, tokens, truncated, trace_id };
+    const of_session = { person, token, client_id, session, session_id: mcp_sessions.id };
     const [found] = await app.store.db
-      .select({ ...shown(app), ...own, person, token, client_id, session })
+      .select({ ...shown(app), ...own, ...of_session, sealed: request_logs.arguments })
       .from(request_logs)
       .leftJoin(mcp_sessions, eq(request_logs.session_id, mcp_sessions.id))
       .where(eq(request_logs.id, number));
     if (found === undefined) throw new AppError('not_found', 'There is no such call. The request log keeps calls for 30 days.');
-    return { ...found, id: String(found.id), outcome: outcomeOf(found.error), queue_ms: found.wait_ms };
+    const { sealed, ...call } = found;
+    return {
+      ...call,
+      ...(await shownArguments(app, actor, { name: call.name, timestamp: call.timestamp, sealed })),
+      id: String(call.id),
+      session_id: call.session_id === null ? null : String(call.session_id),
+      outcome: outcomeOf(call.error),
+      queue_ms: call.wait_ms,
+    };
   },
 };
 
@@ -59,11 +90,4 @@ function shown({ store }: App) {
   const { wait_ms, rows, success, error, snapshot_version, confirmation } = rest;
   const whose = { id, timestamp, kind, name, connection_id, client, token_prefix };
   return { ...whose, duration_ms, wait_ms, rows, success, error, snapshot_version, confirmation };
-}
-
-function endedAs({ store }: App, outcome: Outcome): SQL | undefined {
-  const { error } = store.tables.request_logs;
-  if (outcome === 'ok') return isNull(error);
-  if (outcome === 'tool_error') return and(isNotNull(error), notInArray(error, OTHER_CODES));
-  return and(isNotNull(error), inArray(error, [...OUTCOME_CODES[outcome]]));
 }

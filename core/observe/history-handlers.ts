@@ -1,8 +1,6 @@
 import { and, desc, eq, inArray, type SQL, sql } from 'drizzle-orm';
-import { CONFIGURED } from '#core/contract/entities.ts';
-import { holds } from '#core/contract/identity/roles.ts';
-import { roleOf } from '#core/identity/roles.ts';
-import { EntityType } from '#core/contract/history.ts';
+import { isAdministrator } from '#core/identity/roles.ts';
+import { EntityType, OF_DEFINITIONS } from '#core/contract/history.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import { contains } from '#core/definitions/records.ts';
@@ -42,15 +40,9 @@ export const historyHandlers: Pick<Handlers, Extract<keyof Handlers, `history.${
   'history.rollback': rollback,
 };
 
-/** What people without the role of an administrator read: changes of what is configured and of deploys, not of people and credentials. */
-const OF_DEFINITIONS: readonly string[] = [...CONFIGURED, 'snapshot', 'file'];
-
 /** Undefined: everything. */
-function visibleTo({ app, actor }: Context): SQL | undefined {
-  const role = actor === null ? null : roleOf(actor);
-  if (role === null || holds(role, 'admin')) return undefined;
-  return inArray(app.store.tables.history.entity_type, [...OF_DEFINITIONS]);
-}
+const visibleTo = ({ app, actor }: Context): SQL | undefined =>
+  isAdministrator(actor) ? undefined : inArray(app.store.tables.history.entity_type, [...OF_DEFINITIONS]);
 
 async function page({ app }: Context, where: SQL | undefined, skip: number, limit: number) {
   const { db, tables } = app.store;

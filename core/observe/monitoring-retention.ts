@@ -2,24 +2,24 @@ import { and, asc, desc, eq, inArray, lt, lte, or } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import { runEvery } from '#core/cluster/run-every.ts';
 import { withLease } from '#core/cluster/leases.ts';
+import { forgetArguments } from './logged-arguments.ts';
+import { forgetSeries } from './metrics/retention.ts';
+import { forgetEvents } from './notices/events.ts';
+import { forgetSessions, inPages } from './sessions/forget-sessions.ts';
+import { TRAFFIC_KEPT_MS, TRAFFIC_SECONDS } from './traffic/traffic.ts';
 
 const DAY_MS = 24 * 3_600_000;
 
-/** Contract sections 10 and 13: what is kept of calls, minutes, revoked tokens and sessions that ended. */
+/** Contract sections 10 and 13: what is kept of calls, revoked tokens and sessions that ended. */
 export const KEPT = {
   logs: 1_000_000,
   logs_ms: 30 * DAY_MS,
-  series_ms: 7 * DAY_MS,
   revoked_tokens_ms: 30 * DAY_MS,
   ended_sessions_ms: DAY_MS,
   /** A host that is cut off for longer sends what it has under the same sequence at most a day later. */
   reports_ms: DAY_MS,
 } as const;
 
-/** Rows of one transaction: other writers wait no longer than for so many. */
-const ROWS_AT_ONCE = 1_000;
-/** Embedded, a statement runs in this thread: what else the server has to do comes in between. */
-const PAUSE_MS = 1;
 /** It is done so often; a server that was killed on the way leaves it to another one. */
 const INTERVAL_MS = 10 * 60_000;
 const LOOK_MS = 60_000;
@@ -30,18 +30,22 @@ export async function forgetUsage(app: App, most_logs: number = KEPT.logs): Prom
 }
 
 async function forget(app: App, most_logs: number): Promise<number> {
-  const { request_logs, mcp_sessions, mcp_session_names, mcp_lists, usage_series, host_reports, mcp_tokens, sessions } =
-    app.store.tables;
+  const { request_logs, traffic, host_reports, mcp_tokens, sessions } = app.store.tables;
   const before = (ms: number) => new Date(app.clock().getTime() - ms).toISOString();
+  await forgetArguments(app);
   await app.store.write(async (tx) => {
-    // The hour in which the oldest minute lies is still asked for.
-    await tx.delete(usage_series).where(lt(usage_series.start, before(KEPT.series_ms + 3_600_000)));
+    for (const seconds of TRAFFIC_SECONDS) {
+      const old = lt(traffic.start, before(TRAFFIC_KEPT_MS[seconds]));
+      await tx.delete(traffic).where(and(eq(traffic.seconds, seconds), old));
+    }
     await tx.delete(host_reports).where(lt(host_reports.reported_at, before(KEPT.reports_ms)));
     await tx.delete(sessions).where(lt(sessions.expires_at, before(KEPT.ended_sessions_ms)));
     await tx
       .delete(mcp_tokens)
       .where(and(eq(mcp_tokens.revoked, true), lt(mcp_tokens.revoked_at, before(KEPT.revoked_tokens_ms))));
   });
+  await forgetSeries(app);
+  await forgetEvents(app);
   const surplus = await app.store.db
     .select({ id: request_logs.id, timestamp: request_logs.timestamp })
     .from(request_logs)
@@ -50,35 +54,25 @@ async function forget(app: App, most_logs: number): Promise<number> {
     .offset(most_logs);
   const by_age = { timestamp: before(KEPT.logs_ms), id: 0 };
   const last = surplus[0] !== undefined && surplus[0].timestamp >= by_age.timestamp ? surplus[0] : by_age;
-  await app.store.write(async (tx) => {
-    const gone = tx.select({ id: mcp_sessions.id }).from(mcp_sessions).where(lt(mcp_sessions.last_at, last.timestamp));
-    await tx.delete(mcp_session_names).where(inArray(mcp_session_names.session_id, gone));
-    await tx.delete(mcp_sessions).where(lt(mcp_sessions.last_at, last.timestamp));
-    await tx.delete(mcp_lists).where(lt(mcp_lists.timestamp, last.timestamp));
-  });
+  await forgetSessions(app, last.timestamp);
   // In this form both databases read only the part of the index that goes.
   const where = and(
     lte(request_logs.timestamp, last.timestamp),
     or(lt(request_logs.timestamp, last.timestamp), lte(request_logs.id, last.id)),
   );
   let forgotten = 0;
-  for (;;) {
-    const gone = await app.store.write((tx) => {
-      const oldest = tx
-        .select({ id: request_logs.id })
-        .from(request_logs)
-        .where(where)
-        .orderBy(asc(request_logs.timestamp), asc(request_logs.id))
-        .limit(ROWS_AT_ONCE);
-      return tx.delete(request_logs).where(inArray(request_logs.id, oldest)).returning({ id: request_logs.id });
-    });
+  const done = await inPages(app, async (tx, most) => {
+    const oldest = tx
+      .select({ id: request_logs.id })
+      .from(request_logs)
+      .where(where)
+      .orderBy(asc(request_logs.timestamp), asc(request_logs.id))
+      .limit(most);
+    const gone = await tx.delete(request_logs).where(inArray(request_logs.id, oldest)).returning({ id: request_logs.id });
     forgotten += gone.length;
-    if (gone.length < ROWS_AT_ONCE) break;
-    // The rest is left to the server that comes next.
-    if (app.life.ending) return forgotten;
-    await Bun.sleep(PAUSE_MS);
-  }
-  await setDone(app);
+    return gone.length;
+  });
+  if (done) await setDone(app);
   return forgotten;
 }
 

@@ -4,7 +4,7 @@ import type { RefusalKind } from '#core/contract/observe/calls.ts';
 import type { UsageBatch } from '#core/contract/observe/usage-batch.ts';
 import type { Handlers } from '#core/run.ts';
 import type { Db } from '#core/store/open.ts';
-import { HOUR_MS, startOf } from './usage-series.ts';
+import { HOUR_MS, hourOf } from './metrics/sums.ts';
 
 const KEPT = 1_000;
 const COUNTED_MS = 24 * HOUR_MS;
@@ -28,7 +28,7 @@ export async function storeRefusals(
     const [oldest] = await tx.select({ id: table.id }).from(table).orderBy(desc(table.id)).limit(1).offset(KEPT);
     if (oldest !== undefined) await tx.delete(table).where(lte(table.id, oldest.id));
   }
-  const hour = startOf(now, HOUR_MS);
+  const hour = hourOf(now);
   for (const [kind, count] of Object.entries(refused) as [RefusalKind, number][]) {
     await tx
       .insert(refusal_counts)
@@ -39,7 +39,7 @@ export async function storeRefusals(
       });
   }
   if (Object.keys(refused).length > 0)
-    await tx.delete(refusal_counts).where(lt(refusal_counts.hour, startOf(now - 2 * COUNTED_MS, HOUR_MS)));
+    await tx.delete(refusal_counts).where(lt(refusal_counts.hour, hourOf(now - 2 * COUNTED_MS)));
 }
 
 export const refusalHandlers: Pick<Handlers, 'logs.refusals'> = {
@@ -47,7 +47,7 @@ export const refusalHandlers: Pick<Handlers, 'logs.refusals'> = {
     const { refusals: table, refusal_counts } = app.store.tables;
     const { db } = app.store;
     const where = kind === undefined ? undefined : eq(table.kind, kind);
-    const since = startOf(app.clock().getTime() - COUNTED_MS, HOUR_MS);
+    const since = hourOf(app.clock().getTime() - COUNTED_MS);
     const [items, total, hours] = await Promise.all([
       db.select().from(table).where(where).orderBy(desc(table.id)).limit(limit).offset(skip),
       db.$count(table, where),
@@ -55,6 +55,6 @@ export const refusalHandlers: Pick<Handlers, 'logs.refusals'> = {
     ]);
     const counts: Partial<Record<RefusalKind, number>> = {};
     for (const { kind: counted, count } of hours) counts[counted] = (counts[counted] ?? 0) + count;
-    return { items: items.map((item) => ({ ...item, id: String(item.id) })), total, counts };
+    return { items: items.map((item) => ({ ...item, id: String(item.id) })), total, counts, counted_since: since };
   },
 };

@@ -139,7 +139,7 @@ async function prepareSteps(context: BatchContext, steps: readonly Step[]): Prom
   const prepare = async ({ kind, id, name, earlier, now }: Step): Promise<void> => {
     if (earlier === null) return;
     const checked = await kind.prepareEarlier(context, earlier, now).catch(async (error: unknown) => {
-      if (error instanceof AppError) await recordBlocked(context, `${kind.plural}.rollback`, { id, name }, error);
+      if (error instanceof AppError) await recordBlocked(context, kind.entity_type, { id, name }, error);
       throw steps.length === 1 ? parentConflict(error) : named(parentConflict(error), kind, name);
     });
     prepared.set(id, checked);

@@ -5,8 +5,10 @@ import { signal } from '#core/cluster/signals.ts';
 import { countOnSides } from '#core/deploy/candidates/canary-calls.ts';
 import { rowsOf } from '#core/store/columns.ts';
 import type { Db } from '#core/store/open.ts';
-import { addToSessions } from './mcp-sessions.ts';
+import { countCalls } from './count-calls.ts';
+import { addToSessions } from './sessions/mcp-sessions.ts';
 import { storeRefusals } from './refusals.ts';
+import { addToTraffic } from './traffic/traffic.ts';
 import { addToSeries, takeTurns } from './usage-series.ts';
 
 /** A host's clock may be ahead by so much; what is later counts as now. */
@@ -21,18 +23,21 @@ export async function storeUsage(app: App, host_id: string, batch: UsageBatch): 
   const calls = { ...batch.calls, timestamp: notAhead(batch.calls.timestamp, app.clock().getTime()) };
   const latest = app.clock().getTime() + CLOCK_SKEW_MS;
   const lists = batch.lists.map((list) => ({ ...list, timestamp: Math.min(list.timestamp, latest) }));
+  const { cells, cell_of } = countCalls(calls);
   let sessions: number[] = [];
   let counted = false;
   const stored = await app.store.write(async (tx) => {
     if (!(await claim(app, tx, host_id, batch))) return false;
     if (calls.timestamp.length + lists.length > 0) {
       await takeTurns(app, tx);
-      sessions = await addToSessions(app, tx, groups, calls, lists);
+      sessions = await addToSessions(app, tx, groups, cells, lists);
     }
     if (calls.timestamp.length > 0) {
-      await insertLogs(app, tx, { ...batch, calls }, sessions);
-      await addToSeries(app, tx, groups, calls);
-      counted = await countOnSides(app, tx, groups, calls);
+      const session_ids = cell_of.map((place) => sessions[place] ?? 0);
+      await insertLogs(app, tx, { ...batch, calls }, session_ids);
+      await addToSeries(app, tx, groups, cells);
+      await addToTraffic(app, tx, groups, cells);
+      counted = await countOnSides(app, tx, groups, cells);
     }
     await storeRefusals(app, tx, batch);
     await noteTokenUses(app, tx, batch.token_uses);
@@ -73,7 +78,7 @@ async function insertLogs(
   const { dialect } = app.store;
   const { outcomes, places } = toOutcomes(groups, calls);
   const none = calls.timestamp.map(() => 0);
-  const note = (name: 'error_message' | 'sqlstate' | 'trace_id') => {
+  const note = (name: 'error_message' | 'sqlstate' | 'trace_id' | 'arguments') => {
     const cells: (string | null)[] = none.map(() => null);
     for (const one of notes) if (one.at < cells.length) cells[one.at] = one[name] ?? null;
     return { type: 'text', cells } as const;
@@ -90,9 +95,11 @@ async function insertLogs(
       database_ms: { type: 'thousandths', cells: calls.database_ms ?? none },
       bytes: { type: 'integer', cells: calls.bytes.map((size) => Math.round(size)) },
       tokens: { type: 'integer', cells: calls.tokens ?? none },
+      truncated: { type: 'integer', cells: calls.truncated ?? none },
       error_message: note('error_message'),
       sqlstate: note('sqlstate'),
       trace_id: note('trace_id'),
+      arguments: note('arguments'),
       session_id: { type: 'integer', cells: sessions },
     },
     {
@@ -111,7 +118,7 @@ async function insertLogs(
   );
   // The database numbers the rows in the order of the calls.
   const id = dialect === 'sqlite' ? 'null' : "nextval('request_logs_id_seq')";
-  const columns = `${id}, timestamp, kind, name, connection_id, client, token_prefix, duration_ms, wait_ms, rows, error is null, error, nullif(snapshot_version, ${NO_VERSION}), confirmation, database_ms, bytes, tokens, error_message, sqlstate, trace_id, session_id`;
+  const columns = `${id}, timestamp, kind, name, connection_id, client, token_prefix, duration_ms, wait_ms, rows, error is null, error, nullif(snapshot_version, ${NO_VERSION}), confirmation, database_ms, bytes, tokens, error_message, sqlstate, trace_id, session_id, arguments, truncated = 1`;
   await tx.insert(request_logs).select(sql`with recursive ${done} select ${sql.raw(columns)} from done`);
 }
 

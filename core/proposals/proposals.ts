@@ -134,6 +134,7 @@ async function reject(context: Context, { id, version, comment: text }: Input<'p
 async function approve(context: Context, { id, version, comment: text }: Input<'proposals.approve'>): Promise<ProposalItem> {
   const { app } = context;
   const row = await findProposal(app, id);
+  if (version === undefined) throw invalidField('version', 'version is required: that of the proposal as it was reviewed.');
   refuseClosed(row, version);
   const operations = await operationsOf(app, id);
   refuseStale(await staleOf(app, operations));

@@ -9,12 +9,13 @@ import {
   MOST_OPERATIONS,
   type ProposalAuthor,
 } from '#core/contract/proposals.ts';
-import { recordBlocked } from '#core/definitions/guard/blocked.ts';
+import { notedAs, recordBlocked } from '#core/definitions/guard/blocked.ts';
 import { AppError, invalidField } from '#core/errors.ts';
 import { resolveNames } from '#core/identity/agent-names.ts';
 import { recordHistory } from '#core/observe/history.ts';
 import { emitNotice } from '#core/observe/notices/emit.ts';
 import type { Call, Context, Door } from '#core/run.ts';
+import { writeAlone } from '#core/store/journal.ts';
 import { type Step, touchedBy } from './overlay.ts';
 import { inTurn, withOverlay } from './overlays.ts';
 import {
@@ -149,7 +150,7 @@ async function add(adding: Adding, name: OperationName, given: Given): Promise<u
     const resolved = call.by_name === true ? await resolveNames(overlay.app, name, given) : given;
     const step: Step = { operation: name, input: withoutVersion(resolved) };
     const applied = await overlay.apply(door, { ...step, input: resolved }, call).catch(async (error: unknown) => {
-      if (error instanceof AppError) await recordBlocked(context, name, resolved, error);
+      if (error instanceof AppError) await recordBlocked(context, notedAs(name), resolved, error);
       throw error;
     });
     const blocked = applied.written.filter(({ action }) => action === 'blocked');
@@ -224,6 +225,7 @@ function store(
       await tx.insert(proposal_operations).values(operation);
       return stored;
     }
+    await writeAlone(app.store, tx);
     await forgetClosed(app, tx);
     if ((await tx.$count(proposals, eq(proposals.status, 'open'))) >= MOST_OPEN_PROPOSALS) {
       throw new AppError(

@@ -1,7 +1,8 @@
 import { inArray } from 'drizzle-orm';
 import type { TestResult } from '#core/contract/definitions/tests.ts';
 import type { ProposalFinding, Reviewed } from '#core/contract/proposals.ts';
-import { toEntry } from '#core/observe/history-entry.ts';
+import type { App } from '#core/app.ts';
+import { activeSnapshot } from '#core/deploy/deployment.ts';
 import { countsOf } from '#core/deploy/deploys.ts';
 import type { Candidate, Finding } from '#core/deploy/gates/gate.ts';
 import { REHEARSED } from '#core/deploy/gates/index.ts';
@@ -9,14 +10,15 @@ import { changesBetween, markSuperusers } from '#core/deploy/pending.ts';
 import type { StoredSnapshot } from '#core/deploy/stored-snapshots.ts';
 import { readWorkingCopy } from '#core/deploy/working-copy.ts';
 import { readSettings } from '#core/definitions/settings/settings.ts';
+import { mayTryWrites } from '#core/definitions/tests/tests.ts';
 import { AppError } from '#core/errors.ts';
-import type { HistoryRow } from '#core/observe/history.ts';
 import type { Context, Door } from '#core/run.ts';
 import { canonical } from '#snapshots/canonical.ts';
 import type { Leaf } from '#snapshots/tree.ts';
 import { openOverlay, type Overlay, stampOf } from './overlay.ts';
 import { applyAll, type Review } from './overlays.ts';
 import { callOf } from './propose.ts';
+import { recordedChanges, testChanges, unservedChanges } from './recorded.ts';
 import { type OperationRow, type ProposalRow, toStep } from './rows.ts';
 
 const MOST_REVIEWS = 20;
@@ -30,7 +32,7 @@ export async function reviewOf(
   operations: readonly OperationRow[],
 ): Promise<Review> {
   const { reviews } = context.app.overlays;
-  const key = `${row.id} ${row.version} ${await stampOf(context.app)}`;
+  const key = await keyOf(context, row);
   const known = reviews.get(key);
   if (known !== undefined) return known;
   const review = reviewed(context, door, row, operations, true);
@@ -47,9 +49,13 @@ export async function lastReviewOf(
   row: ProposalRow,
   operations: readonly OperationRow[],
 ): Promise<Review> {
-  const known = context.app.overlays.reviews.get(`${row.id} ${row.version} ${await stampOf(context.app)}`);
+  const known = context.app.overlays.reviews.get(await keyOf(context, row));
   return known ?? reviewed(context, door, row, operations, false);
 }
+
+/** Who may not run what writes sees a review without its tests. */
+const keyOf = async ({ app, actor }: Context, { id, version }: ProposalRow): Promise<string> =>
+  `${id} ${version} ${mayTryWrites(actor)} ${await stampOf(app)}`;
 
 async function reviewed(
   context: Context,
@@ -69,17 +75,20 @@ async function reviewed(
       new Map(leaves.map(({ hash }) => [hash, view.textOf(hash) ?? before.texts.get(hash) ?? '']));
     const touched = new Set(operations.flatMap((one) => one.touched.map(({ entity_id }) => entity_id)));
     const connections = await overlay.app.store.db.select().from(overlay.app.store.tables.connections);
-    // A connection comes with its first tool and goes with its last: that is no change of it.
-    const stays = new Set(connections.flatMap(({ id, name }) => (touched.has(id) ? [] : [name])));
+    const served = await servedConnections(context.app);
+    // A connection comes with its first tool and goes with its last: that is no change of one that is served already.
+    const stays = new Set(connections.flatMap(({ id, name }) => (touched.has(id) || !served.has(name) ? [] : [name])));
     const differing = (await changesBetween(before.active.tree, tree, texts)).filter(
       ({ entity_type, name, change }) => entity_type !== 'connection' || change === 'changed' || !stays.has(name),
     );
-    const changes = await markSuperusers(overlay.app, differing);
+    const recorded = await recordedChanges(overlay, row.id);
+    const changes = await markSuperusers(overlay.app, [...differing, ...unservedChanges(recorded, differing)]);
     const known = new Set(before.problems.map((problem) => canonical(problem)));
     const candidate: Candidate = {
       tree,
       server: view.server,
       version: null,
+      proposed: true,
       texts,
       problems: problems.filter((problem) => !known.has(canonical(problem))),
       warnings: warnings.filter((warning) => !before.warnings.includes(warning)),
@@ -88,13 +97,19 @@ async function reviewed(
     };
     const findings = gates ? await findingsOf(context, overlay, candidate, before.active) : [];
     const tests = gates ? await testsOf(overlay) : [];
-    return { diff: changes, findings, tests, test_changes: await testChanges(overlay), problem: null };
+    return { diff: changes, findings, tests, test_changes: testChanges(recorded), problem: null };
   } catch (error) {
     if (!(error instanceof AppError) || error.code === 'internal') throw error;
     return { ...NOTHING, findings: [], problem: error.detail };
   } finally {
     await overlay.close();
   }
+}
+
+/** Names of the connections that callers reach now. */
+async function servedConnections(app: App): Promise<ReadonlySet<string>> {
+  const active = await activeSnapshot(app);
+  return new Set((active?.tree.leaves ?? []).flatMap(({ kind, name }) => (kind === 'connection' ? [name] : [])));
 }
 
 /** The working copy before the proposal, in the place of what is deployed: the gates say what the proposal alone would do. */
@@ -160,26 +175,4 @@ async function testsOf({ app }: Overlay): Promise<TestResult[]> {
       const { status, ms, rows: found, failures } = result;
       return [{ id, name, owner, status, ms, rows: found, failures }];
     });
-}
-
-const CHANGE = { create: 'added', update: 'changed', delete: 'removed' } as const;
-
-/** Tests are no part of what is deployed, so no diff of it has them. */
-async function testChanges({ app }: Overlay): Promise<Reviewed['test_changes']> {
-  const { history } = app.store.tables;
-  const rows = (await app.store.db.select().from(history)).filter(
-    ({ entity_type, actor }) => entity_type === 'test' && actor.proposal !== undefined,
-  );
-  const by_test = Map.groupBy(
-    rows.toSorted((a, b) => (a.id < b.id ? -1 : 1)),
-    ({ entity_id }) => entity_id,
-  );
-  return [...by_test.values()].flatMap((entries) => {
-    const [first, last] = [entries[0], entries.at(-1)];
-    if (first === undefined || last === undefined || (first.before === null && last.after === null)) return [];
-    const whole: HistoryRow = { ...last, before: first.before, after: last.after };
-    const action = last.after === null ? 'delete' : first.before === null ? 'create' : 'update';
-    const { owner_id: _, ...values } = toEntry(app, whole).changes;
-    return [{ name: last.entity_name, change: CHANGE[action], values }];
-  });
 }

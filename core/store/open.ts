@@ -194,7 +194,7 @@ function causes(error: unknown): (Error & { code?: unknown; constraint_name?: un
 }
 
 /** @returns the index or `table.column` that refused, or null for any other fault. */
-function uniqueViolation(error: unknown): string | null {
+export function uniqueViolation(error: unknown): string | null {
   for (const { code, constraint_name, message } of causes(error)) {
     if (code === '23505') return String(constraint_name);
     const failed = /UNIQUE constraint failed: (\S+)/.exec(message);

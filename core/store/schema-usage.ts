@@ -6,7 +6,7 @@ import type { Kit } from './kit.ts';
 
 /** What hosts report: calls, their series and queues. */
 export function usageTables(k: Kit) {
-  /** Every call of the deployed server, without arguments and values. */
+  /** Every call of the deployed server. */
   const request_logs = k.table(
     'request_logs',
     {
@@ -32,6 +32,10 @@ export function usageTables(k: Kit) {
       trace_id: k.text(),
       /** Of `mcp_sessions`. */
       session_id: k.int(),
+      /** What the call sent, encrypted, of a tool that logs it; empty: it was kept, and removed since. */
+      arguments: k.text(),
+      /** The result ended at a limit. */
+      truncated: k.bool().notNull().default(false),
     },
     (t) => [
       k.index('request_logs_time').on(t.timestamp, t.id),
@@ -47,6 +51,16 @@ export function usageTables(k: Kit) {
         .on(t.name, t.timestamp)
         .where(sql`error is not null`),
       k.index('request_logs_connection').on(t.connection_id, t.timestamp),
+      // Few calls have arguments, and those are removed long before the call.
+      k
+        .index('request_logs_arguments')
+        .on(t.timestamp)
+        .where(sql`arguments > ''`),
+      // Few results are cut off, and those are looked for.
+      k
+        .index('request_logs_truncated')
+        .on(t.name, t.timestamp)
+        .where(sql`truncated`),
       // Nearly all calls are of tools.
       k
         .index('request_logs_kind')
@@ -82,7 +96,11 @@ export function usageTables(k: Kit) {
       rows: k.real().notNull(),
       tokens: k.real().notNull(),
     },
-    (t) => [k.unique('mcp_sessions_key').on(t.key, t.started_at), k.index('mcp_sessions_time').on(t.last_at, t.id)],
+    (t) => [
+      k.unique('mcp_sessions_key').on(t.key, t.started_at),
+      k.index('mcp_sessions_time').on(t.last_at, t.id),
+      k.index('mcp_sessions_client').on(t.client, t.last_at),
+    ],
   );
   /** Which tools, resources and prompts a session called. */
   const mcp_session_names = k.table(
@@ -127,30 +145,68 @@ export function usageTables(k: Kit) {
     },
     (t) => [k.unique('refusal_counts_key').on(t.hour, t.kind)],
   );
+  /** What each row of a series counts. */
+  const counted = () => ({
+    seconds: k.int().$type<60 | 3_600 | 86_400>().notNull(),
+    start: k.text().notNull(),
+    kind: k.text().$type<UsageKind | 'all'>().notNull(),
+    name: k.text().notNull(),
+    entity_id: k.text(),
+    calls: k.int().notNull(),
+    errors: k.int().notNull(),
+    // Of the errors, those that are not the tool's.
+    refused: k.int().notNull().default(0),
+    no_slot: k.int().notNull().default(0),
+    timeout: k.int().notNull().default(0),
+    cancelled: k.int().notNull().default(0),
+    rate_limited: k.int().notNull().default(0),
+    duration_ms: k.real().notNull(),
+    rows: k.real().notNull(),
+    bytes: k.real().notNull(),
+    last_called_at: k.text().notNull(),
+    histogram: k.json<Histogram>().notNull(),
+  });
   /** Calls of one name within a minute or an hour (`seconds`) from `start` on; `all` counts every call of a minute. */
-  const usage_series = k.table(
-    'usage_series',
+  const usage_series = k.table('usage_series', counted(), (t) => [
+    k.unique('usage_series_key').on(t.seconds, t.start, t.kind, t.name),
+  ]);
+  /** The same for each caller, of one name on one connection ('': none), and for days. No row counts all. */
+  const caller_series = k.table(
+    'caller_series',
+    { ...counted(), caller_id: k.int().notNull(), connection_id: k.text().notNull() },
+    (t) => [
+      k.unique('caller_series_key').on(t.seconds, t.start, t.caller_id, t.kind, t.name, t.connection_id),
+      k.index('caller_series_caller').on(t.caller_id, t.seconds, t.start),
+    ],
+  );
+  /** Who called: one row for each client and credential. */
+  const usage_callers = k.table(
+    'usage_callers',
     {
-      seconds: k.int().$type<60 | 3_600>().notNull(),
-      start: k.text().notNull(),
-      kind: k.text().$type<UsageKind | 'all'>().notNull(),
-      name: k.text().notNull(),
-      entity_id: k.text(),
-      calls: k.int().notNull(),
-      errors: k.int().notNull(),
-      // Of the errors, those that are not the tool's.
-      refused: k.int().notNull().default(0),
-      no_slot: k.int().notNull().default(0),
-      timeout: k.int().notNull().default(0),
-      cancelled: k.int().notNull().default(0),
-      rate_limited: k.int().notNull().default(0),
-      duration_ms: k.real().notNull(),
-      rows: k.real().notNull(),
-      bytes: k.real().notNull(),
-      last_called_at: k.text().notNull(),
-      histogram: k.json<Histogram>().notNull(),
+      id: k.counter().primaryKey(),
+      /** A digest of the rest. */
+      key: k.text().notNull(),
+      client: k.text(),
+      token_prefix: k.text(),
+      person: k.text(),
+      token: k.text(),
+      client_id: k.text(),
+      last_at: k.text().notNull(),
     },
-    (t) => [k.unique('usage_series_key').on(t.seconds, t.start, t.kind, t.name)],
+    (t) => [k.unique('usage_callers_key').on(t.key), k.index('usage_callers_time').on(t.last_at)],
+  );
+  /** Who called what within ten seconds or a minute (`seconds`) from `start` on, all pairs of a client and a definition in one row. */
+  const traffic = k.table(
+    'traffic',
+    {
+      seconds: k.int().$type<10 | 60>().notNull(),
+      start: k.text().notNull(),
+      /** As the flow shows it: JSON. */
+      cells: k.text().notNull(),
+      /** What is needed to add to it: JSON. */
+      sums: k.text().notNull(),
+    },
+    (t) => [k.unique('traffic_key').on(t.seconds, t.start)],
   );
   /** One row for each start of a host: the last batch that was stored, and its queues as they were then. */
   const host_reports = k.table(
@@ -165,5 +221,6 @@ export function usageTables(k: Kit) {
     },
     (t) => [k.index('host_reports_time').on(t.reported_at)],
   );
-  return { request_logs, mcp_sessions, mcp_session_names, mcp_lists, refusals, refusal_counts, usage_series, host_reports };
+  const calls = { request_logs, mcp_sessions, mcp_session_names, mcp_lists };
+  return { ...calls, refusals, refusal_counts, usage_series, caller_series, usage_callers, traffic, host_reports };
 }

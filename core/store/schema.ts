@@ -117,6 +117,10 @@ function define(k: Kit) {
         .bool()
         .notNull()
         .default(sql`false`),
+      log_arguments: k
+        .bool()
+        .notNull()
+        .default(sql`false`),
       view: k.json<View>(),
     },
     (t) => [k.unique('tools_name').on(t.name), k.index('tools_connection').on(t.connection_id)],

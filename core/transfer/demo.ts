@@ -2,28 +2,92 @@ import type { App } from '#core/app.ts';
 import type { RawInput } from '#core/contract/index.ts';
 import { run, systemCall } from '#core/run.ts';
 import { newestVersion } from '#core/deploy/stored-snapshots.ts';
+import { engineOf, FOLDER_TYPE } from '#core/engines/index.ts';
+import type { Column } from '#core/engines/shared/source.ts';
+import { createSampleFiles, SAMPLE_FOLDER } from './sample-files.ts';
 import { createShop, SHOP_FILE } from './sample-shop.ts';
 
+const SHOP = 'demo';
+const SPREADSHEETS = 'spreadsheets';
+
 /**
- * An empty dev installation gets a sample shop in SQLite, four tools, two resources and a prompt on it. The host listens on loopback
- * only. Answers whether there is one that was never deployed.
+ * An empty dev installation gets a sample shop in SQLite with four tools, two resources and a prompt, and, where DuckDB is installed, a
+ * folder of spreadsheets with one tool. The host listens on loopback only. Answers whether there is a demo that was never deployed.
  */
 export async function createDemo(app: App): Promise<boolean> {
   const { connections } = app.store.tables;
-  const existing = await app.store.db.select({ name: connections.name }).from(connections).limit(2);
+  const existing = await app.store.db.select({ name: connections.name }).from(connections).limit(3);
   // A demo whose first deploy was refused is deployed at the next start.
-  if (existing.length > 0) return existing.length === 1 && existing[0]?.name === 'demo' && (await newestVersion(app)) === 0;
-  createShop(app.env.SVC_SQLITE_DIR);
-  const call = systemCall('demo');
-  await run(app, 'config.update', { host: '127.0.0.1' }, call);
-  const { id } = await run(app, 'connections.create', { name: 'demo', db_type: 'sqlite', database: SHOP_FILE }, call);
-  for (const tool of TOOLS) await run(app, 'tools.create', { ...tool, connection_id: id }, call);
-  for (const resource of RESOURCES) await run(app, 'resources.create', { ...resource, connection_id: id }, call);
-  await run(app, 'prompts.create', { ...PROMPT, connection_id: id }, call);
+  if (existing.length > 0)
+    return existing.every(({ name }) => name === SHOP || name === SPREADSHEETS) && (await newestVersion(app)) === 0;
+  await run(app, 'config.update', { host: '127.0.0.1' }, systemCall('demo'));
+  await createShopDemo(app);
+  await createSpreadsheets(app);
   return true;
 }
 
-const TOOLS: readonly Omit<RawInput<'tools.create'>, 'connection_id'>[] = [
+export const deployDemo = (app: App) => run(knowingSpreadsheets(app), 'deploy.run', { note: 'The demo' }, systemCall('demo'));
+
+/** The same app, which need not ask DuckDB about the spreadsheets: its program starts with the first call, not with the product. */
+function knowingSpreadsheets(app: App): App {
+  const { sources } = app;
+  const of: App['sources']['of'] = async (row) => {
+    const source = await sources.of(row);
+    if (row.db_type !== FOLDER_TYPE || row.database !== SAMPLE_FOLDER) return source;
+    return { ...source, describeAll: async (statements) => statements.map(() => ({ columns: EXPENSES_COLUMNS, typed: false })) };
+  };
+  return { ...app, sources: { ...sources, of } };
+}
+
+async function createShopDemo(app: App): Promise<void> {
+  createShop(app.env.SVC_SQLITE_DIR);
+  const call = systemCall('demo');
+  const { id } = await run(app, 'connections.create', { name: SHOP, db_type: 'sqlite', database: SHOP_FILE }, call);
+  for (const tool of SHOP_TOOLS) await run(app, 'tools.create', { ...tool, connection_id: id }, call);
+  for (const resource of RESOURCES) await run(app, 'resources.create', { ...resource, connection_id: id }, call);
+  await run(app, 'prompts.create', { ...PROMPT, connection_id: id }, call);
+}
+
+async function createSpreadsheets(app: App): Promise<void> {
+  if ((await engineOf(FOLDER_TYPE).isInstalled?.()) === false) return;
+  createSampleFiles(app.env.SVC_SQLITE_DIR);
+  const call = systemCall('demo');
+  const folder = { name: SPREADSHEETS, db_type: FOLDER_TYPE, database: SAMPLE_FOLDER, read_only: true };
+  const { id } = await run(app, 'connections.create', folder, call);
+  await run(knowingSpreadsheets(app), 'tools.create', { ...EXPENSES, connection_id: id }, call);
+}
+
+type DemoTool = Omit<RawInput<'tools.create'>, 'connection_id'>;
+
+const EXPENSES: DemoTool = {
+  name: 'spending_per_month',
+  title: 'Spending per month',
+  description: 'What each department spent per month in euros, next to its monthly budget, optionally of one department.',
+  sql_query: `select strftime(e.day, '%Y-%m') as month, e.department, round(sum(e.amount), 2) as spent, d.monthly_budget as budget
+from expenses e join departments d on d.department = e.department
+[[ where e.department = :department ]]
+group by all order by month, e.department`,
+  parameters: [
+    {
+      name: 'department',
+      type: 'string',
+      description: 'Only this department, such as Marketing',
+      required: false,
+      max_length: 100,
+    },
+  ],
+  tags: ['spreadsheets'],
+};
+
+/** What DuckDB says of it. */
+const EXPENSES_COLUMNS: readonly Column[] = [
+  { name: 'month', type: 'VARCHAR', kind: 'string' },
+  { name: 'department', type: 'VARCHAR', kind: 'string' },
+  { name: 'spent', type: 'DOUBLE', kind: 'number' },
+  { name: 'budget', type: 'BIGINT', kind: 'bigint' },
+];
+
+const SHOP_TOOLS: readonly DemoTool[] = [
   {
     name: 'search_products',
     title: 'Search products',

@@ -4,7 +4,7 @@ import type { ImportChecks } from '#core/contract/transfer.ts';
 import { readSettings } from '#core/definitions/settings/settings.ts';
 import { runTests } from '#core/definitions/tests/run.ts';
 import { tallyOf } from '#core/definitions/tests/test-handlers.ts';
-import type { TestRow } from '#core/definitions/tests/tests.ts';
+import { mayTryWrites, type TestRow } from '#core/definitions/tests/tests.ts';
 import { lintLeaves } from '#core/deploy/checks/lint.ts';
 import { textsIn } from '#core/deploy/pending.ts';
 import { readAll, readWorkingCopy } from '#core/deploy/working-copy.ts';
@@ -42,6 +42,7 @@ export async function checkPlanned(context: Context, { view, tests }: Planned): 
     leaves: tree.leaves,
     server: view.server,
     texts,
+    writes: mayTryWrites(context.actor),
     problemOf: (id) => faults.get(id) ?? null,
   });
   const names = new Map(view.outcomes.map(({ id, name }) => [id, name]));

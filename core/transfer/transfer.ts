@@ -79,7 +79,7 @@ async function importAll(context: BatchContext, input: Import): Promise<ImportRe
     // Where many are refused at once, the one that is at fault is found by writing them one by one.
     const written = { checked, deletions, patch };
     await writeItems(context, input, written, progress, AT_ONCE).catch((error: unknown) => {
-      if (!(error instanceof AppError) || error.errors.length === 0) throw error;
+      if (!(error instanceof AppError) || (error.errors.length === 0 && error.code !== 'conflict')) throw error;
       return writeItems(context, input, written, progress, 1);
     });
   }
@@ -94,7 +94,7 @@ async function importAll(context: BatchContext, input: Import): Promise<ImportRe
   for (const { item, error } of progress.refusals) {
     const stored = item?.stored ?? null;
     const named = { name: item?.name, ...(stored === null ? {} : { id: stored.id }) };
-    await recordBlocked(context, `${item?.kind.plural ?? 'config'}.import`, named, error);
+    await recordBlocked(context, item?.kind.entity_type ?? 'server_config', named, error);
   }
   throw refusal(report, progress.codes);
 }

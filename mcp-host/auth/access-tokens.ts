@@ -2,7 +2,7 @@ import { createHash, hkdfSync } from 'node:crypto';
 import { errors, type JWTPayload, jwtVerify, SignJWT } from 'jose';
 import type { Addresses } from '#core/edge/asked-address.ts';
 import { fingerprintOf, keyIdOf } from '#core/lib/secrets.ts';
-import { endpointOf } from '#mcp-host/protocol/endpoint.ts';
+import { endpointOf } from '#core/edge/mcp-endpoint.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
 import { NO_CLAIMS, toIdentity } from '#core/lib/call/identity.ts';
 import { createExpiringMap } from '#core/lib/expiring-map.ts';
@@ -39,6 +39,8 @@ interface TokenClaims {
   readonly secret_generation: string;
   /** Toolsets whose addresses it was issued for; null: it was for all that its client may see. */
   readonly toolsets: readonly string[] | null;
+  /** Paths of the read-only address and of tags, when it was issued for these alone: it counts nowhere else. */
+  readonly paths: readonly string[] | null;
 }
 
 const ownerOf = ({ client_id, secret_generation }: Pick<TokenClaims, 'client_id' | 'secret_generation'>): string =>
@@ -63,7 +65,9 @@ export function createAccessTokens({ keys, addresses, isIssuer, now }: AccessTok
   };
   const admit = (claims: TokenClaims | undefined, server: FrozenServer): Caller | null =>
     claims === undefined || !isCurrent(claims, server) ? null : toCaller(claims, server);
-  const check = async ({ token, digest }: Credential, server: FrozenServer): Promise<Caller | Refusal> => {
+  const admitAt = (claims: TokenClaims | undefined, server: FrozenServer, path: string): Caller | null =>
+    claims?.paths?.includes(path) === false ? null : admit(claims, server);
+  const check = async ({ token, digest, path }: Credential, server: FrozenServer): Promise<Caller | Refusal> => {
     try {
       const { payload } = await jwtVerify(token, ({ kid }) => keyOf(ring, kid), {
         algorithms: ['HS256'],
@@ -75,9 +79,9 @@ export function createAccessTokens({ keys, addresses, isIssuer, now }: AccessTok
       const claims = {
         client_id: String(payload['client_id']),
         secret_generation: String(payload[GENERATION_CLAIM]),
-        toolsets: toolsetsIn(payload, addresses),
+        ...issuedFor(payload, addresses),
       };
-      const caller = admit(claims, server);
+      const caller = admitAt(claims, server, path);
       if (caller === null) return INVALID;
       const ends = (payload.exp ?? 0) * 1_000;
       verified.set(digest, claims, ends);
@@ -93,7 +97,7 @@ export function createAccessTokens({ keys, addresses, isIssuer, now }: AccessTok
     costly: false,
     issuers: (_, own) => [own],
     scopes: () => [SCOPE],
-    recall: ({ digest }, server) => admit(verified.get(digest), server),
+    recall: ({ digest, path }, server) => admitAt(verified.get(digest), server, path),
     check,
     holds(owner, server) {
       const claims = owners.get(owner);
@@ -138,12 +142,13 @@ function toCaller(claims: TokenClaims, server: FrozenServer): Caller {
 const rightsWithin = (own: readonly string[] | null, asked: readonly string[] | null): Rights =>
   own === null || asked === null ? rightsOf(own ?? asked) : rightsOf(own.filter((name) => asked.includes(name)));
 
-/** A token for the address of a toolset gives that toolset alone (RFC 8707). */
-function toolsetsIn({ aud = [] }: JWTPayload, addresses: Addresses): readonly string[] | null {
-  const endpoints = (typeof aud === 'string' ? [aud] : aud).map((name) => endpointOf(addresses.restOf(name) ?? ''));
-  return endpoints.every((endpoint) => endpoint?.toolset != null)
-    ? endpoints.flatMap((endpoint) => endpoint?.toolset ?? [])
-    : null;
+/** A token for the address of a toolset gives that toolset alone; one for a part of the server is for that part (RFC 8707). */
+function issuedFor({ aud = [] }: JWTPayload, addresses: Addresses): Pick<TokenClaims, 'toolsets' | 'paths'> {
+  const rests = (typeof aud === 'string' ? [aud] : aud).map((name) => addresses.restOf(name)).filter((rest) => rest !== null);
+  const endpoints = rests.map(endpointOf).filter((endpoint) => endpoint !== null);
+  if (endpoints.some(({ path }) => path === '')) return { toolsets: null, paths: null };
+  const toolsets = endpoints.flatMap(({ toolset }) => toolset ?? []);
+  return toolsets.length > 0 ? { toolsets, paths: null } : { toolsets: null, paths: endpoints.map(({ path }) => path) };
 }
 
 const isForUs = ({ aud = [] }: JWTPayload, addresses: Addresses): boolean =>

@@ -19,7 +19,7 @@ import { createPlayground, isPlaygroundOwner, isPlaygroundToken } from './playgr
 import { createTokenEndpoint } from './token-endpoint.ts';
 import { createSignedSchemes, type SignedFiles } from './signed/signed-schemes.ts';
 import type { TokenFile } from './token-file.ts';
-import { endpointOf } from '#mcp-host/protocol/endpoint.ts';
+import { endpointOf } from '#core/edge/mcp-endpoint.ts';
 import { noteRefusal } from '#mcp-host/observe/refusal-notes.ts';
 import { sha256 } from '#mcp-host/runtime/runtime.ts';
 
@@ -73,6 +73,8 @@ export interface Auth {
   /** Keeps on disk what is not there yet. */
   keep(): Promise<void>;
   takeUses(): TokenUse[];
+  /** Where people sign in to the server; null: it has not said yet. */
+  issuer(): string | null;
   /** When the server sent the list of access tokens. */
   tokens_as_of(): string | null;
   /** Failed attempts, for whatever else checks tokens. */
@@ -126,7 +128,7 @@ export function createAuth(options: AuthOptions): Auth {
   const metadataUrl = ({ origin, path }: RequestOrigin) => resourceMetadataUrl(`${addresses.at(origin())}${path}`);
 
   const toResponse = (
-    { status, message, retry_after }: Refusal,
+    { status, message, noted = message, retry_after }: Refusal,
     is_missing: boolean,
     scheme: Scheme | null,
     server: FrozenServer,
@@ -142,7 +144,7 @@ export function createAuth(options: AuthOptions): Auth {
       headers.set('www-authenticate', `Bearer resource_metadata="${metadataUrl(from)}"${scope}${error}`);
     }
     const body = JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32_000, message } });
-    return noteRefusal(new Response(body, { status, headers }), message);
+    return noteRefusal(new Response(body, { status, headers }), noted);
   };
 
   /** Where everybody may call, the playground still calls as whom it says. */
@@ -206,6 +208,7 @@ export function createAuth(options: AuthOptions): Auth {
       await Promise.all([bearer.keepUses(), identity.kept()]);
     },
     takeUses: () => bearer.takeUses(),
+    issuer: () => identity.issuer(),
     tokens_as_of: () => bearer.as_of(),
     attempts,
   };

@@ -63,6 +63,8 @@ export function createBearer({ file, openSecret, log, now }: BearerOptions): Bea
   let list: TokenList | null = null;
   let by_digest = new Map<string, Entry>();
   let by_id = new Map<string, Entry>();
+  /** Revoked ones, for those who still send them. */
+  let revoked = new Map<string, LiveToken>();
   let unsaved = false;
   /**
    * Digest to the sealed hash that it was verified against, for as long as the list holds both: what was true of them stays true, and
@@ -78,13 +80,15 @@ export function createBearer({ file, openSecret, log, now }: BearerOptions): Bea
     list = next;
     by_digest = new Map();
     by_id = new Map();
+    revoked = new Map();
     for (const token of next.tokens) {
       const known = before.get(token.id);
       const used_at = Math.max(Date.parse(token.last_used_at ?? token.created_at), known?.used_at ?? 0);
       const caller = toCaller(token);
       const entry = { reported_at: known?.reported_at ?? 0, unreported: known?.unreported ?? false, token, caller, used_at };
       by_id.set(token.id, entry);
-      if (!token.revoked) by_digest.set(token.digest, entry);
+      if (token.revoked) revoked.set(token.digest, token);
+      else by_digest.set(token.digest, entry);
     }
     for (const [digest, sealed] of verified) {
       if (by_digest.get(digest)?.token.secret_hash.$sealed !== sealed) verified.delete(digest);
@@ -94,6 +98,13 @@ export function createBearer({ file, openSecret, log, now }: BearerOptions): Bea
   const liveEntry = ({ digest }: Credential): Entry | null => {
     const entry = by_digest.get(digest);
     return entry !== undefined && isLive(entry) ? entry : null;
+  };
+  /** Who has the digest had the token. */
+  const ended = ({ digest }: Credential): Refusal => {
+    const gone = revoked.get(digest);
+    if (gone !== undefined) return { ...INVALID, noted: `The access token ${gone.token_prefix} was revoked.` };
+    const idle = by_digest.get(digest)?.token;
+    return idle === undefined ? INVALID : { ...INVALID, noted: `The access token ${idle.token_prefix} expired without use.` };
   };
   const admit = (entry: Entry): Caller => {
     entry.used_at = now();
@@ -111,7 +122,7 @@ export function createBearer({ file, openSecret, log, now }: BearerOptions): Bea
 
   const check = async (credential: Credential): Promise<Caller | Refusal> => {
     const entry = liveEntry(credential);
-    if (entry === null) return INVALID;
+    if (entry === null) return ended(credential);
     if (isVerified(credential, entry)) return admit(entry);
     try {
       if (!(await verify(credential, entry.token))) return INVALID;
@@ -125,7 +136,7 @@ export function createBearer({ file, openSecret, log, now }: BearerOptions): Bea
     }
     // It may have been revoked in the meantime.
     const current = liveEntry(credential);
-    return current === null ? INVALID : admit(current);
+    return current === null ? ended(credential) : admit(current);
   };
 
   /** The list with what this host knows of uses. */

@@ -32,6 +32,9 @@ export const createCaller = (
 
 /** Before the id of an access token, as its owner. */
 export const TOKEN_OWNER = 'token:';
+/** Before the digest that names a person who signed in at our own server, as the owner. */
+export const PERSON_OWNER = 'person:';
+export const isSignedIn = ({ owner }: Caller): boolean => owner.startsWith(PERSON_OWNER);
 
 function idsOf(owner: string, { sub, client_id }: Identity): CallerIds | undefined {
   const token = owner.startsWith(TOKEN_OWNER) ? owner.slice(TOKEN_OWNER.length) : null;

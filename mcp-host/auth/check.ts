@@ -30,15 +30,16 @@ export function createCheck(attempts: Attempts, log: Log): Check {
     }
   };
   return (scheme, credential, server, { address, request_id }) => {
-    const { digest } = credential;
-    const before = running.get(digest);
+    // A token that counts at one address may count at no other.
+    const key = `${credential.digest} ${credential.path}`;
+    const before = running.get(key);
     if (before?.server === server) return before.verdict;
     const verdict = log
       .during({ request_id }, () => checkOnce(scheme, credential, server, address()))
       .finally(() => {
-        if (running.get(digest)?.verdict === verdict) running.delete(digest);
+        if (running.get(key)?.verdict === verdict) running.delete(key);
       });
-    running.set(digest, { server, verdict });
+    running.set(key, { server, verdict });
     return verdict;
   };
 }

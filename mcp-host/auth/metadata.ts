@@ -1,4 +1,4 @@
-import { endpointOf } from '#mcp-host/protocol/endpoint.ts';
+import { endpointOf } from '#core/edge/mcp-endpoint.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
 import { SCOPE } from './access-tokens.ts';
 import type { Scheme } from './scheme.ts';

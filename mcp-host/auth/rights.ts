@@ -27,9 +27,12 @@ export interface ToolsetAccess {
   readonly groups: readonly string[];
 }
 
-/** Of a signed-in person: the toolsets of everyone and of its groups, cut to the scopes that were granted; none granted: all of these. */
+/**
+ * Of a signed-in person: the toolsets of everyone and of its groups, cut to the scopes that were granted; none granted: all of these,
+ * and while there is no toolset everything. What was granted a part never gets more because that part is gone.
+ */
 export function rightsOfPerson(toolsets: readonly ToolsetAccess[], groups: readonly string[], scopes: readonly string[]): Rights {
-  if (toolsets.length === 0) return FULL_RIGHTS;
+  if (toolsets.length === 0 && scopes.length === 0) return FULL_RIGHTS;
   const allowed = toolsets.flatMap((one) => (isOpenTo(one, groups) ? [one.name] : []));
   // The server grants names of toolsets alone: of a name that is none any more, nothing comes.
   const asked = new Set(scopes);

@@ -6,6 +6,8 @@ import type { Rights } from './rights.ts';
 export interface Refusal {
   readonly status: 401 | 429 | 503;
   readonly message: string;
+  /** What the list of refusals says instead: the caller does not need to know so much. */
+  readonly noted?: string;
   /** Seconds after which a repetition makes sense. */
   readonly retry_after?: number;
 }

@@ -1,8 +1,9 @@
 import { isSameSecret } from '#core/edge/service-token.ts';
-import { BASIC_CHALLENGE, type Login, loginsOf, NO_STORE, readTokenForm, refuseToken as refused } from '#core/edge/token-form.ts';
+import { BASIC_CHALLENGE, type Login, loginsOf, NO_STORE, readTokenForm, refuseToken } from '#core/edge/token-form.ts';
 import type { Log } from '#core/log.ts';
 import type { Addresses } from '#core/edge/asked-address.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
+import { noteRefusal } from '#mcp-host/observe/refusal-notes.ts';
 import { type AccessTokens, clientOf, SCOPE } from './access-tokens.ts';
 import type { Attempts } from './attempts.ts';
 
@@ -22,6 +23,10 @@ export type TokenEndpoint = (
   address: string,
   asked: { readonly resource: string; readonly issuer: string },
 ) => Promise<Response>;
+
+/** For the list of refusals too: whoever guesses secrets is seen there. */
+const refused: typeof refuseToken = (status, code, sentence, headers) =>
+  noteRefusal(refuseToken(status, code, sentence, headers), sentence);
 
 const NOBODY = 'The client is unknown or its secret is wrong.';
 

@@ -11,6 +11,7 @@ export interface CallResult {
   readonly members: string;
   readonly rows: number;
   readonly wait_ms: number;
+  readonly truncated: boolean;
 }
 
 /** Runs a definition with its checked values. */

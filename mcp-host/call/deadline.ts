@@ -106,11 +106,17 @@ export function createRunningCalls({ prefix, now }: { readonly prefix: string; r
 
 /** Null: it is no call of a tool or resource, such as a list. */
 function shownOf({ id, record }: Deadline, since: number): RunningCall | null {
-  const { query, connection, message, exchange, query_from, query_to } = record;
+  const { query, connection, message, exchange } = record;
   if (query === null || connection === null) return null;
   const { token_prefix, ids } = exchange.caller;
   const own = { id, kind: message.method === 'resources/read' ? 'resource' : 'tool', name: query.name } as const;
   const who = { client: clientOf(record) || null, token_prefix, ...(ids !== undefined && { caller: ids }) };
-  const state = query_from === 0 ? 'waiting' : query_to === 0 ? 'running' : 'finishing';
-  return { ...own, connection_id: connection.id, ...who, since: Math.round(since), state };
+  return { ...own, connection_id: connection.id, ...who, since: Math.round(since), state: stateOf(record) };
+}
+
+/** A call that asks a person runs its statement several times. */
+function stateOf({ is_asking, query_from, query_to }: RequestRecord): RunningCall['state'] {
+  if (is_asking) return 'asking';
+  if (query_from === 0) return 'waiting';
+  return query_to < query_from ? 'running' : 'finishing';
 }

@@ -19,23 +19,52 @@ export function withoutMasked(fault: Fault, error: unknown, query: Pick<FrozenQu
 }
 
 const LONGEST = 1_000;
+const UNSAID =
+  'The database rejected the statement. Its message is left out, because the call sent too many values to remove from it.';
 
-/** The sentence of the caller without the values that it sent: a database likes to repeat them. */
-export function loggedFault({ code, text }: Fault, error: unknown, args: unknown): LoggedFault {
-  const message = code === 'sql_error' ? withoutValues(text.slice(0, 4 * LONGEST), args) : text;
-  return { code, message: message.slice(0, LONGEST), sqlstate: sqlstateOf(error) };
+/**
+ * The sentence of the caller without values: a database likes to repeat them.
+ * @param values what the call sent, and what the statement and its session had besides.
+ */
+export function loggedFault({ code, text }: Fault, error: unknown, values: unknown): LoggedFault {
+  const message = code === 'sql_error' ? withoutValues(text.slice(0, 4 * LONGEST), values) : text;
+  return { code, message: (message ?? UNSAID).slice(0, LONGEST), sqlstate: sqlstateOf(error) };
 }
 
 /** A value that is as short as a word is taken for one unless it stands in quotes. */
 const SURELY_A_VALUE = 6;
-const DEEPEST = 4;
+/** Values that are looked for in one sentence. */
+const MOST_VALUES = 1_000;
 
-function withoutValues(text: string, value: unknown, depth = 0): string {
-  if (depth > DEEPEST) return text;
-  if (Array.isArray(value)) return value.slice(0, 100).reduce((rest: string, item) => withoutValues(rest, item, depth + 1), text);
-  if (isMembers(value)) return withoutValues(text, Object.values(value), depth + 1);
-  if ((typeof value !== 'string' && typeof value !== 'number') || value === '') return text;
-  const word = String(value);
-  if (word.length >= SURELY_A_VALUE) return text.replaceAll(word, '…');
+/** Null: there are too many values to look for. */
+function withoutValues(text: string, values: unknown): string | null {
+  const words = wordsIn(values);
+  return words === null ? null : words.reduce(withoutValue, text);
+}
+
+/** Every text and number in it, however deep; null: there are too many. */
+function wordsIn(values: unknown): string[] | null {
+  const words = new Set<string>();
+  const rest: unknown[] = [values];
+  for (let n = 0; n < rest.length; n++) {
+    const value = rest[n];
+    const held = Array.isArray(value) ? value : isMembers(value) ? Object.values(value) : [];
+    if (rest.length + held.length > 2 * MOST_VALUES) return null;
+    for (const one of held) rest.push(one);
+    if ((typeof value === 'string' && value !== '') || typeof value === 'number') words.add(String(value));
+    if (words.size > MOST_VALUES) return null;
+  }
+  return [...words];
+}
+
+function withoutValue(text: string, word: string): string {
+  if (word.length >= SURELY_A_VALUE) return withoutParts(text.replaceAll(word, '…'), word);
   return text.replaceAll(`"${word}"`, '"…"').replaceAll(`'${word}'`, "'…'");
 }
+
+/** A database shortens a long value, or names the part of it that it did not understand. */
+const withoutParts = (text: string, value: string): string =>
+  text.replaceAll(QUOTED, (quoted, quote: string, inside: string) =>
+    inside.length >= SURELY_A_VALUE && inside.length < value.length && value.includes(inside) ? `${quote}…${quote}` : quoted,
+  );
+const QUOTED = /(["'])(.*?)\1/gs;

@@ -3,7 +3,7 @@ import type { Position } from '#core/lib/call/pages.ts';
 import type { Members } from '#mcp-host/protocol/messages.ts';
 import { callDigest } from './call-digest.ts';
 import type { CallContext } from './context.ts';
-import { createSealing } from './sealing.ts';
+import { createSealing } from '#core/lib/sealing.ts';
 
 interface Cursor {
   readonly tool_id: string;

@@ -11,6 +11,7 @@ import { type Fault, toFault } from '#mcp-host/protocol/fault.ts';
 import type { Page } from '#mcp-host/protocol/lists.ts';
 import { isMembers, type Members, RPC, RpcError } from '#mcp-host/protocol/messages.ts';
 import type { Registry, ResourceEntry, ToolEntry } from '#mcp-host/swap/registry.ts';
+import { skillContents, skillOf } from '#mcp-host/swap/skill.ts';
 import { isGuarded } from '#core/contract/definitions/write-guard.ts';
 import type { StopSignal } from '#core/engines/shared/stop.ts';
 import type { Values } from '#core/lib/call/values.ts';
@@ -70,7 +71,7 @@ export function callTool(params: Members, context: CallContext, services: CallSe
   const tool = typeof name === 'string' ? context.registry.tools.get(name) : undefined;
   if (tool === undefined) {
     refuseScope(context, ({ tools }) => typeof name === 'string' && tools.has(name));
-    throw new RpcError(RPC.invalid_params, 'Unknown tool. Read tools/list for the names.');
+    throw new RpcError(RPC.invalid_params, 'Unknown tool. Read tools/list for the names.', { fault: 'not_found' });
   }
   if (!isMembers(args)) throw new RpcError(RPC.invalid_params, 'params.arguments must be an object.');
   if (tool.entity.two_step === true) {
@@ -116,9 +117,11 @@ export function readResource(
   if (found !== null) return perform(RESOURCE, found.resource, found.values, context, services);
   const page = services.app_views.read(uri);
   if (page !== null) return page;
+  const skill = skillOf(context.registry);
+  if (skill?.uri === uri) return skillContents(skill);
   refuseScope(context, (view) => findResource(view, uri) !== null);
   const code = context.record.protocol.modern ? RPC.invalid_params : RPC.resource_not_found_legacy;
-  throw new RpcError(code, 'Resource not found.', { data: { uri } });
+  throw new RpcError(code, 'Resource not found.', { data: { uri }, fault: 'not_found' });
 }
 
 export function findResource(
@@ -151,10 +154,19 @@ async function perform<E extends Callable>(
   const { sources, cache, limits, log, now, pseudonym } = services;
   record.query = entity;
   record.connection = connection;
-  const call = { id: record.exchange.request_id ?? crypto.randomUUID(), time: now() };
+  /** Null until something reads it. What the caller calls its request is no name of a call. */
+  let call_id: string | null = null;
+  const call = {
+    time: now(),
+    get id() {
+      return (call_id ??= crypto.randomUUID());
+    },
+  };
   let facts = { arguments: args, vars: registry.vars, caller, call };
   /** With what a person filled in, none of which may stand in the log. */
   let all_args = args;
+  /** With what comes from the credential of the caller. */
+  let values: Values = {};
   let session: SessionState | null = null;
   let position: Position | null = null;
   const paged = { tool_id: entity.id, args, context };
@@ -167,13 +179,14 @@ async function perform<E extends Callable>(
       const next = outcome.next === null ? null : services.pages.seal(paged, outcome.next);
       const finished = kind.finish(outcome, entity, context, next);
       const members = typeof finished === 'string' ? finished : await finished;
-      return { members, rows: outcome.result.rows.length, wait_ms: outcome.wait_ms };
+      const { rows, truncated } = outcome.result;
+      return { members, rows: rows.length, wait_ms: outcome.wait_ms, truncated };
     } finally {
       pool.release();
     }
   };
   const asked = (question: InputRequired): InputRequired => {
-    logCall(context, services, kind.name, entity, null);
+    if (!question.is_open) logCall(context, services, kind.name, entity, null);
     return question;
   };
   try {
@@ -182,7 +195,6 @@ async function perform<E extends Callable>(
     if (after !== undefined && after !== null) position = services.pages.open(paged, after);
     const tool = kind.asking(entity);
     let asking: AskedCall | null = tool === null ? null : openCall(tool, args, token, context, services.confirmations);
-    let values: Values;
     if (asking?.tool.ask_missing === true) {
       const filled = await fillMissing(asking, services.confirmations, (all) =>
         plan.resolve({ ...facts, arguments: all }, record),
@@ -205,26 +217,33 @@ async function perform<E extends Callable>(
         ? await (cache.through(entry, context, values, run, beside) ?? run(values, deadline))
         : await guardedWrite(asking, services.confirmations, (review) => run(values, deadline, review));
     if (result instanceof InputRequired) return asked(result);
-    const { members, rows, wait_ms } = result;
+    const { members, rows, wait_ms, truncated } = result;
     record.rows = rows;
     record.bytes = members.length;
-    record.wait_ms = wait_ms;
+    // Of a call that was joined, no more than this one waited.
+    record.wait_ms = Math.min(wait_ms, performance.now() - record.started);
+    record.truncated = truncated;
     logCall(context, services, kind.name, entity, null, members);
     ask?.done(rows);
     // What a person filled in is kept nowhere.
     const filled_in = asking !== null && Object.keys(asking.given).length > 0;
     if (kind.name === 'tool' && !filled_in && record.exchange.endpoint.candidate === null)
-      services.samples.keep(entity, args, context);
+      services.samples.keep(entity, args, context, performance.now() - record.started);
     return members;
   } catch (error) {
     if (error instanceof RpcError) {
       logCall(context, services, kind.name, entity, { code: error.fault, message: error.message, sqlstate: null });
       throw error;
     }
-    const where = { kind: kind.name, name: entity.name, request_id: record.exchange.request_id };
+    const where = {
+      kind: kind.name,
+      name: entity.name,
+      request_id: record.exchange.request_id,
+      ...(call_id !== null && { call_id }),
+    };
     const fault = withoutMasked(toFault(error, deadline, where, log), error, entity);
     record.fault = fault.code;
-    logCall(context, services, kind.name, entity, loggedFault(fault, error, all_args));
+    logCall(context, services, kind.name, entity, loggedFault(fault, error, [all_args, values, session?.values]));
     ask?.failed(fault.code);
     if (fault.code === 'cancelled' && deadline.aborted && !isAnswered(deadline.reason)) throw new CallerGone();
     return kind.fail(fault, context);

@@ -3,14 +3,15 @@ import type { UsageItem } from '#mcp-host/observe/usage.ts';
 import type { CallContext, CallServices } from './context.ts';
 import { answerTokens } from './answer-tokens.ts';
 import type { LoggedFault } from './logged-fault.ts';
-import { clientOf, sessionDigest, traceIdOf } from './request-record.ts';
+import { type Logged, noteArguments } from './logged-arguments.ts';
+import { clientOf, durationOf, sessionDigest, traceIdOf } from './request-record.ts';
 
 /** Adds an ended call to the request log. @param members what a model reads of it; null: it failed. */
 export function logCall(
   { caller, record, registry }: CallContext,
-  { usage, now }: CallServices,
+  { usage, now, pseudonym }: CallServices,
   kind: CallGroup['kind'],
-  entity: { readonly id: string; readonly name: string },
+  entity: Logged,
   fault: LoggedFault | null,
   members: string | null = null,
 ): void {
@@ -30,14 +31,16 @@ export function logCall(
       ...(record.confirmation !== null && { confirmation: record.confirmation }),
     },
     timestamp: now(),
-    duration_ms: round(performance.now() - record.started),
+    duration_ms: round(durationOf(record)),
     wait_ms: round(record.wait_ms),
     database_ms: query_to === 0 ? 0 : round(query_to - query_from),
     rows: record.rows,
     bytes: record.bytes,
+    truncated: record.truncated,
     tokens: members === null ? 0 : answerTokens(entity, members),
     fault,
     trace_id: traceIdOf(record),
+    arguments: noteArguments(entity, record.message.params['arguments'], pseudonym),
   };
   record.logged = item;
   usage.add(item);

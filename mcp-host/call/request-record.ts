@@ -17,12 +17,20 @@ export interface RequestRecord extends RunTiming {
   readonly session: Session | null;
   /** Of `performance.now()`. */
   readonly started: number;
+  /** Whether the protocol has its method; any other text is the caller's own. */
+  known: boolean;
+  /** How long a person was waited for: no part of the duration of the call. */
+  asked_ms: number;
+  /** A person is waited for now. */
+  is_asking: boolean;
   /** The query that it asked for, once that is known. */
   query: (FrozenQuery & { readonly name: string }) | null;
   connection: FrozenConnection | null;
   rows: number;
   /** Characters of the result. */
   bytes: number;
+  /** Whether the result ended at a limit. */
+  truncated: boolean;
   /** Why the call failed inside its tool or resource. */
   fault: ErrorCode | null;
   /** How the question went that a guarded tool asks before it writes; null: nobody was asked. */
@@ -46,6 +54,9 @@ export const createRequestRecord = (
   protocol,
   session,
   started: performance.now(),
+  known: true,
+  asked_ms: 0,
+  is_asking: false,
   wait_ms: 0,
   query_from: 0,
   query_to: 0,
@@ -53,12 +64,32 @@ export const createRequestRecord = (
   connection: null,
   rows: 0,
   bytes: 0,
+  truncated: false,
   fault: null,
   confirmation: null,
   undeclared: 0,
   error: null,
   logged: null,
 });
+
+/** Waits for the answer of a person. */
+export async function waitedFor<T>(record: RequestRecord, answer: Promise<T>): Promise<T> {
+  const from = performance.now();
+  record.is_asking = true;
+  try {
+    return await answer;
+  } finally {
+    record.is_asking = false;
+    record.asked_ms += performance.now() - from;
+  }
+}
+
+/** In ms, without what a person took to answer. */
+export const durationOf = ({ started, asked_ms }: RequestRecord): number => performance.now() - started - asked_ms;
+
+/** The method, as labels and names of spans have it: there are only so many. */
+export const methodLabel = ({ message, known }: Pick<RequestRecord, 'message' | 'known'>): string =>
+  known ? message.method : '_other';
 
 /** Name and version of the client, as it gives them. */
 export const clientOf = ({ protocol, session }: RequestRecord): string =>

@@ -32,8 +32,6 @@ export interface EdgeOptions {
   readonly network: Network;
   /** Names accepted in the Host header besides loopback names and IP literals. */
   readonly allowed_hosts: ReadonlySet<string>;
-  /** The host as clients see it; null: where a request asked. */
-  readonly public_url: string | null;
   readonly limits: RateLimits;
   readonly views: Views;
   readonly streams: Streams;
@@ -91,7 +89,7 @@ export async function createEdgeHost(options: EdgeOptions): Promise<EdgeHost> {
     tokens: { read: () => Promise.resolve(bundle.tokens), write: () => Promise.resolve() },
     foreign_keys: options.issuers.keys,
     keys: [nobodys],
-    public_url: options.public_url,
+    public_url: bundle.public_url,
     ask: options.issuers.remembering((url, init) => guardedFetch(url, init, policy)),
     openSecret,
     local_url: () => `http://127.0.0.1:${registry.server.port}`,
@@ -118,7 +116,7 @@ export async function createEdgeHost(options: EdgeOptions): Promise<EdgeHost> {
     running: createRunningCalls({ prefix: nobodys, now }),
     pseudonym,
     pages: createPageCursors([]),
-    confirmations: createConfirmations({ keys: [], redis: null, host: nobodys, now, ticks }),
+    confirmations: createConfirmations({ keys: [], redis: null, host: nobodys, page_origin: () => null, now, ticks }),
     app_views: createAppViews(bundle.view_page),
   });
   const { lacks } = bundle;

@@ -6,7 +6,7 @@ import { loadRegistry, type Registry } from '#mcp-host/swap/registry.ts';
 import { type Bundled, type BundledToken, MASK_KEY } from '#snapshots/bundle/format.ts';
 import type { FrozenConnection } from '#snapshots/format.ts';
 import type { Leaf } from '#snapshots/tree.ts';
-import { addressIn, type Binding, textIn } from './bindings.ts';
+import { addressIn, type Binding, MalformedBinding, publicUrlIn, textIn } from './bindings.ts';
 
 /** A bundle with the bindings of where it runs: what stays the same for all requests. */
 export interface LoadedBundle {
@@ -17,7 +17,9 @@ export interface LoadedBundle {
   readonly pseudonym: Pseudonym;
   /** Draws results in clients with MCP Apps. */
   readonly view_page: ViewPage | null;
-  /** Why nothing can be served, as a sentence; null: it can. */
+  /** The host as clients see it; null: where a request asked. */
+  readonly public_url: string | null;
+  /** Why nothing can be served, as sentences; null: it can. */
   readonly lacks: string | null;
 }
 
@@ -37,13 +39,23 @@ export async function loadBundle(text: string, binding: Binding): Promise<Loaded
   } = JSON.parse(text) as Bundled;
   const found = new Map<string, string>();
   const missing = new Set<string>();
+  const malformed: string[] = [];
+  const readable = <T>(read: () => T): T | null => {
+    try {
+      return read();
+    } catch (error) {
+      if (!(error instanceof MalformedBinding)) throw error;
+      malformed.push(error.message);
+      return null;
+    }
+  };
   for (const [place, name] of Object.entries(secrets)) {
     const secret = textIn(binding, name);
     if (secret === null) missing.add(name);
     else found.set(place, secret);
   }
   const reach = (connection: FrozenConnection): FrozenConnection => {
-    const address = addressIn(binding, prefixes[connection.id] ?? '', connection);
+    const address = readable(() => addressIn(binding, prefixes[connection.id] ?? '', connection));
     if (address === null) return connection;
     const { password, ...rest } = address;
     const place = `connection/${connection.id}/password`;
@@ -61,6 +73,7 @@ export async function loadBundle(text: string, binding: Binding): Promise<Loaded
   });
   const mask_key = textIn(binding, MASK_KEY);
   if (hashes && mask_key === null) missing.add(MASK_KEY);
+  const public_url = readable(() => publicUrlIn(binding));
   const head = { version, checksum, created_at, leaves: listed, textOf: (hash: string) => texts.get(hash) };
   return {
     // What a bundle lists never changes: clients may keep it for as long as any list may be kept.
@@ -74,7 +87,8 @@ export async function loadBundle(text: string, binding: Binding): Promise<Loaded
     },
     view_page: view === null ? null : toViewPage(view),
     pseudonym: createPseudonym([mask_key ?? '']),
-    lacks: missing.size === 0 ? null : lackOf([...missing]),
+    public_url,
+    lacks: [...(missing.size === 0 ? [] : [lackOf([...missing])]), ...malformed].join(' ') || null,
   };
 }
 

@@ -8,7 +8,6 @@ import { type LoadedBundle, loadBundle } from './load.ts';
 
 /** Names by which clients reach the bundle, separated by commas. */
 const ALLOWED_HOSTS = 'SVC_ALLOWED_HOSTS';
-const PUBLIC_URL = 'SVC_MCP_PUBLIC_URL';
 
 /** What lives as long as the isolate: nothing of it waits for a request. */
 export interface IsolateParts {
@@ -17,7 +16,6 @@ export interface IsolateParts {
   readonly limits: ReturnType<typeof createRateLimits>;
   readonly issuers: IssuerMemory;
   readonly log: Log;
-  readonly public_url: string | null;
   readonly allowed_hosts: ReadonlySet<string>;
   readonly started_at: number;
 }
@@ -28,7 +26,7 @@ export async function openIsolate(text: string, binding: Binding): Promise<Isola
   const level = LOG_LEVELS.find((known) => known === bundle.registry.server.log_level.toUpperCase());
   const log = createLog(level ?? 'INFO', ({ fields, ...line }) => console.log(JSON.stringify({ ...line, ...fields })), 'host');
   if (bundle.lacks !== null) log.error('bindings_missing', { detail: bundle.lacks });
-  const public_url = textIn(binding, PUBLIC_URL)?.replace(/\/$/, '') ?? null;
+  const { public_url } = bundle;
   const names = [
     ...(textIn(binding, ALLOWED_HOSTS) ?? '').split(','),
     ...(public_url === null ? [] : [new URL(public_url).hostname]),
@@ -36,7 +34,6 @@ export async function openIsolate(text: string, binding: Binding): Promise<Isola
   return {
     bundle,
     log,
-    public_url,
     views: createViews(),
     issuers: createIssuerMemory(Date.now),
     limits: createRateLimits({ tool_per_minute: 0, caller_per_minute: 0 }),

@@ -24,7 +24,12 @@ function openProcess(text: string): () => Promise<EdgeHost> {
     setInterval(() => host.keepAlive(), KEEP_ALIVE_MS).unref();
     return host;
   };
-  return () => (opened ??= open());
+  return () =>
+    (opened ??= open().catch((error: unknown) => {
+      // The next request tries again.
+      opened = null;
+      throw error;
+    }));
 }
 
 const peerAt = (address: () => string): Peer => ({ listener: 0, address, hold: () => undefined, release: () => undefined });

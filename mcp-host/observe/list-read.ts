@@ -8,6 +8,7 @@ const METHODS: ReadonlySet<string> = new Set([
   'resources/templates/list',
   'prompts/list',
   'server/discover',
+  'skills/list',
 ]);
 
 /** What a request read that is no call; null: it is something else, or was refused. */

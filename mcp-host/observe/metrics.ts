@@ -15,7 +15,7 @@ import type { RateLimits } from '#mcp-host/limits/rate-limit.ts';
 import type { Sources } from '#mcp-host/swap/sources.ts';
 import { CallerGone } from '#mcp-host/call/context.ts';
 import { MODERN_VERSION, RpcError } from '#mcp-host/protocol/messages.ts';
-import type { RequestRecord } from '#mcp-host/call/request-record.ts';
+import { methodLabel, type RequestRecord } from '#mcp-host/call/request-record.ts';
 
 /** Metrics of a host for Prometheus: counted where a call ends, written down when they are asked for. */
 export interface Metrics {
@@ -57,10 +57,11 @@ interface Operation {
 /** Of tools that are not deployed any more: the number of label values stays that of the snapshot. */
 const REMOVED = '_removed';
 /** What names a thing in the parameters of a method, and where it must be known for its name to be a label. */
-const NAMED: Readonly<Record<string, (registry: Registry, name: string) => boolean>> = {
-  'tools/call': ({ tools }, name) => tools.has(name),
-  'prompts/get': ({ prompts }, name) => prompts.has(name),
-};
+const NAMED: ReadonlyMap<string, (registry: Registry, name: string) => boolean> = new Map([
+  ['tools/call', ({ tools }: Registry, name: string) => tools.has(name)],
+  ['prompts/get', ({ prompts }: Registry, name: string) => prompts.has(name)],
+]);
+const isNamed = (method: string, registry: Registry, name: string): boolean => NAMED.get(method)?.(registry, name) === true;
 
 export function createMetrics({ sources, limits, state }: MetricsOptions): Metrics {
   /** By the name of the tool or prompt: few of each. */
@@ -77,9 +78,9 @@ export function createMetrics({ sources, limits, state }: MetricsOptions): Metri
   return {
     add(record) {
       const { message, exchange, protocol, connection, query_from, query_to } = record;
-      const { method, params } = message;
-      const given = params['name'];
-      const name = typeof given === 'string' && NAMED[method]?.(exchange.registry, given) === true ? given : '';
+      const method = methodLabel(record);
+      const given = message.params['name'];
+      const name = typeof given === 'string' && isNamed(method, exchange.registry, given) ? given : '';
       const version = protocol.modern ? MODERN_VERSION : (record.session?.version ?? '');
       const error = errorType(record);
       const transport = exchange.peer.listener === 0 ? 'pipe' : 'tcp';
@@ -103,7 +104,7 @@ export function createMetrics({ sources, limits, state }: MetricsOptions): Metri
     use(registry) {
       const kept = new Map<string, Operation[]>();
       for (const { method, name, version, error, transport, buckets } of [...operations.values()].flat()) {
-        const known = name === '' || NAMED[method]?.(registry, name) === true ? name : REMOVED;
+        const known = name === '' || isNamed(method, registry, name) ? name : REMOVED;
         addBuckets(operationOf(kept, method, known, version, error, transport).buckets, buckets);
       }
       operations = kept;

@@ -1,4 +1,6 @@
+import { LOGGED_ARGUMENTS, LONGEST_SEALED } from '#core/contract/observe/logged-arguments.ts';
 import type { RedisLimits } from '#core/cluster/redis-limits.ts';
+import { createSealing } from '#core/lib/sealing.ts';
 import type { Log } from '#core/log.ts';
 import type { Auth } from '#mcp-host/auth/authorise.ts';
 import type { RunningCalls } from '#mcp-host/call/deadline.ts';
@@ -32,6 +34,8 @@ export interface ObservationOptions {
   readonly boot_id: string;
   readonly otlp_endpoint: string | null;
   readonly now: () => number;
+  /** `SVC_ENCRYPTION_KEY`. */
+  readonly keys: readonly string[];
   readonly log: Log;
   readonly control: Control;
   readonly running: Pick<RunningCalls, 'report'>;
@@ -45,8 +49,8 @@ export interface ObservationOptions {
 }
 
 export function createObservation(options: ObservationOptions): Observation {
-  const { id, boot_id, otlp_endpoint, now, log, control, running, sources, limits, redis, sessions, streams, serving, auth } =
-    options;
+  const { id, boot_id, otlp_endpoint, now, keys, log, control, running } = options;
+  const { sources, limits, redis, sessions, streams, serving, auth } = options;
   const lines = createLines();
   log.tap((line) => lines.add(line));
   const refusals = createRefusals(now);
@@ -54,6 +58,7 @@ export function createObservation(options: ObservationOptions): Observation {
     send: (batch) => control.post('usage', { boot_id, ...batch }),
     log,
     lines,
+    sealing: createSealing(keys, LOGGED_ARGUMENTS, LONGEST_SEALED),
     queues: () => sources.gauges(),
     running: () => running.report(),
     takeUses: () => auth.takeUses(),

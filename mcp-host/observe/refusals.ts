@@ -24,7 +24,6 @@ const KINDS: Readonly<Record<number, Kind>> = {
   400: 'protocol',
   415: 'protocol',
 };
-const NOT_FOUND: ReadonlySet<number> = new Set([RPC.invalid_params, RPC.method_not_found, RPC.resource_not_found_legacy]);
 const LISTED = 100;
 const LONGEST = 300;
 
@@ -44,8 +43,9 @@ export function createRefusals(now: () => number): Refusals {
       const { error, logged, exchange, message } = record;
       if (logged !== null || !(error instanceof RpcError)) return;
       noteSeen(error);
-      const { code, http_status, scopes } = error;
-      const kind = scopes.length > 0 ? 'forbidden' : (KINDS[http_status] ?? (NOT_FOUND.has(code) ? 'not_found' : 'protocol'));
+      const { code, fault, http_status, scopes } = error;
+      const is_unknown = fault === 'not_found' || code === RPC.method_not_found;
+      const kind = scopes.length > 0 ? 'forbidden' : (KINDS[http_status] ?? (is_unknown ? 'not_found' : 'protocol'));
       note(kind, http_status, error.message, () => ({
         address: exchange.peer.listener === 0 ? null : exchange.address(),
         client: clientOf(record) || null,
@@ -63,6 +63,7 @@ export function createRefusals(now: () => number): Refusals {
 }
 
 const calledIn = ({ name, uri }: RequestRecord['message']['params']): string | null => {
-  const called = typeof name === 'string' ? name : uri;
-  return typeof called === 'string' ? called.slice(0, 200) : null;
+  if (typeof name === 'string') return name.slice(0, 200);
+  // The rest of an address may be arguments.
+  return typeof uri === 'string' ? uri.slice(0, 200).replace(/^([a-z][a-z\d+.-]*:\/\/).+/is, '$1…') : null;
 };

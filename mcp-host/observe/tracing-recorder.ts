@@ -12,18 +12,21 @@ import {
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
-import { kindOf } from '#core/engines/index.ts';
+import { outcomeOf } from '#core/contract/observe/outcomes.ts';
+import { kindOf, portOf } from '#core/engines/index.ts';
 import type { Log } from '#core/log.ts';
 import { PRODUCT_VERSION } from '#core/version.ts';
 import { errorType } from './metrics.ts';
 import { isMembers, MODERN_VERSION } from '#mcp-host/protocol/messages.ts';
 import type { Recorder } from './tracing.ts';
-import { type RequestRecord, sessionDigest } from '#mcp-host/call/request-record.ts';
+import { clientOf, methodLabel, type RequestRecord, sessionDigest } from '#mcp-host/call/request-record.ts';
 
 /** An export that takes longer is given up; what waits meanwhile is bounded by the library (2 048 spans). */
 const EXPORT_MS = 5_000;
 const BATCH_MS = 500;
 const CLOSE_MS = 2_000;
+/** Characters of an id that a span has: a caller chooses it. */
+const LONGEST_ID = 128;
 
 /**
  * Spans after the conventions for MCP (status Development) and for databases. They are made when a request has ended, from the
@@ -59,7 +62,8 @@ export function createRecorder(options: { endpoint: string; id: string; service:
   return {
     record(record, ended) {
       const { message, exchange, started, query_from, query_to, connection, fault } = record;
-      const { method, params } = message;
+      const { params } = message;
+      const method = methodLabel(record);
       const { registry, request } = exchange;
       const given = params['name'];
       const known = typeof given === 'string' && (registry.tools.has(given) || registry.prompts.has(given)) ? given : null;
@@ -72,7 +76,7 @@ export function createRecorder(options: { endpoint: string; id: string; service:
         {
           kind: SpanKind.SERVER,
           startTime: wall(started),
-          attributes: attributesOf(record, known, type),
+          attributes: { ...attributesOf(record, known, type), ...callAttributes(record) },
           // What carried the message is not what asked for it (SEP-414).
           links: parent === null ? [] : linksOf(http),
         },
@@ -82,6 +86,7 @@ export function createRecorder(options: { endpoint: string; id: string; service:
       if (connection !== null && query_to > 0) {
         const command = commandOf(record);
         const system = kindOf(connection.db_type).label.telemetry;
+        const port = portOf(connection);
         const failed = fault !== null;
         const child = tracer.startSpan(
           command ?? system,
@@ -93,7 +98,8 @@ export function createRecorder(options: { endpoint: string; id: string; service:
               'db.namespace': connection.database,
               ...(command !== null && { 'db.operation.name': command, 'db.query.summary': command }),
               ...(connection.host !== null && { 'server.address': connection.host }),
-              ...(connection.port !== null && { 'server.port': connection.port }),
+              ...(port !== null && { 'server.port': port }),
+              ...(record.logged !== null && { 'db.response.returned_rows': record.rows }),
               ...(failed && { 'error.type': fault }),
             },
           },
@@ -112,12 +118,10 @@ export function createRecorder(options: { endpoint: string; id: string; service:
   };
 }
 
-function attributesOf(
-  { message, exchange, protocol, session, wait_ms }: RequestRecord,
-  known: string | null,
-  type: string,
-): Attributes {
-  const { method, params, id } = message;
+function attributesOf(record: RequestRecord, known: string | null, type: string): Attributes {
+  const { message, exchange, protocol, session, wait_ms } = record;
+  const { params, id } = message;
+  const method = methodLabel(record);
   const { address } = exchange;
   const { listener } = exchange.peer;
   const is_tool = method === 'tools/call';
@@ -126,7 +130,7 @@ function attributesOf(
   const peer = listener === 0 ? '' : address();
   return {
     'mcp.method.name': method,
-    ...(id !== undefined && { 'jsonrpc.request.id': String(id) }),
+    ...(id !== undefined && { 'jsonrpc.request.id': String(id).slice(0, LONGEST_ID) }),
     ...(known !== null && { [is_tool ? 'gen_ai.tool.name' : 'gen_ai.prompt.name']: known }),
     ...(is_tool && { 'gen_ai.operation.name': 'execute_tool' }),
     // The values of a template's variables are arguments.
@@ -139,6 +143,27 @@ function attributesOf(
     ...(wait_ms > 0 && { 'sluice.queue.wait_ms': wait_ms }),
     ...(type !== '' && { 'error.type': type }),
     ...(/^-\d+$/.test(type) && { 'rpc.response.status_code': type }),
+  };
+}
+
+/** What the request log says of a call as well: how it ended, what it cost and who called. Never arguments, values or what was answered. */
+function callAttributes(record: RequestRecord): Attributes {
+  const { logged, query_from, query_to, confirmation, exchange } = record;
+  if (logged === null) return {};
+  const { token_prefix, ids } = exchange.caller;
+  const client = clientOf(record);
+  return {
+    'sluice.outcome': outcomeOf(logged.fault?.code ?? null),
+    ...(query_to > 0 && { 'sluice.database.duration_ms': query_to - query_from }),
+    'sluice.result.rows': logged.rows,
+    'sluice.result.bytes': logged.bytes,
+    'sluice.result.tokens': logged.tokens,
+    ...(confirmation !== null && { 'sluice.confirmation': confirmation }),
+    ...(client !== '' && { 'sluice.client': client }),
+    ...(token_prefix !== null && { 'sluice.caller': token_prefix }),
+    ...(ids?.token != null && { 'sluice.token.id': ids.token }),
+    ...(ids?.person != null && { 'enduser.id': ids.person }),
+    ...(ids?.client_id != null && { 'sluice.client.id': ids.client_id }),
   };
 }
 

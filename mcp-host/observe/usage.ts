@@ -8,8 +8,11 @@ import type {
   Refusal,
   RunningCall,
 } from '#core/contract/observe/usage-batch.ts';
+import type { LoggedArguments } from '#core/contract/observe/logged-arguments.ts';
+import type { Sealing } from '#core/lib/sealing.ts';
 import type { Log } from '#core/log.ts';
 import type { LoggedFault } from '#mcp-host/call/logged-fault.ts';
+import { type ArgumentNote, withoutValues } from '#mcp-host/call/logged-arguments.ts';
 import type { TokenUse } from '#mcp-host/auth/bearer.ts';
 import type { LineBuffer } from './lines.ts';
 
@@ -29,10 +32,14 @@ export interface UsageItem {
   readonly bytes: number;
   /** What the answer costs a model, about. */
   readonly tokens: number;
+  /** Whether the result ended at a limit. */
+  readonly truncated: boolean;
   /** Why it failed. */
   readonly fault: LoggedFault | null;
   /** The trace that it is part of. */
   trace_id: string | null;
+  /** What it sent; null: its tool does not log that. */
+  readonly arguments: ArgumentNote | null;
 }
 
 /** Calls, log lines and queues on their way to the server: kept in memory, sent in batches, never waited for by a call. */
@@ -66,6 +73,8 @@ export interface UsageOptions {
   readonly send: (batch: Batch) => Promise<void>;
   readonly log: Log;
   readonly lines: LineBuffer;
+  /** Encrypts what calls sent; without it, none of that leaves the host. */
+  readonly sealing?: Pick<Sealing<LoggedArguments>, 'seal'>;
   readonly queues: () => QueueGauge[];
   /** Calls that have run for a while. */
   readonly running?: () => RunningCall[];
@@ -79,9 +88,12 @@ export interface UsageOptions {
   /** Queues are reported at least so often. */
   readonly heartbeat_ms?: number;
   readonly capacity?: number;
+  /** Calls in one batch: what storing a batch costs beside its calls is about what 600 of them cost. */
   readonly batch_size?: number;
 }
 
+/** Arguments that wait, in bytes: a batch with all of them is far below what the server takes. */
+const MOST_HELD = 1024 * 1024;
 /** So few calls go at once: somebody may be looking. */
 const FEW = 100;
 /** The server will refuse the same batch again. */
@@ -91,6 +103,7 @@ export function createUsage({
   send,
   log,
   lines,
+  sealing,
   queues,
   running = () => [],
   takeUses = () => [],
@@ -98,10 +111,16 @@ export function createUsage({
   interval_ms = 300,
   patience_ms = 1_000,
   heartbeat_ms = 5_000,
-  capacity = 10_000,
-  batch_size = 2_000,
+  capacity = 20_000,
+  batch_size = 5_000,
 }: UsageOptions): Usage {
   let waiting: UsageItem[] = [];
+  /** Bytes of the arguments in it. */
+  let held = 0;
+  const hold = (rest: UsageItem[]) => {
+    waiting = rest;
+    if (held > 0) held = rest.reduce((sum, item) => sum + (item.arguments?.bytes ?? 0), 0);
+  };
   let lists: ListRead[] = [];
   let batch: Batch | null = null;
   let seq = 0;
@@ -128,12 +147,12 @@ export function createUsage({
     const is_idle = waiting.length === 0 && lists.length === 0 && lines.count() === 0 && gauges === null;
     if (is_idle && token_uses.length === 0 && refused === null) return null;
     sent_at = performance.now();
-    const items = waiting.slice(0, batch_size);
-    waiting = waiting.slice(batch_size);
+    const items = waiting.slice(0, countOfBatch(waiting, batch_size));
+    hold(waiting.slice(items.length));
     const read = lists.length === 0 ? {} : { lists };
     lists = [];
     const uses = token_uses.length === 0 ? {} : { token_uses };
-    return { seq: ++seq, ...toColumns(items), lines: lines.take(), ...gauges, ...uses, ...refused, ...read };
+    return { seq: ++seq, ...toColumns(items, sealing), lines: lines.take(), ...gauges, ...uses, ...refused, ...read };
   };
   /** @returns whether there is more that the server would take now. */
   const sendNext = async (): Promise<boolean> => {
@@ -173,10 +192,13 @@ export function createUsage({
     add(item) {
       if (waiting.length >= capacity) {
         const surplus = waiting.length - capacity + Math.ceil(capacity / 10);
-        waiting = waiting.slice(surplus);
+        hold(waiting.slice(surplus));
         dropped += surplus;
       }
-      waiting.push(item);
+      const bytes = item.arguments?.bytes ?? 0;
+      const fits = held + bytes <= MOST_HELD;
+      if (fits) held += bytes;
+      waiting.push(fits || item.arguments === null ? item : { ...item, arguments: withoutValues(item.arguments) });
     },
     addList(list) {
       // Of what is read much more often than anything is called, a part says enough.
@@ -194,8 +216,21 @@ export function createUsage({
 const markOf = ({ id, limit, active, waiting, completed, rejected, timed_out }: QueueGauge): string =>
   `${id} ${limit} ${active} ${waiting} ${completed} ${rejected} ${timed_out}`;
 
+/** Characters of what failed calls answered that one batch carries: the server takes 16 MiB, and JSON may write a character as six. */
+const MOST_MESSAGES = 2_000_000;
+
+function countOfBatch(items: readonly UsageItem[], batch_size: number): number {
+  const most = Math.min(items.length, batch_size);
+  let characters = 0;
+  for (let n = 0; n < most; n++) {
+    characters += items[n]?.fault?.message.length ?? 0;
+    if (characters > MOST_MESSAGES) return n;
+  }
+  return most;
+}
+
 /** A list for each field, and what calls have in common once. */
-function toColumns(items: readonly UsageItem[]): Pick<Batch, 'groups' | 'calls' | 'notes'> {
+function toColumns(items: readonly UsageItem[], sealing: UsageOptions['sealing']): Pick<Batch, 'groups' | 'calls' | 'notes'> {
   const grouping = createGroups();
   const group = items.map(({ of }) => grouping.indexOf(of));
   return {
@@ -209,17 +244,27 @@ function toColumns(items: readonly UsageItem[]): Pick<Batch, 'groups' | 'calls' 
       bytes: items.map(({ bytes }) => bytes),
       database_ms: items.map(({ database_ms }) => database_ms),
       tokens: items.map(({ tokens }) => tokens),
+      ...(items.some(({ truncated }) => truncated) && { truncated: items.map(({ truncated }) => (truncated ? 1 : 0)) }),
       error: items.map(({ fault }) => fault?.code ?? null),
     },
-    notes: items.flatMap(({ fault, trace_id }, at) => (fault === null && trace_id === null ? [] : noteOf(at, fault, trace_id))),
+    notes: notesOf(items, sealing),
   };
 }
 
-const noteOf = (at: number, fault: LoggedFault | null, trace_id: string | null): CallNote => ({
+/** Most calls have nothing to say: no list is made for each of them. */
+function notesOf(items: readonly UsageItem[], sealing: UsageOptions['sealing']): CallNote[] {
+  const notes: CallNote[] = [];
+  for (const [at, item] of items.entries())
+    if (item.fault !== null || item.trace_id !== null || item.arguments !== null) notes.push(noteOf(at, item, sealing));
+  return notes;
+}
+
+const noteOf = (at: number, { fault, trace_id, arguments: sent }: UsageItem, sealing: UsageOptions['sealing']): CallNote => ({
   at,
   ...(fault !== null && { error_message: fault.message }),
   ...(fault?.sqlstate != null && { sqlstate: fault.sqlstate }),
   ...(trace_id !== null && { trace_id }),
+  ...(sent !== null && sealing !== undefined && { arguments: sealing.seal(sent.logged) }),
 });
 
 function createGroups() {

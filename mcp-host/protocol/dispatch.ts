@@ -1,6 +1,6 @@
 import { holderOf } from '#mcp-host/auth/caller.ts';
 import { drawsViews } from '#mcp-host/apps/capability.ts';
-import { showsForms } from '#mcp-host/call/confirmation/elicitation.ts';
+import { opensPages, showsForms } from '#mcp-host/call/confirmation/elicitation.ts';
 import type { ProgressRequest, ProgressStream } from '#mcp-host/call/progress-stream.ts';
 import { readsEvents, requestedProgress } from '#mcp-host/call/progress-stream.ts';
 import { createRequestRecord, type RequestRecord } from '#mcp-host/call/request-record.ts';
@@ -71,8 +71,9 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     const asked = params['protocolVersion'];
     const version = LEGACY_VERSIONS.find((known) => known === asked) ?? LEGACY_VERSIONS[0] ?? '';
     const client = clientName(params['clientInfo']);
-    const draws_views = options.app_views.offered && drawsViews(params['capabilities']);
-    const can = { shows_forms: showsForms(params['capabilities']), draws_views };
+    const { capabilities } = params;
+    const draws_views = options.app_views.offered && drawsViews(capabilities);
+    const can = { shows_forms: showsForms(capabilities), opens_pages: opensPages(capabilities), draws_views };
     const session = sessions.open(caller.owner, version, client, holderOf(caller, address), viewerOf(exchange), can);
     if (session === null) throw new RpcError(RPC.server, 'Too many sessions are in use. Try again later.', { http_status: 503 });
     const registry = exchange.forKey?.(session.key) ?? exchange.registry;
@@ -91,9 +92,12 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     if (handler !== undefined) return answer(record, id, handler, progress);
     try {
       const members = sessionMethod(method, params, session, exchange.registry);
+      record.known = members !== null;
       if (members === null) throw unknownMethod(200);
       return resultText(id, members);
     } catch (error) {
+      record.error = error;
+      options.observe(record);
       return faultText(record, id, error, log);
     }
   };
@@ -186,9 +190,11 @@ export function createDispatch(options: DispatchOptions): Dispatch {
 /** A call that may have to ask its person is answered with a stream, on which the question can be sent. */
 function questionStream({ session, message, exchange }: RequestRecord, headers: Headers): ProgressRequest | null {
   const { method, params } = message;
-  if (session?.shows_forms !== true || method !== 'tools/call' || typeof params['name'] !== 'string') return null;
+  const asks = session !== null && (session.shows_forms || session.opens_pages);
+  if (!asks || method !== 'tools/call' || typeof params['name'] !== 'string') return null;
   const tool = exchange.registry.tools.get(params['name'])?.entity;
-  if ((tool?.confirm === undefined && tool?.ask_missing !== true) || !readsEvents(headers)) return null;
+  const may_ask = tool?.confirm !== undefined || (tool?.ask_missing === true && session.shows_forms);
+  if (!may_ask || !readsEvents(headers)) return null;
   return { progress_token: null, log_level: null };
 }
 

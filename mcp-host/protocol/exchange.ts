@@ -1,6 +1,6 @@
 import type { Caller } from '#mcp-host/auth/caller.ts';
 import type { Registry } from '#mcp-host/swap/registry.ts';
-import type { Endpoint } from './endpoint.ts';
+import type { Endpoint } from '#core/edge/mcp-endpoint.ts';
 
 /** One authorised HTTP exchange. */
 export interface Exchange {

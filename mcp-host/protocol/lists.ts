@@ -39,6 +39,7 @@ const PAGE = 1_000;
  * answer that is kept is sent without being copied or encoded again.
  */
 const KEPT = 4;
+const LONGEST_KEPT = 2_000;
 /** From so many bytes on gzip saves round trips: what a new connection may send at once (RFC 6928). */
 const PACKED_FROM = 14_000;
 
@@ -81,10 +82,11 @@ export function createPage(members: string): Page {
   };
 }
 
-/** Keeps the last few of what it makes. */
+/** Keeps the last few of what it makes, but nothing for an id of any length. */
 function keeping<T extends Blob | null>(make: (before: string, after: string) => T): (before: string, after: string) => T {
   const kept = new Map<string, T>();
   return (before, after) => {
+    if (before.length > LONGEST_KEPT) return make(before, after);
     const key = `${before}${after}`;
     const known = kept.get(key);
     if (known !== undefined) return known;

@@ -3,6 +3,7 @@ import type { CallContext, CallServices } from '#mcp-host/call/context.ts';
 import type { InputRequired } from '#mcp-host/call/confirmation/asked-call.ts';
 import { callTool, readResource } from '#mcp-host/call/perform.ts';
 import { discovery, lifetime, type Registry } from '#mcp-host/swap/registry.ts';
+import { type Skill, skillOf } from '#mcp-host/swap/skill.ts';
 import { LIST_METHODS, type ListMethod, type Page, pageAt, type RenderedList } from './lists.ts';
 import { type Members, RPC, RpcError } from './messages.ts';
 import { complete, getPrompt } from './prompt.ts';
@@ -28,11 +29,29 @@ function pageOf(list: RenderedList, cursor: unknown, { snapshot_id }: Registry):
   throw new RpcError(RPC.invalid_params, 'The cursor is not valid, or there was a deploy since. Start with the first page.');
 }
 
+/** Who never heard of the extension finds no such method. */
+function offeredSkill(registry: Registry): Skill {
+  const skill = skillOf(registry);
+  if (skill !== null) return skill;
+  throw new RpcError(RPC.method_not_found, 'This server offers no skills.');
+}
+
+function getSkill({ uri }: Members, { registry }: CallContext): string {
+  const skill = offeredSkill(registry);
+  if (uri === skill.uri) return `"skill":${JSON.stringify(skill.entry)}`;
+  throw new RpcError(RPC.invalid_params, 'There is no such skill; skills/list names the one there is.', {
+    data: { uri },
+    fault: 'not_found',
+  });
+}
+
 const COMMON: Handlers = {
   ...Object.fromEntries(LIST_METHODS.map((method) => [method, list(method)])),
   'tools/call': callTool,
   'resources/read': readResource,
   'prompts/get': getPrompt,
+  'skills/list': (_, { registry }) => `"skills":[${JSON.stringify(offeredSkill(registry).entry)}]`,
+  'skills/get': getSkill,
   'completion/complete': (params, { registry }) => complete(params, registry),
 };
 const MODERN: Handlers = {

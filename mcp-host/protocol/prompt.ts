@@ -56,14 +56,16 @@ export function getPrompt(params: Members, context: CallContext, services: CallS
 
 function promptNamed({ prompts }: Registry, name: unknown): PromptPlan {
   const prompt = typeof name === 'string' ? prompts.get(name) : undefined;
-  if (prompt === undefined) throw new RpcError(RPC.invalid_params, 'Unknown prompt. Read prompts/list for the names.');
+  if (prompt === undefined)
+    throw new RpcError(RPC.invalid_params, 'Unknown prompt. Read prompts/list for the names.', { fault: 'not_found' });
   return prompt;
 }
 
 /** Every declared argument: optional ones that are missing are empty, so that a template may test them. */
 function checkArguments(prompt: FrozenPrompt, given: Members): Record<string, string> {
   const faults: string[] = [];
-  const values: Record<string, string> = {};
+  // Without a prototype, so that an argument may have any name.
+  const values: Record<string, string> = Object.create(null);
   for (const { name, required, enum: allowed } of prompt.arguments) {
     const value = Object.hasOwn(given, name) ? given[name] : undefined;
     if (value === undefined && required) faults.push(`${name}: is required`);
@@ -98,6 +100,6 @@ function allowedValues(ref: Members, name: unknown, registry: Registry): string[
   const { uri } = ref;
   if (typeof uri !== 'string') throw new RpcError(RPC.invalid_params, 'ref.uri must be a string.');
   const resource = registry.templates.find(({ template }) => template.text === uri) ?? findResource(registry, uri)?.resource;
-  if (resource === undefined) throw new RpcError(RPC.invalid_params, 'Unknown resource.');
+  if (resource === undefined) throw new RpcError(RPC.invalid_params, 'Unknown resource.', { fault: 'not_found' });
   return (resource.entity.parameters.find((parameter) => parameter.name === name)?.enum ?? []).map(String);
 }

@@ -4,6 +4,8 @@ import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
 export interface ClientCan {
   /** It can be asked with a form. */
   readonly shows_forms: boolean;
+  /** It shows no forms, and leads its person to a page instead. */
+  readonly opens_pages: boolean;
   /** It draws results (MCP Apps). */
   readonly draws_views: boolean;
 }
@@ -23,7 +25,7 @@ export interface SessionIds {
 }
 
 /** Bits of what a client can. */
-const [FORMS, VIEWS] = [1, 2];
+const [FORMS, VIEWS, PAGES] = [1, 2, 4];
 const RANDOM_BYTES = 16;
 const MAC_BYTES = 32;
 const LONGEST_CLIENT = 64;
@@ -34,8 +36,8 @@ export function createSessionIds(keys: readonly string[]): SessionIds {
   const ring = keys.length === 0 ? [randomBytes(32)] : keys.map(toKey);
   const mac = (key: Buffer, owner: string, body: string) => createHmac('sha256', key).update(`${owner}\0${body}`).digest();
   return {
-    issue(owner, { opened_at, version, client, shows_forms, draws_views }) {
-      const can = (shows_forms ? FORMS : 0) + (draws_views ? VIEWS : 0);
+    issue(owner, { opened_at, version, client, shows_forms, opens_pages, draws_views }) {
+      const can = (shows_forms ? FORMS : 0) + (draws_views ? VIEWS : 0) + (opens_pages ? PAGES : 0);
       const said = [opened_at, version, client.slice(0, LONGEST_CLIENT), ...(can === 0 ? [] : [can])];
       const facts = Buffer.from(JSON.stringify(said)).toString('base64url');
       const body = `${randomBytes(RANDOM_BYTES).toString('base64url')}.${facts}`;
@@ -51,7 +53,9 @@ export function createSessionIds(keys: readonly string[]): SessionIds {
       if (given.length !== MAC_BYTES || !ring.some((key) => timingSafeEqual(mac(key, owner, body), given))) return null;
       const read = JSON.parse(Buffer.from(facts, 'base64url').toString()) as [number, string, string, number?];
       const [opened_at, version, client, can = 0] = read;
-      return { opened_at, version, client, shows_forms: (can & FORMS) !== 0, draws_views: (can & VIEWS) !== 0 };
+      const has = (bit: number): boolean => (can & bit) !== 0;
+      const abilities = { shows_forms: has(FORMS), opens_pages: has(PAGES), draws_views: has(VIEWS) };
+      return { opened_at, version, client, ...abilities };
     },
   };
 }

@@ -3,7 +3,7 @@ import type { ListKind } from '#mcp-host/swap/registry.ts';
 import type { Members, RpcId } from './messages.ts';
 import { FULL_RIGHTS } from '#mcp-host/auth/rights.ts';
 import type { Viewer } from '#mcp-host/swap/views.ts';
-import { type Endpoint, WHOLE } from './endpoint.ts';
+import { type Endpoint, WHOLE } from '#core/edge/mcp-endpoint.ts';
 import type { McpLogLevel } from './log-levels.ts';
 import { createQuota } from '#mcp-host/limits/quota.ts';
 import { type ClientCan, createSessionIds, type SessionFacts, type SessionIds } from './session-ids.ts';
@@ -31,6 +31,8 @@ export interface Session extends Viewer {
   log_level: McpLogLevel | null;
   /** Its client can be asked with a form. */
   readonly shows_forms: boolean;
+  /** Its client shows no forms, and leads its person to a page instead. */
+  readonly opens_pages: boolean;
   /** Its client draws results (MCP Apps). */
   readonly draws_views: boolean;
   /** What waits for the response to a request of ours, by its id. */
@@ -69,7 +71,7 @@ const ADOPTED_MS = 7 * 24 * 3_600_000;
 /** Ended sessions that are remembered: nobody else knows that they ended. */
 const ENDED = 20_000;
 
-const NOTHING: ClientCan = { shows_forms: false, draws_views: false };
+const NOTHING: ClientCan = { shows_forms: false, opens_pages: false, draws_views: false };
 const EVERYTHING: Viewer = { rights: FULL_RIGHTS, endpoint: WHOLE };
 /** What an id is signed for. */
 const boundTo = (owner: string, { path }: Endpoint): string => (path === '' ? owner : `${owner}\n${path}`);

@@ -9,6 +9,8 @@ export interface Sample {
   /** As JSON. */
   readonly arguments: string;
   readonly caller: Caller;
+  /** What the call took the client, in milliseconds. */
+  readonly ms: number;
 }
 
 /**
@@ -20,7 +22,12 @@ export interface Samples {
   limit(): number;
   /** From now on as this configuration says. */
   use(server: Pick<FrozenServer, 'replay_samples'> | null): void;
-  keep(entity: Pick<FrozenQuery, 'mode'> & { readonly name: string }, args: Members, context: Pick<CallContext, 'caller'>): void;
+  keep(
+    entity: Pick<FrozenQuery, 'mode'> & { readonly name: string },
+    args: Members,
+    context: Pick<CallContext, 'caller'>,
+    ms: number,
+  ): void;
   /** The newest of each tool in turn, so that a tool that is called often leaves room for others. */
   newest(count: number): Sample[];
   count(): number;
@@ -53,11 +60,11 @@ export function createSamples(): Samples {
       limit = wanted;
       hold(kept);
     },
-    keep({ name, mode }, args, { caller }) {
+    keep({ name, mode }, args, { caller }, ms) {
       if (limit === 0 || mode === 'write') return;
       const text = JSON.stringify(args);
       if (text.length > LARGEST) return;
-      ring[next] = { tool: name, arguments: text, caller };
+      ring[next] = { tool: name, arguments: text, caller, ms };
       next = (next + 1) % limit;
     },
     newest(count) {

@@ -63,6 +63,9 @@ export function serve(options: ServeOptions): Promise<Served> {
     } catch (error) {
       if (outgoing.headersSent) return void outgoing.destroy();
       await send(fault(error instanceof Error ? error : new Error(String(error))), outgoing, false);
+    } finally {
+      // What nobody read is thrown away, or its sender would wait to be rid of it.
+      if (request.body?.locked === false) await request.body.cancel();
     }
   }
 
@@ -104,10 +107,10 @@ function toRequest(incoming: IncomingMessage, signal: AbortSignal): Request | nu
 /** Read as fast as it is asked for; an end before its time is an error of the reader. */
 function bodyOf(incoming: IncomingMessage): ReadableStream<Uint8Array<ArrayBuffer>> {
   incoming.pause();
+  let open = true;
   return new ReadableStream(
     {
       start(controller) {
-        let open = true;
         const end = (how: () => void) => {
           if (open) how();
           open = false;
@@ -123,7 +126,10 @@ function bodyOf(incoming: IncomingMessage): ReadableStream<Uint8Array<ArrayBuffe
       },
       pull: () => void incoming.resume(),
       // What is left of it is read and thrown away, or the connection would be of no further use.
-      cancel: () => void incoming.resume(),
+      cancel: () => {
+        open = false;
+        incoming.resume();
+      },
     },
     { highWaterMark: 0 },
   );

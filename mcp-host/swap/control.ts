@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createParser } from 'eventsource-parser';
 import type { BesideNews, LiveToken, ReplayEnd, ReplayRequest, SnapshotNews } from '#core/deploy/hosts.ts';
+import type { DecisionNews } from '#core/edge/confirmation-page.ts';
 import type { IdentityList } from '#core/edge/identity.ts';
 import type { Log } from '#core/log.ts';
 import { isMembers } from '#mcp-host/protocol/messages.ts';
@@ -20,6 +21,7 @@ export type ControlEvent =
   | { readonly event: 'beside'; readonly data: BesideNews }
   | { readonly event: 'replay'; readonly data: ReplayRequest | ReplayEnd }
   | { readonly event: 'cancel'; readonly data: { readonly id: string } }
+  | { readonly event: 'decision'; readonly data: DecisionNews }
   | { readonly event: 'stop'; readonly data: object };
 
 export interface ControlOptions {
@@ -61,10 +63,11 @@ const EVENTS: ReadonlySet<string> = new Set([
   'beside',
   'replay',
   'cancel',
+  'decision',
   'stop',
 ]);
-/** A revoked token or a cancelled call must not outlive a snapshot that loads or a disk that hangs. */
-const AT_ONCE: ReadonlySet<string> = new Set(['tokens', 'identity', 'cancel']);
+/** A revoked token or a cancelled call must not outlive a snapshot that loads or a disk that hangs, and a decision is waited for. */
+const AT_ONCE: ReadonlySet<string> = new Set(['tokens', 'identity', 'cancel', 'decision']);
 const POST_TIMEOUT_MS = 10_000;
 
 export function createControl(options: ControlOptions): Control {

@@ -19,6 +19,7 @@ import { APP_MIME_TYPE, APPS } from '#mcp-host/apps/capability.ts';
 import { compilePrompt, type PromptPlan } from '#mcp-host/protocol/prompt.ts';
 import { LIST_METHODS, type ListMethod, type RenderedList, renderList, sameList } from '#mcp-host/protocol/lists.ts';
 import { introductionOf } from './introduction.ts';
+import { skillItem, skillName, SKILLS, type SkillSource } from './skill.ts';
 import { toolItem } from './tool-item.ts';
 import { ICON } from '#mcp-host/protocol/icon.ts';
 import { META, MODERN_VERSION } from '#mcp-host/protocol/messages.ts';
@@ -54,6 +55,8 @@ export interface Registry {
   readonly toolsets: ReadonlyMap<string, FrozenToolset>;
   /** What an administrator has models told when they connect; null: a text made from the definitions. */
   readonly instructions: string | null;
+  /** Null: no skill is offered. */
+  readonly skill: SkillSource | null;
   readonly lists: Readonly<Record<ListMethod, RenderedList>>;
   /** Names this snapshot, and what is seen of it, in cursors. */
   readonly snapshot_id: string;
@@ -166,7 +169,9 @@ export function assemble(head: Head, before: Registry | null, shown: FrozenTools
     'resources/templates/list': variable,
     'prompts/list': of_kind.prompt,
   };
-  return {
+  const skill = skillSource(settings, shown);
+  const skills = () => (skill === null ? [] : [skillItem(registry, skill)]);
+  const registry: Registry = {
     ...head,
     server: settings,
     connections: of_kind.connection.map(({ made }) => made as FrozenConnection),
@@ -177,15 +182,25 @@ export function assemble(head: Head, before: Registry | null, shown: FrozenTools
     prompts: new Map(prompts.map((entry) => [entry.entity.name, entry])),
     toolsets: new Map(toolsets.map((toolset) => [toolset.name, toolset])),
     instructions: (shown === null ? settings.instructions : shown.instructions) ?? null,
-    lists: lazyLists(listed, head.snapshot_id, before),
+    skill,
+    lists: lazyLists(listed, skills, head.snapshot_id, before),
     pieces: renderPieces(settings, head.snapshot_version, shown?.title ?? settings.server_name),
   };
+  return registry;
+}
+
+/** A toolset that is served by itself has its own instructions, and says nothing of the rest. */
+function skillSource({ server_name, skill }: FrozenServer, shown: FrozenToolset | null): SkillSource | null {
+  if (skill === undefined) return null;
+  if (shown === null) return { name: skillName(server_name), title: server_name, text: skill };
+  return { name: skillName(server_name, shown.name), title: shown.title ?? shown.name, text: shown.instructions ?? '' };
 }
 
 const isFixed = ({ made }: Loaded): boolean => (made as ResourceEntry).template.variables.length === 0;
 
 function lazyLists(
   listed: Readonly<Record<ListMethod, readonly Loaded[]>>,
+  skills: () => readonly string[],
   snapshot_id: string,
   before: Registry | null,
 ): Registry['lists'] {
@@ -196,6 +211,7 @@ function lazyLists(
     const known = rendered[method];
     if (known !== undefined) return known;
     const items = listed[method].map(({ item }) => item);
+    if (method === 'resources/list') items.push(...skills());
     const list = (rendered[method] = renderList(method, items, snapshot_id, last?.lists[method]));
     if (LIST_METHODS.every((each) => rendered[each] !== undefined)) last = null;
     return list;
@@ -291,6 +307,8 @@ const HOLDS: Readonly<Record<string, boolean>> = {
   'resources/templates/list': true,
   'prompts/list': true,
   'server/discover': true,
+  'skills/list': true,
+  'skills/get': true,
   'resources/read': false,
 };
 /** Changes seldom come alone: lists that just changed are not to be kept, later for a tenth of the time they have stood. */
@@ -310,9 +328,9 @@ export function lifetime(method: string, { pieces, since }: Registry, now: numbe
 
 /** The members of the results that open a conversation. */
 export const discovery = (registry: Registry, now: number, draws_views = false): string =>
-  `"resultType":"complete","_meta":{"${META.server}":${registry.pieces.server_card},${registry.pieces.snapshot}}${lifetime('server/discover', registry, now)},"supportedVersions":["${MODERN_VERSION}"],"capabilities":${capabilitiesFor(draws_views)}${instructionsOf(registry)}`;
+  `"resultType":"complete","_meta":{"${META.server}":${registry.pieces.server_card},${registry.pieces.snapshot}}${lifetime('server/discover', registry, now)},"supportedVersions":["${MODERN_VERSION}"],"capabilities":${capabilitiesOf(registry, draws_views)}${instructionsOf(registry)}`;
 export const greeting = (registry: Registry, version: string, draws_views = false): string =>
-  `"protocolVersion":"${version}","capabilities":${capabilitiesFor(draws_views)},"serverInfo":${registry.pieces.server_card}${instructionsOf(registry)},"_meta":{${registry.pieces.snapshot}}`;
+  `"protocolVersion":"${version}","capabilities":${capabilitiesOf(registry, draws_views)},"serverInfo":${registry.pieces.server_card}${instructionsOf(registry)},"_meta":{${registry.pieces.snapshot}}`;
 function instructionsOf(registry: Registry): string {
   const text = registry.instructions ?? introductionOf(registry);
   return text === null ? '' : `,"instructions":${JSON.stringify(text)}`;
@@ -326,6 +344,21 @@ const CAPABILITIES = {
   logging: {},
 };
 /** Whoever draws views is told that there are some; for everybody else nothing is different. */
-const capabilitiesFor = (draws_views: boolean): string => (draws_views ? WITH_VIEWS : WITHOUT_VIEWS);
-const WITHOUT_VIEWS = JSON.stringify(CAPABILITIES);
-const WITH_VIEWS = JSON.stringify({ ...CAPABILITIES, extensions: { [APPS]: { mimeTypes: [APP_MIME_TYPE] } } });
+function capabilitiesOf({ skill }: Registry, draws_views: boolean): string {
+  if (skill === null && !draws_views) return PLAIN;
+  const views = draws_views ? { [APPS]: { mimeTypes: [APP_MIME_TYPE] } } : {};
+  return JSON.stringify({ ...CAPABILITIES, extensions: { ...views, ...(skill !== null && { [SKILLS]: {} }) } });
+}
+const PLAIN = JSON.stringify(CAPABILITIES);
+
+/** The list of the toolsets that are served, made once for each registry. */
+export function toolsetsOf(held: () => Registry | null): () => readonly FrozenToolset[] {
+  let of: Registry | null = null;
+  let list: readonly FrozenToolset[] = [];
+  return () => {
+    const registry = held();
+    if (registry !== of) list = [...(registry?.toolsets.values() ?? [])];
+    of = registry;
+    return list;
+  };
+}

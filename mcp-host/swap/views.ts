@@ -1,5 +1,5 @@
 import type { Rights } from '#mcp-host/auth/rights.ts';
-import type { Endpoint } from '#mcp-host/protocol/endpoint.ts';
+import type { Endpoint } from '#core/edge/mcp-endpoint.ts';
 import type { PromptPlan } from '#mcp-host/protocol/prompt.ts';
 import { quickHash } from '#mcp-host/runtime/runtime.ts';
 import type { FrozenToolset } from '#snapshots/format.ts';

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Caller } from '#mcp-host/auth/caller.ts';
 import { readEvents } from '#mcp-host/swap/control.ts';
 import { type Dispatch, SESSION_HEADER } from '#mcp-host/protocol/dispatch.ts';
-import { type Endpoint, WHOLE } from '#mcp-host/protocol/endpoint.ts';
+import { type Endpoint, WHOLE } from '#core/edge/mcp-endpoint.ts';
 import type { Peer } from '#mcp-host/protocol/exchange.ts';
 import { idOf, refuse } from '#mcp-host/protocol/replies.ts';
 import { decodedName } from '#mcp-host/protocol/protocol-version.ts';

@@ -11,7 +11,7 @@ import type { CandidateAuth } from '#mcp-host/auth/candidates.ts';
 import { rightsOf } from '#mcp-host/auth/rights.ts';
 import { definitionsAnswer, definitionsAt, isDefinitionsPath } from '#mcp-host/protocol/definitions.ts';
 import { type Dispatch, SESSION_HEADER } from '#mcp-host/protocol/dispatch.ts';
-import { candidateAt, type Endpoint, endpointOf, WHOLE } from '#mcp-host/protocol/endpoint.ts';
+import { candidateAt, type Endpoint, endpointOf, WHOLE } from '#core/edge/mcp-endpoint.ts';
 import type { Beyond, Exchange, Peer } from '#mcp-host/protocol/exchange.ts';
 import { refusalIn } from '#mcp-host/observe/refusal-notes.ts';
 import { eventOf, eventResponse, refuse, reply } from '#mcp-host/protocol/replies.ts';

@@ -1,6 +1,6 @@
 import { isToolsetName } from '#core/contract/definitions/toolsets.ts';
 import { LOCAL } from '#mcp-host/auth/caller.ts';
-import { type Endpoint, endpointOf, WHOLE } from '#mcp-host/protocol/endpoint.ts';
+import { type Endpoint, endpointOf, WHOLE } from '#core/edge/mcp-endpoint.ts';
 import type { Registry } from '#mcp-host/swap/registry.ts';
 import type { Views } from '#mcp-host/swap/views.ts';
 import type { Serving } from './bridge.ts';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Log } from '#core/log.ts';
 import { type Caller, holderOf } from '#mcp-host/auth/caller.ts';
 import type { Dispatch } from '#mcp-host/protocol/dispatch.ts';
-import { WHOLE } from '#mcp-host/protocol/endpoint.ts';
+import { WHOLE } from '#core/edge/mcp-endpoint.ts';
 import type { Peer } from '#mcp-host/protocol/exchange.ts';
 import { refuse, replyToFault } from '#mcp-host/protocol/replies.ts';
 import type { Streams } from '#mcp-host/protocol/streams.ts';

@@ -14,6 +14,8 @@ import { type Command, type Terminal, UsageError } from './command.ts';
 import { withApp } from './open.ts';
 
 const NO_SOURCES = 'This executable holds no sources to bundle. Run sluice bundle from the npm package or the repository.';
+const NO_VIEW =
+  'The page that draws results is not built, so the bundle has none and clients show text. Run bun run build:ui and bundle again.';
 
 export const bundle: Command = {
   usage: 'bundle --target workers|deno|bun [--out FILE] [--snapshot VERSION]',
@@ -50,12 +52,12 @@ async function write(app: App, { target, out, version }: Wanted, { out: say, err
   const snapshot = await snapshotOf(app, await storedSnapshot(app, version));
   const event = await tokensEvent(app);
   const tokens = event.event === 'tokens' ? event.data.tokens : [];
-  const { faults, warnings } = examineBundle(snapshot, tokens, target);
+  const { faults, warnings } = examineBundle(snapshot, { tokens, require_auth: app.env.SVC_REQUIRE_AUTH }, target);
   if (faults.length > 0) throw new AppError('invalid', faults.join('\n'));
   const bundled = freezeBundle({ snapshot, tokens, as_of: app.clock().toISOString() });
-  const { text, bytes, gzip_bytes } = await buildBundle(bundled, usedConnections(snapshot), target);
+  const { text, bytes, gzip_bytes, view } = await buildBundle(bundled, usedConnections(snapshot), target);
   await writeFile(out, text);
-  for (const warning of warnings) err(`${warning}\n`);
+  for (const warning of view ? warnings : [...warnings, NO_VIEW]) err(`${warning}\n`);
   const sizes = `${bytes} bytes, ${gzip_bytes} as gzip`;
   say(`Version ${snapshot.version} written to ${out} (${sizes}).\n${bindingsText(bundled)}`);
 }

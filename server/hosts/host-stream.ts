@@ -27,11 +27,15 @@ const KIND: Readonly<Record<HostEvent['event'], string>> = {
   listen: 'listen',
   replay: 'replay',
   cancel: 'cancel',
+  decision: 'decision',
   ping: 'ping',
 };
 
-/** Every cancelled call counts, of all else the latest. */
-const keyOf = (event: HostEvent): string => (event.event === 'cancel' ? `cancel ${event.data.id}` : KIND[event.event]);
+/** Every cancelled call and every decision counts, of all else the latest. */
+function keyOf(event: HostEvent): string {
+  if (event.event === 'cancel') return `cancel ${event.data.id}`;
+  return event.event === 'decision' ? `decision ${event.data.nonce}` : KIND[event.event];
+}
 
 /** @param onEnd is called once, when the reader is gone or was dropped. */
 export function createHostStream(

@@ -97,7 +97,7 @@ async function admin(app: App, c: Context<ServerEnv>): Promise<Actor> {
   }
   const actor = bearerOf(c) === null ? await sessionActor(app, c) : null;
   if (actor === null) return refuseOthers(app, c, 'Only a signed-in administrator can read the live log.');
-  requireRole(actor, leastRole(operations['logs.list']));
+  requireRole(actor, leastRole(operations['logs.refusals']));
   return actor;
 }
 

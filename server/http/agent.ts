@@ -5,7 +5,8 @@ import { AgentLines, type AgentSettings } from '#core/contract/identity/agent-ch
 import { AppError } from '#core/errors.ts';
 import { refuseUnkeepable, toInvalid } from '#core/issues.ts';
 import { networkOf } from '#core/edge/network.ts';
-import { authenticateBearer, countCalls, countMinute, requireAgents } from '#core/identity/agent-bearers.ts';
+import { countMinute } from '#core/cluster/count-in.ts';
+import { authenticateBearer, countCalls, requireAgents } from '#core/identity/agent-bearers.ts';
 import { grantTokens } from '#core/identity/agent-grants.ts';
 import { issuerOf } from '#core/identity/oauth/issuer.ts';
 import { signInRefusal } from '#core/identity/oauth/resources.ts';

@@ -15,6 +15,8 @@ export interface BuiltBundle {
   readonly text: string;
   readonly bytes: number;
   readonly gzip_bytes: number;
+  /** It has the page that draws results. */
+  readonly view: boolean;
 }
 
 /** Where each platform begins: `export default` is what it serves. */
@@ -39,7 +41,8 @@ export async function buildBundle(
   target: BundleTarget,
 ): Promise<BuiltBundle> {
   const [file, name] = ENTRIES[target];
-  const entry = `import { ${name} } from ${JSON.stringify(productFile(file))};\nexport default ${name}(${JSON.stringify(bundledText({ ...bundled, ...viewPage() }))});\n`;
+  const page = viewPage();
+  const entry = `import { ${name} } from ${JSON.stringify(productFile(file))};\nexport default ${name}(${JSON.stringify(bundledText({ ...bundled, ...page }))});\n`;
   const drivers = new Set(connections.map(({ db_type }) => `core/engines/${engineOf(db_type).name}/source.ts`));
   const built = await Bun.build({
     entrypoints: [ENTRY],
@@ -54,7 +57,7 @@ export async function buildBundle(
   const text = await output.text();
   const sizes = { bytes: Buffer.byteLength(text), gzip_bytes: gzipSync(text).length };
   if (sizes.gzip_bytes > LARGEST_GZIP) throw tooLarge(sizes.gzip_bytes, gzipSync(entry).length);
-  return { text, ...sizes };
+  return { text, ...sizes, view: page.view !== undefined };
 }
 
 /** What was not built is not bundled: results are not drawn then. */

@@ -1,4 +1,5 @@
 import { hostLimits } from '#core/contract/definitions/tools.ts';
+import { asksNothing } from '#core/contract/settings/config.ts';
 import { marked } from '#core/contract/marks.ts';
 import type { LiveToken } from '#core/deploy/hosts.ts';
 import { engineOf, kindOf } from '#core/engines/index.ts';
@@ -16,17 +17,27 @@ export interface Examined {
 
 const PLATFORM: Readonly<Record<BundleTarget, string>> = { workers: 'Workers', deno: 'Deno', bun: 'Bun' };
 
-export function examineBundle(snapshot: Snapshot, tokens: readonly LiveToken[], target: BundleTarget): Examined {
+export interface Installation {
+  readonly tokens: readonly LiveToken[];
+  /** Nothing is served that anyone can call (SVC_REQUIRE_AUTH). */
+  readonly require_auth: boolean;
+}
+
+export function examineBundle(snapshot: Snapshot, { tokens, require_auth }: Installation, target: BundleTarget): Examined {
   const { server } = snapshot.content;
+  // A bundle is there to be reached: no listener on 127.0.0.1 keeps others away.
+  const open = asksNothing(server);
   const connections = usedConnections(snapshot);
   return {
     faults: [
       ...serverFaults(server),
+      ...(open && require_auth ? [OPEN_REFUSED] : []),
       ...connections.flatMap((connection) => connectionFaults(connection, snapshot, target)),
       ...confirmFaults(snapshot, target),
       ...pageFaults(snapshot, target),
     ],
     warnings: [
+      ...(open ? [OPEN] : []),
       ...serverWarnings(server, target),
       ...tokenWarnings(server, tokens),
       ...connections.map(({ name }) => limitWarning(name, target)),
@@ -36,6 +47,11 @@ export function examineBundle(snapshot: Snapshot, tokens: readonly LiveToken[], 
     ],
   };
 }
+
+const OPEN =
+  'auth_type none: anyone who can reach the bundle can call its tools without credentials. Deploy with bearer or jwt to require them.';
+const OPEN_REFUSED =
+  'auth_type none cannot be bundled: this installation requires authentication (SVC_REQUIRE_AUTH), and anyone who can reach a bundle can call its tools. Use bearer or jwt.';
 
 const AUTH_FAULTS: Partial<Readonly<Record<FrozenServer['auth_type'], string>>> = {
   oauth: 'people sign in at the Sluice server, whose tokens are for the addresses of its own hosts',

@@ -8,7 +8,8 @@ import { createLog, type LogLine } from '#core/log.ts';
 import { type Countries, createCountries } from '#core/observe/countries.ts';
 import { dialPolicy } from '#core/engines/shared/policy.ts';
 import { type ListeningAgent, listeningAgent } from '#test/support/agent.ts';
-import { freePort, until } from '#test/support/programs.ts';
+import { freePort } from '#test/support/free-port.ts';
+import { until } from '#test/support/programs.ts';
 
 const INSTALLED = fileURLToPath(
   new URL('../../node_modules/@ip-location-db/geo-whois-asn-country-mmdb/geo-whois-asn-country.mmdb', import.meta.url),

@@ -73,6 +73,13 @@ const CASES: Readonly<Record<string, Case>> = {
     ],
     refused: [{ connection_id: 'shop', sql_query: 'delete from orders' }, 'read'],
   },
+  explain_sql: {
+    ok: [
+      { connection_id: 'shop', sql_query: 'select id from orders where total > 5' },
+      { steps: [{ depth: 0, operation: 'SCAN', table: 'orders', scan: 'full' }], highlights: [{ severity: 'warning' }] },
+    ],
+    refused: [{ connection_id: 'shop', sql_query: 'delete from orders' }, 'read'],
+  },
   create_tool: {
     ok: [tool('one'), { name: 'one', version: 1, read_only: true }],
     refused: [tool('two', { sql_query: 'selec' }), 'syntax error'],
@@ -195,8 +202,24 @@ const CASES: Readonly<Record<string, Case>> = {
     refused: [{ snapshot: 99 }, 'no snapshot'],
   },
   stop_server: { ok: [{}, { status: 'stopped' }], refused: null },
-  get_metrics_stats: { ok: [{ period: '1h' }, { tools: {} }], refused: [{ period: '1y' }, 'period'] },
-  get_metrics_timeseries: { ok: [{ period: '1h' }, { period: '1h' }], refused: [{ period: '2h' }, 'period'] },
+  list_notices: {
+    ok: [{ event: 'deploy' }, { total: 1, unread: 0, items: [{ event: 'deploy', about: '1' }] }],
+    refused: [{ event: 'lunch' }, 'event'],
+  },
+  get_metrics_stats: {
+    ok: [
+      { period: '1h', by: 'client', compare: true },
+      { tools: {}, callers: [{ calls: 1 }] },
+    ],
+    refused: [{ period: '1y' }, 'period'],
+  },
+  get_metrics_timeseries: {
+    ok: [
+      { period: '1h', client: 'none' },
+      { period: '1h', deploys: [{ version: 1 }] },
+    ],
+    refused: [{ period: '2h' }, 'period'],
+  },
   list_sessions: {
     ok: [
       { tool: 'one', failed: true },
@@ -208,6 +231,7 @@ const CASES: Readonly<Record<string, Case>> = {
     ok: [{ call_id: '1' }, { name: 'one', error_message: 'no such column: channel', outcome: 'tool_error' }],
     refused: [{ call_id: '2' }, none],
   },
+  get_insights: { ok: [{ period: '24h' }, { total: 0, period: '24h' }], refused: [{ period: '1y' }, 'period'] },
   get_queue_metrics: { ok: [{}, { connections: {} }], refused: null },
   get_flow_layout: { ok: [{}, { totals: { connections: 1, tools: 2, resources: 0, prompts: 0 } }], refused: null },
   export_config: { ok: [{}, { format: 'sluice/1', tools: [{ name: 'one' }, { name: 'two' }] }], refused: null },

@@ -42,7 +42,7 @@ const orders = (name: string, more: object = {}) => ({
 /** Everything that the server works with, but for the proposals themselves and what notes who asked. */
 async function everythingStored() {
   const { store } = a.s.server.app;
-  const noted = /^(proposal|agent_|request_logs|usage|host|leases|meta|sessions|test_results)/;
+  const noted = /^(proposal|notice_events|agent_|request_logs|usage|host|leases|meta|sessions|test_results)/;
   const tables = Object.entries(store.tables).filter(([name]) => !noted.test(name));
   const rows = await Promise.all(tables.map(async ([name, table]) => [name, await store.db.select().from(table)] as const));
   return { configuration: await storedConfiguration(a.s.server.app), rows: Object.fromEntries(rows) };
@@ -118,6 +118,7 @@ test('no tool lets it change anything, whatever it proposes', async () => {
     delete_tool: { tool_id: 'another' },
     duplicate_tool: { tool_id: 'find_orders' },
     preview_sql: { connection_id: 'shop', sql_query: 'select 1 as one' },
+    explain_sql: { connection_id: 'shop', sql_query: 'select id from orders' },
     get_resource: { resource_id: 'order' },
     create_resource: orders('orders', { uri_template: 'shop://all/{customer}' }),
     update_resource: { resource_id: 'order', title: 'An order' },
@@ -153,7 +154,7 @@ test('no tool lets it change anything, whatever it proposes', async () => {
     expect([name, await everythingStored()]).toEqual([name, before]);
   }
   const writes = [...agentTools().values()].filter(({ access }) => access === 'write').map(({ listing }) => listing.name);
-  const tries = ['test_connection', 'preview_sql', 'export_config', 'get_generated_code'];
+  const tries = ['test_connection', 'preview_sql', 'explain_sql', 'export_config', 'get_generated_code'];
   const proposed = [...answers].flatMap(([name, said]) => (said === 'proposed' ? [name] : []));
   expect(proposed.toSorted()).toEqual(writes.filter((name) => !tries.includes(name)).toSorted());
   const refused = [...answers].filter(([, said]) => !['proposed', 'answered'].includes(said));

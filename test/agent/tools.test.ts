@@ -3,6 +3,7 @@ import { agentTools } from '#agent/tools.ts';
 import { CONFIGURE } from '#agent/texts-configure.ts';
 import { OPERATE } from '#agent/texts-operate.ts';
 import { TESTS } from '#agent/texts-tests.ts';
+import { type EntityType, OF_DEFINITIONS } from '#core/contract/history.ts';
 import { operations } from '#core/contract/index.ts';
 import type { Operation } from '#core/contract/operation.ts';
 import { type ListeningAgent, listeningAgent } from '#test/support/agent.ts';
@@ -77,7 +78,7 @@ test('the tools are the 45 of the specification and those of toolsets, and every
 
 test('the list of them is short enough for a model to read, and says nothing twice', () => {
   const listings = [...tools.values()].map(({ listing }) => listing);
-  expect(JSON.stringify(listings).length).toBeLessThan(136_000);
+  expect(JSON.stringify(listings).length).toBeLessThan(146_000);
   const text = JSON.stringify(listings.map(({ outputSchema }) => outputSchema));
   const named = [...text.matchAll(/Fields as (\w+) gives them/g)].map(([, tool]) => tool ?? '');
   expect(named.length).toBeGreaterThan(10);
@@ -144,15 +145,26 @@ describe('REST and agent', () => {
     await a.stop();
   });
 
-  /** Who comes in is exported for administrators alone. */
+  /** Who comes in is noted and exported for administrators alone. */
   const ADMINISTRATORS_ONLY = ['identity_providers', 'oauth_apps'];
+  const isForTokens = ({ entity_type }: { entity_type: EntityType }) => OF_DEFINITIONS.includes(entity_type);
   const forTokens = (config: unknown) =>
     Object.fromEntries(Object.entries(config ?? {}).filter(([field]) => !ADMINISTRATORS_ONLY.includes(field)));
+
+  test('list the history as REST does, but for who comes in', async () => {
+    interface History {
+      readonly items: { readonly entity_type: EntityType }[];
+    }
+    const { items } = (await a.s.api('GET', '/history')).body as unknown as History;
+    const listed = (await client.call('list_history', {})).structuredContent as unknown as History;
+    expect(items.filter(isForTokens)).not.toEqual(items);
+    expect(listed.items).toEqual(items.filter(isForTokens));
+  });
 
   test('answer shared operations alike', async () => {
     const shared = [...tools.values()].filter(({ operation, listing }) => {
       const { method, path } = operations[operation] as Operation;
-      return method === 'GET' && !path.includes('{') && listing.name !== 'get_generated_code';
+      return method === 'GET' && !path.includes('{') && !['get_generated_code', 'list_history'].includes(listing.name);
     });
     expect(shared.length).toBeGreaterThan(10);
     for (const { operation, listing } of shared) {

@@ -198,8 +198,10 @@ function usageCost(): number {
       rows: 1,
       bytes: 362,
       tokens: 60,
+      truncated: false,
       fault: null,
       trace_id: null,
+      arguments: null,
     };
     usage.add(item);
     last = item;

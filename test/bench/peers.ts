@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '#test/support/programs.ts';
+import { freePort } from '#test/support/free-port.ts';
 import { measureTree, pidsBelow } from './machine.ts';
 import { firstTools, type Offer, type Target } from './target.ts';
 import { type BenchDatabase, numbered } from './workload.ts';

@@ -5,7 +5,7 @@ import { CALLERS, inspector, inspectorTo, mcporter, mcporterTo } from './callers
 import { type Client, isInstalled, withSetup } from './client.ts';
 
 /** Clients that people use, as npm offers them, against the programs as `npm start` runs them with the sample shop. */
-const TOOLS = ['get_customer', 'list_orders', 'sales_by_category', 'search_products'];
+const TOOLS = ['get_customer', 'list_orders', 'sales_by_category', 'search_products', 'spending_per_month'];
 const CALL = { name: 'search_products', arguments: { categories: ['garden', 'sports'], max_price: 20, limit: 5 } };
 const REGISTRATION = 'send a token as Authorization: Bearer';
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { joinAs, type PersonBrowser, personBrowser } from '../support/person-browser.ts';
-import { freePort, type Programs, removeFolder, startPrograms, until } from '../support/programs.ts';
+import { freePort } from '../support/free-port.ts';
+import { type Programs, removeFolder, startPrograms, until } from '../support/programs.ts';
 import { startTlsFront, type TlsFront } from '../support/tls-front.ts';
 import { isInstalled, SIGN_IN, withSetup } from './client.ts';
 import { SIGNING_IN, type SigningIn } from './sign-ins.ts';

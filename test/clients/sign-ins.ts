@@ -1,5 +1,6 @@
 import { connectProgram } from '../support/mcp-clients.ts';
-import { freePort, until } from '../support/programs.ts';
+import { freePort } from '../support/free-port.ts';
+import { until } from '../support/programs.ts';
 import { claudeCommand, claudeSettings, codexCommand, codexSettings } from './agents.ts';
 import { namesIn } from './callers.ts';
 import { type Client, environment, execute, program, type Setup, SIGN_IN } from './client.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { createRequire } from 'node:module';
-import { freePort } from '#test/support/programs.ts';
+import { freePort } from '#test/support/free-port.ts';
 import { listeningServer, type ListeningServer } from '#test/support/server.ts';
 
 const SUITE = createRequire(import.meta.url)

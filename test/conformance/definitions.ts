@@ -37,6 +37,13 @@ const TOOLS = [
     sql_query: 'insert into log values (:message) returning text',
     parameters: [{ name: 'message', type: 'string', description: 'The message' }],
   },
+  {
+    name: 'test_input_required_result_multi_round',
+    return_type: 'text',
+    sql_query: "select :name || ' likes ' || :color as text",
+    parameters: ['name', 'color'].map((name) => parameter(name, { required: true })),
+    ask_missing: true,
+  },
   { name: 'test_logging_tool', return_type: 'text', sql_query: "select 'done'" },
   {
     name: 'add_numbers',

@@ -23,7 +23,8 @@ const SCHEMA = of('An input schema is made from the declared parameters, which k
   'json-schema-2020-12',
 ]);
 
-const ASKS_ONE = 'A tool asks one thing, whether it may write: no other form, no sampling, no roots, and no prompt asks at all.';
+const ASKS_ONE =
+  'A tool asks for arguments that were left out and whether it may write, by forms of its own: no sampling, no roots, no defaults or titles in them, and no prompt asks.';
 
 /** By the name of the set, as the suite calls it. */
 export const EXCEPTIONS: Readonly<Record<string, Exceptions>> = {
@@ -41,7 +42,6 @@ export const EXCEPTIONS: Readonly<Record<string, Exceptions>> = {
       'input-required-result-basic-sampling',
       'input-required-result-basic-list-roots',
       'input-required-result-multiple-input-requests',
-      'input-required-result-multi-round',
       'input-required-result-non-tool-request',
       'input-required-result-capability-check',
     ]),

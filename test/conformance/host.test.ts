@@ -40,6 +40,17 @@ test.each(SETS)(
   120_000,
 );
 
+test('the server passes the scenarios for skills once an administrator wrote one', async () => {
+  await programs.api('PATCH', '/server/config', { skill: 'Call test_simple_text first.' });
+  await programs.api('POST', '/deploy', {});
+  for (const scenario of ['sep-2640-skills-enumeration', 'sep-2640-skills-manifest']) {
+    const checks = [...(await runSuite(programs.mcp_url, ['--scenario', scenario])).values()].flat();
+    const wanting = checks.filter(({ status }) => !['SUCCESS', 'SKIPPED', 'INFO'].includes(status));
+    expect([scenario, wanting]).toEqual([scenario, []]);
+    expect(checks.filter(({ status }) => status === 'SUCCESS').length).toBeGreaterThan(4);
+  }
+}, 60_000);
+
 /** What failed and may not, and what may fail and did not. */
 function* surprises(outcome: Outcome, exceptions: Readonly<Record<string, Exception>>) {
   for (const [scenario, checks] of outcome) {

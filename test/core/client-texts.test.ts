@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'bun:test';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
 import { agentTexts, clientTexts, type Endpoint } from '#core/client-texts.ts';
-import { placeholdersIn } from '#core/lib/command-text.ts';
+import { placeholdersIn } from '#core/lib/text/command-text.ts';
 import { AuthType } from '#core/contract/settings/setting-values.ts';
 import { parseEnv } from '#core/env.ts';
 import { stdioCommand } from '#core/deploy/connect/stdio-command.ts';
@@ -145,5 +148,29 @@ describe('the stdio command', () => {
     const { about, text } = clientTexts(endpoint({ transport: 'stdio', stdio: command }))[0] ?? { about: '', text: '' };
     expect(about).toContain('SVC_ENCRYPTION_KEY and SVC_AGENT_SERVICE_TOKEN');
     expect(JSON.parse(text)).toMatchObject({ mcpServers: { 'ada-s-shop': { env: { SVC_ENCRYPTION_KEY: '' } } } });
+  });
+
+  test('names the files of secrets, and leaves nothing to fill in', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'sluice-secrets-'));
+    const at = (name: string) => join(folder, name);
+    for (const name of ['key', 'token']) writeFileSync(at(name), `${KEY}\n`);
+    const { env } = parseEnv('server', {
+      SVC_KV: 'memory',
+      SVC_ENCRYPTION_KEY_FILE: relative(process.cwd(), at('key')),
+      SVC_JWT_SECRET: KEY,
+      SVC_AGENT_SERVICE_TOKEN_FILE: at('token'),
+      SVC_DATA_DIR: '/var/lib/sluice',
+    });
+    const command = stdioCommand(env);
+    expect(command.secrets).toEqual([]);
+    expect(command.env).toEqual({
+      SVC_DATA_DIR: '/var/lib/sluice',
+      SVC_ENCRYPTION_KEY_FILE: at('key'),
+      SVC_AGENT_SERVICE_TOKEN_FILE: at('token'),
+    });
+    rmSync(folder, { recursive: true });
+    const { text } = clientTexts(endpoint({ transport: 'stdio', stdio: command }))[0] ?? { text: '' };
+    expect(JSON.parse(text)).toMatchObject({ mcpServers: { 'ada-s-shop': { env: command.env } } });
+    expect(text).not.toContain(KEY);
   });
 });

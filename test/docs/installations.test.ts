@@ -5,7 +5,8 @@ import { startCluster } from '#test/support/cluster.ts';
 import { reachable } from '#test/support/databases.ts';
 import { connectClient } from '#test/support/mcp-clients.ts';
 import { pebble_is_here, startPebble } from '#test/support/pebble.ts';
-import { freePort, startPrograms, until } from '#test/support/programs.ts';
+import { freePort } from '#test/support/free-port.ts';
+import { startPrograms, until } from '#test/support/programs.ts';
 import { block, blocks, filled, newReader, type Reader, ROOT } from './guide.ts';
 
 /** Guides that are about an installation of their own. */
@@ -76,7 +77,7 @@ test.skipIf(!reachable.postgres || !reachable.redis)(
     expect(out.match(/"acked_ms":\d/g)).toHaveLength(2);
     for (const { url } of (await reader.ask<Status>('GET /deploy/status')).hosts) {
       const client = await connectClient('v2', `${url}/mcp`);
-      expect(await client.tools()).toHaveLength(4);
+      expect(await client.tools()).toHaveLength(5);
       await client.close();
     }
   },

@@ -20,7 +20,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 // No file of the repository and no Bun is in reach of what is started.
 const start = () => startPrograms({ command: [binary], env: { PATH: '/usr/bin:/bin' } });
 
-describeOneCommand('the executable', start, (programs) => {
+describeOneCommand('the executable', start, 4, (programs) => {
   const run = (...words: string[]) => {
     const env = { SVC_ENV: 'dev', SVC_DATA_DIR: programs().directory };
     const { exitCode, stdout, stderr } = Bun.spawnSync([binary, ...words], { env, cwd: folder });

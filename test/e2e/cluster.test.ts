@@ -116,6 +116,32 @@ describe.skipIf(!reachable.postgres || !reachable.redis)('two servers, two agent
     await settled();
   }, 60_000);
 
+  test('a call that runs on any host is listed on both servers, and cancelled from the one that its host is not connected to', async () => {
+    const { items } = await one.api<{ items: { connection_id: string }[] }>('GET', '/tools');
+    const sql_query =
+      'with recursive n(i) as (select 1 union all select i + 1 from n where i < 2000000000) select count(*) as n from n';
+    const slow = { name: 'count_long', description: 'Counts for a long time', sql_query, timeout_ms: 120_000 };
+    await one.api('POST', '/tools', { connection_id: items[0]?.connection_id, ...slow });
+    await deploy(one);
+    await settled();
+    const { hosts: rows } = await status(one);
+    const clients = await Promise.all(rows.map(({ url }) => connectClient('v2', `${url}/mcp`)));
+    const pending = clients.map((client) => client.call('count_long', {}));
+    const running = async (server: Programs) =>
+      (await server.api<{ items: { id: string; name: string }[] }>('GET', '/calls/running')).items.filter(
+        ({ name }) => name === 'count_long',
+      );
+    for (const server of [one, other]) await eventually(async () => (await running(server)).length === HOST_COUNT);
+    // Each server has hosts of its own, so one of them at least is told through Redis.
+    for (const server of [one, other]) expect(server.output()).toContain('host connected');
+    const calls = await running(other);
+    for (const { id } of calls) await other.api('POST', `/calls/${id}/cancel`);
+    const told_callers = await Promise.all(pending);
+    expect(told_callers.map(({ content }) => content[0]?.text)).toEqual(calls.map(() => 'An administrator cancelled this call.'));
+    for (const server of [one, other]) await eventually(async () => (await running(server)).length === 0);
+    await Promise.all(clients.map((client) => client.close()));
+  }, 120_000);
+
   test('a session of an administrator holds on both servers and ends on both at once', async () => {
     const account = JSON.stringify({ username: 'ada', password: 'correct horse' });
     const json = { 'content-type': 'application/json' };

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { compose, healthy, imageCommand, type Service, type Stage, startService, writeSecrets } from '#test/support/compose.ts';
 import { reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
 import { connectClient } from '#test/support/mcp-clients.ts';
-import { freePort } from '#test/support/programs.ts';
+import { freePort } from '#test/support/free-port.ts';
 import { SPECIFIED_TOOLS } from '#test/support/agent-tools.ts';
 
 const ROOT = join(import.meta.dir, '../..');

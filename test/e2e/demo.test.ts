@@ -43,7 +43,13 @@ test('the printed curl gets rows', async () => {
 
 test.each(['v1', 'v2'] as const)('the official %s client lists and calls the demo tools', async (kind) => {
   const client = await connectClient(kind, programs.mcp_url);
-  expect(await client.tools()).toEqual(['get_customer', 'list_orders', 'sales_by_category', 'search_products']);
+  expect(await client.tools()).toEqual([
+    'get_customer',
+    'list_orders',
+    'sales_by_category',
+    'search_products',
+    'spending_per_month',
+  ]);
   const customer = await client.call('get_customer', { email: 'ada@example.com' });
   expect(customer.structuredContent).toMatchObject({ row: { name: 'Ada' } });
   expect(JSON.parse(customer.content[0]?.text ?? '')).toEqual(customer.structuredContent);
@@ -53,6 +59,18 @@ test.each(['v1', 'v2'] as const)('the official %s client lists and calls the dem
   await client.close();
 });
 
+test('the tool of the spreadsheets answers, and its columns are what DuckDB says of them', async () => {
+  const client = await connectClient('v2', programs.mcp_url);
+  const { structuredContent } = await client.call('spending_per_month', { department: 'Support' });
+  expect(structuredContent).toMatchObject({
+    row_count: 6,
+    rows: [{ month: '2026-01', department: 'Support', spent: expect.any(Number) as number, budget: 500 }, {}, {}, {}, {}, {}],
+  });
+  await client.close();
+  await programs.signIn();
+  expect(await programs.api('POST', '/drift/check')).toMatchObject({ items: [], unchecked: [] });
+}, 60_000);
+
 test('the host killed is back and serving within 2 s', async () => {
   const [, host] = family(programs.process.pid);
   process.kill(host ?? 0, 'SIGKILL');
@@ -61,7 +79,7 @@ test('the host killed is back and serving within 2 s', async () => {
     const client = await connectClient('v2', programs.mcp_url);
     const served = await client.tools();
     await client.close();
-    return served.length === 4;
+    return served.length === 5;
   }, 5_000);
   expect(performance.now() - killed).toBeLessThan(8_000);
 });
@@ -82,7 +100,7 @@ test('stopping leaves no process behind, and starting again serves the same snap
     pending_changes: 0,
   });
   const client = await connectClient('v2', programs.mcp_url);
-  expect(await client.tools()).toHaveLength(4);
+  expect(await client.tools()).toHaveLength(5);
   await client.close();
 }, 30_000);
 

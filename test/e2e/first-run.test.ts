@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { Secret, TOTP } from 'otpauth';
 import type { Browser, Page } from 'playwright-core';
 import { browserTest, openBrowser, openPage } from '#test/support/browser.ts';
+import { freePort } from '#test/support/free-port.ts';
 
 const ROOT = join(import.meta.dir, '../..');
 const ACCOUNT = { username: 'ada', password: 'correct horse battery' };
@@ -59,12 +60,6 @@ const answers = (url: string): Promise<boolean> =>
     (response) => response.ok,
     () => false,
   );
-
-function freePort(): number {
-  const listener = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
-  listener.stop(true);
-  return listener.port;
-}
 
 let browser: Browser | undefined;
 let app: Running | undefined;

@@ -2,7 +2,8 @@ import { afterAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { connectClient } from '#test/support/mcp-clients.ts';
-import { freePort, type Programs, removeFolder, startPrograms, until } from '#test/support/programs.ts';
+import { freePort } from '#test/support/free-port.ts';
+import { type Programs, removeFolder, startPrograms, until } from '#test/support/programs.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const stops: (() => Promise<void>)[] = [];
@@ -44,13 +45,13 @@ test('with the server gone a host serves, is killed, restarts from its disk and 
   let programs = await startPrograms({ role: 'server', env: { SVC_FASTMCP_PORT: String(port) } });
   const host = startHost(programs, port);
   await until(
-    async () => (await served(port)).length === 4,
+    async () => (await served(port)).length === 5,
     20_000,
     () => programs.output(),
   );
 
   await programs.stop();
-  expect(await served(port)).toHaveLength(4);
+  expect(await served(port)).toHaveLength(5);
   const client = await connectClient('v1', `http://127.0.0.1:${port}/mcp`);
   expect((await client.call('get_customer', { email: 'ada@example.com' })).structuredContent).toMatchObject({
     row: { name: 'Ada' },
@@ -61,7 +62,7 @@ test('with the server gone a host serves, is killed, restarts from its disk and 
   await host.exited;
   const killed = performance.now();
   startHost(programs, port);
-  await until(async () => (await served(port)).length === 4, 5_000);
+  await until(async () => (await served(port)).length === 5, 5_000);
   expect(performance.now() - killed).toBeLessThan(8_000);
 
   programs = await startPrograms({ role: 'server', again: programs, env: { SVC_FASTMCP_PORT: String(port) } });
@@ -74,5 +75,5 @@ test('with the server gone a host serves, is killed, restarts from its disk and 
   await programs.api('DELETE', `/tools/${items[0]?.id}`);
   await until(async () => (await programs.api<{ hosts: unknown[] }>('GET', '/deploy/status')).hosts.length === 1, 15_000);
   expect(await programs.api('POST', '/deploy', {})).toMatchObject({ changed: true, snapshot_version: 2 });
-  expect(await served(port)).toHaveLength(3);
+  expect(await served(port)).toHaveLength(4);
 }, 60_000);

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { type Cluster, startCluster } from '#test/support/cluster.ts';
 import { reachable } from '#test/support/databases.ts';
 import { joinAs, personBrowser, renew, type Tokens, tokensFor } from '#test/support/person-browser.ts';
-import { freePort, type Programs, removeFolder, startPrograms, until } from '#test/support/programs.ts';
+import { freePort } from '#test/support/free-port.ts';
+import { type Programs, removeFolder, startPrograms, until } from '#test/support/programs.ts';
 
 /** Changes of a person and ended grants, from the REST call to what MCP callers get from hosts that are programs of their own. */
 const LIMIT_MS = 120_000;

@@ -4,7 +4,8 @@ import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.j
 import { StreamableHTTPClientTransport as LegacyTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { memoryProvider } from '#test/support/oauth-provider.ts';
 import { type PersonBrowser, personBrowser } from '#test/support/person-browser.ts';
-import { freePort, type Programs, removeFolder, startPrograms, until } from '#test/support/programs.ts';
+import { freePort } from '#test/support/free-port.ts';
+import { type Programs, removeFolder, startPrograms, until } from '#test/support/programs.ts';
 
 const INFO = { name: 'test', version: '1.0.0' };
 const REDIRECT = 'http://127.0.0.1:45454/callback';

@@ -5,7 +5,7 @@ import { type Programs, removeFolder, startPrograms } from '#test/support/progra
 import { foreignFolder, stdioLine, toolsOf } from '#test/support/stdio-line.ts';
 
 const PROGRAM = join(import.meta.dir, '../../mcp-host/stdio.ts');
-const DEMO = ['get_customer', 'list_orders', 'sales_by_category', 'search_products'];
+const DEMO = ['get_customer', 'list_orders', 'sales_by_category', 'search_products', 'spending_per_month'];
 
 let programs: Programs;
 /** Somebody's project: its own settings of Bun and its own environment file are not ours. */

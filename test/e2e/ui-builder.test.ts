@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { expectAccessible } from '#test/support/axe.ts';
 import { browserTest } from '#test/support/browser.ts';
 import { until } from '#test/support/programs.ts';
-import { close, inspect, LIMIT_MS, LOOKS, startUi, toast } from '#test/support/ui.ts';
+import { ACCOUNT, close, inspect, LIMIT_MS, LOOKS, startUi, toast } from '#test/support/ui.ts';
 
 const ui = startUi({ role: 'server' });
 
@@ -69,6 +69,13 @@ browserTest(
     await page.getByRole('heading', { name: 'cheap_products', level: 1 }).waitFor();
     await toast(page, 'Tool created.').waitFor();
     expect(new URL(page.url()).pathname).toMatch(/^\/tools\/[\w-]{36}$/);
+    // What was previewed is still there on the page of the stored tool.
+    await page.getByRole('tab', { name: 'Preview' }).click();
+    await side(page).getByRole('gridcell', { name: 'Atlas' }).waitFor();
+    const tabs = await side(page)
+      .getByRole('tab')
+      .evaluateAll((all) => all.map((tab) => tab.getBoundingClientRect().top));
+    expect(new Set(tabs).size).toBe(1);
 
     const { items } = await ui.programs.api<{ items: Record<string, unknown>[] }>('GET', '/tools?search=cheap_products');
     expect(items[0]).toMatchObject({
@@ -80,6 +87,77 @@ browserTest(
       version: 1,
     });
     await close(opened);
+  },
+  LIMIT_MS,
+);
+
+browserTest(
+  'the editor takes every press in its frame and gets the focus back, and what is refused is in sight',
+  async () => {
+    const opened = await ui.signedIn(1440, 'light');
+    const { page } = opened;
+    await page.goto(`${ui.programs.url}/tools/new`);
+    await editor(page).click();
+    await page.keyboard.type('select id from orders where id = :one and status = :two');
+    await page.keyboard.press('Escape');
+    const frame = page.locator('.code-editor-host').first();
+    const box = await frame.boundingBox();
+    if (box === null) throw new Error('The editor is not shown.');
+    // Twice: the first press of an editor that has the focus goes elsewhere than the first at all.
+    for (const _ of [1, 2]) await page.mouse.click(box.x + box.width / 2, box.y + box.height - 12);
+    await page.keyboard.type(' limit 7');
+    expect(await editor(page).textContent()).toEndWith('limit 7');
+    await page.keyboard.press('Control+k');
+    await page.getByRole('dialog', { name: 'Commands' }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog', { name: 'Commands' }).waitFor({ state: 'detached' });
+    // The focus comes back once the dialog is gone.
+    await page.waitForFunction(() => document.activeElement?.classList.contains('code-editor-host') === true);
+    await page.keyboard.type('7');
+    expect(await editor(page).textContent()).toEndWith('limit 77');
+
+    // A megabyte is refused at once, and takes nothing of what stands there along.
+    await page.evaluate(() => navigator.clipboard.writeText('select 1; '.repeat(100_000)));
+    await page.keyboard.press('Control+v');
+    await page.getByText('At most 100,000 characters fit. What you entered last was not added.').waitFor();
+    expect(await editor(page).textContent()).toEndWith('limit 77');
+    await page.keyboard.type(' ');
+    await page.getByText('At most 100,000 characters fit.').waitFor({ state: 'detached' });
+    await page.keyboard.press('Backspace');
+
+    // What the database says of one widens no column of its row.
+    await page.getByRole('button', { name: /^Type of one integer/ }).click();
+    await page.getByRole('option', { name: 'string' }).click();
+    await page.getByText('Database: integer').waitFor();
+    const places = () =>
+      page.getByRole('button', { name: /^Type of/ }).evaluateAll((all) => all.map((one) => one.getBoundingClientRect().left));
+    expect(new Set(await places()).size).toBe(1);
+
+    await page.getByLabel('Description', { exact: true }).fill('Orders of one state.');
+    const name = page.getByLabel('Name', { exact: true });
+    await name.fill('not a name');
+    await page.evaluate(() => window.scrollTo(0, 0));
+    await page.getByRole('button', { name: /^Create tool/ }).click();
+    await page.getByText('Some fields need attention.').waitFor();
+    await until(async () => name.evaluate((field) => field === document.activeElement), 20_000);
+    const foot = await page.locator('.builder-foot').boundingBox();
+    const field = await name.boundingBox();
+    expect((field?.y ?? 0) + (field?.height ?? 0)).toBeLessThan(foot?.y ?? 0);
+
+    await page.context().clearCookies();
+    await name.fill('orders_of_a_state');
+    await page.keyboard.press('Control+s');
+    const again = page.getByRole('dialog', { name: 'Your session has ended' });
+    await again.waitFor();
+    expect(await again.getByLabel('Password', { exact: true }).evaluate((input) => input === document.activeElement)).toBe(true);
+    await again.getByLabel('Password', { exact: true }).fill(ACCOUNT.password);
+    await page.keyboard.press('Enter');
+    await again.waitFor({ state: 'detached' });
+    await page.keyboard.press('End');
+    await page.keyboard.type('_too');
+    expect(await name.inputValue()).toBe('orders_of_a_state_too');
+    await page.getByRole('button', { name: 'Discard' }).click();
+    await close(opened, [401]);
   },
   LIMIT_MS,
 );

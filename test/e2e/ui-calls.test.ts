@@ -42,10 +42,21 @@ calls(
     const { page } = opened;
     await until(async () => (await ui.programs.api<{ total: number }>('GET', '/logs?name=list_channels')).total > 0, 10_000);
 
+    // A newer call comes in above the row that has the focus.
+    await page.goto(`${url}/logs?view=requests&name=list_channels`);
+    const rows = page.getByRole('table', { name: 'Calls' }).locator('tr[data-row]');
+    await rows.first().focus();
+    const focused = await rows.first().elementHandle();
+    const before = await rows.count();
+    await client.call('list_channels', {});
+    await until(async () => (await rows.count()) > before, 30_000);
+    expect(await focused?.evaluate((row) => row === document.activeElement && row.getAttribute('data-row'))).toBe('1');
+
     await page.goto(`${url}/logs?view=requests&outcome=failed`);
     await page
       .getByRole('table', { name: 'Calls' })
       .getByRole('row', { name: /list_channels/ })
+      .first()
       .click();
     const drawer = page.getByRole('dialog', { name: 'Call' });
     await drawer.getByText('column "channel" does not exist').waitFor();
@@ -66,12 +77,12 @@ calls(
     await page.getByRole('tab', { name: 'Sessions' }).click();
     const lane = page.getByRole('list', { name: 'Sessions by client' });
     await expectAccessible(page, 'the sessions of clients');
-    await lane.getByRole('button', { name: /^test\/1\.0\.0.*1 call, 1 error/ }).click();
+    await lane.getByRole('button', { name: /^test\/1\.0\.0.*2 calls, 2 errors/ }).click();
     const session = page.getByRole('dialog', { name: 'Session' });
-    await session.getByRole('list', { name: 'Steps' }).getByText('column "channel" does not exist').waitFor();
+    await session.getByRole('list', { name: 'Steps' }).getByText('column "channel" does not exist').first().waitFor();
     await expectAccessible(page, 'the steps of a session');
     await page.goto(`${url}/logs?view=sessions&tool=no_such_tool`);
-    await page.getByText('No sessions yet').waitFor();
+    await page.getByText('No results').waitFor();
 
     await page.goto(`${url}/queue`);
     const pending = client.call('wait_long', {});

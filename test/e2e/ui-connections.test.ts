@@ -37,6 +37,16 @@ describe.skipIf(!reachable.postgres)('connections', () => {
       await page.getByRole('button', { name: 'Connect', exact: true }).click();
       await page.getByText('Some fields need attention.').waitFor();
       await expectAccessible(page, 'a form with faults');
+      const host = page.getByLabel('Host', { exact: true });
+      expect(await host.getAttribute('aria-invalid')).toBe('true');
+      await page.getByLabel('Database', { exact: true }).fill('shop');
+      await page.getByRole('button', { name: 'Test', exact: true }).click();
+      await until(async () => host.evaluate((field) => field === document.activeElement), 20_000);
+      // Typed letter by letter it is read when the field is left.
+      await page.getByLabel('Connection string').pressSequentially('postgres://typed.example/shop');
+      expect(await page.getByLabel('Connection string').inputValue()).toBe('postgres://typed.example/shop');
+      await page.keyboard.press('Enter');
+      expect(await page.getByLabel('Host', { exact: true }).inputValue()).toBe('typed.example');
       await page.getByLabel('Connection string').fill(database.url.replace(':5432', ':1'));
       expect(await page.getByLabel('Host', { exact: true }).inputValue()).toBe('127.0.0.1');
       expect(await page.getByLabel('Connection string').inputValue()).toBe('');
@@ -48,6 +58,8 @@ describe.skipIf(!reachable.postgres)('connections', () => {
       await page.getByLabel('Name', { exact: true }).fill('shop');
       await page.getByRole('button', { name: 'Test', exact: true }).click();
       await page.getByText(/^Connected in /).waitFor();
+      // A test saves nothing, whatever it warns of.
+      expect(await page.getByRole('button', { name: 'Save anyway' }).count()).toBe(0);
       await page.getByRole('button', { name: 'Connect', exact: true }).click();
 
       await page.getByRole('heading', { name: 'shop', exact: true }).waitFor();
@@ -156,6 +168,10 @@ describe.skipIf(!reachable.postgres)('connections', () => {
       await leaving.getByRole('button', { name: 'Stay here' }).click();
       await leaving.waitFor({ state: 'detached' });
       expect([new URL(page.url()).pathname, await name.inputValue()]).toEqual([`/connections/${id}`, 'mine']);
+      await page.getByRole('tab', { name: 'Tables' }).click();
+      await leaving.getByRole('button', { name: 'Stay here' }).click();
+      await leaving.waitFor({ state: 'detached' });
+      expect(await name.inputValue()).toBe('mine');
 
       await ui.programs.api('PATCH', `/connections/${id}`, { name: 'theirs', read_only: true });
       await page.getByRole('button', { name: 'Save', exact: true }).click();

@@ -5,7 +5,8 @@ import { browserTest, openPage } from '#test/support/browser.ts';
 import { connectClient } from '#test/support/mcp-clients.ts';
 import { type OidcProvider, startOidcProvider } from '#test/support/oidc-provider.ts';
 import { joinAs } from '#test/support/person-browser.ts';
-import { freePort, until } from '#test/support/programs.ts';
+import { freePort } from '#test/support/free-port.ts';
+import { until } from '#test/support/programs.ts';
 import { asked, exchanged, toQuery } from '#test/support/sign-in.ts';
 import { inspect, LIMIT_MS, startUi } from '#test/support/ui.ts';
 

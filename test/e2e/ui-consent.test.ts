@@ -1,7 +1,8 @@
 import { afterAll, expect } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { browserTest, openPage } from '#test/support/browser.ts';
-import { freePort, until } from '#test/support/programs.ts';
+import { freePort } from '#test/support/free-port.ts';
+import { until } from '#test/support/programs.ts';
 import { asked, toQuery, VERIFIER } from '#test/support/sign-in.ts';
 import { ACCOUNT, close, inspect, LIMIT_MS, LOOKS, startUi } from '#test/support/ui.ts';
 

@@ -29,10 +29,20 @@ browserTest(
     const opened = await ui.signedIn(1280, 'light');
     const { page } = opened;
     await page.goto(`${ui.programs.url}/tools`);
-    const all = ['get_customer', 'list_orders', 'sales_by_category', 'search_products'];
+    const all = ['get_customer', 'list_orders', 'sales_by_category', 'search_products', 'spending_per_month'];
     await listed(page, 'Tools', all);
+    // A long name is cut, is said in full on hover, and leaves room for the rest of its row.
+    const first = page.getByRole('row', { name: 'get_customer' });
+    await first
+      .getByText('Read a customer')
+      .evaluate((title) => (title.textContent = 'A long title of a tool. '.repeat(9).trim()));
+    const cut = first.getByText('A long title');
+    await cut.hover();
+    expect(await cut.getAttribute('title')).toBe('A long title of a tool. '.repeat(9).trim());
+    const menu = await first.getByRole('button', { name: /^More/ }).boundingBox();
+    expect((menu?.x ?? 0) + (menu?.width ?? 0)).toBeLessThan(1280);
     await page.getByRole('button', { name: 'Parameters' }).click();
-    await listed(page, 'Tools', ['sales_by_category', 'get_customer', 'list_orders', 'search_products']);
+    await listed(page, 'Tools', ['sales_by_category', 'get_customer', 'spending_per_month', 'list_orders', 'search_products']);
     await page.getByRole('button', { name: /^Tag/ }).click();
     await page.getByRole('option', { name: 'report' }).click();
     await listed(page, 'Tools', ['sales_by_category']);
@@ -49,13 +59,16 @@ browserTest(
 
     await page.getByRole('checkbox', { name: /^Select all/ }).check();
     await page.getByRole('button', { name: 'Disable' }).click();
-    await toast(page, '4 tools disabled.').waitFor();
-    await until(async () => (await page.getByRole('table').getByText('Disabled', { exact: true }).count()) >= 4, 20_000);
+    await toast(page, '5 tools disabled.').waitFor();
+    await until(async () => (await page.getByRole('table').getByText('Disabled', { exact: true }).count()) >= 5, 20_000);
     await page.getByRole('button', { name: 'Undo' }).click();
-    await toast(page, 'Undone for 4 tools.').waitFor();
+    await toast(page, 'Undone for 5 tools.').waitFor();
     await page.getByRole('table').getByText('Disabled', { exact: true }).first().waitFor({ state: 'detached' });
 
-    await page.getByRole('checkbox', { name: 'Select this row' }).first().check();
+    await page
+      .getByRole('checkbox', { name: /^Select (?!all)/ })
+      .first()
+      .check();
     await page.getByRole('button', { name: 'Add tags' }).click();
     const dialog = page.getByRole('dialog', { name: 'Add tags' });
     await dialog.getByLabel('Tags').fill('people');
@@ -65,13 +78,19 @@ browserTest(
     await toast(page, '1 tool tagged.').waitFor();
     await rows(page, 'Tools').first().getByText('people').waitFor();
 
-    await page.getByRole('checkbox', { name: 'Select this row' }).nth(1).check();
-    await page.getByRole('checkbox', { name: 'Select this row' }).nth(2).check();
+    await page
+      .getByRole('checkbox', { name: /^Select (?!all)/ })
+      .nth(1)
+      .check();
+    await page
+      .getByRole('checkbox', { name: /^Select (?!all)/ })
+      .nth(2)
+      .check();
     await page.getByRole('button', { name: 'Delete' }).click();
     const confirm = page.getByRole('alertdialog', { name: 'Delete 2 tools?' });
     await confirm.getByText('list_orders').waitFor();
     await confirm.getByRole('button', { name: 'Delete 2 tools' }).click();
-    await listed(page, 'Tools', ['get_customer', 'search_products']);
+    await listed(page, 'Tools', ['get_customer', 'search_products', 'spending_per_month']);
     await toast(page, '2 tools deleted.').waitFor();
     await page.getByRole('button', { name: 'Undo' }).last().click();
     await listed(page, 'Tools', all);

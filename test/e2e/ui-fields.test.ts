@@ -111,3 +111,79 @@ browserTest(
   },
   LIMIT_MS,
 );
+
+browserTest(
+  'a row that is removed passes the focus on, and a refused group of fields is announced and has the focus',
+  async () => {
+    const opened = await ui.signedIn();
+    const { page } = opened;
+    const focused = () =>
+      page.evaluate(() => document.activeElement?.getAttribute('aria-label') ?? document.activeElement?.textContent);
+    const remove = async (name: string) => {
+      await button(page, `Remove ${name}`).focus();
+      await page.keyboard.press('Enter');
+      await button(page, `Remove ${name}`).waitFor({ state: 'detached' });
+    };
+
+    await ui.programs.api('PATCH', '/server/config', { global_variables: { a: '1', b: '2', c: '3' } });
+    await page.goto(`${ui.programs.url}/settings/variables`);
+    await remove('b');
+    expect(await focused()).toBe('Remove c');
+    await remove('c');
+    expect(await focused()).toBe('Remove a');
+    await remove('a');
+    expect(await focused()).toBe('Add variable');
+    await button(page, 'Discard').click();
+
+    const { items } = await ui.programs.api<{ items: { id: string }[] }>('GET', '/tools');
+    await page.goto(`${ui.programs.url}/tools/${items[0]?.id}`);
+    await page.getByLabel('Tags').fill('x, y,');
+    await remove('y');
+    await remove('x');
+    expect(await page.evaluate(() => document.activeElement?.tagName)).toBe('INPUT');
+
+    await page.goto(`${ui.programs.url}/settings/webhooks`);
+    await button(page, 'New webhook').first().click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Name').fill('Team chat');
+    await dialog.getByLabel('URL').fill('https://hooks.example.com/sluice');
+    const chosen = dialog.getByRole('checkbox', { checked: true });
+    while ((await chosen.count()) > 0) await chosen.first().uncheck();
+    await dialog.getByRole('button', { name: 'Create webhook' }).click();
+    const events = dialog.locator('fieldset[data-invalid=true]');
+    await events.waitFor();
+    const error = await events.locator('.field-error').getAttribute('id');
+    expect((await events.getAttribute('aria-describedby'))?.split(' ')).toContain(error ?? '');
+    expect(
+      await events
+        .locator('input')
+        .first()
+        .evaluate((input) => input === document.activeElement),
+    ).toBe(true);
+    await close(opened);
+  },
+  LIMIT_MS,
+);
+
+browserTest(
+  'a connection that was refused is marked and has the focus',
+  async () => {
+    const opened = await ui.signedIn();
+    const { page } = opened;
+    type Connection = { id: string; db_type: string; database: string };
+    const [demo] = (await ui.programs.api<{ items: Connection[] }>('GET', '/connections')).items;
+    const body = { name: 'short-lived', db_type: demo?.db_type, database: demo?.database };
+    const { id } = await ui.programs.api<Connection>('POST', '/connections', body);
+    await page.goto(`${ui.programs.url}/tools/new?connection=${id}`);
+    await page.getByLabel('Name', { exact: true }).fill('orders');
+    await page.getByLabel('Description', { exact: true }).fill('Lists the orders.');
+    await page.locator('.code-editor-host').first().click();
+    await page.keyboard.type('select 1');
+    await page.keyboard.press('Escape');
+    await ui.programs.api('DELETE', `/connections/${id}`);
+    await page.getByRole('button', { name: /^Create tool/ }).click();
+    await page.waitForFunction(() => document.activeElement?.matches('button[aria-invalid=true]'));
+    await close(opened, [404, 422]);
+  },
+  LIMIT_MS,
+);

@@ -45,7 +45,7 @@ browserTest(
     // What was entered outlives a list that is read again, with another file before this one.
     await page.locator('input[type=file]').setInputFiles([{ name: 'a.csv', mimeType: 'text/csv', buffer: csv(['id', '1']) }]);
     await page.getByRole('row', { name: /a\.csv.*imported/ }).waitFor();
-    await page.getByRole('button', { name: 'Save how it is read' }).click();
+    await page.getByRole('button', { name: 'Save file settings' }).click();
     await page.getByText('Saved. It is live with the next deploy.').first().waitFor();
     const make = page.getByRole('link', { name: 'Create a tool from this table' });
     expect(await make.getAttribute('href')).toMatch(/^\/tools\/new\?connection=[\w-]+&table=main\.orders$/);
@@ -78,18 +78,35 @@ browserTest(
     ]);
     await page.getByRole('row', { name: /stock-2\.csv.*stock_2.*imported/ }).waitFor();
     await page.getByRole('button', { name: 'stock-1.csv', exact: true }).click();
-    const pattern = page.getByLabel('One table of several files');
+    const pattern = page.getByLabel('Combine files into one table');
     await pattern.fill('stuck-*.csv');
     await page.getByText('The pattern needs a * and has to match stock-1.csv.').waitFor();
     await pattern.fill('stock-*.csv');
-    await page.getByLabel('Name of the table').fill('stock');
-    await page.getByRole('button', { name: 'Save how it is read' }).click();
+    await page.getByLabel('Table name').fill('stock');
+    await page.getByRole('button', { name: 'Save file settings' }).click();
     await page.getByRole('row', { name: /stock-1\.csv.*stock 3 .*imported/ }).waitFor();
     await page.getByRole('row', { name: /stock-2\.csv.*stock 3 .*imported/ }).waitFor();
     await page.getByText('Part of stock-*.csv').waitFor();
     await page.goto(`${programs.url}/history?type=file`);
     await page.getByText('stock-2.csv').first().waitFor();
     await expectAccessible(page, 'the history of files');
+    await close(opened);
+  },
+  LIMIT_MS,
+);
+
+browserTest(
+  'an empty folder is made from the list of connections, under the name that was typed',
+  async () => {
+    const opened = await ui.signedIn(1280, 'light');
+    const { page } = opened;
+    await page.goto(`${ui.programs.url}/connections/new`);
+    await page.getByText('Folder of files, DuckDB').click();
+    expect(await page.getByLabel('Connection string').count()).toBe(0);
+    await page.getByLabel('Name', { exact: true }).fill('Exports');
+    await page.getByRole('button', { name: 'Create an empty folder' }).click();
+    await page.getByText('No files yet. Drop some above.').waitFor();
+    await page.getByRole('heading', { name: 'Exports' }).waitFor();
     await close(opened);
   },
   LIMIT_MS,

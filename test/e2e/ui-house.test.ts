@@ -100,7 +100,10 @@ browserTest(
     const opened = await ui.signedIn();
     const { page } = opened;
     const question = page.getByRole('alertdialog', { name: 'Discard what you entered?' });
-    await page.goto(`${ui.programs.url}/access`);
+    await page.goto(`${ui.programs.url}/tools`);
+    await page.getByRole('heading', { name: 'Tools', level: 1 }).waitFor();
+    await page.keyboard.press('g');
+    await page.keyboard.press('a');
     const open = page.getByRole('button', { name: 'New token' }).first();
     await open.click();
     const form = page.getByRole('dialog', { name: 'New access token' });
@@ -117,6 +120,13 @@ browserTest(
     await question.waitFor();
     await page.keyboard.press('Escape');
     await question.waitFor({ state: 'detached' });
+    expect(await form.getByLabel('Name', { exact: true }).inputValue()).toBe('desk');
+    // Nor by going back, and no palette opens above it.
+    await page.keyboard.press('Control+k');
+    expect(await page.getByRole('combobox', { name: 'Find a command' }).count()).toBe(0);
+    await page.goBack();
+    const leaving = page.getByRole('alertdialog', { name: 'Leave without saving?' });
+    await leaving.getByRole('button', { name: 'Stay here' }).click();
     expect(await form.getByLabel('Name', { exact: true }).inputValue()).toBe('desk');
     await form.getByRole('button', { name: 'Close' }).click();
     await question.getByRole('button', { name: 'Discard' }).click();

@@ -19,9 +19,9 @@ const SHARE = 0.04;
 
 /** What is there when the page shows what it has. Of the last four the light picture is enough. */
 const PAGES = [
-  { name: 'overview', path: '/', ready: '.stat:has-text("1 of 1") >> nth=1' },
+  { name: 'overview', path: '/', ready: '.stat:has-text("2 of 2")' },
   { name: 'builder', path: '/tools/{tool}', ready: '.cm-content >> text=category', press: 'Run', after: '[role=gridcell]' },
-  { name: 'flow', path: '/flow', ready: '.flow-node >> nth=8' },
+  { name: 'flow', path: '/flow?mode=definitions', ready: '.flow-node >> nth=8' },
   { name: 'playground', path: '/playground?tool=search_products', ready: 'text=max_price', press: 'Call', after: 'td' },
   { name: 'tools', path: '/tools', ready: 'tr >> text=search_products' },
   { name: 'deploy', path: '/deploy', ready: 'text=Dry run' },

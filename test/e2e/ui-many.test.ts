@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { browserTest } from '#test/support/browser.ts';
 import type { Programs } from '#test/support/programs.ts';
-import { close, LIMIT_MS, startUi } from '#test/support/ui.ts';
+import { ACCOUNT, close, LIMIT_MS, startUi } from '#test/support/ui.ts';
 
 /** `MANY=1000 npm test -- test/e2e/ui-many` tries more. */
 const TOOLS = Number(process.env['MANY'] ?? 300);
@@ -91,7 +91,7 @@ browserTest(
     await page.goto(`${ui.programs.url}/deploy`);
     const changes = page.getByRole('group', { name: 'Changes of the next deploy' });
     await changes.getByText('find_thing_0000').waitFor();
-    await page.getByText(new RegExp(`${TOOLS.toLocaleString('en')} tools|${(TOOLS + 4).toLocaleString('en')} tools`)).waitFor();
+    await page.getByText(new RegExp(`${TOOLS.toLocaleString('en')} tools|${(TOOLS + 5).toLocaleString('en')} tools`)).waitFor();
     await page.getByText(/The tools add about [\d.,]+k? tokens to every conversation/i).waitFor();
     const deploy = page.getByRole('button', { name: 'Deploy', exact: true });
     found['review: more of a group'] = await delayOf(page, () =>
@@ -136,3 +136,18 @@ browserTest(
   },
   LIMIT_MS,
 );
+
+browserTest('numbers have the separators of the reader', async () => {
+  const seen: string[] = [];
+  for (const locale of ['en-US', 'de-DE']) {
+    const context = await ui.browser.newContext({ locale });
+    await context.request.post(`${ui.programs.url}/api/v1/auth/login`, { data: ACCOUNT });
+    const page = await context.newPage();
+    await page.goto(`${ui.programs.url}/deploy`);
+    seen.push(await page.getByText(/The tools add about [\d.,]+ tokens/).innerText());
+    await context.close();
+  }
+  const [english = '', german = ''] = seen.map((text) => /about (\S+) tokens/.exec(text)?.[1]);
+  expect(english).toMatch(/^\d+,\d{3}$/);
+  expect(german).toBe(english.replace(',', '.'));
+});

@@ -64,7 +64,7 @@ browserTest(
     await figure('Calls').getByText('300', { exact: true }).waitFor();
     await figure('Errors').getByText('12', { exact: true }).waitFor();
     await figure('Hosts').getByText('1 of 1', { exact: true }).waitFor();
-    await figure('Databases').getByText('1 of 1', { exact: true }).waitFor();
+    await figure('Databases').getByText('2 of 2', { exact: true }).waitFor();
     await page.getByRole('region', { name: 'Most called' }).getByRole('link', { name: 'search_products' }).waitFor();
     await page.getByRole('region', { name: 'Recent changes' }).getByText('deployed').waitFor();
     await page.locator('.chart-canvas canvas').waitFor();
@@ -130,7 +130,7 @@ browserTest(
 
     for (const name of ['list_orders', 'search_products']) await table.getByRole('row', { name }).getByRole('checkbox').check();
     await page.getByRole('region', { name: 'Compare' }).getByText('p95', { exact: true }).click();
-    await page.getByRole('group', { name: 'Compare: p95, 1 hour' }).locator('canvas').waitFor();
+    await page.getByRole('group', { name: 'Compare: p95, last 1 hour' }).locator('canvas').waitFor();
     await table.getByRole('row', { name: 'list_orders' }).getByRole('link').click();
     expect(address(page)).toMatchObject({ path: '/logs', kind: 'tool', name: 'list_orders', outcome: 'failed', range: '1h' });
     await close(opened);
@@ -173,7 +173,8 @@ browserTest(
     await main(page)
       .getByText(/^100 of 30\d$/)
       .waitFor();
-    await page.getByText('Failed', { exact: true }).click();
+    await page.getByRole('button', { name: /^Outcome/ }).click();
+    await page.getByRole('option', { name: 'All failures' }).click();
     await main(page).getByText('12 of 12').waitFor();
     await page
       .getByRole('table', { name: 'Calls' })
@@ -216,15 +217,16 @@ browserTest(
     expect(await queue.getByRole('link', { name: 'View calls' }).getAttribute('href')).toMatch(/^\/logs\?.*connection=/);
 
     await opened.context.setOffline(true);
-    await page.getByText('Offline: trying again').waitFor();
+    // The table of running calls says it for itself.
+    await page.getByText('Offline: trying again').first().waitFor();
     expect(await queue.getByText('0 of 4').isVisible()).toBe(true);
     await opened.context.setOffline(false);
-    await page.getByText('Offline: trying again').waitFor({ state: 'detached' });
+    await page.getByText('Offline: trying again').first().waitFor({ state: 'detached' });
     // The browser names every request that it could not send.
     opened.faults.length = 0;
 
-    await page.goto(`${ui.programs.url}/flow`);
-    const canvas = page.getByRole('group', { name: /^Graph of 1 connection and 7 entries/ });
+    await page.goto(`${ui.programs.url}/flow?mode=definitions`);
+    const canvas = page.getByRole('group', { name: /^Graph of 2 connections and 8 entries/ });
     await canvas.locator('.flow-node').nth(8).waitFor();
     await canvas.focus();
     const place = () => canvas.locator('svg > g').first().getAttribute('transform');
@@ -257,7 +259,7 @@ browserTest(
     await rename(`a_connection_of_${'a_very_long_name_'.repeat(5)}`);
     await inspectAll(ui, [
       { path: '/queue', name: 'queue-long', ready: 'Running' },
-      { path: '/flow?view=list', name: 'flow-long', ready: { css: '.flow-rows a' } },
+      { path: '/flow?mode=definitions&view=list', name: 'flow-long', ready: { css: '.flow-rows a' } },
       { path: '/connections', name: 'connections-long', ready: 'Connected' },
     ]);
     await rename(demo?.name ?? 'demo');
@@ -274,8 +276,8 @@ browserTest(
       { name: 'logs', path: '/logs', ready: { css: '.log-line' } },
       { name: 'calls', path: '/logs?view=requests', ready: { css: 'tr[data-row]' } },
       { name: 'queue', path: '/queue', ready: { css: '.queue-bar' } },
-      { name: 'flow', path: '/flow?view=graph', ready: { css: '.flow-node' } },
-      { name: 'flow-list', path: '/flow?view=list', ready: { css: '.flow-rows a' } },
+      { name: 'flow', path: '/flow?mode=definitions&view=graph', ready: { css: '.flow-node' } },
+      { name: 'flow-list', path: '/flow?mode=definitions&view=list', ready: { css: '.flow-rows a' } },
     ]),
   LIMIT_MS,
 );

@@ -53,6 +53,8 @@ const SHOWN = [
   'Deploy',
   'Playground',
   'Metrics',
+  'Insights',
+  'Logs',
   'Queue',
   'History',
 ];
@@ -84,6 +86,7 @@ for (const width of [1440, 390]) {
         '/history',
         '/queue',
         '/metrics',
+        '/logs',
       ]) {
         await visit(opened, path);
         await page.waitForLoadState('networkidle');
@@ -98,7 +101,7 @@ for (const width of [1440, 390]) {
       await expectAccessible(page, 'a tool as a viewer sees it');
       await visit(opened, connection);
       await look(page, `people-viewer-connection-${width}`);
-      for (const path of ['/people', '/settings', '/access', '/agents', '/logs', '/tools/new', '/transfer', '/welcome']) {
+      for (const path of ['/people', '/settings', '/access', '/agents', '/tools/new', '/transfer', '/welcome']) {
         await visit(opened, path);
         await refused(opened).waitFor();
       }
@@ -119,7 +122,7 @@ for (const width of [1440, 390]) {
     async () => {
       const opened = await join('editor', width);
       const { page } = opened;
-      expect(new Set(await navigation(page))).toEqual(new Set([...SHOWN, 'Import/Export', ...REFERENCE]));
+      expect(new Set(await navigation(page))).toEqual(new Set([...SHOWN, 'Import', ...REFERENCE]));
       await visit(opened, '/tools');
       await page.getByRole('main').getByRole('link', { name: 'New tool' }).first().waitFor();
       await visit(opened, '/deploy');

@@ -77,13 +77,28 @@ browserTest(
     await results.getByText('Passed').waitFor();
     await page.getByText('where country = :country').first().waitFor();
     await expectAccessible(page, 'a proposal');
+
+    // The agent adds something that nobody has read yet.
+    await ok(agent, 'create_test', {
+      owner: { kind: 'tool', id: 'customers_in_country' },
+      name: 'nobody lives at sea',
+      arguments: { country: 'Sea' },
+      expect: { rows: { min: 0, max: 0 } },
+    });
     await page.getByRole('textbox', { name: 'Comment' }).fill('Thank you, this is useful.');
     await page.getByRole('button', { name: 'Add comment' }).click();
     await page.getByRole('list', { name: 'Comments' }).getByText('Thank you, this is useful.').waitFor();
 
+    await page.getByText('This proposal changed while you read it').waitFor();
+    await page.getByText('Create test nobody lives at sea').waitFor();
     await page.getByRole('heading', { level: 1 }).click();
     await page.keyboard.press('a');
-    const dialog = page.getByRole('dialog', { name: 'Approve 2 changes?' });
+    await page.getByRole('button', { name: 'I have read it' }).click();
+    await page.getByText('This proposal changed while you read it').waitFor({ state: 'detached' });
+    expect(await page.getByRole('dialog').count()).toBe(0);
+    await page.getByRole('heading', { level: 1 }).click();
+    await page.keyboard.press('a');
+    const dialog = page.getByRole('dialog', { name: 'Approve 3 changes?' });
     await dialog.waitFor();
     await expectAccessible(page, 'approving a proposal');
     expect(await names()).not.toContain('customers_in_country');

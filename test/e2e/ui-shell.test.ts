@@ -36,6 +36,26 @@ browserTest(
 );
 
 browserTest(
+  'a page whose code could not be fetched opens when the server answers again',
+  async () => {
+    const opened = await ui.signedIn();
+    const { page, context } = opened;
+    await page.goto(`${ui.programs.url}/tools`);
+    await page.getByRole('heading', { name: 'Tools', level: 1 }).waitFor();
+    await context.setOffline(true);
+    await page.keyboard.press('g');
+    await page.keyboard.press('i');
+    await page.getByRole('heading', { name: 'The server is not responding' }).waitFor();
+    await context.setOffline(false);
+    await page.getByRole('heading', { name: 'Import and export' }).waitFor();
+    // The browser names every request that it could not send.
+    opened.faults.length = 0;
+    await close(opened);
+  },
+  LIMIT_MS,
+);
+
+browserTest(
   'what waits is counted in the navigation, and a definition says whether it is live, changed or not deployed',
   async () => {
     const tool = await first();

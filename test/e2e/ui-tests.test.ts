@@ -120,7 +120,7 @@ browserTest(
       await page.getByRole('dialog', { name: 'Call' }).getByRole('button', { name: 'Keep as test' }).click();
     };
     const drawer = page.getByRole('dialog', { name: 'New test' });
-    const unknown = drawer.getByText('Arguments of other callers are not kept.');
+    const unknown = drawer.getByText('The arguments of this call are not known.');
     await until(async () => {
       const { items } = await ui.programs.api<{ items: { timestamp: string }[] }>('GET', '/logs?name=sales_by_category');
       const at = await page.evaluate(() => JSON.parse(sessionStorage.getItem('sluice.playground.runs') ?? '[]')[0].at as string);

@@ -32,13 +32,17 @@ browserTest(
     await page.getByLabel('Title').fill('Service desk');
     await page.getByLabel('Instructions').fill('Answer questions about orders.');
     await add(page, 'Include', 'Tools', 'no-such-tool');
-    await page.getByText('no-such-tool: nothing has this name.').waitFor();
+    await page.getByText('Nothing is named no-such-tool.').waitFor();
     await add(page, 'Include', 'Tools', first);
     const members = page.getByRole('region', { name: 'Members' });
     await members.getByRole('link', { name: first }).waitFor();
     await members.getByText(/1 member, about \d+ tokens/).waitFor();
     await add(page, 'Include', 'Tools', second);
     await members.getByText(/2 members, about/).waitFor();
+    await page.getByRole('button', { name: 'Create toolset' }).click();
+    await page.getByText('Some fields need attention.').waitFor();
+    expect(await programs.api('GET', '/toolsets')).toMatchObject({ total: 0 });
+    await page.getByRole('button', { name: 'Remove no-such-tool' }).click();
     await page.getByRole('button', { name: 'Create toolset' }).click();
     await toast(page, 'Toolset saved.').waitFor();
     await page.getByRole('heading', { name: 'desk' }).waitFor();

@@ -92,6 +92,7 @@ browserTest(
     await Bun.sleep(200);
     await page.getByRole('menuitem', { name: 'Send test event' }).click();
     await row.getByText('Failed').waitFor();
+    await toast(page, /^The event was not delivered\. \S/).waitFor();
     await page.getByRole('button', { name: 'More for Team chat' }).click();
     await page.getByRole('menuitem', { name: 'Show deliveries' }).click();
     const log = page.getByRole('dialog', { name: 'Deliveries to Team chat' });

@@ -32,6 +32,18 @@ const ui = startUi({
       confirm: 'always',
     });
     tool_id = tool.id;
+    await programs.api('POST', '/tools', {
+      name: 'find_note',
+      title: 'Find a note',
+      description: 'Returns one note by its number and text.',
+      connection_id,
+      sql_query: 'select id, text from notes where id >= :id and text = :text',
+      parameters: [
+        { name: 'id', type: 'integer', description: 'The least number' },
+        { name: 'text', type: 'string', description: 'Its text' },
+      ],
+      ask_missing: true,
+    });
     await programs.api('POST', '/deploy', { note: 'Notes' });
   },
 });
@@ -52,7 +64,7 @@ browserTest(
     const panel = page.getByRole('region', { name: 'Writes' });
     await panel.getByRole('button', { name: /Confirmation/ }).click();
     await page.getByRole('option', { name: 'Ask above a number of rows' }).click();
-    await panel.getByText('Is required when a person is asked above a number of rows.').waitFor();
+    await panel.getByText('This is required when a person is asked above a number of rows.').waitFor();
     await page.getByText('This statement changes data. Sluice runs it in a transaction and rolls it back.').waitFor();
     await page.getByText('Run the statement to see how many rows it would change').waitFor();
     expect(await page.getByText('runs read-only').count()).toBe(0);
@@ -100,6 +112,39 @@ for (const era of ['2026-07-28', '2025-11-25']) {
       await allowed.getByRole('button', { name: 'Change 1 row' }).click();
       await until(async () => count() === before - 1, 20_000);
       await shown(page, 'As the model sees it');
+      await close(opened);
+    },
+    LIMIT_MS,
+  );
+}
+
+for (const era of ['2026-07-28', '2025-11-25']) {
+  browserTest(
+    `the playground asks for arguments that are missing, in ${era}`,
+    async () => {
+      const opened = await ui.signedIn();
+      const { page } = opened;
+      await page.goto(`${ui.programs.url}/playground?tool=find_note`);
+      await page.getByRole('heading', { name: 'Find a note' }).waitFor();
+      await page.getByText(era, { exact: true }).click();
+      const call = async () => {
+        await page.locator('form').getByText('JSON', { exact: true }).click();
+        await page.getByLabel('Arguments as JSON').fill('{"id": 1}');
+        await page.getByRole('button', { name: 'Call', exact: true }).click();
+        const dialog = page.getByRole('alertdialog', { name: 'Missing arguments' });
+        await dialog.getByText('“Find a note” (find_note) needs 1 more argument: text.').waitFor();
+        return dialog;
+      };
+      const asked = await call();
+      await expectAccessible(page, 'a tool that lacks an argument');
+      await asked.getByRole('button', { name: 'Call' }).click();
+      await asked.getByText('This argument is required.').waitFor();
+      await asked.getByLabel('text', { exact: true }).fill('d');
+      await asked.getByRole('button', { name: 'Call' }).click();
+      await page.getByRole('region', { name: 'Result', exact: true }).getByText('1 row').first().waitFor();
+      const declined = await call();
+      await declined.getByRole('button', { name: 'Decline' }).click();
+      await shown(page, 'A person was asked and declined');
       await close(opened);
     },
     LIMIT_MS,

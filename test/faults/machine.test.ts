@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { testApp } from '#test/support/app.ts';
 import { connectClient } from '#test/support/mcp-clients.ts';
-import { freePort, type Programs, removeFolder, startPrograms, until } from '#test/support/programs.ts';
+import { freePort } from '#test/support/free-port.ts';
+import { type Programs, removeFolder, startPrograms, until } from '#test/support/programs.ts';
 
 /** Disks that are full or damaged, descriptors that run out, clocks that jump. */
 const PATIENCE_MS = 30_000;
@@ -84,8 +85,8 @@ test.skipIf(disk === undefined)(
       expect.stringContaining('The disk of the metadata database is full'),
     ]);
     await until(async () => (await fetch(`${programs.url}/readyz`)).status === 503, PATIENCE_MS);
-    expect(await tools(programs.mcp_url)).toHaveLength(4);
-    expect((await programs.api<{ total: number }>('GET', '/tools')).total).toBe(4);
+    expect(await tools(programs.mcp_url)).toHaveLength(5);
+    expect((await programs.api<{ total: number }>('GET', '/tools')).total).toBe(5);
     // That a credential was used cannot be stored.
     const authorization = `Bearer ${agent.token}`;
     expect((await fetch(`${programs.url}/api/v1/tools`, { headers: { authorization } })).status).toBe(200);
@@ -130,11 +131,11 @@ test('a damaged snapshot on the host’s disk: the one before it is served, and 
   const first = host();
   await until(async () => (await programs.api<{ hosts: unknown[] }>('GET', '/deploy/status')).hosts.length === 1, PATIENCE_MS);
   await programs.api('POST', '/deploy', { note: 'the good one' });
-  await until(async () => (await tools(url)).length === 4, PATIENCE_MS);
+  await until(async () => (await tools(url)).length === 5, PATIENCE_MS);
   const [item] = (await programs.api<{ items: { id: string }[] }>('GET', '/tools')).items;
   await programs.api('DELETE', `/tools/${item?.id}`);
   await programs.api('POST', '/deploy', { note: 'the one that is damaged' });
-  await until(async () => (await tools(url)).length === 3, PATIENCE_MS);
+  await until(async () => (await tools(url)).length === 4, PATIENCE_MS);
   await programs.stop();
   first.kill('SIGKILL');
   await first.exited;
@@ -142,7 +143,7 @@ test('a damaged snapshot on the host’s disk: the one before it is served, and 
   const text = readFileSync(file, 'utf8');
   writeFileSync(file, text.slice(0, text.length / 2));
   host();
-  await until(async () => (await tools(url)).length === 4, PATIENCE_MS);
+  await until(async () => (await tools(url)).length === 5, PATIENCE_MS);
   const ready = await fetch(`http://127.0.0.1:${port}/readyz`, { headers: { 'x-service-token': TOKEN } });
   expect(await ready.text()).toMatch(/damaged/);
 }, 90_000);
@@ -170,7 +171,7 @@ test('programs that run out of descriptors live on, and serve again when some ar
     );
   }
   await until(
-    async () => (await tools(programs.mcp_url)).length === 4,
+    async () => (await tools(programs.mcp_url)).length === 5,
     PATIENCE_MS,
     () => programs.output().slice(-3_000),
   );

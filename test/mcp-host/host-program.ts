@@ -1,4 +1,4 @@
-import { openSync, readSync, writeFileSync } from 'node:fs';
+import { openSync, readSync, renameSync, writeFileSync } from 'node:fs';
 import type { HostOptions } from '#mcp-host/host-options.ts';
 import { makeHost } from './make-host.ts';
 
@@ -25,7 +25,11 @@ function clockTime(index: number): number {
   return times[index] ?? 0;
 }
 const say = (message: object): void => void process.send?.(message);
-const keepUrl = (): void => writeFileSync(url_path, host.url() ?? '');
+/** Renamed into place: whoever reads it meanwhile finds the address before. */
+const keepUrl = (): void => {
+  writeFileSync(`${url_path}.new`, host.url() ?? '');
+  renameSync(`${url_path}.new`, url_path);
+};
 
 const host = makeHost(directory, control_url, (line) => say({ line }), {
   ...more,

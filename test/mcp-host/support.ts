@@ -27,6 +27,7 @@ import { setClocks, startDenoHost } from '#test/mcp-host/deno-host.ts';
 import { makeHost, TOKEN } from '#test/mcp-host/make-host.ts';
 import { newsOf } from '#test/mcp-host/snapshot-forms.ts';
 import { on_deno } from '#test/support/deno.ts';
+import type { RunningCall } from '#core/contract/observe/usage-batch.ts';
 import { type Call, callsOf } from '#test/support/usage.ts';
 import { parseSql } from '#test/support/sql.ts';
 
@@ -187,7 +188,7 @@ export interface ControlServer {
   readonly url: string;
   readonly acks: Ack[];
   /** Batches, with their calls as records. */
-  readonly usage: { seq: number; items: Call[] }[];
+  readonly usage: { seq: number; items: Call[]; running?: readonly RunningCall[] }[];
   /** The `have` of every connection so far. */
   readonly haves: string[];
   /** The id of every connection so far. */

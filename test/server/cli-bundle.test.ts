@@ -6,7 +6,7 @@ import { type TestApp, testApp } from '#test/support/app.ts';
 import { deno } from '#test/support/deno.ts';
 import { reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
 import { rpc } from '#test/mcp-host/support.ts';
-import { freePort } from '#test/support/programs.ts';
+import { freePort } from '#test/support/free-port.ts';
 
 const ROOT = join(import.meta.dir, '../..');
 const SECRET = 'a-secret-a-secret-a-secret-a-secret';

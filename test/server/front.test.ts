@@ -4,7 +4,8 @@ import { mkdirSync } from 'node:fs';
 import net from 'node:net';
 import { join } from 'node:path';
 import { rpc, type TestHost, testHost } from '#test/mcp-host/support.ts';
-import { freePort, until } from '#test/support/programs.ts';
+import { freePort } from '#test/support/free-port.ts';
+import { until } from '#test/support/programs.ts';
 import { type ListeningServer, listeningServer } from '#test/support/server.ts';
 
 /** What reached the program behind `/agent-mcp`: headers, and when each part of a body came. */

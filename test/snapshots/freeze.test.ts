@@ -70,6 +70,7 @@ const tool = fc.record({
   two_step: fc.boolean(),
   view: fc.constantFrom<View | null>(null, { kind: 'table' }, { kind: 'bar', x: 'id', y: ['total'] }),
   ask_missing: fc.boolean(),
+  log_arguments: fc.boolean(),
   max_tokens: fc.option(fc.integer({ min: 100, max: 1_000_000 })),
   text_format: fc.constantFrom('json' as const, 'markdown' as const, 'csv' as const, 'tsv' as const),
 });
@@ -209,6 +210,22 @@ test('a tool of a disabled connection is left out with a warning, one that write
   const writing = { ...enabled, sql_query: STATEMENTS[3] ?? '', read_only: false };
   const refused = await freeze(configuration([writing], { connections: [{ ...connection, read_only: true }] }));
   expect(refused.problems).toMatchObject([{ entity_type: 'tool', name: one.name }]);
+});
+
+test('a limit or question on what a rollback does not undo is a problem of the deploy', async () => {
+  const [one] =
+    fc.sample(
+      tools.filter((list) => list.length > 0),
+      1,
+    )[0] ?? [];
+  if (one === undefined) throw new Error('no sample');
+  const sql_query = 'select pg_terminate_backend(pid) from pg_stat_activity';
+  const writing = { ...one, sql_query, parameters: [], enabled: true, read_only: false, page_by: [], transform_template: null };
+  const frozen = async (guard: object) =>
+    (await freeze(configuration([{ ...writing, confirm: 'never', max_affected_rows: null, ...guard }]))).problems;
+  expect(await frozen({})).toEqual([]);
+  for (const guard of [{ confirm: 'always' as const }, { max_affected_rows: 3 }])
+    expect(await frozen(guard)).toMatchObject([{ name: one.name, message: expect.stringContaining('does not undo') as string }]);
 });
 
 test('a statement runs in the cheap session only when it reads and holds nothing but closed built-ins', async () => {

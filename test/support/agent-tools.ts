@@ -1,6 +1,6 @@
 /** Tools of the second edition. */
 export const ADDED_TOOLS =
-  'list_toolsets create_toolset update_toolset delete_toolset list_tests create_test update_test delete_test run_tests get_drift get_call list_sessions'.split(
+  'list_toolsets create_toolset update_toolset delete_toolset list_tests create_test update_test delete_test run_tests get_drift get_call list_sessions list_notices get_insights explain_sql'.split(
     ' ',
   );
 

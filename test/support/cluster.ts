@@ -5,7 +5,8 @@ import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
 import { type FaultProxy, openFaultProxy } from '#test/faults/fault-proxy.ts';
 import { redisUrl, testDatabase, type TestDatabase } from './databases.ts';
-import { freePort, type Programs, startPrograms, until } from './programs.ts';
+import { freePort } from './free-port.ts';
+import { type Programs, startPrograms, until } from './programs.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const SECRET = 'c'.repeat(16) + '0123456789abcdefg';

@@ -7,7 +7,7 @@ import type { BundleTarget } from '#snapshots/bundle/format.ts';
 import { freezeBundle, usedConnections } from '#snapshots/bundle/freeze-bundle.ts';
 import type { Snapshot } from '#snapshots/format.ts';
 import { deno } from './deno.ts';
-import { freePort } from './programs.ts';
+import { freePort } from './free-port.ts';
 
 const ROOT = join(import.meta.dir, '../..');
 /** As docs/edge-bundle.md says. */

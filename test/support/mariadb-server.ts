@@ -1,8 +1,8 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import net from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import mysql from 'mysql2/promise';
+import { freePort } from './free-port.ts';
 
 export interface TemporaryMariadb {
   readonly port: number;
@@ -29,7 +29,7 @@ export async function startMariadb(
   const installer = Bun.spawn([...install, '--skip-test-db'], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   const said = await Promise.all([new Response(installer.stdout).text(), new Response(installer.stderr).text()]);
   if ((await installer.exited) !== 0) throw new Error(`mariadb-install-db failed: ${said.join('')}`);
-  const port = await freePort();
+  const port = freePort();
   const place = [`--datadir=${data}`, `--port=${port}`, '--bind-address=127.0.0.1', `--socket=${folder}/socket`];
   const small = ['--innodb-buffer-pool-size=8M', '--innodb-log-file-size=4M', '--performance-schema=0', '--skip-name-resolve'];
   const chosen = options.map((option) => option.replace('$folder', folder));
@@ -59,15 +59,4 @@ async function connectSoon(socketPath: string): Promise<mysql.Connection> {
       await Bun.sleep(50);
     }
   }
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = net.createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => (typeof address === 'object' && address ? resolve(address.port) : reject(new Error('no port'))));
-    });
-  });
 }

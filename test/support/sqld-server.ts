@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import tls from 'node:tls';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import type { Certificate } from './certificates.ts';
-import { freePort } from './programs.ts';
+import { freePort } from './free-port.ts';
 
 export interface SqldServer {
   readonly port: number;

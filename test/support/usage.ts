@@ -15,7 +15,7 @@ type Batch = { readonly groups: readonly CallGroup[]; readonly calls: Calls; rea
 /** Calls as a host sends them; what a record does not say is absent. */
 export function toBatch(records: readonly Partial<Call>[]) {
   const list = <K extends keyof Call>(name: K) => records.map((record) => record[name] as Call[K]);
-  const known = (name: 'database_ms' | 'tokens') =>
+  const known = (name: 'database_ms' | 'tokens' | 'truncated') =>
     records.some((record) => record[name] !== undefined) ? { [name]: records.map((record) => record[name] ?? 0) } : {};
   return {
     groups: records.map(({ kind, name, entity_id, connection_id, snapshot_version, client, token_prefix, ...rest }) => {
@@ -37,10 +37,13 @@ export function toBatch(records: readonly Partial<Call>[]) {
       bytes: list('bytes'),
       ...known('database_ms'),
       ...known('tokens'),
+      ...known('truncated'),
       error: records.map(({ error = null }) => error),
     },
-    notes: records.flatMap(({ error_message, sqlstate, trace_id }, at) =>
-      error_message === undefined && trace_id === undefined ? [] : [{ at, error_message, sqlstate, trace_id }],
+    notes: records.flatMap(({ error_message, sqlstate, trace_id, arguments: sent }, at) =>
+      [error_message, trace_id, sent].every((note) => note === undefined)
+        ? []
+        : [{ at, error_message, sqlstate, trace_id, arguments: sent }],
     ),
   };
 }
@@ -56,7 +59,8 @@ export const callsOf = ({ groups, calls, notes = [] }: Batch): Call[] =>
     if (rows === undefined || bytes === undefined) throw new Error('a torn batch');
     const time = new Date(timestamp).toISOString();
     const [database_ms, tokens] = [calls.database_ms?.[n] ?? 0, calls.tokens?.[n] ?? 0];
+    const truncated = calls.truncated?.[n] ?? 0;
     const { at: _, ...note } = notes.find(({ at }) => at === n) ?? { at: n };
     const took = { duration_ms, wait_ms, database_ms };
-    return { ...group, ...note, timestamp: time, ...took, rows, bytes, tokens, error, success: error === null };
+    return { ...group, ...note, timestamp: time, ...took, rows, bytes, tokens, truncated, error, success: error === null };
   });

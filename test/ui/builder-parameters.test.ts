@@ -15,7 +15,7 @@ import {
   trimmed,
   withSuggestion,
   withType,
-} from '#ui/src/features/builder/parameters.ts';
+} from '#ui/src/features/builder/parameters/parameters.ts';
 
 const parameter = (over: Partial<Parameter> & { name: string }): Parameter => ({
   type: 'string',
@@ -47,6 +47,18 @@ describe('the list of parameters', () => {
     for (const one of suggested) expect(v.is(Parameter, one)).toBe(true);
     const mine = suggested.map((one) => ({ ...one, type: 'string' as const }));
     expect(followed.suggest(mine, [{ name: 'customer_id', type: 'integer', description: '' }])[1]?.type).toBe('string');
+  });
+
+  test('of a new tool goes with the statement that it was made for, unless somebody wrote in it', () => {
+    const [text, limit] = [
+      parameter({ name: 'text', description: 'What to look for' }),
+      parameter({ name: 'limit', type: 'integer', required: false, default: 20 }),
+    ];
+    const followed = followParameters([text, limit]);
+    expect(followed.suggest([text, limit], [{ name: 'limit', type: 'number', description: '' }])).toEqual([text, limit]);
+    expect(followed.follow([text, limit], [])).toEqual([]);
+    const mine = { ...text, description: 'Part of a name' };
+    expect(followed.follow([mine, limit], ['day'])).toEqual([mine, parameter({ name: 'day' })]);
   });
 
   test('says what the database suggests until it is taken', () => {
@@ -116,10 +128,10 @@ describe('the list of parameters', () => {
       [{ type: 'array', items: 'integer' }, '[1,2]', [[1, 2]], '[1,2]'],
     ] as const;
     for (const [typed, text, values, written] of cases) {
-      expect(parseExamples(text, typed)).toEqual({ values: [...values] });
+      expect(parseExamples(text, typed)).toEqual({ value: [...values] });
       expect(writeExamples(values, typed)).toBe(written);
     }
-    expect(parseExamples('1\nx', { type: 'integer' })).toEqual({ values: [1, 'x'], fault: 'Line 2: Enter a whole number.' });
+    expect(parseExamples('1\nx', { type: 'integer' })).toEqual({ value: [1, 'x'], fault: 'Line 2: Enter a whole number.' });
     expect(sampleEntries([parameter({ name: 'a', examples: ['A-1'] })], '2026-01-01')).toEqual({ a: 'A-1' });
   });
 

@@ -88,7 +88,7 @@ function keeper(entities: readonly Entity[]) {
   const call = (async (name: string, input: Record<string, unknown>) => {
     const id = String(input['id'] ?? input['entity_id'] ?? input['history_id']);
     const entity = stored.get(id);
-    if (name === 'history.entity') return { items: [{ id, action: 'delete' }], total: 1 };
+    if (name === 'history.list') return { items: [{ id, action: 'delete' }], total: 1 };
     if (name === 'history.rollback') return void stored.set(id, gone.get(id) as Entity);
     if (entity === undefined) throw new AppError('not_found', 'It is gone');
     if (name === 'tools.delete') {

@@ -65,6 +65,19 @@ describe('a tool from a table', () => {
     expect(listed.sql_query).toContain('  [[ and customer_id = :customer_id ]]');
   });
 
+  test('takes what the database says of a column: its comment and the values that it allows', () => {
+    const columns = [...COLUMNS, column('state', 'order_state', { enum: ['open', 'paid'], comment: 'Where the order stands' })];
+    const made = draftFromTable('list', { table, columns, dialect: 'postgresql' });
+    expect(made.parameters).toContainEqual({
+      name: 'state',
+      type: 'string',
+      description: 'Where the order stands',
+      enum: ['open', 'paid'],
+      required: false,
+    });
+    expect(made.description).toEndWith('One row an order.');
+  });
+
   test('offers only what the columns allow', () => {
     expect(recipesFor(COLUMNS).map(({ recipe }) => recipe)).toEqual(['read', 'search', 'list', 'count']);
     expect(recipesFor([column('n', 'integer')]).map(({ recipe }) => recipe)).toEqual(['list', 'count']);

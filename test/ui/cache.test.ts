@@ -158,7 +158,14 @@ test('nothing is read while a session ends; what waited is read when it goes on,
   const late = outcome(reads.call('tools.list', { limit: 5 }));
   over(false);
   expect(await late).toBe('aborted');
+  // A part of the page that was still on its way.
+  expect(await outcome(reads.call('tools.list', { limit: 5 }))).toBe('aborted');
   expect(asked).toHaveLength(3);
+  reads.open();
+  const again = outcome(reads.call('tools.list', { limit: 5 }));
+  await Bun.sleep(0);
+  go();
+  expect(await again).toBe('answered');
 });
 
 test('every operation that changes something says what it changes', () => {

@@ -67,6 +67,10 @@ test('an address fills in the fields, whatever it lacks', () => {
     expect(parseAddress(text)).toBeUndefined();
 });
 
+test('an address with a stray percent sign is read as it stands', () => {
+  expect(parseAddress('postgres://ada:50%@db%zz/shop%')).toMatchObject({ host: 'db%zz', password: '50%', database: 'shop%' });
+});
+
 test('a place is told in one line', () => {
   expect(placeOf(stored)).toBe('db:5432/shop');
   expect(placeOf({ host: '::1', port: 5432, database: 'a' })).toBe('[::1]:5432/a');

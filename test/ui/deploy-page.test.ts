@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Change } from '#core/contract/deploy/deploy.ts';
 import { createApi } from '#ui/src/api.ts';
 import { groupChanges, sortChanges, summary } from '#ui/src/features/deploy/changes.ts';
-import { diffLines, markWords } from '#core/lib/line-diff.ts';
+import { diffLines, markWords } from '#core/lib/text/line-diff.ts';
 import { highlight, LONGEST_HIGHLIGHT, toFolders, tokensOf } from '#ui/src/pages/deploy/code.ts';
 import { zip } from '#ui/src/pages/deploy/zip.ts';
 import { createCache } from '#ui/src/kernel/data/cache.ts';

@@ -24,20 +24,39 @@ const RECEIPT = {
   hosts: [],
 };
 
-function deploymentOver(answer: (path: string) => Response | Promise<Response>) {
+function deploymentOver(answer: (path: string, body: unknown) => Response | Promise<Response>) {
   const asked: string[] = [];
   let at = 0;
   const call = createApi({
     onSessionEnd: () => {},
     onChanged: (nouns) => cache.invalidate(nouns),
-    fetch: (url) => {
+    fetch: (url, { body }) => {
       asked.push(url.replace('/api/v1/deploy', ''));
-      return Promise.resolve(answer(url));
+      return Promise.resolve(answer(url, typeof body === 'string' ? JSON.parse(body) : null));
     },
   });
   const cache: Cache = createCache(call, () => at);
   return { deployment: createDeployment(call, cache), asked, pass: (ms: number) => (at += ms) };
 }
+
+test('changes that could not be read are read again once the server answers', async () => {
+  let away = true;
+  const { deployment, pass } = deploymentOver((path) => {
+    if (away) throw new TypeError('no connection');
+    if (path.endsWith('/deploy/status')) return Response.json(state(1, 1));
+    return Response.json({ from_version: 1, changes: [] });
+  });
+  await deployment.show();
+  expect([deployment.status.problem()?.code, deployment.diff.problem()?.code]).toEqual(['offline', 'offline']);
+  away = false;
+  pass(2_000);
+  await deployment.refresh();
+  expect([deployment.status.problem(), deployment.diff.problem(), deployment.diff.data()?.from_version]).toEqual([
+    undefined,
+    undefined,
+    1,
+  ]);
+});
 
 test('a deploy shows its receipt and reads again what is live and what waits', async () => {
   let live = state(1, 1);
@@ -86,6 +105,23 @@ test('a second deploy does not begin while one runs, and a refused one keeps eve
   await Promise.all([deployment.run(), deployment.run()]);
   expect([deploys, deployment.phase(), deployment.receipt()]).toEqual([1, 'idle', undefined]);
   expect(deployment.problem()).toMatchObject({ code: 'cannot_deploy', errors: [{ field: 'tools.a' }] });
+});
+
+test('what was shown is what is deployed: when it is another by now, it is refused and shown anew', async () => {
+  const sent: unknown[] = [];
+  let checksum = 'sha256:read';
+  const { deployment } = deploymentOver((path, body) => {
+    if (path.endsWith('/deploy/status')) return Response.json(state(1, 1));
+    if (path.endsWith('/deploy/diff')) return Response.json({ from_version: 1, checksum, changes: [] });
+    sent.push(body);
+    return Response.json({ code: 'conflict', detail: 'It has changed.', errors: [] }, { status: 409 });
+  });
+  await deployment.show();
+  checksum = 'sha256:now';
+  await deployment.run('why');
+  expect([sent, deployment.problem()?.code]).toEqual([[{ checksum: 'sha256:read', note: 'why' }], 'conflict']);
+  await deployment.diff.reload();
+  expect(deployment.diff.data()?.checksum).toBe('sha256:now');
 });
 
 test('every way in which a connection test fails has its advice', () => {

@@ -42,6 +42,7 @@ describe('the picture', () => {
   const usage = {
     id: null,
     errors: 1,
+    ran: 1,
     error_rate: 0,
     avg_ms: 1,
     p50_ms: 1,

@@ -140,6 +140,6 @@ describe('a form', () => {
 
 test('a sentence under its label does not repeat the name of the field', () => {
   expect(bare('port must be at least 1.', 'port')).toBe('Must be at least 1.');
-  expect(bare('host is required for MySQL.', 'host')).toBe('Is required for MySQL.');
+  expect(bare('host is required for MySQL.', 'host')).toBe('This is required for MySQL.');
   expect(bare('There is a tool with this name.', 'name')).toBe('There is a tool with this name.');
 });

@@ -5,9 +5,10 @@ import { createPoll, createQuery, type Timers } from '#ui/src/kernel/data/query.
 import type { Storage } from '#ui/src/kernel/storage.ts';
 import { createTheme, type Theme } from '#ui/src/kernel/theme.ts';
 import { createToasts } from '#ui/src/kernel/toasts.ts';
-import { ago, clock, duration, plural } from '#ui/src/kernel/words.ts';
+import { fullDay } from '#ui/src/kernel/dates.ts';
+import { ago, clock, duration, plural, until } from '#ui/src/kernel/words.ts';
 import { clientName } from '#core/client-texts.ts';
-import { shellQuote } from '#core/lib/command-text.ts';
+import { shellQuote } from '#core/lib/text/command-text.ts';
 
 function memoryStorage(): Storage {
   const values = new Map<string, string>();
@@ -202,6 +203,13 @@ test('numbers, times and names read as people write them', () => {
     '42 seconds ago',
     '1 hour ago',
   ]);
+  expect(ago('2025-06-03T12:00:00Z', now)).toBe(fullDay('2025-06-03T12:00:00Z'));
+  expect(['2026-01-01T23:00:00Z', '2026-01-02T00:12:30Z', '2026-01-02T05:00:00Z'].map((iso) => until(iso, now))).toEqual([
+    'now',
+    'in 12 minutes',
+    'in 5 hours',
+  ]);
+  expect(until('2026-03-04T12:00:00Z', now)).toBe(fullDay('2026-03-04T12:00:00Z'));
   expect([clientName('Northwind Shop!'), clientName('…')]).toEqual(['northwind-shop', 'sluice']);
   expect(shellQuote(`it's`)).toBe(`'it'\\''s'`);
 });

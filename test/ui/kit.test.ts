@@ -1,15 +1,16 @@
 import { describe, expect, test } from 'bun:test';
 import { createDialogs } from '#ui/src/kernel/dialogs.ts';
 import { rank, score } from '#ui/src/kernel/fuzzy.ts';
-import { diffLines, foldSame } from '#core/lib/line-diff.ts';
+import { diffLines, foldSame } from '#core/lib/text/line-diff.ts';
 import { createLiveStream, type StreamSocket } from '#ui/src/features/log/live-stream.ts';
 import { compareThree, mergeThree, same } from '#ui/src/kernel/form/merge.ts';
 import { createMutation } from '#ui/src/kernel/data/mutation.ts';
 import { createPages } from '#ui/src/kernel/data/pages.ts';
+import { count, percent } from '#ui/src/kernel/numbers.ts';
 import { choice, createSearchParams, flag, many, oneOf, text, whole } from '#ui/src/kernel/route/search-params.ts';
 import { createSelection } from '#ui/src/kernel/selection.ts';
 import { nextRow, nextSort, sortRows } from '#ui/src/components/table/table.ts';
-import { bytes, count, percent } from '#ui/src/kernel/words.ts';
+import { bytes } from '#ui/src/kernel/words.ts';
 
 describe('three versions of one record', () => {
   const base = { name: 'a', sql: 'select 1', tags: ['x'], limit: 5 };
@@ -171,6 +172,51 @@ test('a long list is loaded page by page, and again as far as it was shown', asy
   ]);
 });
 
+test('a list that is longer than one answer is read again as a whole', async () => {
+  const asked: [number, number][] = [];
+  const all = Array.from({ length: 9 }, (_, index) => index);
+  const pages = createPages(
+    async (skip, limit) => {
+      asked.push([skip, limit]);
+      return { items: all.slice(skip, skip + limit), total: all.length };
+    },
+    { size: 3, most: 4 },
+  );
+  await pages.restart();
+  await pages.more();
+  await pages.more();
+  asked.length = 0;
+  await pages.reload();
+  expect([pages.items(), asked]).toEqual([
+    all,
+    [
+      [0, 4],
+      [4, 4],
+      [8, 1],
+    ],
+  ]);
+});
+
+test('a page that is read again keeps the entries that did not change, and a request given up is no problem', async () => {
+  let answer = [{ id: 'a' }, { id: 'b' }];
+  let fault: unknown;
+  const pages = createPages(async () => {
+    if (fault !== undefined) throw fault;
+    return { items: answer, total: answer.length };
+  });
+  await pages.restart();
+  const [a, b] = pages.items() ?? [];
+  answer = [{ id: 'new' }, { id: 'a' }, { id: 'b' }];
+  await pages.reload();
+  expect([pages.items()?.[1] === a, pages.items()?.[2] === b]).toEqual([true, true]);
+  fault = new DOMException('given up', 'AbortError');
+  await pages.reload();
+  expect(pages.problem()).toBeUndefined();
+  fault = new TypeError('no connection');
+  await pages.reload();
+  expect([pages.problem()?.code, pages.items()?.length]).toEqual(['offline', 3]);
+});
+
 test('questions are asked one after the other', async () => {
   const dialogs = createDialogs();
   const first = dialogs.confirm({ title: 'one', action: 'Yes' });
@@ -194,7 +240,9 @@ test('a broken line is opened again later and later, one that ended for good is 
   const waits: number[] = [];
   let due = () => {};
   const heard: string[] = [];
+  const page = Object.assign(new EventTarget(), { visibilityState: 'visible' });
   const stream = createLiveStream({
+    page,
     url: () => '/logs',
     onMessage: (line) => heard.push(line),
     connect: () => {
@@ -217,7 +265,11 @@ test('a broken line is opened again later and later, one that ended for good is 
   expect([stream.state(), heard]).toEqual(['waiting', ['a']]);
   due();
   sockets[1]?.('close', { code: 1_006 });
+  page.visibilityState = 'hidden';
   due();
+  expect([stream.state(), sockets.length]).toEqual(['waiting', 2]);
+  page.visibilityState = 'visible';
+  page.dispatchEvent(new Event('visibilitychange'));
   expect([waits, sockets.length]).toEqual([[500, 1_000], 3]);
   sockets[2]?.('close', { code: 4_401 });
   expect([stream.state(), waits.length]).toEqual(['closed', 2]);

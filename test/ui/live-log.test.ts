@@ -25,6 +25,19 @@ test('lines are kept in their order, each once, with the place where some were l
   expect(log.url()).toBe('ws://here/api/v1/deploy/logs?since=12');
 });
 
+test('a line that a host tells late stands at its time, and nothing passes a gap', () => {
+  const log = createLiveLog('ws://here');
+  const at = (seconds: number) => ({ timestamp: `2026-01-01T00:00:0${seconds}.000Z` });
+  log.take(frame(1, at(1)));
+  log.take(frame(2, at(4)));
+  log.take(frame(3, at(2)));
+  log.take(frame(4, at(2)));
+  expect(seqs(log)).toEqual([1, 3, 4, 2]);
+  log.take(JSON.stringify({ type: 'dropped', count: 1 }));
+  log.take(frame(9, at(3)));
+  expect(seqs(log)).toEqual([1, 3, 4, 2, 'lost', 9]);
+});
+
 test('many lines are shown together, with one copy of the list', () => {
   const announced: (() => void)[] = [];
   const log = createLiveLog('ws://here', undefined, (publish) => announced.push(publish));

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import { toCsv } from '#core/lib/csv.ts';
 import {
+  callsFilter,
   callsHref,
   errorTone,
   fromKey,
@@ -16,6 +17,9 @@ import {
   totalsOf,
   isLonePoint,
 } from '#ui/src/kernel/metrics.ts';
+import { behindHref, type Insight } from '#ui/src/features/insights/words.ts';
+import { shownAt } from '#ui/src/pages/flow/live/traffic.ts';
+import { barOf, spanOf } from '#ui/src/pages/logs/session-bars.ts';
 import { groupQueues, keepOrder } from '#ui/src/pages/queue/groups.ts';
 import { keepSamples, type QueueMetrics, queueState } from '#ui/src/pages/queue/metrics-queue.ts';
 
@@ -23,6 +27,7 @@ const usage = (more: Partial<Stats['tools'][string]> = {}) => ({
   id: null,
   calls: 10,
   errors: 0,
+  ran: more.calls ?? 10,
   error_rate: 0,
   avg_ms: 5,
   p50_ms: 4,
@@ -42,9 +47,49 @@ test('statistics become rows with a key that survives an address', () => {
   expect(['', 'tool', 'tool:', 'other:x'].map(fromKey)).toEqual([undefined, undefined, undefined, undefined]);
 });
 
-test('totals weigh by calls, and nothing called is no fault', () => {
+test('a link to calls keeps what the log can show, and the longest period is all of it', () => {
+  expect(callsFilter({})).toEqual({});
+  expect(callsFilter({ client: 'cursor' })).toEqual({ client: 'cursor' });
+  expect([callsFilter({ person: 'ada' }), callsFilter({ client: 'cursor', token: 'svc' })]).toEqual([undefined, undefined]);
+  const insight = { logs: { name: 'list_orders' }, rule: 'slow-tool' } as unknown as Insight;
+  expect(['24h', '30d'].map((period) => behindHref(insight, period as '24h' | '30d'))).toEqual([
+    '/logs?view=requests&name=list_orders&range=24h',
+    '/logs?view=requests&name=list_orders&range=all',
+  ]);
+});
+
+test('an address asks for a minute of the last hour, or for now', () => {
+  const until = '2026-01-01T12:00:30.000Z';
+  const shown = (given: string) => shownAt(given, until);
+  expect(['', 'hour', 'nonsense', '2026-01-01T10:59:00.000Z', '2026-01-01T12:01:00.000Z'].map(shown)).toEqual([
+    '',
+    'hour',
+    '',
+    '',
+    '',
+  ]);
+  expect(['2026-01-01T11:01:20.000Z', '2026-01-01T12:00:00.000Z'].map(shown)).toEqual([
+    '2026-01-01T11:01:00.000Z',
+    '2026-01-01T12:00:00.000Z',
+  ]);
+});
+
+test('the bar of a session has a place in its lane, however short it is', () => {
+  const times = (from: number, until: number) => ({
+    started_at: new Date(from).toISOString(),
+    last_at: new Date(until).toISOString(),
+  });
+  const span = spanOf([times(0, 500), times(1_000, 1_000)]);
+  expect(span).toEqual({ from: 0, until: 1_000 });
+  expect(barOf(times(0, 500), span)).toEqual({ left: 0, width: 50 });
+  expect(barOf(times(1_000, 1_000), span)).toEqual({ left: 99.2, width: 0.8 });
+});
+
+test('totals weigh by calls that ran, and nothing called is no fault', () => {
   const total = totalsOf([usage({ calls: 1, avg_ms: 100, errors: 1 }), usage({ calls: 3, avg_ms: 20 })]);
   expect(total).toEqual({ calls: 4, errors: 1, error_rate: 0.25, avg_ms: 40 });
+  const refused = usage({ calls: 100, ran: 3, avg_ms: 20, errors: 97 });
+  expect(totalsOf([usage({ calls: 1, avg_ms: 100 }), refused]).avg_ms).toBe(40);
   expect(totalsOf([])).toEqual({ calls: 0, errors: 0, error_rate: 0, avg_ms: 0 });
   expect([0, 0.01, 0.5].map(errorTone)).toEqual(['good', 'brass', 'bad']);
 });

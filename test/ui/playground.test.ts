@@ -138,7 +138,7 @@ describe('with the real host', () => {
     const p = playground();
     if (era !== p.era()) p.setEra(era);
     await p.load();
-    expect([p.refusal(), p.offers()?.length]).toEqual([undefined, 7]);
+    expect([p.refusal(), p.offers()?.length]).toEqual([undefined, 8]);
     const sales = await p.run(offer(p, 'tool:sales_by_category'), {});
     expect(sales?.result?.table?.columns).toEqual(['category', 'pieces', 'turnover']);
     const request = sales?.exchanges.at(-1)?.request;
@@ -188,12 +188,12 @@ describe('with the real host', () => {
     const p = playground();
     await p.load();
     // Whoever is signed in needs none.
-    expect([p.refusal(), p.offers()?.length]).toEqual([undefined, 7]);
+    expect([p.refusal(), p.offers()?.length]).toEqual([undefined, 8]);
     p.setToken('svc_mcp_wrong');
     await until(() => p.refusal()?.reason === 'unauthorized', 20_000);
     expect(ended).toBe(0);
     p.setToken(token);
-    await until(() => p.offers()?.length === 7 && p.refusal() === undefined, 20_000);
+    await until(() => p.offers()?.length === 8 && p.refusal() === undefined, 20_000);
     const run = await p.run(offer(p, 'tool:sales_by_category'), {});
     expect(run?.result?.is_error).toBe(false);
     expect(run?.exchanges.at(-1)?.request.headers['authorization']).toBe('Bearer …');

@@ -104,3 +104,16 @@ test('a page that would lose something is left only after asking, by a link and 
   router.navigate('/tools');
   expect([router.path(), router.arrival().kind]).toEqual(['/tools', 'push']);
 });
+
+test('a change that keeps the path asks for itself whether something would be lost', async () => {
+  const asked: string[] = [];
+  const router = createRouter(browserAt('/connections/1'), async (sentence) => {
+    asked.push(sentence);
+    return false;
+  });
+  expect([await router.mayLeave(), asked]).toEqual([true, []]);
+  const free = router.block(() => 'Not saved.');
+  expect([await router.mayLeave(), asked]).toEqual([false, ['Not saved.']]);
+  free();
+  expect(await router.mayLeave()).toBe(true);
+});

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { createApi } from '#ui/src/api.ts';
-import { fieldError, generalError, type Problem, toProblem } from '#ui/src/kernel/problem.ts';
+import { fieldError, generalError, isUnloaded, type Problem, toProblem } from '#ui/src/kernel/problem.ts';
 import { createSession, missingCredentials, redirect, type SessionState } from '#ui/src/kernel/session.ts';
 
 type Answers = Readonly<Record<string, () => Response>>;
@@ -47,6 +47,14 @@ test('the ways to sign in are those that the server names', async () => {
 });
 
 const CREDENTIALS = { username: 'ada', password: 'correct horse' };
+
+test('what a sign-out held back may be asked again before pages hear of the next sign-in', async () => {
+  const { call } = sessionOver({ [STATUS]: status(false, true), ...ME });
+  const states: SessionState[] = [];
+  const session = createSession(call, { onEnter: () => void states.push(session.state()) });
+  await session.load();
+  expect([states, session.state()]).toEqual([['loading'], 'signed_in']);
+});
 
 test('the first look at the server decides between setup, login and the pages', async () => {
   const table: [Answers, SessionState][] = [
@@ -164,6 +172,64 @@ test('every page sends a visitor who may not see it to the right one, and back a
   expect(redirect('signed_in', 'login', at('/login', '?next=%2Ftools%3Fq%3Da'))).toBe('/tools?q=a');
   expect(redirect('signed_in', 'login', at('/login', '?next=https%3A%2F%2Fevil.test'))).toBe('/');
   expect(redirect('signed_in', 'member', at('/tools'))).toBeUndefined();
+  // A refused link of an account is said where it was asked for.
+  for (const search of ['?refused=taken&next=%2Faccount', '?refused=taken&next=%2F', '?refused=taken'])
+    expect(redirect('signed_in', 'login', at('/login', search))).toBe('/account?refused=taken');
+  expect(redirect('signed_in', 'login', at('/login', '?refused=taken&next=%2Ftools'))).toBe('/tools');
+  expect(redirect('anonymous', 'login', at('/login', '?refused=taken&next=%2Faccount'))).toBeUndefined();
+});
+
+test('what a tab keeps goes with its person, however they went', async () => {
+  const kept = new Map<string, string>();
+  const storage = {
+    getItem: (key: string) => kept.get(key) ?? null,
+    setItem: (key: string, text: string) => void kept.set(key, text),
+    removeItem: (key: string) => void kept.delete(key),
+    clear: () => kept.clear(),
+  };
+  Object.defineProperty(globalThis, 'sessionStorage', { value: storage, configurable: true });
+  try {
+    let me = { id: '1', username: 'ada', role: 'owner' };
+    const { session } = sessionOver({
+      [STATUS]: status(false, true),
+      'GET /api/v1/auth/me': () => Response.json(me),
+      'POST /api/v1/auth/login': () => Response.json({ totp_required: false, username: me.username }),
+    });
+    const keep = () => void kept.set('sluice.playground', 'results');
+    await session.load();
+    keep();
+    // The same person, also under a new name.
+    me = { ...me, username: 'ada.l' };
+    await session.load();
+    session.end();
+    await session.login(CREDENTIALS);
+    expect([session.username(), kept.get('sluice.playground')]).toEqual(['ada.l', 'results']);
+    session.end();
+    session.leave();
+    expect(kept.get('sluice.playground')).toBeUndefined();
+    await session.login(CREDENTIALS);
+    keep();
+    session.end();
+    me = { id: '2', username: 'grace', role: 'viewer' };
+    await session.login(CREDENTIALS);
+    expect([session.username(), session.state(), kept.get('sluice.playground')]).toEqual(['grace', 'signed_in', undefined]);
+    // Somebody else signed in from another tab.
+    keep();
+    me = { id: '3', username: 'alan', role: 'viewer' };
+    const other = sessionOver({ [STATUS]: status(false, true), 'GET /api/v1/auth/me': () => Response.json(me) });
+    await other.session.load();
+    expect(kept.get('sluice.playground')).toBeUndefined();
+  } finally {
+    Reflect.deleteProperty(globalThis, 'sessionStorage');
+  }
+});
+
+test('code that could not be fetched is told from a fault of the code', () => {
+  expect(isUnloaded(new TypeError('Failed to fetch dynamically imported module: http://a/b.js'))).toBe(true);
+  expect(isUnloaded(new TypeError('error loading dynamically imported module: http://a/b.js'))).toBe(true);
+  expect(isUnloaded(new TypeError('Importing a module script failed.'))).toBe(true);
+  expect(isUnloaded(new Error('Unable to preload CSS for /assets/transfer.css'))).toBe(true);
+  expect(isUnloaded(new TypeError('x is not a function'))).toBe(false);
 });
 
 test('empty and short entries are named before the server is asked', () => {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect } from 'bun:test';
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import type { Browser } from 'playwright-core';
+import { pagedInput } from '#core/lib/call/page-schemas.ts';
 import { expectAccessible } from '#test/support/axe.ts';
 import { browserTest, look, openBrowser } from '#test/support/browser.ts';
 import { openViewClients, type ShownView, type ShowOptions, type ViewClients, type Way } from './view-client.ts';
@@ -239,10 +240,12 @@ const TOOL = {
 };
 
 describe('the form', () => {
+  // It has pages: other arguments begin at the first one.
+  const PAGED = { ...TOOL, inputSchema: { ...TOOL.inputSchema, ...pagedInput(TOOL.inputSchema) } };
   browserTest('runs a tool that reads with other arguments', () =>
-    withView({ context: { toolInfo: { tool: TOOL } }, again: structured(COUNTRIES) }, async (shown) => {
+    withView({ context: { toolInfo: { tool: PAGED } }, again: structured(COUNTRIES) }, async (shown) => {
       const { view, page } = shown;
-      await page.evaluate(() => window.client.input({ country: 'DE' }));
+      await page.evaluate(() => window.client.input({ country: 'DE', after: 'page 2' }));
       await give(shown, structured(ORDERS));
       await view.click('summary');
       await expectAccessible(view, 'the form');

@@ -17,12 +17,14 @@ import { holds, type Role, ROLE_CHOICES } from '#core/contract/identity/roles.ts
 import { Button } from './components/button.tsx';
 import { LinkButton } from './components/link.tsx';
 import { RouteContext } from '#ui/src/components/shell/route-context.ts';
+import { titleCutText } from '#ui/src/components/shell/cut-text.ts';
 import { keepScroll } from '#ui/src/components/shell/scroll-keeper.ts';
 import { type NavGroup, Shell } from '#ui/src/components/shell/shell.tsx';
 import { ToastList } from '#ui/src/components/shell/toast-list.tsx';
 import { registerCommands } from '#ui/src/components/shell/app-commands.ts';
 import { useKernel } from './kernel/kernel.ts';
 import { matchPath } from '#ui/src/kernel/route/router.ts';
+import { isUnloaded, toProblem } from './kernel/problem.ts';
 import { redirect } from './kernel/session.ts';
 import { NAV_GROUPS, type Route, routes } from './routes.tsx';
 
@@ -42,7 +44,7 @@ const nav: readonly NavGroup[] = NAV_GROUPS.map((name) => ({
 
 const hrefPath = (href: string): string => new URL(href, window.location.origin).pathname;
 const routeOf = (path: string): Route | undefined => routes.find((candidate) => matchPath(candidate.path, path) !== null);
-const prefetch = (href: string) => void routeOf(hrefPath(href))?.page.preload();
+const prefetch = (href: string) => routeOf(hrefPath(href))?.preload();
 
 export function App() {
   const { session, router, commands, dialogs } = useKernel();
@@ -83,6 +85,7 @@ export function App() {
     document.title = `${route()?.title ?? 'Not found'} · Sluice`;
   });
   keepScroll();
+  onCleanup(titleCutText(document));
   registerCommands([...nav.flatMap(({ entries }) => entries), { path: '/account', label: 'Account' }], {
     find: () => setFinding(true),
     shortcuts: () => setShortcuts(true),
@@ -92,7 +95,8 @@ export function App() {
   const press = (event: KeyboardEvent) => {
     if (event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey) {
       event.preventDefault();
-      setFinding(true);
+      // What is found would drop what was typed into a dialog.
+      if (document.querySelector('.overlay-place') === null) setFinding(true);
       return;
     }
     commands.press(event);
@@ -179,24 +183,52 @@ function NotAllowed(props: { least: Role }) {
   );
 }
 
-/** The code of a page that a newer build has replaced can no longer be loaded: a reload brings the new one. */
+const RETRY_MS = 3_000;
+
+/** Where the server is away, a reload as soon as it answers brings the page; else a newer build has replaced its code. */
 function Broken(props: { fault: unknown }) {
+  const { call } = useKernel();
+  const [away, setAway] = createSignal(false);
+  const look = async () => {
+    const answered = await call('auth.status', {}).then(
+      () => true,
+      (fault: unknown) => toProblem(fault).code !== 'offline',
+    );
+    if (answered && away()) window.location.reload();
+    setAway(!answered);
+  };
   createEffect(() => {
     // oxlint-disable-next-line no-console
     console.error(props.fault);
+    if (isUnloaded(props.fault)) void look();
   });
+  usePoll(async () => {
+    if (away()) await look();
+  }, RETRY_MS);
   return (
     <div class="page-middle">
-      <h1>This page could not be loaded</h1>
-      <p>Sluice may have been updated. Reload to get the new version; saved changes are not affected.</p>
+      <Show
+        when={!away()}
+        fallback={
+          <>
+            <h1>The server is not responding</h1>
+            <p>This page opens as soon as the server answers. Deployed tools keep working.</p>
+          </>
+        }
+      >
+        <h1>This page could not be {isUnloaded(props.fault) ? 'loaded' : 'shown'}</h1>
+        <p>
+          {isUnloaded(props.fault)
+            ? 'Sluice may have been updated. Reload to get the new version; saved changes are not affected.'
+            : 'An error occurred in the interface. Reload the page; saved changes are not affected.'}
+        </p>
+      </Show>
       <Button kind="primary" onPress={() => window.location.reload()}>
         Reload
       </Button>
     </div>
   );
 }
-
-const RETRY_MS = 3_000;
 
 function Unreachable() {
   const { session } = useKernel();

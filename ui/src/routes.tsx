@@ -176,8 +176,16 @@ const entries: readonly RouteEntry[] = [
     load: async () => (await import('./pages/metrics/metrics.tsx')).Metrics,
   },
   {
+    path: '/insights',
+    title: 'Insights',
+    least: 'viewer',
+    nav: { group: 'Observe', icon: 'bolt' },
+    load: async () => (await import('./pages/insights/insights.tsx')).Insights,
+  },
+  {
     path: '/logs',
     title: 'Logs',
+    least: 'viewer',
     nav: { group: 'Observe', icon: 'list' },
     load: async () => (await import('./pages/logs/logs.tsx')).Logs,
   },
@@ -224,7 +232,7 @@ const entries: readonly RouteEntry[] = [
   // System
   {
     path: '/transfer',
-    title: 'Import/Export',
+    title: 'Import and export',
     least: 'editor',
     nav: { group: 'System', icon: 'swap' },
     load: async () => (await import('./pages/transfer/transfer.tsx')).Transfer,
@@ -271,6 +279,12 @@ const entries: readonly RouteEntry[] = [
     load: async () => (await import('./pages/consent/consent.tsx')).Consent,
   },
   {
+    path: '/confirm',
+    title: 'Confirm a change',
+    audience: 'anyone',
+    load: async () => (await import('./pages/confirm/confirm.tsx')).Confirm,
+  },
+  {
     path: '/login',
     title: 'Sign in',
     audience: 'login',
@@ -280,11 +294,14 @@ const entries: readonly RouteEntry[] = [
 
 export interface Route extends RouteEntry {
   readonly audience: Audience;
-  readonly page: Component & { preload: () => Promise<unknown> };
+  readonly page: Component;
+  /** Loads the code of the page ahead; what fails is loaded again when the page is opened. */
+  readonly preload: () => void;
 }
 
 export const routes: readonly Route[] = entries.map((entry) => ({
   audience: 'member',
   ...entry,
   page: lazy(async () => ({ default: await entry.load() })),
+  preload: () => void entry.load().catch(() => undefined),
 }));

@@ -62,7 +62,10 @@ const draft = {
       label: 'TLS',
       open: true,
       choices: {
-        null: { label: 'If the server offers it' },
+        null: {
+          label: 'Automatic',
+          help: 'If the server offers it. ClickHouse and libSQL: always, known authority and host name',
+        },
         disable: { label: 'Never', help: 'Passwords and rows are sent unencrypted.' },
         require: { label: 'Always, any certificate' },
         'verify-ca': { label: 'Always, known authority' },

@@ -16,7 +16,7 @@ export const FileSettings = v.strictObject({
   /** The first line has the names of the columns. */
   header: v.optional(v.boolean()),
   encoding: v.optional(v.picklist(['utf-8', 'utf-16', 'latin-1'])),
-  /** What parts the fraction of a number. */
+  /** What parts the fraction of a number; absent: it is detected where fields are not parted by commas. */
   decimal: v.optional(v.picklist(['.', ','])),
   /** How dates are written, such as `%d.%m.%Y`. */
   dates: v.optional(v.pipe(v.string(), v.regex(/^[-%\w./: ]{2,40}$/, 'is a format such as %d.%m.%Y'))),

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { Id, ownTags, TemplateText, textBetween, texts, Timestamp, Version } from '../fields.ts';
+import { Id, LONGEST_STATEMENT, ownTags, TemplateText, textBetween, texts, Timestamp, Version } from '../fields.ts';
 import { field } from '../marks.ts';
 import { Findings } from '../lint.ts';
 import { entityOperations, ownedFilters } from '../entity-operations.ts';
@@ -21,7 +21,7 @@ export type PromptArgument = v.InferOutput<typeof PromptArgument>;
 
 export const PromptMessage = v.strictObject({
   role: v.picklist(['user', 'assistant']),
-  template: textBetween(1, 100_000),
+  template: textBetween(1, LONGEST_STATEMENT),
 });
 export type PromptMessage = v.InferOutput<typeof PromptMessage>;
 

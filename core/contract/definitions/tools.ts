@@ -96,6 +96,13 @@ export const toolLimits = {
     }),
     false,
   ),
+  log_arguments: v.optional(
+    field(v.boolean(), {
+      label: 'Log arguments',
+      help: 'Keeps the arguments of each call in the request log, encrypted, for people with the role editor or higher. Administrators turn it on. Defaults to off.',
+    }),
+    false,
+  ),
 };
 
 const draft = {

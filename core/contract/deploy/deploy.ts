@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { SERVED } from '../entities.ts';
 import { Allow } from '../settings/deploy-gates.ts';
 import { CanaryPlan, CanaryState } from './canary-state.ts';
-import { Empty, Id, textBetween, Timestamp, Warnings } from '../fields.ts';
+import { Checksum, Empty, Id, textBetween, Timestamp, Warnings } from '../fields.ts';
 import { operation } from '../operation.ts';
 
 export const DeployStatus = v.picklist(['stopped', 'deploying', 'running', 'error']);
@@ -89,6 +89,7 @@ export const deploy = {
       note: v.optional(v.nullable(textBetween(1, 1_000)), null),
       dry_run: v.optional(v.boolean(), false),
       allow: v.optional(Allow, []),
+      checksum: v.pipe(v.optional(Checksum), v.description('Refused with 409 when what would be deployed has another one')),
       candidate: v.pipe(v.optional(Id), v.description('Serve this candidate in place of the working copy')),
       canary: v.pipe(
         v.optional(CanaryPlan),
@@ -124,6 +125,10 @@ export const deploy = {
     input: Empty,
     output: v.object({
       from_version: v.nullable(v.number()),
+      checksum: v.pipe(
+        v.string(),
+        v.description('Of the working copy as these changes leave it; sent to `POST deploy`, nothing else is deployed'),
+      ),
       changes: v.array(Change),
       totals: v.pipe(Totals, v.description('What the next deploy will serve')),
       warnings: v.pipe(Warnings, v.description('Risks of what the next deploy will serve, as sentences')),

@@ -23,7 +23,7 @@ export const Drift = v.object({
   total: v.number(),
   unchecked: v.pipe(
     v.array(v.object({ connection_id: v.string(), connection_name: v.string(), reason: v.string() })),
-    v.description('Connections whose statements could not be checked: a database that is down is no drift'),
+    v.description('Connections whose statements could not be checked: a database that is down does not count as drift'),
   ),
 });
 export type Drift = v.InferOutput<typeof Drift>;

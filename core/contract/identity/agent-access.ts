@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { byId, Id, integerBetween, listInput, listOf, Nothing, textBetween, Timestamp } from '../fields.ts';
-import { Period } from '../monitoring.ts';
+import { Period } from '../observe/metrics.ts';
 import { operation } from '../operation.ts';
 
 export const Scopes = v.pipe(

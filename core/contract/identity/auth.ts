@@ -17,6 +17,7 @@ export const Account = v.object({
   role: Role,
   groups: v.array(v.string()),
   totp_enabled: v.boolean(),
+  has_password: v.pipe(v.boolean(), v.description('Without a password the person signs in through an identity provider alone')),
   created_at: Timestamp,
 });
 export const LoginResult = v.union([

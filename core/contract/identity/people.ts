@@ -8,9 +8,10 @@ import { ROLE_CHOICES } from './roles.ts';
 /** Contract section 22. */
 export const MOST_PEOPLE = 1_000;
 export const MOST_GROUPS = 100;
+export const LONGEST_GROUP = 100;
 
 export const Groups = v.pipe(
-  v.array(v.pipe(textBetween(1, 100), v.regex(/^\S(.*\S)?$/s, 'does not begin or end with a space'))),
+  v.array(v.pipe(textBetween(1, LONGEST_GROUP), v.regex(/^\S(.*\S)?$/s, 'does not begin or end with a space'))),
   v.maxLength(MOST_GROUPS),
   v.check((groups) => new Set(groups).size === groups.length, 'names each group once'),
 );
@@ -112,7 +113,10 @@ export const people = {
     access: 'admin',
     input: byId,
     output: v.object({
-      invite_url: v.pipe(v.string(), v.description('Shown only once; works once, and ends an earlier invitation')),
+      invite_url: v.pipe(
+        v.string(),
+        v.description('Shown only once; works once, and ends an earlier invitation. Making the person an owner ends it too'),
+      ),
       expires_at: Timestamp,
     }),
     summary: 'Create a link with which a person sets a password, valid for 72 hours',

@@ -15,7 +15,7 @@ export const ROLE_CHOICES: Readonly<Record<Role, Choice>> = {
   },
   viewer: {
     label: 'Viewer',
-    help: 'Reads all definitions, metrics and history, and calls deployed tools in the playground. Changes nothing and writes no SQL.',
+    help: 'Reads all definitions, metrics, calls and history, and calls deployed tools in the playground. Changes nothing and writes no SQL.',
   },
   editor: {
     label: 'Editor',

@@ -67,6 +67,16 @@ export const RefusedRequest = v.object({
   called: v.pipe(v.nullable(v.string()), v.description('The tool, resource or prompt that the request named')),
 });
 
+/** What became of the arguments of a call. */
+export const ArgumentState = v.pipe(
+  v.picklist(['logged', 'not_logged', 'removed', 'hidden', 'key_missing']),
+  v.description(
+    '`not_logged`: the tool does not log them; `removed`: they were older than log_arguments_hours; `hidden`: only for signed-in people with the role editor or higher; `key_missing`: no key of SVC_ENCRYPTION_KEY opens them',
+  ),
+);
+export type ArgumentState = v.InferOutput<typeof ArgumentState>;
+const names = v.array(v.string());
+
 /** All that is kept of one call. */
 export const CallDetail = v.object({
   ...RequestLog.entries,
@@ -79,16 +89,25 @@ export const CallDetail = v.object({
   database_ms: v.number(),
   bytes: v.number(),
   tokens: v.pipe(v.number(), v.description('Estimated')),
+  truncated: v.pipe(v.boolean(), v.description('The result ended at a limit of rows, bytes or tokens: the caller saw a part')),
   person: v.pipe(v.nullable(v.string()), v.description('Subject of a signed-in person')),
   token: v.pipe(v.nullable(v.string()), v.description('Id of an access token')),
   client_id: v.nullable(v.string()),
   session: v.nullable(v.string()),
   trace_id: v.nullable(v.string()),
+  arguments_state: ArgumentState,
+  arguments: v.pipe(
+    v.nullable(v.record(v.string(), v.unknown())),
+    v.description('What the caller sent, if arguments_state is `logged`; never values that come from its credential'),
+  ),
+  arguments_masked: v.pipe(names, v.description('Arguments that are shown as the masks of the tool show their columns')),
+  arguments_left_out: v.pipe(names, v.description('Arguments that were too large to keep: 16 KiB per call')),
+  session_id: v.pipe(v.nullable(v.string()), v.description('Of `GET sessions/mcp/{id}`')),
 });
 export type CallDetail = v.InferOutput<typeof CallDetail>;
 
-/** What a call does now: it waits for a slot, its statement runs, or its result is written. */
-export const RunState = v.picklist(['waiting', 'running', 'finishing']);
+/** What a call does now: it waits for a slot, its statement runs, a person is asked, or its result is written. */
+export const RunState = v.picklist(['waiting', 'running', 'asking', 'finishing']);
 
 export const RunningCallShown = v.object({
   id: v.string(),
@@ -126,11 +145,16 @@ export const calls = {
     method: 'GET',
     path: '/logs',
     access: 'admin',
+    role: 'viewer',
     input: v.strictObject({
       ...listInput(200),
       kind: v.optional(UsageKind),
       name: v.optional(textBetween(1, 255)),
       connection_id: v.optional(textBetween(1, 64)),
+      client: v.pipe(
+        v.optional(textBetween(0, 255)),
+        v.description('Name of the client, with its version or without; empty: it gave no name'),
+      ),
       success: v.optional(v.boolean()),
       outcome: v.optional(Outcome),
       since: v.optional(Time),
@@ -147,7 +171,8 @@ export const calls = {
     input: v.strictObject({ ...listInput(200), kind: v.optional(RefusalKind) }),
     output: v.object({
       ...listOf(RefusedRequest).entries,
-      counts: v.pipe(v.record(RefusalKind, v.number()), v.description('All of the last 24 hours')),
+      counts: v.pipe(v.record(RefusalKind, v.number()), v.description('All since `counted_since`')),
+      counted_since: v.pipe(Timestamp, v.description('The full hour 24 to 25 hours ago')),
     }),
     summary: 'List the last 1 000 requests that were refused before they became a call, newest first',
   }),
@@ -155,7 +180,6 @@ export const calls = {
     method: 'GET',
     path: '/logs/{call_id}',
     access: 'read',
-    role: 'editor',
     input: v.strictObject({ call_id: v.pipe(textBetween(1, 64), v.description('The id of an entry of the request log')) }),
     output: CallDetail,
     agent: 'get_call',

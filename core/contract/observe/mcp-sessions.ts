@@ -41,6 +41,7 @@ export const SessionEvent = v.object({
   rows: v.number(),
   tokens: v.number(),
 });
+export type SessionEvent = v.InferOutput<typeof SessionEvent>;
 
 const filter = v.optional(textBetween(1, 255));
 
@@ -49,12 +50,14 @@ export const mcpSessions = {
     method: 'GET',
     path: '/sessions/mcp',
     access: 'read',
-    role: 'admin',
     input: v.strictObject({
       ...listInput(100),
       person: filter,
       token: filter,
-      client: v.pipe(filter, v.description('Name of the client, with its version or without')),
+      client: v.pipe(
+        v.optional(textBetween(0, 255)),
+        v.description('Name of the client, with its version or without; empty: it gave no name'),
+      ),
       tool: v.pipe(filter, v.description('Sessions that called it')),
       failed: v.pipe(v.optional(v.boolean()), v.description('Whether a call failed')),
       since: v.optional(Time),
@@ -67,9 +70,8 @@ export const mcpSessions = {
     method: 'GET',
     path: '/sessions/mcp/{id}',
     access: 'read',
-    role: 'admin',
     input: v.strictObject({ id: textBetween(1, 64), ...listInput(500) }),
     output: v.object({ ...McpSession.entries, events: v.array(SessionEvent) }),
-    summary: 'Read what one client did in order: lists, calls and errors. skip and limit count calls',
+    summary: 'Read what one client did in order: lists, calls and errors. skip and limit count both',
   }),
 };

@@ -19,11 +19,17 @@ export const OUTCOME_CODES: Readonly<Record<Exclude<Outcome, 'ok' | 'tool_error'
   cancelled: ['cancelled'],
   rate_limited: ['rate_limited'],
 };
-/** Calls of these outcomes never began: how long they took says nothing about their tool. */
-export const NEVER_RAN: ReadonlySet<Outcome> = new Set(['refused', 'no_slot', 'rate_limited']);
+const NEVER_RAN: ReadonlySet<Outcome> = new Set(['refused', 'no_slot', 'rate_limited']);
 
 const BY_CODE = new Map(
   Object.entries(OUTCOME_CODES).flatMap(([outcome, codes]) => codes.map((code) => [code, outcome as Outcome] as const)),
 );
 /** @param error the error code of a call; null: it succeeded. */
 export const outcomeOf = (error: string | null): Outcome => (error === null ? 'ok' : (BY_CODE.get(error) ?? 'tool_error'));
+
+/**
+ * Whether a call never began, such as one with arguments that were refused: how long it took says nothing about its tool.
+ * @param database_ms absent: its host does not say.
+ */
+export const neverRan = (error: string | null, database_ms: number | undefined): boolean =>
+  NEVER_RAN.has(outcomeOf(error)) || error === 'invalid' || (error === 'cancelled' && database_ms === 0);

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { LOG_LEVELS } from '../log-levels.ts';
+import { LONGEST_SEALED } from './logged-arguments.ts';
 import { Confirmation, RefusalKind, RunState, Time, UsageKind } from './calls.ts';
 
 const count = v.pipe(v.number(), v.minValue(0), v.finite());
@@ -10,6 +11,15 @@ const cut = (most: number) =>
     // What a client calls itself is stored as it is: no NUL, no half character.
     v.transform((text) => text.replaceAll('\0', '').slice(0, most).toWellFormed()),
   );
+
+/** What a client calls itself. A host says nothing of one without a name, or that it is empty. */
+const client = v.nullish(
+  v.pipe(
+    cut(255),
+    v.transform((name) => (name === '' ? null : name)),
+  ),
+  null,
+);
 
 /** Names one run of a host. */
 export const BootId = v.pipe(v.string(), v.regex(/^[\w.:-]{1,64}$/));
@@ -27,7 +37,7 @@ export const CallGroup = v.object({
   entity_id: v.nullish(cut(64), null),
   connection_id: v.nullish(cut(64), null),
   snapshot_version: v.nullish(whole, null),
-  client: v.nullish(cut(255), null),
+  client,
   token_prefix: v.nullish(cut(32), null),
   /** While a canary runs: which one, and the side that the call was on. */
   canary: v.nullish(v.object({ id: cut(64), side: v.picklist(['live', 'canary']) })),
@@ -75,6 +85,8 @@ export const Calls = v.pipe(
     database_ms: v.optional(counts),
     /** What the answer costs a model, about. */
     tokens: v.optional(wholes(2 ** 31 - 1)),
+    /** 1: the result ended at a limit. Absent: none did, or the host is of an earlier version. */
+    truncated: v.optional(wholes(1)),
     /** Error code of a failed call. */
     error: column<string | null>(isCode, 'error codes or nulls'),
   }),
@@ -91,12 +103,14 @@ export const CallNote = v.object({
   error_message: v.optional(cut(2_000)),
   sqlstate: v.optional(cut(8)),
   trace_id: v.optional(v.pipe(v.string(), v.regex(/^[0-9a-f]{32}$/))),
+  /** What the call sent, of a tool that logs it: encrypted by the host, and opened for nobody who may not read it. */
+  arguments: v.optional(v.pipe(v.string(), v.maxLength(LONGEST_SEALED), v.regex(/^[\w-]+$/))),
 });
 export type CallNote = v.InferOutput<typeof CallNote>;
 
 /** A list that a client read, or what it did to begin. */
 export const ListRead = v.object({
-  client: cut(255),
+  client,
   token_prefix: v.nullish(cut(32), null),
   caller: v.optional(CallerIds),
   session: v.optional(cut(32)),
@@ -116,7 +130,7 @@ export const Refusal = v.object({
   status: whole,
   reason: cut(500),
   address: v.nullable(cut(64)),
-  client: v.nullable(cut(255)),
+  client,
   called: v.nullable(cut(255)),
 });
 export type Refusal = v.InferOutput<typeof Refusal>;
@@ -127,7 +141,7 @@ export const RunningCall = v.object({
   kind: UsageKind,
   name: cut(255),
   connection_id: v.nullable(cut(64)),
-  client: v.nullable(cut(255)),
+  client,
   token_prefix: v.nullable(cut(32)),
   caller: v.optional(CallerIds),
   /** In ms since 1970. */

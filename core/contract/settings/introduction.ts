@@ -12,6 +12,14 @@ export const introduction = {
     }),
     null,
   ),
+  skill: v.optional(
+    field(v.nullable(textBetween(1, 8_000)), {
+      label: 'Skill',
+      help: 'How to work with this data, for clients that read skills: which tool to use when, in which order, and what to watch for. Sluice adds a list of what the caller sees. Leave empty to offer no skill.',
+      control: 'area',
+    }),
+    null,
+  ),
   openai_apps_challenge: v.optional(
     field(v.nullable(v.pipe(v.string(), v.regex(/^[\x21-\x7e]{1,512}$/, 'holds 1 to 512 visible ASCII characters'))), {
       label: 'OpenAI domain challenge',

@@ -17,6 +17,9 @@ export type VariableType = v.InferOutput<typeof VariableType>;
 const Text = textBetween(0, 10_000);
 const Finite = v.pipe(v.number(), v.finite());
 const Scalar = v.union([Text, Finite, v.boolean()], 'must be a string, a number, true or false');
+/** JSON has rounded such an integer already: whoever does not say that it is a float expects another number. */
+const isExact = (value: unknown): boolean => !Number.isInteger(value) || Number.isSafeInteger(value);
+const INEXACT = 'must be an integer from -(2^53 - 1) to 2^53 - 1; send a larger one as a string, or with the type float';
 type Scalar = v.InferOutput<typeof Scalar>;
 
 /** What a value may be for each type. Integers beyond 2^53 do not survive JSON. */
@@ -33,10 +36,14 @@ export type Variable = v.InferOutput<typeof Variable>;
 export const VariableDraft = v.union(
   [
     Text,
-    Finite,
+    v.pipe(
+      Finite,
+      v.check((value) => isExact(value), INEXACT),
+    ),
     v.boolean(),
     v.pipe(
       v.strictObject({ value: Scalar, type: v.optional(VariableType) }),
+      v.check(({ value, type }) => type !== undefined || isExact(value), INEXACT),
       v.check(({ value, type }) => type === undefined || FITS[type](value), 'must have a value of its type'),
     ),
   ],

@@ -311,7 +311,7 @@ const liveSettings = {
     field(integerBetween(0, 10_080), {
       label: 'Drift check',
       unit: 'min',
-      help: 'Deployed statements are described again on their databases this often, and after each deploy. 0 turns the check off.',
+      help: 'How often deployed statements are checked against their databases, besides after each deploy. 0 turns the check off.',
     }),
     60,
   ),
@@ -360,6 +360,14 @@ const liveSettings = {
       help: 'When off, people sign in through identity providers only. The command line can turn it on again.',
     }),
     true,
+  ),
+  log_arguments_hours: v.optional(
+    field(integerBetween(1, 720), {
+      label: 'Keep logged arguments',
+      unit: 'h',
+      help: 'Arguments of tools with Log arguments are removed from the request log after this time. Their calls stay.',
+    }),
+    24,
   ),
   agent_enabled: v.optional(
     field(v.boolean(), {

@@ -3,11 +3,12 @@ import { FROZEN_KINDS, type SERVED } from '#core/contract/entities.ts';
 import type { GuardFinding } from '#core/contract/guard.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
-import type { Finding, Guard, GuardField } from '#core/lib/prompt-guard/guard.ts';
+import type { Finding, Guard } from '#core/lib/prompt-guard/guard.ts';
 import { createSlices } from '#core/lib/slices.ts';
 import { entityTable } from '#core/store/entity-table.ts';
 import { guardEnabled, readSettings, type StoredSettings } from '../settings/settings.ts';
 import { touches } from '../records.ts';
+import { textsOf } from './texts.ts';
 
 type Guarded = (typeof SERVED)[number];
 
@@ -24,21 +25,21 @@ export const guardHandlers: Pick<Handlers, Extract<keyof Handlers, `guard.${stri
   },
   'guard.scan': async ({ app }) => {
     const { settings } = await readSettings(app);
-    const { server_name, instructions, global_variables } = settings;
+    const { server_name, instructions, skill, global_variables } = settings;
     const guard = await guardOf(app, settings);
     const stored: { entity_type: Guarded; id: string; name: string; texts: object }[] = [];
     for (const entity_type of FROZEN_KINDS) {
       const rows = await app.store.db.select().from(entityTable(app.store, entity_type));
       stored.push(...rows.map((row) => ({ entity_type, id: row.id, name: row.name, texts: row })));
     }
-    const texts = { server_name, instructions, global_variables };
+    const texts = { server_name, instructions, skill, global_variables };
     stored.push({ entity_type: 'server_config', id: 'server_config', name: server_name, texts });
     const names = stored.filter(({ entity_type }) => entity_type === 'tool').map(({ name }) => name);
     const items = [];
     const turn = createSlices();
     for (const { texts, ...item } of stored) {
       await turn();
-      const findings = judged(guard, guard.scan(fieldsOf({ ...texts }), { tool_names: names, own: item.name }));
+      const findings = judged(guard, guard.scan(textsOf({ ...texts }), { tool_names: names, own: item.name }));
       if (findings.length > 0) items.push({ ...item, findings });
     }
     return { scanned: stored.length, items };
@@ -79,15 +80,17 @@ export async function findingsOf(
   // An import or a rollback guards many: it reads the names once.
   const tool_names = await (change === undefined ? toolNames(app) : (change.memo.tool_names ??= toolNames(app)));
   const read = stored === null ? Object.keys(draft) : Object.keys(draft).filter((field) => touches(draft, stored, [field]));
-  const fields = fieldsOf(Object.fromEntries(read.map((field) => [field, draft[field]])));
+  const fields = textsOf(Object.fromEntries(read.map((field) => [field, draft[field]])));
   return judged(guard, guard.scan(fields, { tool_names, own }));
 }
 
 const rulesOf = (findings: readonly { readonly rule: string }[]): string =>
   [...new Set(findings.map(({ rule }) => rule))].join(', ');
 
-function judged(guard: Guard, findings: readonly Finding[]): GuardFinding[] {
-  const blocked = new Set(guard.blocked([...findings]));
+/** Each rule once a field, which may have several texts. */
+function judged(guard: Guard, all: readonly Finding[]): GuardFinding[] {
+  const findings = [...new Map(all.map((finding) => [`${finding.field} ${finding.rule}`, finding])).values()];
+  const blocked = new Set(guard.blocked(findings));
   return findings.map((finding) => ({ ...finding, blocked: blocked.has(finding) }));
 }
 
@@ -110,40 +113,4 @@ async function toolNames({ store }: App): Promise<string[]> {
   const { tools } = store.tables;
   const rows = await store.db.select({ name: tools.name }).from(tools);
   return rows.map(({ name }) => name);
-}
-
-/** What is no text for a model: ids, addresses, secrets, certificates, words of closed lists. */
-const UNREAD = new Set([
-  'id',
-  'connection_id',
-  'db_type',
-  'host',
-  'username',
-  'password',
-  'ssl_mode',
-  'ssl_ca',
-  'ssl_cert',
-  'ssl_key',
-  'extra_params',
-  'type',
-  'items',
-  'role',
-  'return_type',
-  'created_at',
-  'updated_at',
-]);
-const KIND_OF: Readonly<Record<string, GuardField['kind']>> = {
-  sql_query: 'sql',
-  template: 'template',
-  transform_template: 'template',
-};
-
-/** Every text of a definition with its path and what it is for. */
-function fieldsOf(value: Readonly<Record<string, unknown>>, path = ''): GuardField[] {
-  return Object.entries(value).flatMap(([key, item]) => {
-    if (UNREAD.has(key)) return [];
-    const field = path === '' ? key : `${path}.${key}`;
-    if (typeof item === 'string') return [{ field, text: item, kind: KIND_OF[key] ?? 'text' }];
-    return typeof item === 'object' && item !== null ? fieldsOf({ ...item }, field) : [];
-  });
 }

@@ -2,14 +2,43 @@ import type { ToolDraft } from '#core/contract/definitions/tools.ts';
 import { isGuarded } from '#core/contract/definitions/write-guard.ts';
 import { AppError, type FieldError } from '#core/errors.ts';
 import type { Classification } from '#core/lib/sql/statement.ts';
-import { notTried } from '../preview/preview.ts';
+import { notTried } from '../preview/bound.ts';
 
-type Guard = Pick<ToolDraft, 'max_affected_rows' | 'confirm' | 'confirm_rows' | 'two_step'>;
+type Guard = Pick<ToolDraft, 'max_affected_rows' | 'confirm' | 'confirm_rows' | 'two_step' | 'cache_ttl_seconds' | 'view'>;
 
 /** Refuses limits and questions that would have no effect, or that no database could keep to. */
-export function refuseMisfits(draft: Guard, read_only: boolean, classification: Classification): void {
-  const errors = faultsOf(draft, read_only, classification);
+export const refuseMisfits = (draft: Guard, read_only: boolean, classification: Classification): void =>
+  refuseAll(faultsOf(draft, read_only, classification));
+
+/** The same for a tool that is written anew: what was stored before may have such settings. */
+export const refuseIdle = (draft: Guard, read_only: boolean): void => refuseAll(idleFaults(draft, read_only));
+
+function refuseAll(errors: readonly FieldError[]): void {
   if (errors.length > 0) throw new AppError('invalid', errors.map(({ message }) => message).join(' '), { errors });
+}
+
+function idleFaults(
+  { max_affected_rows, confirm, confirm_rows, two_step, cache_ttl_seconds, view }: Guard,
+  read_only: boolean,
+): FieldError[] {
+  const asks_beyond_limit =
+    confirm === 'above' && confirm_rows !== null && max_affected_rows !== null && confirm_rows >= max_affected_rows;
+  return [
+    ...(asks_beyond_limit
+      ? [
+          {
+            field: 'confirm_rows',
+            message: `Nobody is ever asked above ${confirm_rows} rows, because max_affected_rows refuses more than ${max_affected_rows}. Set confirm_rows below it.`,
+          },
+        ]
+      : []),
+    ...(!read_only && cache_ttl_seconds > 0
+      ? [{ field: 'cache_ttl_seconds', message: 'cache_ttl_seconds is for tools that only read. Set it to 0.' }]
+      : []),
+    ...(two_step && view !== null && view.kind !== 'none'
+      ? [{ field: 'view', message: 'view has no effect with two_step: a result may be a token. Set it to null.' }]
+      : []),
+  ];
 }
 
 function faultsOf(

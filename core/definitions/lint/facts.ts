@@ -5,6 +5,8 @@ import { estimateTokens } from '#core/lib/tokens.ts';
 import type { FrozenPrompt, FrozenResource, FrozenTool, FrozenToolset } from '#snapshots/format.ts';
 import { type Holds, holdsOf, ofPrompt, ofResource, ofTool, type Selectable } from '#snapshots/toolsets.ts';
 import { stemOf } from './names.ts';
+import { isSent } from '#core/lib/call/arguments.ts';
+import { type Terms, termsOf } from '#core/lib/search/ranking.ts';
 import { type Grams, gramsOf } from './similar.ts';
 import { statementRules } from './statements.ts';
 import { type Found, ofFrozen, type Subject } from './subject.ts';
@@ -28,7 +30,25 @@ export interface Facts extends Compared {
   readonly member: Selectable | null;
   /** What a toolset holds; null for anything else. */
   readonly holds: Holds | null;
+  /** What a model reads of a tool, and the words by which it would choose it; null for anything else. */
+  readonly texts: { readonly title: string | null; readonly description: string; readonly terms: Terms } | null;
 }
+
+/** How much a word counts where it stands: a model reads the name first. */
+const WEIGHTS = { name: 3, title: 2, description: 1, parameter: 0.5 } as const;
+
+function textsOf({ name, title, description, query }: Subject): Facts['texts'] {
+  const parameters = (query?.parameters ?? []).filter(isSent);
+  const terms = termsOf([
+    { text: name, weight: WEIGHTS.name },
+    { text: title ?? '', weight: WEIGHTS.title },
+    { text: description, weight: WEIGHTS.description },
+    ...parameters.map((one) => ({ text: `${one.name} ${one.description}`, weight: WEIGHTS.parameter })),
+  ]);
+  return { title, description: description.slice(0, SHOWN), terms };
+}
+/** Characters of a description that a list shows. */
+const SHOWN = 500;
 
 export function comparedOf(subject: Subject): Compared {
   const { kind, id, name, description } = subject;
@@ -51,7 +71,8 @@ const MEMBERS = {
 
 /** The facts of what is frozen. Its text may not be what somebody wrote, so no fix of a statement is kept. */
 export function factsOf(kind: DefinitionKind, frozen: object): Facts {
-  const compared = comparedOf(ofFrozen(kind, frozen));
+  const subject = ofFrozen(kind, frozen);
+  const compared = comparedOf(subject);
   const { listing } = frozen as Partial<FrozenTool>;
   return {
     ...compared,
@@ -59,6 +80,7 @@ export function factsOf(kind: DefinitionKind, frozen: object): Facts {
     tokens: listing === undefined ? 0 : estimateTokens(JSON.stringify(listing)),
     member: MEMBERS[kind](frozen),
     holds: kind === 'toolset' ? holdsOf(frozen as FrozenToolset) : null,
+    texts: kind === 'tool' ? textsOf(subject) : null,
   };
 }
 

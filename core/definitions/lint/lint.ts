@@ -1,6 +1,7 @@
 import type { LintFinding } from '#core/contract/lint.ts';
 import { LINT_RULE_NAMES, LINT_RULES, type LintRule, MOST_TOOLSET_TOKENS } from '#core/contract/settings/lint-rules.ts';
 import { createSlices } from '#core/lib/slices.ts';
+import { createRanking, type Ranked, type Terms } from '#core/lib/search/ranking.ts';
 import { type Holds, holdsOf, type SelectionRule } from '#snapshots/toolsets.ts';
 import { type Compared, comparedOf, type Facts, toFinding } from './facts.ts';
 import { createLikeness, type Like, type Likeness } from './likeness.ts';
@@ -13,6 +14,10 @@ export interface Together {
   lintSome(some: readonly Facts[], off: readonly LintRule[]): LintFinding[];
   /** What is found in one that may replace another of its id. @param rule of a toolset. */
   lintSubject(subject: Subject, off: readonly LintRule[], rule: SelectionRule | null): LintFinding[];
+  /** Tools by how well they fit a question. @param toolset only those that it holds; null: when there is none of this name. */
+  rankTools(question: string, toolset?: string): Ranked<Facts>[] | null;
+  /** The words of the tools of these names. */
+  termsOf(names: readonly string[]): Map<string, Terms>;
 }
 
 export function createTogether(): Together {
@@ -25,6 +30,7 @@ export function createTogether(): Together {
   /** Tools by the stems of their names, sorted by name. */
   const stems = new Map<string, Facts[]>();
   const members = new Set<Facts>();
+  const ranking = createRanking<Facts>();
   /** The tokens of what each toolset holds. */
   const toolsets = new Map<Facts, number>();
 
@@ -41,6 +47,7 @@ export function createTogether(): Together {
     if (toolsets.delete(one) || !members.delete(one)) return;
     count(one, -1);
     if (one.entity.kind !== 'tool') return;
+    ranking.remove(one);
     const same = (stems.get(one.stem) ?? []).filter((other) => other !== one);
     if (same.length === 0) stems.delete(one.stem);
     else stems.set(one.stem, same);
@@ -49,6 +56,7 @@ export function createTogether(): Together {
     members.add(one);
     count(one, 1);
     if (one.entity.kind !== 'tool') return;
+    if (one.texts !== null) ranking.add(one, one.texts.terms);
     const same = stems.get(one.stem);
     if (same === undefined) stems.set(one.stem, [one]);
     else same.splice(same.findLastIndex(({ name }) => name < one.name) + 1, 0, one);
@@ -99,6 +107,18 @@ export function createTogether(): Together {
       const one = comparedOf(subject);
       const like = textsOf(subject.kind).likeAny(one.grams, ({ entity }) => entity.id === subject.id);
       return inOrder(lint(one, like, rule === null ? 0 : tokensOf(holdsOf(rule))), off);
+    },
+    rankTools(question, toolset) {
+      const holder = toolset === undefined ? undefined : [...toolsets.keys()].find(({ name }) => name === toolset);
+      if (toolset !== undefined && holder === undefined) return null;
+      const isWanted = holder === undefined ? undefined : (one: Facts) => isIn(holder, one);
+      return ranking.rank(question, (a, b) => (a.name < b.name ? -1 : 1), isWanted);
+    },
+    termsOf(names) {
+      const wanted = new Set(names);
+      const found = new Map<string, Terms>();
+      for (const { name, texts: read } of members) if (read !== null && wanted.has(name)) found.set(name, read.terms);
+      return found;
     },
   };
 }

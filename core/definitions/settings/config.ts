@@ -79,13 +79,14 @@ function mergePatch(app: App, stored: StoredSettings, patch: Patch): Settings {
   };
 }
 
-/** Models read the name of the server, its instructions, and variables in templates. What did not change is not judged. */
+/** Models read the name of the server, its instructions and skill, and variables in templates. What did not change is not judged. */
 async function guardSettings(context: Context, before: Settings, after: Settings): Promise<void> {
-  const { server_name, instructions, global_variables } = after;
+  const { server_name, instructions, skill, global_variables } = after;
   const fresh = Object.entries(global_variables).filter(([name, { value }]) => before.global_variables[name]?.value !== value);
   const draft = {
     ...(server_name === before.server_name ? {} : { server_name }),
     ...(instructions === before.instructions ? {} : { instructions }),
+    ...(skill === before.skill ? {} : { skill }),
     ...(fresh.length === 0 ? {} : { global_variables: Object.fromEntries(fresh) }),
   };
   if (Object.keys(draft).length > 0) await guardDraft(context, CONFIG_ID, draft);

@@ -98,7 +98,7 @@ function parsed(text: string): Json[] {
 }
 
 function renderPrompt(entity: FrozenPrompt, args: Arguments, { facts }: CallOptions): Result {
-  const values: Record<string, string> = {};
+  const values: Record<string, string> = Object.create(null);
   for (const { name, required, enum: allowed } of entity.arguments) {
     const value = args[name];
     if (value === undefined && required) throw new AppError('invalid', `${name} is required.`);

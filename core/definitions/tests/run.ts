@@ -11,7 +11,7 @@ import { freezeConnection } from '#snapshots/entities.ts';
 import type { FrozenConnection, FrozenServer } from '#snapshots/format.ts';
 import type { Leaf } from '#snapshots/tree.ts';
 import { fewAtATime } from '../batch.ts';
-import { notTried } from '../preview/preview.ts';
+import { notTried } from '../preview/bound.ts';
 import { toCaller } from '../preview/pretended.ts';
 import { type ConnectionRow, toSettings } from '../source-pool.ts';
 import { callTarget, type Target } from './call.ts';
@@ -23,6 +23,8 @@ export interface Tested {
   readonly leaves: readonly Leaf[];
   readonly server: FrozenServer;
   readonly texts: (leaves: readonly Leaf[]) => Promise<ReadonlyMap<string, string>>;
+  /** Whether statements that write are run, and rolled back; else their tests are skipped. */
+  readonly writes: boolean;
   /** Why a definition of the working copy is not served, by its id. */
   readonly problemOf?: (id: string) => string | null;
 }
@@ -35,6 +37,8 @@ const RUN_MS = 60_000;
 type Judged = Pick<TestResult, 'status' | 'ms' | 'rows' | 'failures'>;
 const skipped = (reason: string): Judged => ({ status: 'skipped', ms: 0, rows: null, failures: [reason] });
 export const NO_TIME = 'The run took too long, so this test was not reached.';
+export const WRITERS_ONLY =
+  'Its statement writes, and is run and rolled back only for people and for tokens with the scope write.';
 export const PEOPLE_ONLY = 'It runs as a caller, which only a signed-in person can start, not a token.';
 
 /** Runs tests, in the order in which they come. */
@@ -71,7 +75,7 @@ async function runTest(
   { app, actor, signal: left }: Context,
   row: TestRow,
   target: Target | undefined,
-  { server, problemOf }: Tested,
+  { server, writes, problemOf }: Tested,
   sources: Sources,
   signal: AbortSignal,
 ): Promise<Judged> {
@@ -82,7 +86,7 @@ async function runTest(
     if (problem !== null) return { status: 'failed', ms: 0, rows: null, failures: [`The ${kind} cannot be served: ${problem}`] };
     return skipped(`The ${kind} is not served: it is disabled, on a disabled connection, or not in this version.`);
   }
-  const reason = await whyNot(target, sources);
+  const reason = await whyNot(target, writes, sources);
   if (reason !== null) return skipped(reason);
   if (signal.aborted) return skipped(NO_TIME);
   const facts = {
@@ -104,8 +108,9 @@ async function runTest(
 }
 
 /** Why a statement that writes is not run, as a sentence; null: it can be rolled back, or only reads. */
-async function whyNot(target: Target, sources: Sources): Promise<string | null> {
+async function whyNot(target: Target, writes: boolean, sources: Sources): Promise<string | null> {
   if (target.kind !== 'tool' || target.entity.mode !== 'write') return null;
+  if (!writes) return WRITERS_ONLY;
   const { statement } = target.entity;
   const refusal = notTried(await classify(statement, dialectNamed(statement.dialect)));
   if (refusal !== null) return refusal;

@@ -11,13 +11,14 @@ import type { Leaf } from '#snapshots/tree.ts';
 import { runTests, type Tested } from './run.ts';
 import { keepResults } from './keep-results.ts';
 import { resultsOf } from './results.ts';
-import { test, type TestRow } from './tests.ts';
+import { mayTryWrites, test, type TestRow } from './tests.ts';
 
 export const testHandlers: Pick<Handlers, Extract<keyof Handlers, `tests.${string}`>> = {
   ...test.handlers,
   'tests.run': async (context, input) => {
     const rows = await wantedTests(context.app, input);
-    const results = await runTests(context, rows, await testedAs(context.app, input.against));
+    const tested = await testedAs(context.app, input.against);
+    const results = await runTests(context, rows, { ...tested, writes: mayTryWrites(context.actor) });
     await keepResults(context, results, String(input.against));
     return { ...tallyOf(results), results };
   },
@@ -55,7 +56,9 @@ async function wantedTests({ store }: App, { ids, owner }: Input<'tests.run'>): 
   });
 }
 
-async function testedAs(app: App, against: Against): Promise<Tested> {
+type Stored = Omit<Tested, 'writes'>;
+
+async function testedAs(app: App, against: Against): Promise<Stored> {
   if (against === 'draft') return workingCopy(app);
   const snapshot = against === 'live' ? await activeSnapshot(app) : await readSnapshot(app, against);
   if (snapshot !== null) return testedVersion(app, snapshot);
@@ -63,13 +66,13 @@ async function testedAs(app: App, against: Against): Promise<Tested> {
   throw new AppError('not_found', `There is no snapshot ${against}.`);
 }
 
-const testedVersion = (app: App, { tree, server }: StoredSnapshot): Tested => ({
+const testedVersion = (app: App, { tree, server }: StoredSnapshot): Stored => ({
   leaves: tree.leaves,
   server,
   texts: (leaves) => textsOf(app, leaves),
 });
 
-async function workingCopy(app: App): Promise<Tested> {
+async function workingCopy(app: App): Promise<Stored> {
   const { view } = await readWorkingCopy(app);
   const problems = new Map(view.outcomes.flatMap(({ id, problem }) => (problem === null ? [] : [[id, problem] as const])));
   return {

@@ -1,5 +1,5 @@
 import { and, eq, ne } from 'drizzle-orm';
-import { MOST_TOOLSETS, type Selection, type ToolsetDraft } from '#core/contract/definitions/toolsets.ts';
+import type { Selection, ToolsetDraft } from '#core/contract/definitions/toolsets.ts';
 import { AppError, type FieldError } from '#core/errors.ts';
 import type { Actor, Context, Handlers } from '#core/run.ts';
 import type { Db } from '#core/store/open.ts';
@@ -36,7 +36,6 @@ export const toolsetHandlers: Pick<Handlers, Extract<keyof Handlers, `toolsets.$
 async function prepareToolset(context: Context, draft: ToolsetDraft, stored: Row | null): Promise<ToolsetDraft> {
   const values = { ...draft, include: unique(draft.include), exclude: unique(draft.exclude), groups: [...new Set(draft.groups)] };
   refuseWidening(context, values, stored);
-  if (stored === null) await refuseTooMany(context);
   await guardDraft(context, 'toolset', values, stored);
   return values;
 }
@@ -58,12 +57,6 @@ const unique = (selection: Selection): Selection => ({
   resource_ids: [...new Set(selection.resource_ids)],
   prompt_ids: [...new Set(selection.prompt_ids)],
 });
-
-async function refuseTooMany({ app }: Context): Promise<void> {
-  const { toolsets } = app.store.tables;
-  if ((await app.store.db.$count(toolsets)) < MOST_TOOLSETS) return;
-  throw new AppError('conflict', `An installation has at most ${MOST_TOOLSETS} toolsets. Delete one first.`);
-}
 
 /** What was named before may be gone since; what is named now is there. */
 async function refuseUnknownIds(context: Context, draft: ToolsetDraft, stored: Row | null): Promise<void> {

@@ -1,9 +1,9 @@
 import { and, eq } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import type { CanarySide } from '#core/contract/deploy/canary-state.ts';
-import type { CallGroup, Calls } from '#core/contract/observe/usage-batch.ts';
-import { NEVER_RAN, outcomeOf } from '#core/contract/observe/outcomes.ts';
-import { addDuration, type Histogram, mergeInto, quantile } from '#core/lib/histogram.ts';
+import type { CallGroup } from '#core/contract/observe/usage-batch.ts';
+import { type Histogram, mergeInto, quantile } from '#core/lib/histogram.ts';
+import { type Cell, errorsOf } from '#core/observe/count-calls.ts';
 import type { Db } from '#core/store/open.ts';
 
 type Side = 'live' | 'canary';
@@ -18,10 +18,10 @@ interface Counted {
  * Counts the calls of a batch on their sides, in the transaction that stores the batch, so that each is counted once. Servers take
  * turns in it already. @returns whether there were any.
  */
-export async function countOnSides(app: App, tx: Db, groups: readonly CallGroup[], calls: Calls): Promise<boolean> {
+export async function countOnSides(app: App, tx: Db, groups: readonly CallGroup[], cells: readonly Cell[]): Promise<boolean> {
   if (!groups.some(({ canary }) => canary)) return false;
   const { canary_sides: sides } = app.store.tables;
-  for (const { id, side, counted } of sumsOf(groups, calls)) {
+  for (const { id, side, counted } of sumsOf(groups, cells)) {
     const which = and(eq(sides.canary_id, id), eq(sides.side, side));
     const [stored] = await tx.select().from(sides).where(which);
     // The canary of a batch that came very late may be forgotten.
@@ -39,22 +39,17 @@ export async function countOnSides(app: App, tx: Db, groups: readonly CallGroup[
   return true;
 }
 
-function sumsOf(groups: readonly CallGroup[], { group, duration_ms, error }: Calls) {
+function sumsOf(groups: readonly CallGroup[], cells: readonly Cell[]) {
   const sums = new Map<string, { readonly id: string; readonly side: Side; readonly counted: Counted }>();
-  const of_group = groups.map(({ canary }) => {
-    if (!canary) return null;
+  for (const cell of cells) {
+    const canary = groups[cell.group]?.canary;
+    if (!canary) continue;
     const { id, side } = canary;
-    const found = sums.get(`${side} ${id}`) ?? { id, side, counted: { calls: 0, errors: 0, histogram: {} } };
-    sums.set(`${side} ${id}`, found);
-    return found.counted;
-  });
-  for (const [n, place] of group.entries()) {
-    const counted = of_group[place];
-    if (!counted) continue;
-    const code = error[n] ?? null;
-    counted.calls += 1;
-    if (code !== null) counted.errors += 1;
-    if (!NEVER_RAN.has(outcomeOf(code))) addDuration(counted.histogram, duration_ms[n] ?? 0);
+    const known = sums.get(`${side} ${id}`) ?? { id, side, counted: { calls: 0, errors: 0, histogram: {} } };
+    sums.set(`${side} ${id}`, known);
+    known.counted.calls += cell.calls;
+    known.counted.errors += errorsOf(cell);
+    mergeInto(known.counted.histogram, cell.histogram);
   }
   return sums.values();
 }

@@ -4,20 +4,20 @@ import { runEvery } from '#core/cluster/run-every.ts';
 import type { Input } from '#core/contract/index.ts';
 import type { CanaryPlan } from '#core/contract/deploy/canary-state.ts';
 import type { Receipt } from '#core/contract/deploy/deploy.ts';
-import type { GateName } from '#core/contract/settings/deploy-gates.ts';
 import { AppError, invalidField } from '#core/errors.ts';
-import { refuseActivation } from '#core/identity/token-limits.ts';
 import { recordHistory } from '#core/observe/history.ts';
 import { emitNotice } from '#core/observe/notices/emit.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import { pruneChanges } from '#core/store/journal.ts';
 import { readDeployment, statusOf, writeDeployment } from '../deployment.ts';
-import { deploy, inTurn, rehearse } from '../deploys.ts';
+import { deploy, inTurn, refuseOther, rehearse } from '../deploys.ts';
 import { runGates, said } from '../gates/gate.ts';
 import { GATES, REHEARSED } from '../gates/index.ts';
 import { writeGenerated } from '../generated.ts';
 import { elapsed, publish } from '../publish.ts';
-import { candidateOf, targetsOf } from '../snapshots.ts';
+import { textsIn } from '../pending.ts';
+import { candidateOf, refuseWeaker } from '../snapshots.ts';
+import { readWorkingCopy } from '../working-copy.ts';
 import { cacheSnapshot, type StoredSnapshot, storeSnapshot } from '../stored-snapshots.ts';
 import { publishBeside } from './beside.ts';
 import { sidesOf } from './canary-calls.ts';
@@ -34,7 +34,7 @@ const SPARE_MS = 3_600_000;
 export const canaryHandlers: Pick<Handlers, 'deploy.run' | 'deploy.promote' | 'deploy.abort'> = {
   'deploy.run': (context, { dry_run, candidate, canary, ...wanted }) => {
     const { app } = context;
-    if (dry_run && candidate !== undefined) return rehearseCandidate(context, candidate, wanted.allow);
+    if (dry_run && candidate !== undefined) return rehearseCandidate(context, candidate, wanted);
     if (dry_run) return rehearse(context, wanted);
     if (canary !== undefined) return inTurn(app, () => start(context, candidate ?? null, canary, wanted));
     return inTurn(app, () => (candidate === undefined ? deploy(context, wanted) : deployCandidate(context, candidate, wanted)));
@@ -52,7 +52,7 @@ export const canaryHandlers: Pick<Handlers, 'deploy.run' | 'deploy.promote' | 'd
     }),
 };
 
-type Wanted = Pick<Input<'deploy.run'>, 'note' | 'allow'>;
+type Wanted = Pick<Input<'deploy.run'>, 'note' | 'allow' | 'checksum'>;
 
 async function requireRunning(app: App): Promise<CanaryRow> {
   const row = await runningCanary(app);
@@ -66,7 +66,12 @@ async function refuseSecond(app: App): Promise<void> {
   }
 }
 
-async function start(context: Context, candidate: string | null, plan: CanaryPlan, { note, allow }: Wanted): Promise<Receipt> {
+async function start(
+  context: Context,
+  candidate: string | null,
+  plan: CanaryPlan,
+  { note, allow, checksum }: Wanted,
+): Promise<Receipt> {
   const { app, actor } = context;
   const started = performance.now();
   await refuseSecond(app);
@@ -76,8 +81,8 @@ async function start(context: Context, candidate: string | null, plan: CanaryPla
   const expires_at = new Date(ends + SPARE_MS).toISOString();
   const passed =
     candidate === null
-      ? await freezeCandidate(context, active, { note, allow, expires_at }, null)
-      : await passGates(context, candidate, active, allow);
+      ? await freezeCandidate(context, active, { note, allow, expires_at, ...(checksum !== undefined && { checksum }) }, null)
+      : await passGates(context, candidate, active, { allow, checksum });
   const snapshot = await readStored(app, passed.id);
   if (snapshot.checksum === active.checksum) {
     if (candidate === null) await app.store.write((tx) => removeCandidate(app, tx, passed.id));
@@ -124,21 +129,43 @@ const receiptOf = (app: App, { checksum, counts }: StoredSnapshot, started: numb
   hosts: app.hosts.list().map(({ id, error }) => ({ id, acked_ms: null, load_ms: null, error })),
 });
 
-/** A stored candidate through the gates; whoever may not activate every version may not serve every candidate either. */
-async function passGates(context: Context, id: string, active: StoredSnapshot, allow: readonly GateName[], gates = REHEARSED) {
+/**
+ * Whoever may not activate every version may not serve every candidate either: only one that is no weaker than what is live, or
+ * than the working copy, which they may deploy as it is.
+ */
+async function refuseCandidate(context: Context, active: StoredSnapshot, snapshot: StoredSnapshot): Promise<void> {
+  await refuseWeaker(context, active, snapshot).catch(async (refusal: unknown) => {
+    if (!(refusal instanceof AppError)) throw refusal;
+    const { view } = await readWorkingCopy(context.app);
+    const copy = { tree: view.frozen().tree, server: view.server };
+    await refuseWeaker(context, copy, snapshot, textsIn(context.app, view.textOf)).catch(() => {
+      throw refusal;
+    });
+  });
+}
+
+/** A stored candidate through the gates. */
+async function passGates(
+  context: Context,
+  id: string,
+  active: StoredSnapshot,
+  { allow, checksum }: Omit<Wanted, 'note'>,
+  gates = REHEARSED,
+) {
   const { app } = context;
   const snapshot = await readStored(app, id);
-  await refuseActivation(context, await targetsOf(app, active, snapshot), await targetsOf(app, snapshot, active));
+  refuseOther(checksum, [snapshot.checksum]);
+  await refuseCandidate(context, active, snapshot);
   const passed = await runGates(gates, context, candidateOf(app, snapshot, active), active, allow);
   return { id, ...passed };
 }
 
-async function rehearseCandidate(context: Context, id: string, allow: readonly GateName[]): Promise<Receipt> {
+async function rehearseCandidate(context: Context, id: string, wanted: Wanted): Promise<Receipt> {
   const { app } = context;
   const started = performance.now();
   const [active, state] = [await servedNow(app), await readDeployment(app)];
   await find(app, id);
-  const { warnings } = await passGates(context, id, active, allow);
+  const { warnings } = await passGates(context, id, active, wanted);
   const snapshot = await readStored(app, id);
   return {
     ...receiptOf(app, snapshot, started),
@@ -150,11 +177,11 @@ async function rehearseCandidate(context: Context, id: string, allow: readonly G
   };
 }
 
-async function deployCandidate(context: Context, id: string, { note, allow }: Wanted): Promise<Receipt> {
+async function deployCandidate(context: Context, id: string, { note, ...wanted }: Wanted): Promise<Receipt> {
   const { app } = context;
   await refuseSecond(app);
   const head = await find(app, id);
-  return serve(context, id, { note: note ?? head.note, allow }, null);
+  return serve(context, id, { note: note ?? head.note, ...wanted }, null);
 }
 
 interface Promotion extends Wanted {
@@ -169,14 +196,14 @@ async function promote(context: Context, row: CanaryRow, { note, allow, reason }
 async function serve(
   context: Context,
   id: string,
-  { note, allow }: Wanted,
+  { note, ...wanted }: Wanted,
   end: { readonly row: CanaryRow; readonly reason: string } | null,
 ): Promise<Receipt> {
   const { app, actor } = context;
   const started = performance.now();
   const active = await servedNow(app);
   const snapshot = await readStored(app, id);
-  const { warnings, allowed } = await passGates(context, id, active, allow, GATES);
+  const { warnings, allowed } = await passGates(context, id, active, wanted, GATES);
   const changed = snapshot.checksum !== active.checksum;
   const deployed_at = app.clock().toISOString();
   const by = { type: actor?.type ?? 'system', id: actor?.id ?? null, name: actor?.name ?? 'system' };

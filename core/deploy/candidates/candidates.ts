@@ -9,7 +9,7 @@ import { digestOf, randomToken, shownPrefix } from '#core/lib/random-token.ts';
 import { recordHistory } from '#core/observe/history.ts';
 import type { Call, Context, Handlers } from '#core/run.ts';
 import { activeSnapshot, readDeployment } from '../deployment.ts';
-import { countsOf, inTurn, toCandidate } from '../deploys.ts';
+import { checksumsOf, countsOf, inTurn, refuseOther, toCandidate } from '../deploys.ts';
 import { runGates, said } from '../gates/gate.ts';
 import { REHEARSED } from '../gates/index.ts';
 import { prepare } from '../prepare.ts';
@@ -86,11 +86,17 @@ export interface FrozenCandidate {
 export async function freezeCandidate(
   context: Context,
   active: StoredSnapshot,
-  wanted: { readonly note: string | null; readonly allow: readonly GateName[]; readonly expires_at: string },
+  wanted: {
+    readonly note: string | null;
+    readonly allow: readonly GateName[];
+    readonly expires_at: string;
+    readonly checksum?: string;
+  },
   token: string | null,
 ): Promise<FrozenCandidate> {
   const { app, actor } = context;
   const prepared = await prepare(app);
+  refuseOther(wanted.checksum, checksumsOf(prepared));
   const { warnings, allowed } = await runGates(REHEARSED, context, toCandidate(app, prepared, active), active, wanted.allow);
   const id = app.ids();
   const { note, expires_at } = wanted;

@@ -8,6 +8,7 @@ import { ofPromptDraft, ofResourceDraft, ofToolDraft, ofToolsetDraft, type Subje
 import { readSettings } from '#core/definitions/settings/settings.ts';
 import { AppError } from '#core/errors.ts';
 import { createRecentMap, type RecentMap } from '#core/lib/recent-map.ts';
+import type { Ranked, Terms } from '#core/lib/search/ranking.ts';
 import { createSlices } from '#core/lib/slices.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import { createLock, type Lock } from '#core/store/open.ts';
@@ -157,6 +158,14 @@ async function moveTo(index: LintIndex, leaves: readonly Leaf[], read: ReadonlyM
   index.leaves = leaves;
   return true;
 }
+
+/** The tools that the next deploy would serve, by how well they fit a question; null: there is no such toolset. */
+export const rankTools = (app: App, question: string, toolset?: string): Promise<readonly Ranked<Facts>[] | null> =>
+  inWorkingCopy(app, ({ together }) => together.rankTools(question, toolset));
+
+/** The words by which models choose the tools of these names. */
+export const termsOfTools = (app: App, names: readonly string[]): Promise<ReadonlyMap<string, Terms>> =>
+  inWorkingCopy(app, ({ together }) => together.termsOf(names));
 
 /** What is found in a draft that may replace a stored definition of its id. */
 export async function lintDraft({ app }: Context, subject: Subject, rule: SelectionRule | null = null): Promise<LintFinding[]> {

@@ -4,6 +4,7 @@ import type { RegistryEntry } from '#core/contract/deploy/server.ts';
 import { isLoopback } from '#core/contract/settings/config.ts';
 import { AppError } from '#core/errors.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
+import { firstSentence } from '#core/lib/text/first-sentence.ts';
 
 const SCHEMA = 'https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json';
 /** Characters that the registry takes. */
@@ -31,15 +32,9 @@ export function registryEntry(server: FrozenServer, version: number, url: string
     $schema: SCHEMA,
     name: `${hostname.split('.').toReversed().join('.')}/${clientName(server_name)}`,
     title: server_name.slice(0, LONGEST_TITLE),
-    description: firstSentence(instructions ?? `Data and tools of ${server_name}.`),
+    description: firstSentence(instructions ?? `Data and tools of ${server_name}.`, LONGEST_DESCRIPTION),
     // The registry takes every version once; a deploy is one.
     version: `1.0.${version}`,
     remotes: [{ type: 'streamable-http', url, ...(NEEDS_NO_TOKEN.has(auth_type) ? {} : { headers }) }],
   };
-}
-
-function firstSentence(text: string): string {
-  const line = text.trim().split('\n')[0] ?? '';
-  const sentence = /^.*?[.!?](?=\s|$)/.exec(line)?.[0] ?? line;
-  return sentence.length <= LONGEST_DESCRIPTION ? sentence : `${sentence.slice(0, LONGEST_DESCRIPTION - 1).trimEnd()}…`;
 }

@@ -15,8 +15,12 @@ export function stdioCommand(env: Env): Output<'server.stdio'> {
   // In Sluice's own folder, so that the settings of Bun and the .env file of the client's folder are not read.
   const [command = '', ...args] = programCommand('stdio', [`--cwd=${productFile('.')}`]);
   const kept = env.SVC_ENV === 'dev' ? keptDevSecrets(env.SVC_DATA_DIR) : {};
-  const secrets = SECRETS.filter((name) => kept[name] === undefined || kept[name] !== String(env[name]));
-  return { command, args, env: environmentOf(env), secrets };
+  const files = SECRETS.filter((name) => env.secret_files[name] !== undefined);
+  const secrets = SECRETS.filter(
+    (name) => !files.includes(name) && (kept[name] === undefined || kept[name] !== String(env[name])),
+  );
+  const paths = Object.fromEntries(files.map((name) => [`${name}_FILE`, env.secret_files[name] ?? '']));
+  return { command, args, env: { ...environmentOf(env), ...paths }, secrets };
 }
 
 /** What differs from the defaults and is no secret. */

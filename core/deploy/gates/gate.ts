@@ -15,6 +15,8 @@ export interface Candidate {
   readonly server: FrozenServer;
   /** Null for the working copy. */
   readonly version: number | null;
+  /** It is what a proposal would make of the working copy, and nobody approved it. */
+  readonly proposed?: true;
   /** What was found while the working copy was frozen. */
   readonly problems: readonly Problem[];
   readonly warnings: readonly string[];

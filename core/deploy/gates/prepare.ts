@@ -8,8 +8,10 @@ import type { DeployGate, Finding } from './gate.ts';
 export const prepareGate: DeployGate = {
   name: 'prepare',
   async run({ app }, { problems, warnings, version, tree, texts }) {
+    const [control] = problems.map((problem) => problem.control);
+    const refusal = problems.every((problem) => problem.control === control) ? control : undefined;
     const found: Finding[] = problems.map(({ entity_type, name, message }, n) => ({
-      refusal: 'cannot_deploy',
+      refusal: refusal ?? 'cannot_deploy',
       field: `${entity_type}.${name}`,
       message: `${n === 0 ? 'The configuration cannot be deployed. ' : ''}${subjectOf(entity_type, name)}: ${message}`,
     }));

@@ -4,7 +4,7 @@ import { TESTED_KINDS, type TestResult } from '#core/contract/definitions/tests.
 import { subjectOf } from '#core/contract/entities.ts';
 import { NO_TIME, PEOPLE_ONLY, runTests } from '#core/definitions/tests/run.ts';
 import { keepResults } from '#core/definitions/tests/keep-results.ts';
-import { ownerNames, type TestRow } from '#core/definitions/tests/tests.ts';
+import { mayTryWrites, ownerNames, type TestRow } from '#core/definitions/tests/tests.ts';
 import { entityTable } from '#core/store/entity-table.ts';
 import { canonical } from '#snapshots/canonical.ts';
 import { differing } from '#snapshots/tree.ts';
@@ -22,8 +22,10 @@ export const testsGate: DeployGate = {
   async run(context, candidate, active) {
     const rows = await concerned(context.app, candidate, active);
     if (rows.length === 0) return [];
-    const { tree, server, texts, version } = candidate;
-    const results = await runTests(context, rows, { leaves: tree.leaves, server, texts });
+    const { tree, server, texts, version, proposed } = candidate;
+    // What is stored was written by somebody who may write.
+    const writes = proposed !== true || mayTryWrites(context.actor);
+    const results = await runTests(context, rows, { leaves: tree.leaves, server, texts, writes });
     await keepResults(context, results, againstOf(version));
     const names = await ownerNames(context, rows);
     return results.flatMap((result) => findingOf(result, names.get(result.owner.id) ?? ''));

@@ -1,6 +1,5 @@
 import type { Table, TableColumn } from '#core/contract/definitions/schema.ts';
-import { AppError } from '#core/errors.ts';
-import { textOf } from '../shared/rows.ts';
+import { noTable, textOf } from '../shared/rows.ts';
 import type { Row, Source, TableFilter } from '../shared/source.ts';
 import type { Ability } from './ability.ts';
 import { bare, isNullable, parseType, wordsOf } from './types.ts';
@@ -48,7 +47,7 @@ export function createCatalogue(
           `SELECT name, type, default_kind, default_expression, comment, is_in_primary_key ${from} ORDER BY place ${pageText(filter)}`,
         ),
       ]);
-      if (present === 0) throw new AppError('not_found', 'There is no table with this name in the database.');
+      if (present === 0) throw noTable();
       return { items: rows.map(toTableColumn), total };
     },
   };

@@ -31,6 +31,7 @@ export const CLICKHOUSE: EngineDescriptor = {
     await checkHost(target, policy);
   },
   open: async () => (await import('./source.ts')).openClickhouse,
+  plans: async () => (await import('./explain.ts')).CLICKHOUSE_PLANS,
   project: {
     driver: 'snapshots/generate/project/drivers/clickhouse.ts',
     package: null,

@@ -57,6 +57,7 @@ export const CLICKHOUSE_RULES: TokenRules = {
   forbiddenTables: new Map(),
   modules: null,
   writingFunctions: denials({}),
+  lastingFunctions: denials({}),
   runsSql: words('eval fuzzquery viewexplain'),
   every_name_calls: false,
   texts_name_tables: false,

@@ -1,7 +1,7 @@
 import { AppError } from '#core/errors.ts';
-import { openDeadline } from '../shared/deadline.ts';
+import { withDeadline } from '../shared/deadline.ts';
 import { guardedFetch } from '../shared/dial.ts';
-import { textOf } from '../shared/rows.ts';
+import { OWN_LIMITS, textOf } from '../shared/rows.ts';
 import { createSessionPool } from '../shared/session-pool.ts';
 import type {
   BoundStatement,
@@ -21,7 +21,6 @@ import { openClickhouseServer } from './http.ts';
 import { columnsOf } from './rows.ts';
 import { createReader } from './run.ts';
 
-const OWN = { timeout_ms: 10_000, max_rows: 5_000, max_bytes: 64 * 1024 * 1024 };
 /** Texts that the server has already described. */
 const KNOWN_TEXTS = 500;
 const DESCRIBE = 'DESCRIBE (';
@@ -41,17 +40,10 @@ export function openClickhouse(settings: ConnectionSettings, policy: DialPolicy)
     open: async () => ({ usable: false, close: async () => undefined }),
   });
 
-  async function using<Result>(
-    { timeout_ms, signal }: Pick<RunOptions, 'timeout_ms' | 'signal'>,
+  const using = <Result>(
+    { timeout_ms, signal: caller }: Pick<RunOptions, 'timeout_ms' | 'signal'>,
     work: (signal: AbortSignal) => Promise<Result>,
-  ): Promise<Result> {
-    const deadline = openDeadline(timeout_ms, signal);
-    try {
-      return await pool.use('request', deadline.signal, () => work(deadline.signal));
-    } finally {
-      deadline.clear();
-    }
-  }
+  ): Promise<Result> => withDeadline(timeout_ms, caller, (signal) => pool.use('request', signal, () => work(signal)));
 
   /** Counts and fetches nothing, but for queries that stand where a single value does. */
   async function describe(text: string, types: readonly BoundType[], timeout_ms: number, signal: AbortSignal): Promise<Column[]> {
@@ -59,28 +51,29 @@ export function openClickhouse(settings: ConnectionSettings, policy: DialPolicy)
     // LIMIT takes no null; what is calculated from a text takes no other text than one that fits.
     const values = types.map((type) => (typeof type === 'object' ? [] : type === 'integer' ? 1 : null));
     const asked = { text: `${DESCRIBE}${text}\n)`, before: DESCRIBE.length, values, types };
-    const { rows } = await reader.read(asked, { ...OWN, timeout_ms }, signal);
+    const { rows } = await reader.read(asked, { ...OWN_LIMITS, timeout_ms }, signal);
     if (known.size >= KNOWN_TEXTS) known.clear();
     known.add(text);
     return columnsOf(rows.map((row) => ({ name: textOf(row['name']), type: onOneLine(textOf(row['type'])) })));
   }
 
-  async function query({ text, values, types }: BoundStatement, options: RunOptions): Promise<QueryResult> {
+  async function query({ text, values, types }: BoundStatement, options: RunOptions, prefix = ''): Promise<QueryResult> {
     if (options.mode === 'write') throw new AppError('not_read_only', READS_ONLY);
     return using(options, async (signal) => {
       if (!known.has(text)) await describe(text, types, options.timeout_ms, signal);
-      return reader.read({ text, values, types }, options, signal);
+      return reader.read({ text: prefix + text, before: prefix.length, values, types }, options, signal);
     });
   }
 
   const look = (text: string): Promise<Row[]> =>
-    using(OWN, async (signal) => (await reader.read({ text, values: [], types: [] }, OWN, signal)).rows);
-  const ability = () => using(OWN, (signal) => reader.ability(signal));
+    using(OWN_LIMITS, async (signal) => (await reader.read({ text, values: [], types: [] }, OWN_LIMITS, signal)).rows);
+  const ability = () => using(OWN_LIMITS, (signal) => reader.ability(signal));
 
   return {
-    query,
-    describe: async (text, types) => ({
-      columns: await using(OWN, (signal) => describe(text, types, OWN.timeout_ms, signal)),
+    query: (statement, options) => query(statement, options),
+    explain: (statement, prefix, options) => query(statement, options, prefix),
+    describe: async (text, types, caller) => ({
+      columns: await using({ ...OWN_LIMITS, signal: caller }, (signal) => describe(text, types, OWN_LIMITS.timeout_ms, signal)),
       typed: false,
     }),
     ...createCatalogue(look, ability),

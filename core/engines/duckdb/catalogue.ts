@@ -1,7 +1,6 @@
 import type { Table, TableColumn } from '#core/contract/definitions/schema.ts';
-import { AppError } from '#core/errors.ts';
 import { checksOf, choicesOf, choicesOfType } from '../shared/choices.ts';
-import { containsPattern, textOf } from '../shared/rows.ts';
+import { containsPattern, noTable, pageOf, textOf } from '../shared/rows.ts';
 import type { BoundType, Json, Row, Source, TableFilter } from '../shared/source.ts';
 
 /** Our own statements about the schema; each begins with the exact total, so that a page behind the end still tells it. */
@@ -57,19 +56,13 @@ export const createCatalogue = (
   async columns({ schema, name }, filter) {
     const values = [name, schema ?? null, patternOf(filter), filter.limit, filter.skip];
     const rows = await look(COLUMNS_SQL, values, ['string', 'string', 'string', 'integer', 'integer']);
-    if (rows.length === 0) throw new AppError('not_found', 'There is no table with this name in the database.');
+    if (rows.length === 0) throw noTable();
     const checks = Array.isArray(rows[0]?.['checks']) ? checksOf(rows[0]['checks'].map(textOf).join(', ')) : [];
     return pageOf(rows, (row) => toTableColumn(row, checks));
   },
 });
 
 const patternOf = ({ search }: TableFilter): string | null => (search === undefined ? null : containsPattern(search));
-
-/** Each row has the total, and a page behind the end has one row without a name. */
-const pageOf = <Item>(rows: readonly Row[], toItem: (row: Row) => Item): { items: Item[]; total: number } => ({
-  items: rows.filter((row) => row['name'] !== null).map(toItem),
-  total: Number(rows[0]?.['total'] ?? 0),
-});
 
 const toTable = (row: Row): Table => ({
   schema: textOf(row['schema_name']),

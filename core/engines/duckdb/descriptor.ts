@@ -39,6 +39,8 @@ export const DUCKDB: EngineDescriptor = {
     }
   },
   open: async () => (await import('./source.ts')).openDuckdb,
+  plans: async () => (await import('./explain.ts')).DUCKDB_PLANS,
+  isInstalled: async () => (await import('./process.ts')).isDuckdbInstalled(),
   files: async () => (await import('./files/status.ts')).DUCKDB_FILES,
   project: {
     driver: 'snapshots/generate/project/drivers/duckdb.ts',

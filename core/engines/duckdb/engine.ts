@@ -74,18 +74,19 @@ export async function openDuckdbEngine(path: string): Promise<DuckdbEngine> {
     checked.add(text);
   }
 
-  async function prepare(connection: DuckDBConnection, text: string): Promise<DuckDBPreparedStatement> {
+  async function prepare(connection: DuckDBConnection, text: string, prefix = ''): Promise<DuckDBPreparedStatement> {
     if (text.includes('\0')) throw new RefusedStatement('The statement contains a NUL character; remove it.');
     await check(text);
-    const prepared = await connection.prepare(text);
-    if (prepared.statementType !== StatementType.SELECT) throw new RefusedStatement(READS_ONLY, true);
+    const prepared = await connection.prepare(prefix + text);
+    const expected = prefix === '' ? StatementType.SELECT : StatementType.EXPLAIN;
+    if (prepared.statementType !== expected) throw new RefusedStatement(READS_ONLY, true);
     return prepared;
   }
 
   async function run(request: DuckdbRun): Promise<DuckdbRows> {
     return connected(async (connection) => {
       const trusted = request.policy === 'trusted';
-      const prepared = trusted ? await connection.prepare(request.text) : await prepare(connection, request.text);
+      const prepared = trusted ? await connection.prepare(request.text) : await prepare(connection, request.text, request.prefix);
       for (const [n, value] of request.values.entries()) {
         if (n < prepared.parameterCount) bindValue(prepared, n + 1, value, request.types[n] ?? 'string');
       }

@@ -78,6 +78,15 @@ export async function openDuckdbSession(path: string, isCurrent: () => boolean, 
   };
 }
 
+/** Whether the optional package is there; the single executable has none. */
+export function isDuckdbInstalled(): boolean {
+  try {
+    return !is_compiled && import.meta.resolve('@duckdb/node-api') !== '';
+  } catch {
+    return false;
+  }
+}
+
 export const notInstalled = (cause: string): AppError =>
   new AppError('database_unreachable', is_compiled ? NOT_BUILT_IN : NOT_INSTALLED, { reason: 'failed', cause });
 

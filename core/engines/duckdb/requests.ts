@@ -9,6 +9,8 @@ export interface DuckdbRun extends DuckdbText {
   readonly values: readonly Json[];
   /** `trusted` is for our own catalogue statements. */
   readonly policy: 'read' | 'trusted';
+  /** What explains the statement in the place of running it. */
+  readonly prefix?: string | undefined;
   readonly max_rows: number;
   readonly max_bytes: number;
 }

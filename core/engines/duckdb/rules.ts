@@ -26,6 +26,7 @@ export const DUCKDB_RULES: TokenRules = {
   forbiddenTables: REFUSED_TABLES,
   modules: null,
   writingFunctions: denials({}),
+  lastingFunctions: denials({}),
   runsSql: words('query query_table json_execute_serialized_sql'),
   every_name_calls: false,
   texts_name_tables: true,

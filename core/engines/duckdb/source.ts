@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { AppError } from '#core/errors.ts';
 import { retryLostChild } from '../shared/files/child.ts';
-import { type Deadline, openDeadline } from '../shared/deadline.ts';
-import { textOf } from '../shared/rows.ts';
+import { withDeadline } from '../shared/deadline.ts';
+import { OWN_LIMITS, textOf } from '../shared/rows.ts';
 import { createSessionPool } from '../shared/session-pool.ts';
 import type {
   BoundStatement,
@@ -16,6 +16,7 @@ import type {
   RunOptions,
   Source,
 } from '../shared/source.ts';
+import type { StopSignal } from '../shared/stop.ts';
 import { createCatalogue } from './catalogue.ts';
 import { openFolder } from './files/folder.ts';
 import { isDuckdbFile, type ServedFile, serveFile } from './path.ts';
@@ -27,8 +28,7 @@ const MOST_SESSIONS = 4;
 /** A program that writes a `.duckdb` file has to wait until nobody reads it; nobody else opens the cache of a folder. */
 const IDLE_MS = { file: 5_000, folder: 30_000 };
 /** Milliseconds for our own questions: describe, tables, columns, test. */
-const OWN_TIMEOUT = 10_000;
-const OWN_LIMITS = { max_rows: 5_000, max_bytes: 64 * 1024 * 1024 };
+const { timeout_ms: OWN_TIMEOUT, ...OWN } = OWN_LIMITS;
 const FIRST_TIME = 'The files of this folder are still being read for the first time; try again in a moment.';
 const WRITES = 'DuckDB connections are read-only; a tool that writes cannot use one.';
 
@@ -48,52 +48,57 @@ export function openDuckdb(settings: ConnectionSettings, policy: DialPolicy): So
     },
   });
 
-  async function query(statement: BoundStatement, options: RunOptions): Promise<QueryResult> {
+  async function query(statement: BoundStatement, options: RunOptions, prefix?: string): Promise<QueryResult> {
     if (options.mode === 'write') throw new AppError('not_read_only', WRITES);
     const { types, values } = statement;
     const text = statement.typed ? typedText(statement.text, types) : statement.text;
     const { max_rows, max_bytes } = options;
-    const found = await using(openDeadline(options.timeout_ms, options.signal), (session, signal) =>
-      session.run({ text, types, values, policy: 'read', max_rows, max_bytes }, signal),
+    const found = await using(options, (session, signal) =>
+      session.run({ text, types, values, policy: 'read', prefix, max_rows, max_bytes }, signal),
     );
     return { ...found, rows: JSON.parse(found.rows) as Row[], affected_rows: null };
   }
 
   async function using<Result>(
-    deadline: Deadline,
+    { timeout_ms, signal: caller }: Pick<RunOptions, 'timeout_ms' | 'signal'>,
     work: (session: DuckdbSession, signal: AbortSignal) => Promise<Result>,
   ): Promise<Result> {
     try {
-      await served.refresh(deadline.signal);
-      return await retryLostChild(() => pool.use('read', deadline.signal, (session) => work(session, deadline.signal)));
+      return await withDeadline(timeout_ms, caller, async (signal) => {
+        await served.refresh(signal);
+        return retryLostChild(() => pool.use('read', signal, (session) => work(session, signal)));
+      });
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== 'timeout' || served.isMade()) throw error;
       throw new AppError('unavailable', FIRST_TIME, { retry_after: 5 });
-    } finally {
-      deadline.clear();
     }
   }
 
-  const own = <Result>(work: (session: DuckdbSession, signal: AbortSignal) => Promise<Result>): Promise<Result> =>
-    using(openDeadline(OWN_TIMEOUT), work);
+  const own = <Result>(
+    work: (session: DuckdbSession, signal: AbortSignal) => Promise<Result>,
+    signal?: StopSignal,
+  ): Promise<Result> => using({ timeout_ms: OWN_TIMEOUT, signal }, work);
 
   async function look(text: string, values: readonly Json[], types: readonly BoundType[]): Promise<Row[]> {
-    const found = await own((session, signal) => session.run({ text, values, types, policy: 'trusted', ...OWN_LIMITS }, signal));
+    const found = await own((session, signal) => session.run({ text, values, types, policy: 'trusted', ...OWN }, signal));
     return JSON.parse(found.rows) as Row[];
   }
 
-  const describeAll = (statements: readonly Pick<BoundStatement, 'text' | 'types'>[]): Promise<(Description | AppError)[]> =>
-    own((session, signal) => session.describe(statements, signal));
+  const describeAll = (
+    statements: readonly Pick<BoundStatement, 'text' | 'types'>[],
+    caller?: StopSignal,
+  ): Promise<(Description | AppError)[]> => own((session, signal) => session.describe(statements, signal), caller);
 
   return {
-    query,
-    async describe(text, types) {
-      const [described] = await describeAll([{ text, types }]);
+    query: (statement, options) => query(statement, options),
+    explain: (statement, prefix, options) => query(statement, options, prefix),
+    async describe(text, types, signal) {
+      const [described] = await describeAll([{ text, types }], signal);
       if (described === undefined || described instanceof AppError)
         throw described ?? new AppError('internal', 'Nothing was described.');
       return described;
     },
-    describeAll,
+    describeAll: (statements) => describeAll(statements),
     async schemaMark() {
       const [row] = await look(SCHEMA_SQL, [], []);
       return createHash('sha256').update(textOf(row?.['schema'])).digest('hex');

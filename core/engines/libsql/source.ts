@@ -1,16 +1,16 @@
 import { AppError } from '#core/errors.ts';
-import { openDeadline } from '../shared/deadline.ts';
+import { withDeadline } from '../shared/deadline.ts';
 import { openLibsqlServer } from './http.ts';
 import { fetchRows, toColumns } from './rows.ts';
 import { type HranaStream, openHranaStream } from './stream.ts';
-import { textOf } from '../shared/rows.ts';
+import { OWN_LIMITS, textOf } from '../shared/rows.ts';
 import { createSessionPool } from '../shared/session-pool.ts';
 import type { BoundStatement, ConnectionSettings, DialPolicy, QueryResult, Row, RunOptions, Source } from '../shared/source.ts';
 import { createCatalogue } from '../sqlite/catalogue.ts';
 import { replacesRows } from '../sqlite/count.ts';
 import { type SqliteValue, toSqliteValue } from '../sqlite/values.ts';
 
-const OWN: RunOptions = { mode: 'read', timeout_ms: 10_000, max_rows: 5_000, max_bytes: 64 * 1024 * 1024 };
+const OWN: RunOptions = { mode: 'read', ...OWN_LIMITS };
 /** Texts that the server has already described; what it said of them cannot change, whatever becomes of the tables. */
 const KNOWN_TEXTS = 500;
 const READING: ReadonlySet<string> = new Set(['select', 'with', 'values', 'explain']);
@@ -54,24 +54,20 @@ export function openLibsql(settings: ConnectionSettings, policy: DialPolicy): So
     goodbyes.add(goodbye);
   }
 
-  async function converse<Result>(options: RunOptions, work: (stream: HranaStream, stop: AbortSignal) => Promise<Result>) {
-    const deadline = openDeadline(options.timeout_ms, options.signal);
-    try {
-      return await pool.use('stream', deadline.signal, async () => {
-        const stream = openHranaStream(openLibsqlServer(settings, policy), deadline.signal);
+  const converse = <Result>(options: RunOptions, work: (stream: HranaStream, stop: AbortSignal) => Promise<Result>) =>
+    withDeadline(options.timeout_ms, options.signal, (signal) =>
+      pool.use('stream', signal, async () => {
+        const stream = openHranaStream(openLibsqlServer(settings, policy), signal);
         try {
-          return await work(stream, deadline.signal);
+          return await work(stream, signal);
         } catch (error) {
-          deadline.signal.throwIfAborted();
+          signal.throwIfAborted();
           throw error instanceof AppError ? error : failureOf(error, options.mode);
         } finally {
           leave(stream);
         }
-      });
-    } finally {
-      deadline.clear();
-    }
-  }
+      }),
+    );
 
   /** The server prepares a statement without running it, and says what is wrong with it better than a cursor does. */
   async function describeOnce(stream: HranaStream, text: string): Promise<Known> {
@@ -136,8 +132,8 @@ export function openLibsql(settings: ConnectionSettings, policy: DialPolicy): So
 
   return {
     query,
-    async describe(text) {
-      const { cols } = await converse(OWN, (stream) => stream.describe(text));
+    async describe(text, _, signal) {
+      const { cols } = await converse({ ...OWN, signal }, (stream) => stream.describe(text));
       return { columns: toColumns(cols), typed: false };
     },
     ...createCatalogue(look),

@@ -1,4 +1,5 @@
 import { VIEW_SUFFIX } from '#core/lib/sql/caller-policies.ts';
+import { grantCovers } from './grant-pattern.ts';
 
 /** A right to read, as a line of SHOW GRANTS has it; `*`: all of them. */
 interface Reads {
@@ -20,7 +21,7 @@ export function callerWarnings(lines: readonly string[], database: string | null
     const [, privileges = '', on = '', table = ''] = GRANT.exec(line) ?? [];
     return READS.test(privileges) ? [{ database: plain(on), table: plain(table) }] : [];
   });
-  const here = rights.filter((right) => database === null || matches(right.database, database));
+  const here = rights.filter((right) => database === null || right.database === '*' || grantCovers(right.database, database));
   const wide = here.find(({ table }) => table === '*');
   if (wide !== undefined) {
     const where = wide.database === '*' ? 'of every database' : `of the database ${wide.database}`;
@@ -38,15 +39,3 @@ export function callerWarnings(lines: readonly string[], database: string | null
 }
 
 const plain = (quoted: string): string => (quoted === '*' ? quoted : quoted.slice(1, -1).replaceAll('``', '`'));
-
-/** The database of a right is a pattern, in which a backslash takes the meaning of `_` and `%`. */
-function matches(pattern: string, database: string): boolean {
-  if (pattern === '*') return true;
-  const source = pattern.replaceAll(/\\[_%\\]|[_%]|[$()*+./?[\\\]^{|}]/g, (part) => {
-    if (part === '_') return '.';
-    if (part === '%') return '.*';
-    const literal = part.at(-1) ?? '';
-    return literal === '_' || literal === '%' ? literal : `\\${literal}`;
-  });
-  return new RegExp(`^${source}$`, 'isu').test(database);
-}

@@ -1,6 +1,7 @@
 import { AppError } from '#core/errors.ts';
 import { textOf } from '../shared/rows.ts';
 import type { Changes, Row } from '../shared/source.ts';
+import { grantCovers } from './grant-pattern.ts';
 import type { MysqlSession } from './session.ts';
 
 /** Counts what runs in the session from now on. @returns what answers the count, given the rows that the statement says it changed. */
@@ -39,19 +40,10 @@ export function seesTriggers(grants: readonly string[]): (schema: string) => boo
     const [, rights = '', place = ''] = /^GRANT (.+?) ON (?:TABLE )?(\*|`(?:[^`]|``)+`)\.\* TO /.exec(line) ?? [];
     return /\b(?:ALL PRIVILEGES|TRIGGER)\b/.test(rights.replaceAll(/\([^)]*\)/g, '')) ? [place] : [];
   });
-  return (schema) => places.some((place) => place === '*' || patternOf(place).test(schema));
+  return (schema) => places.some((place) => place === '*' || grantCovers(unquoted(place), schema));
 }
 
-/** The schema of a grant is a pattern, as LIKE has them. */
-function patternOf(quoted: string): RegExp {
-  const text = quoted.slice(1, -1).replaceAll('``', '`');
-  const source = text.replaceAll(/\\?[\s\S]/g, (sign) => {
-    if (sign === '%') return '.*';
-    if (sign === '_') return '.';
-    return RegExp.escape(sign.length === 2 ? sign.slice(1) : sign);
-  });
-  return new RegExp(`^${source}$`, 'is');
-}
+const unquoted = (name: string): string => name.slice(1, -1).replaceAll('``', '`');
 
 /** What of a statement's surroundings decides whether its changes are counted. */
 export interface Surroundings {

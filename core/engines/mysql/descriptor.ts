@@ -31,6 +31,7 @@ export const MYSQL: EngineDescriptor = {
   token: false,
   check: checkHost,
   open: async () => (await import('./source.ts')).openMysql,
+  plans: async () => (await import('./explain.ts')).MYSQL_PLANS,
   project: {
     driver: 'snapshots/generate/project/drivers/mysql.ts',
     package: 'mysql2',

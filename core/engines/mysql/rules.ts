@@ -38,6 +38,7 @@ export const MYSQL_RULES: TokenRules = {
     'waits for replication':
       'master_pos_wait master_gtid_wait source_pos_wait wait_for_executed_gtid_set wait_until_sql_thread_after_gtids',
   }),
+  lastingFunctions: denials({ 'advances a sequence': 'nextval' }),
   every_name_calls: false,
   texts_name_tables: false,
   forbiddenUse,

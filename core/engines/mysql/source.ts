@@ -1,6 +1,6 @@
 import type { Connection } from 'mysql2';
 import { AppError } from '#core/errors.ts';
-import { openDeadline, untilAborted, within } from '../shared/deadline.ts';
+import { untilAborted, withDeadline, within } from '../shared/deadline.ts';
 import {
   checksQuestion,
   COLUMNS,
@@ -26,7 +26,7 @@ import {
 } from './session.ts';
 import { MYSQL_UNTRUSTED, type MysqlUntrusted, namesMysqlUntrusted } from './untrusted.ts';
 import { toMysqlValue } from './values.ts';
-import { containsPattern, textOf } from '../shared/rows.ts';
+import { containsPattern, noTable, OWN_LIMITS, textOf } from '../shared/rows.ts';
 import { createSessionPool } from '../shared/session-pool.ts';
 import type {
   BoundStatement,
@@ -40,13 +40,14 @@ import type {
   TableFilter,
   TestReport,
 } from '../shared/source.ts';
+import type { StopSignal } from '../shared/stop.ts';
 import { createTrust, LOOK_MS } from '../shared/trust.ts';
 
 const IDLE_MS = 60_000;
 /** Milliseconds that a server may take over a commit, and over tidying a session up. */
 const COMMIT_MS = 60_000;
 const CLEAN_MS = 2_000;
-const OWN: RunOptions = { mode: 'read', timeout_ms: 10_000, max_rows: 5_000, max_bytes: 64 * 1024 * 1024 };
+const OWN: RunOptions = { mode: 'read', ...OWN_LIMITS };
 /** Modes that change what a text means: quotes that are names, backslashes that are letters. */
 const GRAMMAR_MODES: ReadonlySet<string> = new Set([
   'ANSI',
@@ -108,9 +109,9 @@ export function openMysql(settings: ConnectionSettings, policy: DialPolicy): Sou
 
   async function askUntrusted(): Promise<string> {
     const request = { text: MYSQL_UNTRUSTED, values: [], variables: [], ...OWN, timeout_ms: LOOK_MS, max_rows: 1_000_000 };
-    const deadline = openDeadline(LOOK_MS);
-    const work = pool.use('fixed', deadline.signal, (session) => runIn(session, 'fixed', request, deadline.signal));
-    const { rows, truncated } = await work.finally(() => deadline.clear());
+    const { rows, truncated } = await withDeadline(LOOK_MS, undefined, (signal) =>
+      pool.use('fixed', signal, (session) => runIn(session, 'fixed', request, signal)),
+    );
     if (truncated) throw new AppError('internal', 'The database has more views and functions than can be checked.');
     return JSON.stringify(rows);
   }
@@ -119,39 +120,25 @@ export function openMysql(settings: ConnectionSettings, policy: DialPolicy): Sou
     const { timeout_ms, max_rows, max_bytes, rollback, review } = options;
     const values = statement.values.map((value, i) => toMysqlValue(value, statement.types[i] ?? 'string', extras.offset));
     const variables = names.map((name, n) => [name, options.session?.values[n] ?? null] as const);
-    const deadline = openDeadline(timeout_ms, options.signal);
-    const isTrusted = async () =>
-      trust.known(statement.text) ?? (await untilAborted(deadline.signal, trust.check(statement.text)));
-    try {
+    return withDeadline(timeout_ms, options.signal, async (signal) => {
+      const isTrusted = async () => trust.known(statement.text) ?? (await untilAborted(signal, trust.check(statement.text)));
       const mode = options.mode === 'fixed' && !(await isTrusted()) ? 'read' : options.mode;
-      return await pool.use(mode, deadline.signal, (session) =>
-        runIn(
-          session,
-          mode,
-          { text: statement.text, values, variables, timeout_ms, max_rows, max_bytes, rollback, review },
-          deadline.signal,
-        ),
-      );
-    } finally {
-      deadline.clear();
-    }
+      const request = { text: statement.text, values, variables, timeout_ms, max_rows, max_bytes, rollback, review };
+      return pool.use(mode, signal, (session) => runIn(session, mode, request, signal));
+    });
   }
 
-  function describeIn(text: string, mode: SessionMode): Promise<MysqlDescription> {
-    const deadline = openDeadline(OWN.timeout_ms);
-    const work = pool.use(mode, deadline.signal, (session) => session.describe(text, deadline.signal));
-    return work.finally(() => deadline.clear());
-  }
-
-  async function describe(text: string): Promise<MysqlDescription> {
-    try {
-      return await describeIn(text, 'read');
-    } catch (error) {
-      // A session that only reads does not even prepare a statement that writes.
-      if (!isReadOnlyRefusal(error)) throw error;
-      return describeIn(text, 'write');
-    }
-  }
+  const describe = (text: string, caller?: StopSignal): Promise<MysqlDescription> =>
+    withDeadline(OWN.timeout_ms, caller, async (signal) => {
+      const describeIn = (mode: SessionMode) => pool.use(mode, signal, (session) => session.describe(text, signal));
+      try {
+        return await describeIn('read');
+      } catch (error) {
+        // A session that only reads does not even prepare a statement that writes.
+        if (!isReadOnlyRefusal(error)) throw error;
+        return describeIn('write');
+      }
+    });
 
   async function look(text: string, values: BoundStatement['values']): Promise<Row[]> {
     const types = values.map((value) => (typeof value === 'number' ? ('integer' as const) : ('string' as const)));
@@ -167,8 +154,8 @@ export function openMysql(settings: ConnectionSettings, policy: DialPolicy): Sou
 
   return {
     query,
-    describe: async (text) => ({ columns: (await describe(text)).columns, typed: false }),
-    origins: async (text) => [...(await describe(text)).origins],
+    describe: async (text, _, signal) => ({ columns: (await describe(text, signal)).columns, typed: false }),
+    origins: async (text, _, signal) => [...(await describe(text, signal)).origins],
     async tables(filter) {
       const found = [filter.schema ?? null, ...pattern(filter)];
       const [count] = await look(COUNT_TABLES, found);
@@ -179,7 +166,7 @@ export function openMysql(settings: ConnectionSettings, policy: DialPolicy): Sou
       const place = [schema, name] as const;
       const found = [...place, ...pattern(filter)];
       const [count] = await look(COUNT_COLUMNS, [...place, ...found]);
-      if (count?.['present'] === 0) throw new AppError('not_found', 'There is no table with this name in the database.');
+      if (count?.['present'] === 0) throw noTable();
       const rows = await look(COLUMNS, [...found, filter.limit, filter.skip, ...place]);
       // Servers before MySQL 8.0.16 and MariaDB 10.2 know no checks.
       const checks = await look(checksQuestion(server?.is_mariadb === true), place).catch(() => []);

@@ -1,6 +1,6 @@
 import type { Table, TableColumn } from '#core/contract/definitions/schema.ts';
 import type { BoundType, Json, Row, TableFilter } from '../shared/source.ts';
-import { regexContaining } from '#core/lib/letter-case.ts';
+import { regexContaining } from '#core/lib/text/letter-case.ts';
 import { choicesOf } from '../shared/choices.ts';
 import { textOf } from '../shared/rows.ts';
 

@@ -46,6 +46,7 @@ export const POSTGRESQL: EngineDescriptor = {
   },
   check: checkHost,
   open: async () => (await import('./source.ts')).openPostgres,
+  plans: async () => (await import('./explain.ts')).POSTGRESQL_PLANS,
   project: {
     driver: 'snapshots/generate/project/drivers/postgresql.ts',
     package: 'postgres',

@@ -26,7 +26,7 @@ const optionsIn = (text: string): string[] => text.trim().split(/\s+(?=-)/);
 
 export const POSTGRESQL_EXTRAS: readonly Extra[] = [
   {
-    field: textField('application_name', 'Application name', APPLICATION_NAME, 'What pg_stat_activity shows of its sessions.'),
+    field: textField('application_name', 'Application name', APPLICATION_NAME, 'Shown in pg_stat_activity.'),
     fault: (value) => (/^[\x20-\x7e]{1,63}$/.test(value) ? null : 'has to be at most 63 letters, digits and signs of ASCII.'),
   },
   {
@@ -34,7 +34,7 @@ export const POSTGRESQL_EXTRAS: readonly Extra[] = [
       'search_path',
       'Search path',
       null,
-      'Schemas that names without one are looked for in, such as sales, public.',
+      'Schemas in which unqualified names are looked up, such as sales, public.',
     ),
     fault(value) {
       const names = value.split(',').map((name) => name.trim());

@@ -31,7 +31,7 @@ import { createPipelining } from './pipelining.ts';
 import { askInside, type Call, describeStatements, runStatement } from './run.ts';
 import { openPostgresSession, type PostgresSession } from './session.ts';
 import { namesUntrusted, parseUntrusted, type Untrusted, UNTRUSTED_BYTES, untrustedSql } from './sql/untrusted.ts';
-import { textOf } from '../shared/rows.ts';
+import { noTable, OWN_LIMITS, pageOf, textOf } from '../shared/rows.ts';
 import { createSessionPool } from '../shared/session-pool.ts';
 import type {
   BoundStatement,
@@ -52,8 +52,7 @@ import { createTrust, LOOK_MS } from '../shared/trust.ts';
 
 const IDLE_MS = 60_000;
 /** Milliseconds for our own questions: describe, tables, columns, test. */
-const OWN_TIMEOUT = 10_000;
-const OWN_LIMITS = { timeout_ms: OWN_TIMEOUT, max_rows: 5_001, max_bytes: 64 * 1024 * 1024 };
+const OWN_TIMEOUT = OWN_LIMITS.timeout_ms;
 /** protocol_violation, undefined_object, invalid_parameter_value: how poolers and labels refuse a setting at the login. */
 const SETTING_REFUSED = ['08P01', '42704', '22023'];
 
@@ -165,10 +164,14 @@ export function openPostgres(settings: ConnectionSettings, policy: DialPolicy): 
     learnTypes(await ask({ text: TYPES_SQL, values: [unknown], types: [{ array: 'integer' }] }), memory);
   }
 
-  async function describeNow(statements: readonly Pick<BoundStatement, 'text' | 'types'>[]): Promise<(Description | AppError)[]> {
-    const answers = await using('read', { timeout_ms: OWN_TIMEOUT }, (session, call) =>
-      describeStatements(session, statements, call),
-    );
+  const describeIn = (statements: readonly Pick<BoundStatement, 'text' | 'types'>[], signal?: StopSignal) =>
+    using('read', { timeout_ms: OWN_TIMEOUT, signal }, (session, call) => describeStatements(session, statements, call));
+
+  async function describeNow(
+    statements: readonly Pick<BoundStatement, 'text' | 'types'>[],
+    signal?: StopSignal,
+  ): Promise<(Description | AppError)[]> {
+    const answers = await describeIn(statements, signal);
     for (const one of answers) if (!(one instanceof AppError)) await learn(one.source);
     return answers.map((one) =>
       one instanceof AppError
@@ -184,17 +187,15 @@ export function openPostgres(settings: ConnectionSettings, policy: DialPolicy): 
   return {
     query,
     pipelineSlot,
-    async describe(text, types) {
-      const [described] = await describeNow([{ text, types }]);
+    async describe(text, types, signal) {
+      const [described] = await describeNow([{ text, types }], signal);
       if (described === undefined || described instanceof AppError)
         throw described ?? new AppError('internal', 'No description came.');
       return described;
     },
-    describeAll: describeNow,
-    async origins(text, types) {
-      const [described] = await using('read', { timeout_ms: OWN_TIMEOUT }, (session, call) =>
-        describeStatements(session, [{ text, types }], call),
-      );
+    describeAll: (statements) => describeNow(statements),
+    async origins(text, types, signal) {
+      const [described] = await describeIn([{ text, types }], signal);
       if (described === undefined || described instanceof AppError) return [];
       const rows = await ask(originsQuestion(described.source.map(({ table, attribute }) => ({ table, attribute }))));
       return rows.map(({ name }) => (typeof name === 'string' ? name : null));
@@ -205,13 +206,12 @@ export function openPostgres(settings: ConnectionSettings, policy: DialPolicy): 
       return textOf(row?.['fingerprint']);
     },
     async tables(filter) {
-      const rows = await ask(tablesQuestion(filter));
-      return { items: rows.filter((row) => row['name'] !== null).map(toTable), total: Number(rows[0]?.['total'] ?? 0) };
+      return pageOf(await ask(tablesQuestion(filter)), toTable);
     },
     async columns(table, filter) {
       const rows = await ask(columnsQuestion(table, filter));
-      if (rows.length === 0) throw new AppError('not_found', 'There is no table with this name in the database.');
-      return { items: rows.filter((row) => row['name'] !== null).map(toTableColumn), total: Number(rows[0]?.['total'] ?? 0) };
+      if (rows.length === 0) throw noTable();
+      return pageOf(rows, toTableColumn);
     },
     cannotRollBack: async () => null,
     cannotCount: async () => {

@@ -3,8 +3,10 @@ export type Choices = readonly (string | number)[];
 
 /** A longer list is no choice for a model. */
 const MOST = 100;
-const LITERAL = /\s*(?:(?:_\w+\s*)?\\?'((?:[^'\\]|''|\\(?!'))*)\\?'|(-?\d+(?:\.\d+)?))(?:::[\w ]+(?:\(\d+\))?)?\s*([,)\]])/y;
-const END = /^[\s)\]]*(?:::[\w\s[\]]+[\s)]*)?$/;
+// The texts come from any database: no two parts in a row match the same, so that reading them takes time linear in their length.
+const LITERAL =
+  /\s*(?:(?:_\w+\s*)?\\?'((?:[^'\\]|''|\\(?!'))*)\\?'|(-?\d+(?:\.\d+)?))(?:::\w+(?: \w+){0,3}(?:\(\d+\))?)?\s*([,)\]])/y;
+const END = /^[\s)\]]*(?:::[\w\s[\])]+)?$/;
 
 /** The literals from an offset on, to the bracket that closes them. */
 function literals(text: string, from: number): { values: Choices; end: number } | null {
@@ -30,7 +32,7 @@ export const choicesOfType = (type: string): Choices | null =>
 export function choicesOfCheck(check: string, column: string): Choices | null {
   const name = column.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
   const head = new RegExp(
-    `^\\s*(?:check)?[\\s(]*["\`[]?${name}["\`\\]]?\\s*\\)*(?:::[a-z ]+(?:\\(\\d+\\))?)?\\)*\\s*(?:in|=\\s*any)\\s*\\(+(?:array\\s*)?\\[?`,
+    `^[\\s(]*(?:check[\\s(]*)?["\`[]?${name}["\`\\]]?[\\s)]*(?:::[a-z]+(?: [a-z]+){0,3}(?:\\(\\d+\\))?[\\s)]*)?(?:in|=\\s*any)\\s*\\(+(?:array\\s*)?\\[?`,
     'i',
   ).exec(check);
   if (head === null) return null;
@@ -42,18 +44,20 @@ export function choicesOfCheck(check: string, column: string): Choices | null {
 export const choicesOf = (checks: readonly string[], column: string): Choices | null =>
   checks.map((check) => choicesOfCheck(check, column)).find((choices) => choices !== null) ?? null;
 
+/** What is passed over as a whole in the text of a definition, up to its end where nothing closes it. */
+const PASSED = /'[^']*(?:'|$)|"[^"]*(?:"|$)|`[^`]*(?:`|$)|--[^\n]*|\/\*(?:[\s\S]*?\*\/|[\s\S]*$)/;
+const PIECES = new RegExp(`${PASSED.source}|\\bcheck\\s*\\(|[()]`, 'gi');
+
 /** The conditions in the text of a CREATE TABLE. */
 export function checksOf(create: string): string[] {
-  return [...create.matchAll(/\bcheck\s*\(/gi)].flatMap(({ index, 0: head }) => {
-    let depth = 1;
-    let quote = '';
-    for (let i = index + head.length; i < create.length; i++) {
-      const char = create[i] ?? '';
-      if (quote !== '') quote = char === quote ? '' : quote;
-      else if (char === "'" || char === '"' || char === '`') quote = char;
-      else if (char === '(') depth += 1;
-      else if (char === ')' && --depth === 0) return [create.slice(index + head.length, i)];
-    }
-    return [];
-  });
+  const checks: string[] = [];
+  /** For each bracket that is open: where the condition begins that it holds; null: another one. */
+  const open: (number | null)[] = [];
+  for (const { 0: piece, index } of create.matchAll(PIECES)) {
+    if (piece === ')') {
+      const from = open.pop() ?? null;
+      if (from !== null) checks.push(create.slice(from, index));
+    } else if (piece.endsWith('(') && !/^['"`/-]/.test(piece)) open.push(piece === '(' ? null : index + piece.length);
+  }
+  return checks;
 }

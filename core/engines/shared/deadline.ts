@@ -29,6 +29,20 @@ export function openDeadline(timeout_ms: number, caller?: StopSignal): Deadline 
   };
 }
 
+/** Work that is given such a signal, and ends when it does. */
+export async function withDeadline<Result>(
+  timeout_ms: number,
+  caller: StopSignal | undefined,
+  work: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  const deadline = openDeadline(timeout_ms, caller);
+  try {
+    return await work(deadline.signal);
+  } finally {
+    deadline.clear();
+  }
+}
+
 /** The same without a timer and an AbortSignal of its own, for thousands of calls a second. */
 export function openLightDeadline(timeouts: Timeouts, timeout_ms: number, caller?: StopSignal): Deadline<Stop> {
   const signal = new Stop();

@@ -4,6 +4,7 @@ import type { SqlDialect } from '#core/lib/sql/dialect.ts';
 import type { BundleTarget } from '#snapshots/bundle/format.ts';
 import type { NamedConnection } from '#snapshots/generate/names.ts';
 import type { Extra } from './extras.ts';
+import type { PlanReader } from './plans/plan-reader.ts';
 import type { ConnectionSettings, DialPolicy, OpenSource } from './source.ts';
 
 /** A kind of database as people know it: the engine itself, or a relative that speaks like it. */
@@ -96,7 +97,11 @@ export interface EngineDescriptor {
   /** Throws `invalid` with the field when a connection cannot be stored like this. */
   readonly check: (target: Target, policy: DialPolicy) => Promise<void>;
   readonly open: () => Promise<OpenSource>;
+  /** Whether the optional package that it needs is there. Absent: it needs none. */
+  readonly isInstalled?: () => Promise<boolean>;
   readonly project: ProjectPart;
+  /** How it explains a statement. Absent: it cannot. */
+  readonly plans?: () => Promise<PlanReader>;
   /** Absent: a connection has no files that people could put there. */
   readonly files?: () => Promise<FolderFiles>;
   /**

@@ -185,11 +185,16 @@ function unreachable(target: Target, cause: unknown): AppError {
       ? ['refused', `Nothing accepts connections at ${place}; check the host, the port and that the server is running.`]
       : code === 'TimeoutError' || code === 'ETIMEDOUT'
         ? ['timeout', `${place} did not answer in time; check the host, the port and the firewall.`]
-        : isTlsCode(code)
-          ? ['tls_failed', `${place} has no trusted certificate for its name; check the host name and the certificate.`]
-          : ['failed', `The connection to ${place} failed; check the network.`];
+        : code === NO_TLS
+          ? ['tls_failed', `${place} does not speak TLS; check the port.`]
+          : isTlsCode(code)
+            ? ['tls_failed', `${place} has no trusted certificate for its name; check the host name and the certificate.`]
+            : ['failed', `The connection to ${place} failed; check the network.`];
   return new AppError('database_unreachable', detail, { reason, cause });
 }
+
+/** What Bun says when the other side answers a handshake with something else, such as plain HTTP. */
+const NO_TLS = 'EPROTO';
 
 function isTlsCode(code: string): boolean {
   return /CERT|TLS|SSL|SIGNATURE/.test(code);

@@ -1,4 +1,5 @@
-import type { Json } from './source.ts';
+import { AppError } from '#core/errors.ts';
+import type { Json, Row } from './source.ts';
 
 /** Names of the columns of a row object: a repeated name gets `_2`, `_3` …, and never one that another column has. */
 export function uniqueNames(names: readonly string[]): string[] {
@@ -16,6 +17,17 @@ export function uniqueNames(names: readonly string[]): string[] {
     return unique;
   });
 }
+
+/** A page of a catalogue: each row has the total, and a page behind the end has one row without a name. */
+export const pageOf = <Item>(rows: readonly Row[], toItem: (row: Row) => Item): { items: Item[]; total: number } => ({
+  items: rows.filter((row) => row['name'] !== null).map(toItem),
+  total: Number(rows[0]?.['total'] ?? 0),
+});
+
+export const noTable = (): AppError => new AppError('not_found', 'There is no table with this name in the database.');
+
+/** Of an answer to a question of our own, about a schema and such. */
+export const OWN_LIMITS = { timeout_ms: 10_000, max_rows: 5_000, max_bytes: 64 * 1024 * 1024 };
 
 /** A LIKE pattern for "contains", with `!` as the escape character because a backslash means different things in SQL modes. */
 export function containsPattern(search: string): string {

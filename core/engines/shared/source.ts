@@ -181,14 +181,19 @@ export interface TableFilter {
  */
 export interface Source {
   /** Asks the database about a statement without running it. `types` are the declared types of its placeholders. */
-  describe(text: string, types: readonly BoundType[]): Promise<Description>;
+  describe(text: string, types: readonly BoundType[], signal?: StopSignal): Promise<Description>;
   /** The same of many statements, where a database can be asked about them at once; a refusal stands in its place. */
   describeAll?(statements: readonly Pick<BoundStatement, 'text' | 'types'>[]): Promise<(Description | AppError)[]>;
   /** The name that each column of a statement has in its table; null for what is computed. Absent: the database does not say. */
-  origins?(text: string, types: readonly BoundType[]): Promise<(string | null)[]>;
+  origins?(text: string, types: readonly BoundType[], signal?: StopSignal): Promise<(string | null)[]>;
   /** Another text after any change of what statements may name, where the database can tell that for less than preparing them; else null. */
   schemaMark?(): Promise<string | null>;
   query(statement: BoundStatement, options: RunOptions): Promise<QueryResult>;
+  /**
+   * The plan of a reading statement: what `prefix` of its `PlanReader` before it answers, under the limits of a read. Absent: `query`
+   * takes the two together.
+   */
+  explain?(statement: BoundStatement, prefix: string, options: RunOptions): Promise<QueryResult>;
   /** For a fixed statement that was measured as fast; null when there is no room now. At most `sessions` are used so. */
   pipelineSlot?(statement: BoundStatement, sessions: number): PipelineSlot | null;
   tables(filter: TableFilter): Promise<{ items: Table[]; total: number }>;

@@ -1,8 +1,7 @@
 import type { Table, TableColumn } from '#core/contract/definitions/schema.ts';
-import { AppError } from '#core/errors.ts';
-import { globContaining } from '#core/lib/letter-case.ts';
+import { globContaining } from '#core/lib/text/letter-case.ts';
 import { checksOf, choicesOf } from '../shared/choices.ts';
-import { textOf } from '../shared/rows.ts';
+import { noTable, pageOf, textOf } from '../shared/rows.ts';
 import type { Row, Source, TableFilter } from '../shared/source.ts';
 import type { SqliteValue } from './values.ts';
 
@@ -53,7 +52,7 @@ export const createCatalogue = (
   tables: async (filter) => pageOf(await look(TABLES_SQL, valuesOf(filter)), toTable),
   async columns({ schema, name }, filter) {
     const rows = await look(COLUMNS_SQL, [name, schema ?? 'main', ...valuesOf(filter).slice(1)]);
-    if (rows.length === 0) throw new AppError('not_found', 'There is no table with this name in the database.');
+    if (rows.length === 0) throw noTable();
     const [create] = await look(CREATE_SQL, [name]);
     const checks = checksOf(textOf(create?.['sql']));
     return pageOf(rows, (row) => toTableColumn(row, checks));
@@ -64,12 +63,6 @@ function valuesOf(filter: TableFilter): SqliteValue[] {
   const pattern = filter.search === undefined ? null : globContaining(filter.search);
   return [filter.schema ?? 'main', pattern, BigInt(filter.limit), BigInt(filter.skip)];
 }
-
-/** Each row has the total, and a page behind the end has one row without a name. */
-const pageOf = <Item>(rows: readonly Row[], toItem: (row: Row) => Item): { items: Item[]; total: number } => ({
-  items: rows.filter((row) => row['name'] !== null).map(toItem),
-  total: Number(rows[0]?.['total'] ?? 0),
-});
 
 function toTable(row: Row): Table {
   return {

@@ -1,18 +1,40 @@
+import { AppError } from '#core/errors.ts';
+import { type Lexeme, lexemes } from '#core/lib/sql/classify-tokens.ts';
 import { textOf } from '../shared/rows.ts';
 import type { Row } from '../shared/source.ts';
+import { SQLITE_DIALECT } from './dialect.ts';
 
-/** SQLite counts no row that REPLACE deletes to make room for another (sqlite.org/c3ref/changes.html). */
-const REPLACES =
-  /\b(?:or\s+replace|on\s+conflict\s+replace)\b|^\s*(?:with\b[\s\S]*\))?\s*replace\s+into\b|\bbegin\b[\s\S]*\breplace\s+into\b/i;
 const SENTENCE = 'uses REPLACE, and SQLite does not count the rows that it deletes. Use INSERT … ON CONFLICT DO UPDATE instead.';
 
-/** Why the changed rows of a statement cannot all be counted; a trigger or a table that it reaches may replace rows too. */
+/**
+ * Why the changed rows of a statement cannot all be counted; a trigger or a table that it reaches may replace rows too. SQLite counts no
+ * row that REPLACE deletes to make room for another (sqlite.org/c3ref/changes.html).
+ */
 export async function replacesRows(
   text: string,
   look: (text: string, values: never[]) => Promise<Row[]>,
 ): Promise<string | null> {
-  if (REPLACES.test(text)) return `This statement ${SENTENCE}`;
+  if (replaces(text)) return `This statement ${SENTENCE}`;
   const rows = await look("SELECT name, type, sql FROM sqlite_schema WHERE sql LIKE '%replace%'", []);
-  const found = rows.find((row) => REPLACES.test(textOf(row['sql'])));
+  const found = rows.find((row) => replaces(textOf(row['sql'])));
   return found === undefined ? null : `The ${textOf(found['type'])} ${textOf(found['name'])} ${SENTENCE}`;
+}
+
+/** What cannot be read may say anything. */
+function replaces(text: string): boolean {
+  try {
+    const tokens = lexemes(text, SQLITE_DIALECT);
+    return tokens.some((_, at) => isReplace(tokens, at));
+  } catch (error) {
+    if (error instanceof AppError) return /replace/i.test(text);
+    throw error;
+  }
+}
+
+/** `OR REPLACE`, `ON CONFLICT REPLACE` or `REPLACE INTO`: neither the function nor a column of that name. */
+function isReplace(tokens: readonly Lexeme[], at: number): boolean {
+  const [before, word, behind] = [tokens[at - 1], tokens[at], tokens[at + 1]];
+  if (word?.kind !== 'word' || word.text !== 'replace') return false;
+  if (before?.text === 'conflict' || behind?.text === 'into') return true;
+  return before?.text === 'or' && (behind?.name ?? '') !== '';
 }

@@ -27,6 +27,7 @@ export const SQLITE: EngineDescriptor = {
     }
   },
   open: async () => (await import('./source.ts')).openSqlite,
+  plans: async () => (await import('./explain.ts')).SQLITE_PLANS,
   files: async () => (await import('./files.ts')).SQLITE_FILES,
   project: {
     driver: 'snapshots/generate/project/drivers/sqlite.ts',

@@ -44,6 +44,7 @@ export const SQLITE_RULES: TokenRules = {
     'writes to the log': 'sqlite_log',
     'changes the session, which later calls share': 'crsql_begin_alter crsql_commit_alter crsql_as_crr',
   }),
+  lastingFunctions: denials({ 'writes to the log': 'sqlite_log' }),
   runsSql: words('eval exec exec_sql execute_sql run_sql run_query execute_query'),
   every_name_calls: false,
   texts_name_tables: true,

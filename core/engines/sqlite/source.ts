@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { AppError } from '#core/errors.ts';
 import { retryLostChild } from '../shared/files/child.ts';
-import { openDeadline } from '../shared/deadline.ts';
-import { textOf } from '../shared/rows.ts';
+import { withDeadline } from '../shared/deadline.ts';
+import { OWN_LIMITS, textOf } from '../shared/rows.ts';
 import { createSessionPool } from '../shared/session-pool.ts';
 import type {
   BoundStatement,
@@ -14,6 +14,7 @@ import type {
   RunOptions,
   Source,
 } from '../shared/source.ts';
+import type { StopSignal } from '../shared/stop.ts';
 import { createCatalogue, SCHEMA_SQL } from './catalogue.ts';
 import { replacesRows } from './count.ts';
 import { NEEDS_RECOVERY } from './errors.ts';
@@ -23,8 +24,7 @@ import { type SqliteValue, toSqliteValue } from './values.ts';
 
 const IDLE_MS = 60_000;
 /** Milliseconds for our own questions: describe, tables, columns, test. */
-const OWN_TIMEOUT = 10_000;
-const OWN_LIMITS = { max_rows: 5_000, max_bytes: 64 * 1024 * 1024 };
+const { timeout_ms: OWN_TIMEOUT, ...OWN } = OWN_LIMITS;
 
 /** A SQLite file, held by killable child programs: one handle that only reads for `fixed` and `read`, another for `write`. */
 export function openSqlite(settings: ConnectionSettings, policy: DialPolicy): Source {
@@ -39,20 +39,16 @@ export function openSqlite(settings: ConnectionSettings, policy: DialPolicy): So
     const values = statement.values.map((value, i) => toSqliteValue(value, statement.types[i] ?? 'string'));
     const { max_rows, max_bytes, rollback = false, review } = options;
     const counts = kind === 'write' && review !== undefined;
-    const deadline = openDeadline(options.timeout_ms, options.signal);
-    try {
-      const found = await using(kind, deadline.signal, (session) =>
+    const { changes: _, ...found } = await withDeadline(options.timeout_ms, options.signal, (signal) =>
+      using(kind, signal, (session) =>
         session.run(
           { text: statement.text, values, policy: kind, max_rows, max_bytes, counts },
-          deadline.signal,
+          signal,
           ({ changes }) => !rollback && (review === undefined || (changes !== undefined && review(changes))),
         ),
-      );
-      const { changes: _, ...result } = found;
-      return { ...result, rows: JSON.parse(found.rows) as Row[] };
-    } finally {
-      deadline.clear();
-    }
+      ),
+    );
+    return { ...found, rows: JSON.parse(found.rows) as Row[] };
   }
 
   /** A write that was killed leaves its journal behind, and a handle that only reads may not roll it back. */
@@ -66,23 +62,19 @@ export function openSqlite(settings: ConnectionSettings, policy: DialPolicy): So
       return await (kind === 'read' ? retryLostChild(once) : once());
     } catch (error) {
       if (!(error instanceof AppError) || error.reason !== NEEDS_RECOVERY) throw error;
-      const touch = { text: 'SELECT count(*) FROM sqlite_schema', values: [], policy: 'trusted', ...OWN_LIMITS } as const;
+      const touch = { text: 'SELECT count(*) FROM sqlite_schema', values: [], policy: 'trusted', ...OWN } as const;
       await pool.use('write', signal, (session) => session.run(touch, signal));
       return pool.use(kind, signal, work);
     }
   }
 
-  async function own<Result>(work: (session: SqliteSession, signal: AbortSignal) => Promise<Result>): Promise<Result> {
-    const deadline = openDeadline(OWN_TIMEOUT);
-    try {
-      return await using('read', deadline.signal, (session) => work(session, deadline.signal));
-    } finally {
-      deadline.clear();
-    }
-  }
+  const own = <Result>(
+    work: (session: SqliteSession, signal: AbortSignal) => Promise<Result>,
+    caller?: StopSignal,
+  ): Promise<Result> => withDeadline(OWN_TIMEOUT, caller, (signal) => using('read', signal, (session) => work(session, signal)));
 
   async function look(text: string, values: readonly SqliteValue[]): Promise<Row[]> {
-    const found = await own((session, signal) => session.run({ text, values, policy: 'trusted', ...OWN_LIMITS }, signal));
+    const found = await own((session, signal) => session.run({ text, values, policy: 'trusted', ...OWN }, signal));
     return JSON.parse(found.rows) as Row[];
   }
 
@@ -94,8 +86,8 @@ export function openSqlite(settings: ConnectionSettings, policy: DialPolicy): So
 
   return {
     query,
-    async describe(text) {
-      const [columns] = await own((session, signal) => session.describe([text], signal));
+    async describe(text, _, caller) {
+      const [columns] = await own((session, signal) => session.describe([text], signal), caller);
       if (!Array.isArray(columns)) throw columns;
       return { columns, typed: false };
     },

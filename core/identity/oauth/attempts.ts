@@ -1,5 +1,6 @@
 import { desc, isNotNull, isNull, lte } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
+import { countMinute } from '#core/cluster/count-in.ts';
 import type { OauthAttempt } from '#core/contract/identity/oauth.ts';
 import { networkOf } from '#core/edge/network.ts';
 import { reasonOf } from '#core/log.ts';
@@ -19,7 +20,6 @@ export interface Attempt {
 const KEPT = 500;
 /** Of one network: beyond that, its failures are counted nowhere. */
 const NOTED_A_MINUTE = 30;
-const MINUTE_MS = 60_000;
 
 /** Notes one step of a sign-in for the people who look why it fails. Never fails itself. */
 export async function noteAttempt(app: App, { client, client_id, step, reason, person = null, ip }: Attempt): Promise<void> {
@@ -29,7 +29,7 @@ export async function noteAttempt(app: App, { client, client_id, step, reason, p
   const fields = { client: name, client_id: shown_id, step, ip };
   if (reason === null) log.info('client sign-in', fields);
   else log.warning('client sign-in failed', { ...fields, reason });
-  const { count } = await app.kv.increment(`oauth:noted:${networkOf(ip ?? '')}`, MINUTE_MS);
+  const { count } = await countMinute(app, `oauth:noted:${networkOf(ip ?? '')}`);
   if (count > NOTED_A_MINUTE) return;
   const { oauth_attempts: table } = app.store.tables;
   const row = {

@@ -1,5 +1,6 @@
 import { lt } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
+import { countMinute } from '#core/cluster/count-in.ts';
 import { networkOf } from '#core/edge/network.ts';
 import { digestOf, randomToken } from '#core/lib/random-token.ts';
 import { noteAttempt } from './attempts.ts';
@@ -13,7 +14,6 @@ import { toScopes } from './scopes.ts';
 /** A request waits for its decision for so long. */
 const WAITS_MS = 10 * 60_000;
 const OF_A_NETWORK = 120;
-const MINUTE_MS = 60_000;
 const MOST_WAITING = 10_000;
 const LONGEST_STATE = 4_096;
 
@@ -43,13 +43,13 @@ export async function authorize(app: App, query: URLSearchParams, browser: strin
   const issuer = await issuerOf(app);
   const refused = signInRefusal(issuer);
   if (refused !== null) return page(refused);
-  const { count } = await app.kv.increment(`oauth:authorize:${networkOf(ip ?? '')}`, MINUTE_MS);
+  const { count } = await countMinute(app, `oauth:authorize:${networkOf(ip ?? '')}`);
   if (count > OF_A_NETWORK)
     return { kind: 'page', status: 429, reason: 'Too many sign-ins were started from your network. Wait a minute.' };
   const repeated = [...new Set(query.keys())].find((name) => query.getAll(name).length > 1);
   if (repeated !== undefined) return page('The client sent a parameter more than once.');
   const redirect_uri = query.get('redirect_uri');
-  const client = client_id === '' ? null : await findClient(app, client_id, redirect_uri);
+  const client = client_id === '' ? null : await findClient(app, client_id, redirect_uri, ip);
   if (client === null) {
     return page('This client is not known here. Remove the server in your client, add it again, and sign in once more.');
   }

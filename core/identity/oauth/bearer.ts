@@ -1,18 +1,16 @@
 import { eq } from 'drizzle-orm';
 import { createLocalJWKSet, jwtVerify } from 'jose';
 import type { App } from '#core/app.ts';
-import { ACCESS_TOKEN_ALGORITHM } from '#core/edge/identity.ts';
+import { ACCESS_TOKEN_ALGORITHM, LONGEST_ACCESS_TOKEN } from '#core/edge/identity.ts';
 import type { Actor } from '#core/run.ts';
 import { issuerOf } from './issuer.ts';
 import { personOf } from './people.ts';
 import { publicKeys } from './published.ts';
 import { resourceOf } from './resources.ts';
 
-const LONGEST_TOKEN = 4_096;
-
 /** Whether a text can be an access token of a signed-in person, and not one of those that are made here for agents. */
 export const looksLikeAccessToken = (token: string): boolean =>
-  token.length <= LONGEST_TOKEN && /^[\w-]+\.[\w-]+\.[\w-]+$/.test(token);
+  token.length <= LONGEST_ACCESS_TOKEN && /^[\w-]+\.[\w-]+\.[\w-]+$/.test(token);
 
 interface Claims {
   readonly aud: string;

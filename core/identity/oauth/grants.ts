@@ -1,4 +1,4 @@
-import { desc, eq, lt } from 'drizzle-orm';
+import { asc, desc, eq } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import type { Grant } from '#core/contract/identity/oauth.ts';
 import { AppError } from '#core/errors.ts';
@@ -94,18 +94,16 @@ export async function removeGrantsOf(app: App, tx: Db, client_id: string): Promi
   await noteEnded(app, tx, { client_id });
 }
 
-/** Stores a new grant; beyond the limit those that were not used for longest end. */
-export async function addGrant(app: App, tx: Db, row: GrantRow): Promise<void> {
+/**
+ * Stores a new grant; beyond the limit those that were not used for longest end. Call `tellIdentity` after the commit then.
+ * @returns whether one ended.
+ */
+export async function addGrant(app: App, tx: Db, row: GrantRow): Promise<boolean> {
   const { oauth_grants: table } = app.store.tables;
-  const [last] = await tx
-    .select({ last_used_at: table.last_used_at })
-    .from(table)
-    .orderBy(desc(table.last_used_at))
-    .limit(1)
-    .offset(MOST - 1);
-  if (last !== undefined) {
-    const oldest = await tx.select({ id: table.id }).from(table).where(lt(table.last_used_at, last.last_used_at));
-    for (const { id } of oldest) await removeGrant(app, tx, id);
-  }
+  const over = (await tx.$count(table)) - MOST + 1;
+  const oldest =
+    over <= 0 ? [] : await tx.select({ id: table.id }).from(table).orderBy(asc(table.last_used_at), asc(table.id)).limit(over);
+  for (const { id } of oldest) await removeGrant(app, tx, id);
   await tx.insert(table).values(row);
+  return oldest.length > 0;
 }

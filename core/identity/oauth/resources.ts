@@ -2,6 +2,7 @@ import type { App } from '#core/app.ts';
 import { readSettings } from '#core/definitions/settings/settings.ts';
 import { mcpUrl } from '#core/deploy/server.ts';
 import { createAddresses } from '#core/edge/asked-address.ts';
+import { endpointOf } from '#core/edge/mcp-endpoint.ts';
 import { acceptedHostNames, isLoopbackName } from '#core/edge/origins.ts';
 import { issuerOf } from './issuer.ts';
 
@@ -13,7 +14,7 @@ export interface Resource {
   readonly path: string;
 }
 
-const PATHS = /^(https?:\/\/[^/]+.*?)(\/agent-mcp(?:\/mcp)?|\/mcp(?:\/[a-z0-9_-]{1,64}){0,2})$/;
+const AGENT_PATHS = ['/agent-mcp', '/agent-mcp/mcp'];
 
 /**
  * The resource that an address names (RFC 8707), with or without slashes at its end; null when it is none of ours.
@@ -23,20 +24,21 @@ export async function resourceOf(app: App, asked: string | null): Promise<Resour
   const { settings } = await readSettings(app);
   if (asked === null) return { url: await mcpUrl(app, settings.port), kind: 'mcp', path: '/mcp' };
   const url = asked.replace(/\/+$/, '');
-  const path = PATHS.exec(url)?.[2];
-  if (path === undefined) return null;
   const { SVC_MCP_PUBLIC_URL, SVC_PUBLIC_URL } = app.env;
   const names = acceptedHostNames(app.env, []);
   const { ui_domain, mcp_domain } = settings;
   const issuer = await issuerOf(app);
-  const addresses = createAddresses({
-    path,
+  const options = {
     public_urls: [SVC_MCP_PUBLIC_URL, SVC_PUBLIC_URL].filter((known) => known !== null),
     names: () => new Set([...names, ...[ui_domain, mcp_domain].filter((name) => name !== null)]),
     otherwise: () => issuer,
-  });
-  if (!addresses.include(url)) return null;
-  return { url, kind: path.startsWith('/agent-mcp') ? 'agent' : 'mcp', path };
+  };
+  const agent_path = AGENT_PATHS.find((path) => createAddresses({ ...options, path }).include(url));
+  if (agent_path !== undefined) return { url, kind: 'agent', path: agent_path };
+  // As hosts read it, so that whatever they serve can be signed in to.
+  const rest = createAddresses({ ...options, path: '/mcp', below: (below) => endpointOf(below) !== null }).restOf(url);
+  const endpoint = rest === null ? null : endpointOf(rest);
+  return endpoint && { url, kind: 'mcp', path: `/mcp${endpoint.path}` };
 }
 
 /**

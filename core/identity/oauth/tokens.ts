@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { and, eq, isNull } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import { readSettings } from '#core/definitions/settings/settings.ts';
+import { EVERYTHING, LONGEST_ACCESS_TOKEN } from '#core/edge/identity.ts';
 import { isSameSecret } from '#core/edge/service-token.ts';
 import type { Login } from '#core/edge/token-form.ts';
 import { grantTokens, type TokenAnswer } from '#core/identity/agent-grants.ts';
@@ -9,14 +10,16 @@ import { digestOf, randomToken } from '#core/lib/random-token.ts';
 import type { Context } from '#core/run.ts';
 import type { Db } from '#core/store/open.ts';
 import { noteAttempt } from './attempts.ts';
-import { type Client, findClient } from './clients/clients.ts';
+import { boundClient, type Client } from './clients/clients.ts';
 import { addGrant, endStolen, type GrantRow, recordGrant } from './grants.ts';
+import { namedFirst } from './groups.ts';
 import { issuerOf } from './issuer.ts';
 import { signAccessToken } from './keys.ts';
 import { heldPerson, type Person } from './people.ts';
+import { tellIdentity } from './published.ts';
 import { noteRegistrationUse } from './clients/registrations.ts';
 import { resourceOf, signInRefusal } from './resources.ts';
-import { toScopes } from './scopes.ts';
+import { namedScopes, scopesFor, toScopes } from './scopes.ts';
 
 /** A client that never got the answer to a refresh may ask again for so long. */
 export const GRACE_MS = 120_000;
@@ -91,7 +94,7 @@ const forAgentClient = (app: App, form: URLSearchParams, logins: readonly Login[
 
 /** A client that has a secret shows it; null: it is not known, or the secret is wrong. */
 export async function authenticated(app: App, client_id: string, logins: readonly Login[]): Promise<Client | null> {
-  const client = client_id === '' ? null : await findClient(app, client_id, null);
+  const client = client_id === '' ? null : await boundClient(app, client_id);
   if (client === null || client.secret_digest === null) return client;
   const expected = client.secret_digest;
   const fits = logins.some(({ client_secret }) => isSameSecret(digestOf(client_secret), expected));
@@ -148,13 +151,14 @@ async function byCode(context: Context, client: Client, form: URLSearchParams): 
     // A second use deletes the code, and waits here for what it has to end.
     const held = await tx.update(table).set({ spent: true }).where(eq(table.digest, digest)).returning({ digest: table.digest });
     if (held.length === 0) return null;
-    await addGrant(app, tx, grant);
+    const full = await addGrant(app, tx, grant);
     await tx.insert(oauth_refresh).values({ digest: digestOf(refresh_token), grant_id: grant.id, expires_at });
     const actor = { type: 'admin' as const, id: person.id, name: person.username, scopes: [], role: person.role };
     await recordGrant({ ...context, actor }, tx, 'create', grant, person.username);
-    return { person, refresh_token, issued_at: app.clock() };
+    return { full, person, refresh_token, issued_at: app.clock() };
   });
   if (stored === null) return BAD_CODE;
+  if (stored.full) await tellIdentity(app);
   await noteRegistrationUse(app, grant.client_id);
   return issue(app, grant, stored, null);
 }
@@ -263,25 +267,55 @@ async function issue(
   wanted: readonly string[] | null,
 ): Promise<TokenAnswer> {
   const { oauth_access_minutes } = (await readSettings(app)).settings;
-  const fewer = wanted === null ? [] : grant.scopes.filter((name) => wanted.includes(name));
+  const fewer = wanted === null ? [] : await narrowed(app, grant, person, wanted);
   // Names that nobody granted are ignored, as they are at sign-in.
   const scope = (fewer.length > 0 ? fewer : grant.scopes).join(' ');
   const seconds = oauth_access_minutes * MINUTE_S;
-  const access_token = await signAccessToken(
-    app,
-    {
-      aud: grant.resource,
-      sub: person.id,
-      client_id: grant.client_id,
-      scope,
-      groups: person.groups,
-      grant: grant.id,
-      name: person.name ?? person.username,
-      ...(person.email === null ? {} : { email: person.email }),
-    },
-    seconds,
-    issued_at,
-  );
+  const claims = {
+    aud: grant.resource,
+    sub: person.id,
+    client_id: grant.client_id,
+    scope,
+    grant: grant.id,
+    name: person.name ?? person.username,
+    ...(person.email === null ? {} : { email: person.email }),
+  };
+  // The agent endpoint reads the person at each call, and no groups.
+  const is_agent = (await resourceOf(app, grant.resource))?.kind === 'agent';
+  const sign = (groups: readonly string[]) => signAccessToken(app, { ...claims, groups }, seconds, issued_at);
+  const access_token = await withinLongest(app, is_agent ? [] : person.groups, sign);
   const body = { access_token, token_type: 'Bearer', expires_in: seconds, refresh_token };
-  return { status: 200, body: scope === '' ? body : { ...body, scope } };
+  // Who asked for a part, and gets everything, is told (RFC 6749 section 5.1).
+  const said = scope === '' && wanted !== null ? EVERYTHING : scope;
+  return { status: 200, body: said === '' ? body : { ...body, scope: said } };
+}
+
+/** What a client asks for of its grant. A grant of everything names nothing: any toolset of the person is a part of it. */
+async function narrowed(app: App, grant: GrantRow, person: Person, wanted: readonly string[]): Promise<string[]> {
+  if (grant.scopes.length > 0) return grant.scopes.filter((name) => wanted.includes(name));
+  const resource = await resourceOf(app, grant.resource);
+  const named = resource === null ? [] : namedScopes(wanted, resource);
+  if (resource === null || named.length === 0) return [];
+  const offered = await scopesFor(app, resource, person);
+  return offered.flatMap(({ name, optional }) => (optional && named.includes(name) ? [name] : []));
+}
+
+/** A token that is not too long for a header; what is left out of its groups decides nothing, if there is such a choice. */
+async function withinLongest(
+  app: App,
+  groups: readonly string[],
+  sign: (groups: readonly string[]) => Promise<string>,
+): Promise<string> {
+  let token = await sign(groups);
+  if (token.length <= LONGEST_ACCESS_TOKEN) return token;
+  let kept = await namedFirst(app, groups);
+  while (token.length > LONGEST_ACCESS_TOKEN && kept.length > 0) {
+    kept = kept.slice(0, Math.floor(kept.length * 0.9));
+    token = await sign(kept);
+  }
+  app.log.warning('groups were left out of an access token, which would be too long', {
+    groups: groups.length,
+    kept: kept.length,
+  });
+  return token;
 }

@@ -13,14 +13,14 @@ export interface Profile {
   readonly display_name: string | null;
   /** Null unless it is said to be verified, or nothing is said of that. */
   readonly email: string | null;
-  /** Null: not known this time, so that the groups of before stay. */
+  /** As many as there are; null: not known this time, so that the groups of before stay. */
   readonly groups: readonly string[] | null;
   /** Null: nobody without a mapped group comes in; undefined: not known this time. */
   readonly role: ProvidedRole | null | undefined;
 }
 
-const MOST_GROUPS = 500;
-const LONGEST_GROUP = 255;
+/** Of a group that a role is given to. */
+const LONGEST_NAMED = 255;
 const LONGEST_NAME = 200;
 const LONGEST_USERNAME = 255;
 const RISING: readonly ProvidedRole[] = ['caller', 'viewer', 'editor', 'admin'];
@@ -71,8 +71,7 @@ function groupsOf({ groups_claim }: ProviderRow, claims: Claims): readonly strin
   if (isOverage(claims, groups_claim)) return null;
   const value = claimAt(claims, groups_claim);
   const named: readonly unknown[] = Array.isArray(value) ? value : [value];
-  const groups = named.filter((name): name is string => textOf(name, LONGEST_GROUP) !== null);
-  return [...new Set(groups)].slice(0, MOST_GROUPS);
+  return [...new Set(named.flatMap((name) => textOf(name, LONGEST_NAMED) ?? []))];
 }
 
 /** Entra names a claim elsewhere when it has too many groups for the token (OpenID Connect Core 1.0, section 5.6.2), or says `hasgroups`. */

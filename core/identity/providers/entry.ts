@@ -6,14 +6,15 @@ import type { Db } from '#core/store/open.ts';
 import { canonical } from '#snapshots/canonical.ts';
 import { newPerson, type PersonRow } from '../account.ts';
 import { invitedBy } from '../invitations.ts';
-import { recordPerson } from '../people.ts';
+import { recordPerson, signOut } from '../people.ts';
 import { freeName, refuseTooMany, writePeople } from '../people-rules.ts';
-import { openSession, revokeSessions } from '../sessions.ts';
+import { openSession } from '../sessions.ts';
 import type { Profile } from './claims.ts';
 import { recordIdentity } from './identities.ts';
 import type { ProviderRow } from './stored.ts';
 
-const refused = (reason: 'not_admitted' | 'disabled' | 'taken', detail: string) => new AppError('forbidden', detail, { reason });
+const refused = (reason: 'not_admitted' | 'disabled' | 'taken' | 'second_factor', detail: string) =>
+  new AppError('forbidden', detail, { reason });
 
 /**
  * Lets in whom a provider has vouched for; makes a person of who is new where the provider may. People are found by issuer and
@@ -62,10 +63,14 @@ export async function link(context: Context, provider: ProviderRow, profile: Pro
  */
 export function accept(context: Context, provider: ProviderRow, profile: Profile, invite_digest: string): Promise<string> {
   const { app } = context;
-  const { people, sessions } = app.store.tables;
+  const { people } = app.store.tables;
   return writePeople(app, async (tx) => {
     // Of two who come with the same link, the second finds none.
     const invited = await invitedBy(context, tx, invite_digest);
+    // A provider asks for no code of ours, and an invitation is to turn no second factor off.
+    if (invited.totp_enabled) {
+      throw refused('second_factor', 'This account has a second factor. Accept the invitation with a password and a code.');
+    }
     const known = await personOf(app, tx, provider, profile);
     if (known !== null && known.id !== invited.id) {
       throw refused('taken', 'Another person here already signs in with this account.');
@@ -88,7 +93,7 @@ export function accept(context: Context, provider: ProviderRow, profile: Profile
       before: { invitation_accepted: false, linked_account: null },
       after: { invitation_accepted: true, linked_account: provider.name },
     });
-    await revokeSessions(app, tx, eq(sessions.person_id, person.id));
+    await signOut(context, tx, person.id);
     await follow(as_them, tx, provider, profile, person);
     return openSession(context, tx, person.id);
   });

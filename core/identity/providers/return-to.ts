@@ -1,10 +1,11 @@
-const LONGEST = 2_048;
+/** The page that confirms a write carries its question in its address, which has at most 3 800 characters. */
+const LONGEST = 4_096;
 /** Read as an address of this server, whichever name it has. */
 const HERE = 'http://here.invalid';
 
 /**
  * A place of this server that a sign-in may return to, as its path; null for everything else. Browsers read `\` as `/`, drop tabs
- * and line ends, and resolve dots before they look for a host (URL Standard), so that the text is judged as they would read it.
+ * and line ends, and resolve dots before they look for a host (URL Standard), so the text is checked as they would read it.
  */
 export function ownPath(text: string): string | null {
   if (text.length > LONGEST || !text.startsWith('/') || /[\p{Cc} \\]/u.test(text) || !URL.canParse(text, HERE)) return null;

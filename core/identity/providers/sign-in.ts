@@ -2,11 +2,14 @@ import { createHash, randomBytes } from 'node:crypto';
 import { and, eq, lte } from 'drizzle-orm';
 import type { AuthorizationServer } from 'oauth4webapi';
 import type { App } from '#core/app.ts';
+import { countMinute } from '#core/cluster/count-in.ts';
 import { CALLBACK_PATH } from '#core/contract/identity/identity-providers.ts';
+import { LONGEST_GROUP, MOST_GROUPS } from '#core/contract/identity/people.ts';
 import { AppError, asFault, invalidField } from '#core/errors.ts';
 import { networkOf } from '#core/edge/network.ts';
 import type { Context } from '#core/run.ts';
 import { noteAttempt } from '../oauth/attempts.ts';
+import { namedFirst } from '../oauth/groups.ts';
 import { justSignedIn } from '../two-factor.ts';
 import { type Profile, toProfile } from './claims.ts';
 import { accept, enter, link } from './entry.ts';
@@ -20,7 +23,6 @@ import { type ProviderRow, usableProvider } from './stored.ts';
 export const SIGN_IN_MS = 600_000;
 /** Sign-ins that begin from one network in a minute: each is a row and may ask the provider. */
 const STARTS_A_MINUTE = 60;
-const MINUTE_MS = 60_000;
 const SECRET_BYTES = 32;
 const SECRET = /^[\w-]{43}$/;
 
@@ -126,7 +128,7 @@ export async function finishSignIn(
     provider = await usableProvider(app, provider_id);
     if (provider.issuer !== issuer) throw EXPIRED();
     const claims = await exchange(app, provider, { params, state, redirect_uri, ...derived(started.browser, state) });
-    const profile = toProfile(provider, claims);
+    const profile = await withFewerGroups(app, provider, toProfile(provider, claims));
     const invited = keptInvitation(app, invitation, hash(state));
     const token = await bring(context, provider, profile, person_id, invited);
     app.log.info('signed in through an identity provider', { provider: provider.name, linked: person_id !== null });
@@ -138,6 +140,21 @@ export async function finishSignIn(
     if (provider !== null) await note(app, provider, context.ip, { reason: refusal.detail });
     return { return_to, token: null, refusal };
   }
+}
+
+/** What a person can have of the groups, those first that decide something; the role was found in all of them. */
+async function withFewerGroups(app: App, provider: ProviderRow, profile: Profile): Promise<Profile> {
+  const { groups } = profile;
+  const fit = (groups ?? []).filter(({ length }) => length <= LONGEST_GROUP);
+  if (groups === null || (fit.length === groups.length && fit.length <= MOST_GROUPS)) return profile;
+  const ordered = await namedFirst(app, fit, Object.keys(provider.role_by_group));
+  const kept = ordered.slice(0, MOST_GROUPS);
+  const counted = { groups: groups.length, kept: kept.length };
+  app.log.warning('groups of a person were left out: there are too many, or too long ones', {
+    provider: provider.name,
+    ...counted,
+  });
+  return { ...profile, groups: kept };
 }
 
 function bring(
@@ -159,9 +176,8 @@ async function linkingPerson(context: Context): Promise<string> {
 }
 
 async function countStart({ app, ip }: Context): Promise<void> {
-  const { count, resets_in_ms } = await app.kv.increment(`oidc-start:${networkOf(ip ?? '')}`, MINUTE_MS);
+  const { count, retry_after } = await countMinute(app, `oidc-start:${networkOf(ip ?? '')}`);
   if (count <= STARTS_A_MINUTE) return;
-  const retry_after = Math.ceil(resets_in_ms / 1_000);
   throw new AppError('rate_limited', `Too many sign-ins were started. Wait ${retry_after} seconds.`, { retry_after });
 }
 

@@ -5,13 +5,15 @@ import type { Context } from '#core/run.ts';
 import type { Db } from '#core/store/open.ts';
 import type { Schema } from '#core/store/schema.ts';
 import { readSettings } from '#core/definitions/settings/settings.ts';
-import { checkVersion } from '#core/definitions/records.ts';
+import { checkVersion, named } from '#core/definitions/records.ts';
 import { recordHistory } from '#core/observe/history.ts';
 import { keepOwner } from '../people-rules.ts';
 
 export type ProviderRow = Schema['identity_providers']['$inferSelect'];
 /** What is stored of a provider, but for what the store adds. */
 export type ProviderValues = Omit<ProviderRow, 'id' | 'version' | 'created_at' | 'updated_at'>;
+
+const NOUN = 'identity provider';
 
 /** Where the secret of a provider belongs: the associated data of its ciphertext. */
 export const secretPlace = (id: string): string => `identity_provider/${id}/client_secret`;
@@ -55,7 +57,7 @@ export async function insertProvider(
     created_at: past?.created_at ?? updated_at,
     updated_at,
   };
-  await named(() => tx.insert(app.store.tables.identity_providers).values(row));
+  await named(NOUN, () => tx.insert(app.store.tables.identity_providers).values(row));
   await record(context, tx, row, 'create', null, row);
   return row;
 }
@@ -79,7 +81,7 @@ export async function updateProvider(
       .set(change)
       .where(and(eq(table.id, id), eq(table.version, before.version)))
       .returning();
-  const [after] = await keepOwner(app, tx, () => named(write));
+  const [after] = await keepOwner(app, tx, () => named(NOUN, write));
   if (after === undefined) checkVersion('identity_provider', { version: before.version + 1 }, expected);
   const row = after ?? before;
   await record(context, tx, row, 'update', before, row);
@@ -125,28 +127,4 @@ export function toValues({
   ...values
 }: ProviderRow): ProviderValues {
   return values;
-}
-
-/** Says at the field which name is taken when the unique index refuses. */
-async function named<T>(write: () => Promise<T>): Promise<T> {
-  try {
-    return await write();
-  } catch (error) {
-    if (!isTaken(error)) throw error;
-    const message = 'Another identity provider already has this name. Choose another one.';
-    throw new AppError('conflict', message, { cause: error, errors: [{ field: 'name', message }] });
-  }
-}
-
-function isTaken(error: unknown): boolean {
-  for (let fault: unknown = error; fault instanceof Error; fault = fault.cause) {
-    const { constraint_name } = fault as { readonly constraint_name?: unknown };
-    if (
-      constraint_name === 'identity_providers_name' ||
-      fault.message.includes('UNIQUE constraint failed: identity_providers.name')
-    ) {
-      return true;
-    }
-  }
-  return false;
 }

@@ -15,7 +15,6 @@ function refuseTokens({ actor }: Context): void {
 /** What a rollback needs of identity providers. */
 export const providerUndo: Undoable = {
   entity_type: 'identity_provider',
-  plural: 'identity_providers',
   noun: {
     get: ({ app }, id, tx) => providerById(app, id, tx),
     restore(context, tx, earlier, expected, values) {

@@ -53,6 +53,10 @@ function covers({ columns: wanted }: MaskRule, name: string, columns: readonly C
 const ruleOf = (rules: readonly MaskRule[], { name }: Column, columns: readonly Column[]): MaskRule | undefined =>
   rules.find((rule) => covers(rule, name.toLowerCase(), columns));
 
+/** The mask of a column of a result. */
+export const maskOf = (rules: readonly MaskRule[], column: Column, columns: readonly Column[]): MaskKind | undefined =>
+  ruleOf(rules, column, columns)?.mask;
+
 /** The rules that hold for a caller. */
 export const rulesFor = (rules: readonly MaskRule[], groups: readonly string[]): readonly MaskRule[] =>
   rules.filter(({ unless_groups }) => !unless_groups.some((group) => groups.includes(group)));
@@ -68,7 +72,7 @@ interface MaskedColumns {
 }
 
 function maskColumns(columns: readonly Column[], rules: readonly MaskRule[]): MaskedColumns {
-  const masks = columns.map((column) => ruleOf(rules, column, columns)?.mask);
+  const masks = columns.map((column) => maskOf(rules, column, columns));
   return {
     found: columns.flatMap(({ name }, n) => {
       const mask = masks[n];
@@ -115,6 +119,14 @@ function maskRow(row: Row, found: readonly { name: string; mask: MaskKind }[], p
 function maskedColumn(column: Column, mask: MaskKind | undefined): Column[] {
   if (mask === undefined || mask === 'null') return [column];
   return mask === 'remove' ? [] : [{ name: column.name, type: 'text', kind: 'string' }];
+}
+
+/** What a mask leaves of an argument: of a list, of each of its members. */
+export function maskArgument(value: unknown, mask: Exclude<MaskKind, 'remove'>, pseudonym: Pseudonym): Json {
+  if (Array.isArray(value) && mask !== 'null') return value.map((member) => maskArgument(member, mask, pseudonym));
+  if (value === null) return null;
+  if (typeof value === 'string') return VALUES[mask](value, pseudonym);
+  return typeof value === 'object' ? STARS : VALUES[mask](JSON.stringify(value), pseudonym);
 }
 
 const maskValue = (value: Json, mask: Exclude<MaskKind, 'remove'>, pseudonym: Pseudonym): Json =>

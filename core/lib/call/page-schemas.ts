@@ -9,6 +9,10 @@ const AFTER_SCHEMA = {
 };
 const NEXT_SCHEMA = { type: 'string', description: 'More rows follow: pass it as after to get them' };
 
+/** Whether a property of an input schema continues another call: nobody types it. A tool without pages may have an argument of that name. */
+export const continues = (name: string, { description }: Schema): boolean =>
+  name === AFTER && description === AFTER_SCHEMA.description;
+
 const withProperty = (schema: Schema, name: string, value: Schema): Schema => {
   const { properties = {} } = schema;
   return typeof properties === 'object' ? { ...schema, properties: { ...properties, [name]: value } } : schema;

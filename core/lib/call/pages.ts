@@ -1,68 +1,81 @@
-import type { FrozenQuery } from '#snapshots/format.ts';
-import type { Json, QueryResult, Row } from '#core/engines/shared/source.ts';
+import type { BoundStatement, Json, QueryResult, Row } from '#core/engines/shared/source.ts';
 import { AppError } from '#core/errors.ts';
+import { bind, type BoundValues } from '../sql/bind.ts';
+import type { SqlDialect } from '../sql/dialect.ts';
 import type { Paging } from '../sql/paging.ts';
+import type { Statement } from '../sql/statement.ts';
 import { estimateTokens } from '../tokens.ts';
-
-type Limits = Pick<FrozenQuery, 'max_rows' | 'max_bytes' | 'max_tokens'>;
+import { fetchedBytes, fetchLimit, type Limit, limited, type LimitedResult, type Limits } from './limits.ts';
 
 /** The cells that say where the next page begins, in the order of the tool's `page_by`. */
 export type Position = readonly Json[];
 
-/** Beyond this many characters for each token nothing more is fetched: the estimate decides about what was. */
-const CHARACTERS = 16;
 /** Sorting looks at no more of a text in every database, and a cursor is to stay short. */
 const LONGEST_KEY = 250;
 
 /** What to fetch: of pages a little more than is returned, to see what follows. */
-export function fetchLimits(
-  { max_rows, max_bytes, max_tokens }: Limits,
-  paged: boolean,
-): { max_rows: number; max_bytes: number } {
-  const most = Math.min(max_bytes, max_tokens === undefined ? Infinity : max_tokens * CHARACTERS);
-  return paged ? { max_rows: max_rows + 1, max_bytes: most * 2 } : { max_rows, max_bytes: most };
+export function fetchLimits(limits: Limits, paged: boolean): { max_rows: number; max_bytes: number } {
+  const { max_rows } = limits;
+  const max_bytes = fetchedBytes(limits);
+  return paged ? { max_rows: max_rows + 1, max_bytes: max_bytes * 2 } : { max_rows, max_bytes };
 }
 
-/** How many of the rows a call returns. */
-function fitting(rows: readonly Row[], { max_rows, max_bytes, max_tokens = Infinity }: Limits): number {
+/** How many of the rows a call returns, and the limit that the next one is beyond; null: all of them. */
+function fitting(
+  rows: readonly Row[],
+  { max_rows, max_bytes, max_tokens = Infinity }: Limits,
+): { readonly count: number; readonly limit: Limit | null } {
   let [bytes, tokens, count] = [0, 0, 0];
-  for (const row of rows.slice(0, max_rows)) {
+  for (const row of rows) {
+    if (count === max_rows) return { count, limit: 'max_rows' };
     const text = JSON.stringify(row);
     bytes += text.length + 1;
     if (max_tokens !== Infinity) tokens += estimateTokens(text) + 1;
-    if (bytes > max_bytes || tokens > max_tokens) break;
+    if (bytes > max_bytes) return { count, limit: 'max_bytes' };
+    if (tokens > max_tokens) return { count, limit: 'max_tokens' };
     count++;
   }
-  return count;
+  return { count, limit: null };
 }
 
-/** A result without the rows that are beyond the limit of tokens. */
-export function cutTokens(result: QueryResult, limits: Limits): QueryResult {
-  if (limits.max_tokens === undefined) return result;
-  const count = fitting(result.rows, { ...limits, max_rows: result.rows.length, max_bytes: Infinity });
-  return count === result.rows.length ? result : { ...result, rows: result.rows.slice(0, count), truncated: true };
+/**
+ * A result without the rows that are beyond its limits, as its caller sees it.
+ * @param masked the same rows under their masks; those that were fetched are within the limits of rows and bytes.
+ */
+export function cutRows(result: QueryResult, masked: QueryResult, limits: Limits): LimitedResult {
+  const as_fetched = masked === result;
+  if (limits.max_tokens === undefined && as_fetched) return limited(result, limits);
+  const cut = fitting(masked.rows, { ...limits, max_bytes: as_fetched ? Infinity : limits.max_bytes });
+  if (cut.limit !== null) return { ...masked, rows: masked.rows.slice(0, cut.count), truncated: true, limit: cut.limit };
+  return result.truncated ? { ...masked, limit: fetchLimit(result, limits) } : masked;
 }
 
 /**
  * One page of what was fetched. It ends where the columns of the order have other values in the next row: so every row is in one
  * page, whether they tell all rows apart or not.
+ * @param result the rows as they are: the position of the next page is theirs.
+ * @param masked the same as the caller sees them, which have to fit.
  * @returns `next`: null on the last page.
  */
 export function cutPage(
   result: QueryResult,
+  masked: QueryResult,
   { keys }: Paging,
   limits: Limits,
-): { readonly result: QueryResult; readonly next: Position | null } {
+): { readonly result: LimitedResult; readonly next: Position | null } {
   const { rows } = result;
-  const fit = fitting(rows, limits);
-  if (fit === rows.length && !result.truncated) return { result, next: null };
+  const { count: fit, limit } = fitting(masked.rows, limits);
+  if (fit === rows.length && !result.truncated) return { result: masked, next: null };
   const positionOf = (row: Row | undefined): Position => keys.map(({ column }) => row?.[column] ?? null);
   const textOf = (row: Row | undefined): string => JSON.stringify(positionOf(row));
   // A row that was not fetched may have the same values as the last one that was.
   const following = textOf(rows[fit] ?? rows[fit - 1]);
   let end = fit;
   while (end > 0 && textOf(rows[end - 1]) === following) end--;
-  if (end === 0) throw new AppError('too_large', fit === 0 ? ROW_TOO_LARGE : tooAlike(keys.map(({ column }) => column)));
+  if (end === 0) {
+    const reached = limit ?? fetchLimit(result, limits);
+    throw new AppError('too_large', fit === 0 ? rowTooLarge(reached) : tooAlike(keys.map(({ column }) => column)));
+  }
   const next = positionOf(rows[end - 1]);
   if (next.some((cell) => typeof cell === 'string' && cell.length > LONGEST_KEY)) {
     throw new AppError(
@@ -70,15 +83,45 @@ export function cutPage(
       `A value of ${listed(keys.map(({ column }) => column))} is too long to page by. Page by shorter columns.`,
     );
   }
-  return { result: { ...result, rows: rows.slice(0, end), truncated: true }, next };
+  return { result: { ...masked, rows: masked.rows.slice(0, end), truncated: true }, next };
 }
 
 const listed = (names: readonly string[]): string => names.join(', ');
-const ROW_TOO_LARGE =
-  'The next row is larger than a page can be. Select fewer or shorter columns, or raise the limits of the tool.';
+const rowTooLarge = (limit: Limit): string =>
+  `The next row is larger than a page can be. Select fewer or shorter columns, or raise ${limit} of the tool.`;
 const tooAlike = (columns: readonly string[]): string =>
   `More rows than fit on a page have the same ${listed(columns)}. Add a column to page_by that tells them apart, such as the primary key, or raise the limits of the tool.`;
 
 /** Values that begin a page behind a position. None: the first page. */
-export const positionValues = ({ keys }: Paging, after: Position | null): Readonly<Record<string, Json>> =>
+const positionValues = ({ keys }: Paging, after: Position | null): Readonly<Record<string, Json>> =>
   after === null ? {} : Object.fromEntries(keys.map(({ name, write }, index) => [name, write(after[index] ?? null)]));
+
+/** Sends one statement. */
+type Send = (statement: BoundStatement) => Promise<QueryResult>;
+
+/** What answers a page: a statement, and what its rows may show to be needed beside it. */
+export function pageStatements(
+  paging: Paging,
+  { max_rows }: Limits,
+  dialect: SqlDialect,
+  values: BoundValues,
+  after: Position | null,
+): { readonly first: BoundStatement; readonly complete: (result: QueryResult, send: Send) => Promise<QueryResult> } {
+  const all = { ...values, ...positionValues(paging, after) };
+  const { statement, parts, begins_whole, keys } = paging;
+  const alone = (first: Statement) => ({ first: bind(first, dialect, all), complete: async (result: QueryResult) => result });
+  if (after === null && begins_whole) return alone(statement);
+  // Behind a null there are nulls alone.
+  if (after !== null && (after[0] ?? null) === null) return alone(parts.nulls);
+  const later = keys.slice(1).map(({ column }) => column);
+  return {
+    first: bind(parts.plain ?? parts.values, dialect, all),
+    async complete(result, send) {
+      const has_null = result.rows.some((row) => later.some((column) => (row[column] ?? null) === null));
+      const part = has_null ? await send(bind(parts.values, dialect, all)) : result;
+      if (part.truncated || part.rows.length > max_rows) return part;
+      const { rows, truncated } = await send(bind(parts.nulls, dialect, values));
+      return { ...part, rows: [...part.rows, ...rows], truncated };
+    },
+  };
+}

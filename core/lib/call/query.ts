@@ -3,7 +3,8 @@ import type { BoundStatement, Changes, PipelineSlot, QueryResult, SessionState, 
 import type { StopSignal } from '#core/engines/shared/stop.ts';
 import { AppError } from '#core/errors.ts';
 import { createMasker, maskClass, type MaskFor, type Pseudonym } from './masks.ts';
-import { cutPage, cutTokens, fetchLimits, type Position, positionValues } from './pages.ts';
+import type { LimitedResult } from './limits.ts';
+import { cutPage, cutRows, fetchLimits, pageStatements, type Position } from './pages.ts';
 import type { Transformed } from './shape.ts';
 import { bind } from '../sql/bind.ts';
 import type { SqlDialect } from '../sql/dialect.ts';
@@ -71,7 +72,7 @@ export interface RunTiming {
 }
 
 export interface Outcome {
-  readonly result: QueryResult;
+  readonly result: LimitedResult;
   readonly transformed: Transformed | null;
   readonly wait_ms: number;
   /** Where the next page begins; null: nothing follows, or there are no pages. */
@@ -107,10 +108,8 @@ export function planQuery(query: FrozenQuery, dialect: SqlDialect): QueryPlan {
  */
 export async function runQuery(plan: QueryPlan, values: Values, run: Run): Promise<Outcome> {
   const { query, dialect, template, mask, paging } = plan;
-  const statement =
-    paging === null
-      ? bind(query.statement, dialect, values)
-      : bind(paging.statement, dialect, { ...values, ...positionValues(paging, run.after ?? null) });
+  const page_of = paging === null ? null : pageStatements(paging, query, dialect, values, run.after ?? null);
+  const statement = page_of?.first ?? bind(query.statement, dialect, values);
   const { slot, signal, timing } = run;
   const opened = query.mode === 'fixed' ? run.opened?.() : undefined;
   const pipelined = opened?.pipelineSlot === undefined || slot === undefined ? null : new Pipelined(opened, statement);
@@ -137,19 +136,19 @@ export async function runQuery(plan: QueryPlan, values: Values, run: Run): Promi
       if (review !== undefined) await refuseUncounted(source, statement.text);
       result = await source.query(statement, limits);
     }
+    if (page_of !== null) result = await page_of.complete(result, async (more) => (await run.source()).query(more, limits));
   } catch (error) {
     throw asFaultOfSource(error);
   } finally {
     if (timing !== undefined) timing.query_to = performance.now();
     if (is_in) slot?.leave();
   }
-  const page = paging === null ? { result: cutTokens(result, query), next: null } : cutPage(result, paging, query);
-  result = page.result;
-  // Nothing behind this line has seen what is masked, but for the position of the next page.
-  if (mask !== null) result = mask(result, run.facts.caller.identity.groups, run.pseudonym);
+  // Nothing behind this line sees what is masked, but for the position of the next page.
+  const masked = mask === null ? result : mask(result, run.facts.caller.identity.groups, run.pseudonym);
+  const page = paging === null ? { result: cutRows(result, masked, query), next: null } : cutPage(result, masked, paging, query);
   const parsed = template();
-  const transformed = parsed && applyTransform(parsed, { rows: result.rows, ...transformScope(values, run.facts) });
-  return { result, transformed, wait_ms, next: page.next };
+  const transformed = parsed && applyTransform(parsed, { rows: page.result.rows, ...transformScope(values, run.facts) });
+  return { ...page, transformed, wait_ms };
 }
 
 /** A write that nobody could count or undo is not even tried. */

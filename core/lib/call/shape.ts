@@ -6,6 +6,7 @@ import { cellText } from '../csv.ts';
 import type { SchemaColumn } from './masks.ts';
 import { type MediaKind, mimeTypeOf } from './media.ts';
 import { AFTER } from './page-schemas.ts';
+import type { Limit, LimitedResult } from './limits.ts';
 import { csvOf, markdownOf, resultText } from './result-text.ts';
 
 /** What a transform template made of the rows. */
@@ -97,21 +98,21 @@ function rowSchema(columns: readonly SchemaColumn[] | null): JsonSchema {
 }
 
 const NOTHING = { structured: null, text: null, media: null, note: null };
-type Shape = (result: QueryResult) => Shaped;
+type Shape = (result: LimitedResult) => Shaped;
 
 /**
  * Shapes the rows of a tool by its `return_type`. A statement that changes rows and returns none has the same shape without
  * rows, beside `affected_rows`. Rejects with `bad_request` when `image` or `audio` finds no such bytes.
  */
 export function shape(
-  result: QueryResult,
+  result: LimitedResult,
   return_type: ReturnType,
   transformed: Transformed | null,
   { next = null, text_format = 'json' }: Form = {},
 ): Shaped {
   if (transformed === null)
     return formed(SHAPES[return_type](result), result, resultText(result, return_type, text_format), next);
-  const note = result.truncated ? truncatedNote(result) : null;
+  const note = cutNote(result);
   if (transformed.kind === 'text') return { ...NOTHING, text: transformed.text, note };
   return { ...NOTHING, structured: { result: transformed.value }, note };
 }
@@ -123,14 +124,14 @@ export interface Form {
   readonly text_format?: TextFormat | undefined;
 }
 
-function formed(shaped: Shaped, result: QueryResult, text: string | null, next: string | null): Shaped {
+function formed(shaped: Shaped, result: LimitedResult, text: string | null, next: string | null): Shaped {
   const { structured } = shaped;
   if (structured === null) return next === null ? shaped : { ...shaped, note: `${firstOf(result)} ${furtherRows(`"${next}"`)}` };
   if (text === null)
     return next === null ? shaped : { ...shaped, structured: { ...structured, next }, note: furtherRows('the value of next') };
   if (next !== null)
     return { ...shaped, structured: { ...structured, next }, text, note: `${firstOf(result)} ${furtherRows(`"${next}"`)}` };
-  return { ...shaped, text, note: shaped.note ?? (result.truncated ? truncatedNote(result) : null) };
+  return { ...shaped, text };
 }
 
 const firstOf = ({ rows }: QueryResult): string => `These are ${rows.length} rows, and more follow.`;
@@ -149,10 +150,10 @@ export function toToolResult({ structured, text, media, note }: Shaped) {
 }
 
 const SHAPES: Readonly<Record<ReturnType, Shape>> = {
-  rows: (result) => structured(result, { rows: result.rows, row_count: result.rows.length, truncated: result.truncated }),
+  rows: (result) => list(result, { rows: result.rows, row_count: result.rows.length, truncated: result.truncated }),
   row: (result) => first(result, { row: result.rows[0] ?? null }),
   column: (result) =>
-    structured(result, {
+    list(result, {
       values: result.rows.map((row) => firstCell(row, result)),
       ...(result.truncated ? { truncated: true } : {}),
     }),
@@ -166,12 +167,24 @@ const SHAPES: Readonly<Record<ReturnType, Shape>> = {
 
 /** A first row that is left out is not the same as none. */
 const isFirstTooLarge = ({ rows, truncated }: QueryResult): boolean => truncated && rows.length === 0;
-const FIRST_TOO_LARGE =
-  'The first row is larger than a call can return. Select fewer or shorter columns, or raise max_bytes of the connection.';
+const firstTooLarge = ({ limit }: LimitedResult): string =>
+  `The first row is larger than a call can return. Select fewer or shorter columns, or raise ${RAISED[limit ?? 'max_bytes']}.`;
 
-function first(result: QueryResult, value: Record<string, Json>): Shaped {
+/** Whose limits they are. */
+const RAISED: Readonly<Record<Limit, string>> = {
+  max_rows: 'max_rows of the tool or its connection',
+  max_bytes: 'max_bytes of the tool or its connection',
+  max_tokens: 'max_tokens of the tool',
+};
+
+const list = (result: LimitedResult, value: Record<string, Json>): Shaped => ({
+  ...structured(result, value),
+  note: cutNote(result),
+});
+
+function first(result: LimitedResult, value: Record<string, Json>): Shaped {
   if (!isFirstTooLarge(result)) return structured(result, value);
-  return { ...structured(result, { ...value, truncated: true }), note: FIRST_TOO_LARGE };
+  return { ...structured(result, { ...value, truncated: true }), note: firstTooLarge(result) };
 }
 
 function structured(result: QueryResult, value: Record<string, Json>): Shaped {
@@ -179,15 +192,15 @@ function structured(result: QueryResult, value: Record<string, Json>): Shaped {
   return { ...NOTHING, structured: value };
 }
 
-function written(result: QueryResult, write: (result: QueryResult) => string): Shaped {
+function written(result: LimitedResult, write: (result: QueryResult) => string): Shaped {
   if (result.affected_rows !== null && result.columns.length === 0) {
     const count = result.affected_rows;
     return { ...NOTHING, text: `${count} ${count === 1 ? 'row' : 'rows'} changed.` };
   }
-  return { ...NOTHING, text: write(result), note: result.truncated ? truncatedNote(result) : null };
+  return { ...NOTHING, text: write(result), note: cutNote(result) };
 }
 
-function media(result: QueryResult, kind: MediaKind): Shaped {
+function media(result: LimitedResult, kind: MediaKind): Shaped {
   const { mime_type, data } = firstBytes(result, kind);
   if (mime_type === null || !mime_type.startsWith(`${kind}/`)) {
     throw new AppError(
@@ -198,8 +211,15 @@ function media(result: QueryResult, kind: MediaKind): Shaped {
   return { ...NOTHING, media: { kind, mime_type, data } };
 }
 
-const truncatedNote = (result: QueryResult): string =>
-  `Only the first ${result.rows.length} rows are here: a row or size limit was reached. Narrow the query to see the rest.`;
+/** What is missing, and how to get it; null: nothing is. */
+function cutNote(result: LimitedResult): string | null {
+  if (!result.truncated) return null;
+  if (isFirstTooLarge(result)) return firstTooLarge(result);
+  const { limit } = result;
+  const reached = limit === undefined ? 'a row or size limit' : limit;
+  const less = limit === 'max_rows' ? '' : ' or select fewer columns';
+  return `Only the first ${result.rows.length} rows are here: ${reached} was reached. Narrow the query${less} to see the rest.`;
+}
 
 const firstCell = (row: Row | undefined, result: QueryResult): Json => {
   const name = result.columns[0]?.name;
@@ -209,8 +229,8 @@ const firstCell = (row: Row | undefined, result: QueryResult): Json => {
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
 /** The first cell as base64 with its type, from a column `mime_type` or from its first bytes. */
-function firstBytes(result: QueryResult, wanted: string): { mime_type: string | null; data: string } {
-  if (isFirstTooLarge(result)) throw new AppError('too_large', FIRST_TOO_LARGE);
+function firstBytes(result: LimitedResult, wanted: string): { mime_type: string | null; data: string } {
+  if (isFirstTooLarge(result)) throw new AppError('too_large', firstTooLarge(result));
   const row = result.rows[0];
   const cell = firstCell(row, result);
   const text = typeof cell === 'string' ? cell.replace(/\s+/g, '') : '';
@@ -240,7 +260,7 @@ const JSON_TYPE = /^(?:application\/json\b|[^;]*\+json\b)/;
 
 /** The body of a resource, decided by its `mime_type` (contract section 5): text, or bytes in base64. */
 export function shapeResource(
-  result: QueryResult,
+  result: LimitedResult,
   mime_type: string,
   transformed: Transformed | null,
 ): { readonly text: string } | { readonly blob: string } {

@@ -1,4 +1,4 @@
-import type { TokenRules, Verdict } from './rules.ts';
+import { lastingUse, type TokenRules, type Verdict } from './rules.ts';
 import type { SqlDialect } from './dialect.ts';
 import { type Token, tokenize } from './tokenize.ts';
 
@@ -100,7 +100,8 @@ export function classifyTokens(tokens: readonly Lexeme[], rules: TokenRules): Ve
   const settled = called.every(({ name, qualified }) => !qualified && rules.functions.has(name));
   const plain = tokens.every(({ kind }) => kind !== 'variable' && kind !== 'comment');
   const fixed = reason === null && settled && plain && FIXED_COMMANDS.has(command);
-  return { command, read_only: reason === null, fixed, forbidden: null, reason };
+  const lasting = lastingIn(tokens, called, rules);
+  return { command, read_only: reason === null, fixed, forbidden: null, reason, ...(lasting === null ? {} : { lasting }) };
 }
 
 const EXPLAINS: ReadonlySet<string> = new Set(['explain', 'describe', 'desc']);
@@ -161,11 +162,30 @@ function writingWord(tokens: readonly Lexeme[], rules: TokenRules): string | nul
   return null;
 }
 
+const SEQUENCE = 'It advances a sequence';
+
+function lastingIn(tokens: readonly Lexeme[], called: readonly Call[], rules: TokenRules): string | null {
+  for (const { name } of called) {
+    const effect = rules.lastingFunctions.get(name) ?? (rules.runsSql.has(name) ? RUNS_TEXT : undefined);
+    if (effect !== undefined) return lastingUse(name, effect);
+  }
+  return tokens.some((_, i) => isNextValue(tokens, i)) ? `${SEQUENCE}, which a rollback does not undo.` : null;
+}
+
+/** NEXT VALUE FOR s and s.nextval. */
+function isNextValue(tokens: readonly Lexeme[], i: number): boolean {
+  const [before, now, after] = [tokens[i - 1]?.text, tokens[i], tokens[i + 1]?.text];
+  if (now?.kind !== 'word') return false;
+  return (now.text === 'value' && after === 'for' && before === 'next') || (now.text === 'nextval' && before === '.');
+}
+
+const RUNS_TEXT = 'runs SQL text that was not checked';
+
 function writingUse(tokens: readonly Lexeme[], called: readonly Call[], rules: TokenRules): string | null {
   for (const { name } of called) {
     const effect = rules.writingFunctions.get(name);
     if (effect !== undefined) return `The function ${name} ${effect}.`;
-    if (rules.runsSql.has(name)) return `The function ${name} runs SQL text that was not checked.`;
+    if (rules.runsSql.has(name)) return `The function ${name} ${RUNS_TEXT}.`;
   }
   for (const [i, { kind, text, name }] of tokens.entries()) {
     const next = tokens[i + 1]?.text;
@@ -175,8 +195,7 @@ function writingUse(tokens: readonly Lexeme[], called: readonly Call[], rules: T
     if (kind === 'variable' && !text.startsWith('@@')) return 'Variables of the session outlive a call.';
     if (kind !== 'word') continue;
     if (text === 'for' && (next === 'update' || next === 'share')) return 'It locks rows (FOR UPDATE or FOR SHARE).';
-    if (text === 'value' && next === 'for' && tokens[i - 1]?.text === 'next') return 'It advances a sequence.';
-    if (text === 'nextval' && tokens[i - 1]?.text === '.') return 'It advances a sequence.';
+    if (isNextValue(tokens, i)) return `${SEQUENCE}.`;
     if (text === 'analyze' && EXPLAINS.has(commandOf(tokens)) && tokens[i - 1]?.text !== '.')
       return 'EXPLAIN ANALYZE runs the statement.';
   }

@@ -20,6 +20,7 @@ export async function classify(statement: Statement, dialect: SqlDialect): Promi
   }
   const [first] = verdicts;
   const forbidden = verdicts.find((verdict) => verdict.forbidden !== null)?.forbidden ?? null;
+  const lasting = verdicts.find((verdict) => verdict.lasting !== undefined)?.lasting;
   const differs = verdicts.some(({ command }) => command !== first?.command);
   const reason = passthrough
     ? 'A parameter would be run as SQL.'
@@ -33,6 +34,7 @@ export async function classify(statement: Statement, dialect: SqlDialect): Promi
     fixed: reason === null && complete && verdicts.every((verdict) => verdict.fixed),
     passthrough,
     forbidden: excused ? null : forbidden,
+    ...(lasting === undefined ? {} : { lasting }),
     reason,
   };
 }

@@ -1,15 +1,13 @@
-import { AppError } from '#core/errors.ts';
 import type { SqlDialect } from './dialect.ts';
-import type { SqlNode, Statement } from './statement.ts';
-import { tokenize } from './tokenize.ts';
+import type { Statement } from './statement.ts';
+import { statementTokens } from './statement-tokens.ts';
 
 /** Whether a statement says itself in which order its rows come: an ORDER BY of a subquery or a window does not. */
 export function isOrdered({ nodes }: Pick<Statement, 'nodes'>, dialect: SqlDialect): boolean {
-  const sql = textOf(nodes);
+  const { sql, tokens } = statementTokens(nodes, dialect);
   let depth = 0;
   let before = '';
-  for (const { kind, start, end } of tokensOf(sql, dialect)) {
-    if (kind === 'space' || kind === 'comment') continue;
+  for (const { kind, start, end } of tokens) {
     const text = sql.slice(start, end).toLowerCase();
     if (text === '(') depth++;
     if (text === ')') depth--;
@@ -18,20 +16,3 @@ export function isOrdered({ nodes }: Pick<Statement, 'nodes'>, dialect: SqlDiale
   }
   return false;
 }
-
-function tokensOf(sql: string, dialect: SqlDialect): ReturnType<typeof tokenize> {
-  try {
-    return tokenize(sql, dialect);
-  } catch (error) {
-    if (error instanceof AppError) return [];
-    throw error;
-  }
-}
-
-const textOf = (nodes: readonly SqlNode[]): string =>
-  nodes
-    .map((node) => {
-      if (typeof node === 'string') return node;
-      return 'block' in node ? textOf(node.block) : `:${node.name}`;
-    })
-    .join('');

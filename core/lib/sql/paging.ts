@@ -9,9 +9,19 @@ export interface PageColumn extends Pick<Column, 'type' | 'kind'> {
   readonly desc: boolean;
 }
 
-/** A statement that answers one page. */
+/** Statements that answer one page. */
 export interface Paging {
+  /** All rows in their order, from the first one on or behind a position. */
   readonly statement: Statement;
+  /**
+   * The same in two parts, which an index on the first column serves: rows with a value in it, and behind them those without. The
+   * first part alone is the page when it fills it, whatever the database says of nulls, now or later. `plain` is the first part in
+   * the order of an index on all columns. It is the page unless a row of it has a null in a later column: those are not where they
+   * belong, but never behind where it ends, so that none is missed.
+   */
+  readonly parts: { readonly plain: Statement | null; readonly values: Statement; readonly nulls: Statement };
+  /** An index on the first column answers the first page in one part. */
+  readonly begins_whole: boolean;
   /** The cells of a row that say where the next page begins, by the names under which they are bound. */
   readonly keys: readonly { readonly column: string; readonly name: string; readonly write: (cell: Json) => Json }[];
 }
@@ -46,31 +56,54 @@ export function pagingOf(
     ...key.value(node),
     ' IS NOT NULL)',
   ];
-  const branches = keys.map((key, index): SqlNode[] => [
-    index === 0 ? '(' : ' OR (',
-    ...keys.slice(0, index).flatMap((before): SqlNode[] => [...isSame(before), ' AND ']),
-    ...isAfter(key),
-    ')',
-  ]);
-  const order = keys
-    .map(({ key, desc }) => {
-      const by = `${key.by}${desc ? ' DESC' : ''}`;
-      return pages.nulls_last ? `${by} NULLS LAST` : `${key.by} IS NULL, ${by}`;
-    })
-    .join(', ');
+  /** Rows behind the position in the order of some of the keys, all others alike. */
+  const behind = (own: typeof keys, after: (key: (typeof keys)[number], index: number) => SqlNode[]): SqlNode[] =>
+    own.flatMap((key, index): SqlNode[] => [
+      index === 0 ? '(' : ' OR (',
+      ...own.slice(0, index).flatMap((before): SqlNode[] => [...isSame(before), ' AND ']),
+      ...after(key, index),
+      ')',
+    ]);
+  const orderOf = (own: typeof keys): string[] =>
+    own.map(({ key, desc }) => {
+      const order = `${key.by}${desc ? ' DESC' : ''}`;
+      return pages.nulls_last ? `${order} NULLS LAST` : `${key.by} IS NULL, ${order}`;
+    });
+  const types = Object.fromEntries(keys.map(({ key }, index) => [nameOf(index), key.bound]));
+  const within = (where: readonly SqlNode[], order: readonly string[]): Statement => ({
+    ...statement,
+    nodes: [
+      'SELECT * FROM (\n',
+      ...statement.nodes,
+      '\n) AS page ',
+      ...where,
+      `${order.length === 0 ? '' : ` ORDER BY ${order.join(', ')}`} LIMIT ${rows}`,
+    ],
+    names: [...statement.names, ...names],
+    types: { ...statement.types, ...types },
+  });
+  const [first] = keys;
+  if (first === undefined) return null;
+  const rest = keys.slice(1);
+  const by = first.key.by;
+  const isBehind: SqlNode[] = [`${by} ${first.desc ? '<' : '>'} `, ...first.key.value(first.node)];
+  // Said of the first column alone, where an index range can begin.
+  const from: SqlNode[] = [`${by} ${first.desc ? '<=' : '>='} `, ...first.key.value(first.node), ' AND ('];
+  const values: SqlNode & object = {
+    block: [' AND ', ...from, ...behind(keys, (key, index) => (index === 0 ? isBehind : isAfter(key))), ')'],
+    names,
+  };
+  const with_value = [`WHERE ${by} IS NOT NULL`, values];
+  const plainOrder = (own: typeof keys): string[] => own.map(({ key, desc }) => `${key.by}${desc ? ' DESC' : ''}`);
+  const nulls: SqlNode[] = rest.length === 0 ? [] : [{ block: [' AND (', ...behind(rest, isAfter), ')'], names: names.slice(1) }];
   return {
-    statement: {
-      ...statement,
-      nodes: [
-        'SELECT * FROM (\n',
-        ...statement.nodes,
-        '\n) AS page ',
-        { block: ['WHERE ', ...branches.flat()], names },
-        ` ORDER BY ${order} LIMIT ${rows}`,
-      ],
-      names: [...statement.names, ...names],
-      types: { ...statement.types, ...Object.fromEntries(keys.map(({ key }, index) => [nameOf(index), key.bound])) },
+    statement: within([{ block: ['WHERE ', ...behind(keys, isAfter)], names }], orderOf(keys)),
+    parts: {
+      plain: rest.length === 0 ? null : within(with_value, plainOrder(keys)),
+      values: within(with_value, [...plainOrder([first]), ...orderOf(rest)]),
+      nulls: within([`WHERE ${by} IS NULL`, ...nulls], orderOf(rest)),
     },
+    begins_whole: pages.nulls_last && !first.desc,
     keys: keys.map(({ key, column }, index) => ({ column, name: nameOf(index), write: key.write })),
   };
 }

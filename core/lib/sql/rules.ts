@@ -20,6 +20,8 @@ export interface TokenRules {
   readonly modules: { readonly behind: string; readonly isAllowed: (name: string) => boolean } | null;
   /** Functions that no reading tool may call, and what each does. */
   readonly writingFunctions: ReadonlyMap<string, string>;
+  /** Those of them whose effects a rollback does not undo. */
+  readonly lastingFunctions: ReadonlyMap<string, string>;
   /** SQLite's `pragma_…` tables and functions that only read; some others write. Null: there are none. */
   readonly pragmas: ReadonlySet<string> | null;
   /** A name without brackets may be a call: `a.b` is `b(a)`. */
@@ -38,8 +40,14 @@ export interface Verdict {
   readonly read_only: boolean;
   readonly fixed: boolean;
   readonly forbidden: string | null;
+  /** As `Classification` has it. */
+  readonly lasting?: string;
   readonly reason: string | null;
 }
+
+/** What is said of a statement that calls such a function. */
+export const lastingUse = (name: string, effect: string): string =>
+  `The function ${name} ${effect}, which a rollback does not undo.`;
 
 export const words = (list: string): ReadonlySet<string> => new Set(list.split(/\s+/).filter(Boolean));
 

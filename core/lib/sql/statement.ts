@@ -33,6 +33,8 @@ export interface Classification {
   readonly passthrough: boolean;
   /** Set when no tool may hold such a statement, reading or writing: a sentence for its author. */
   readonly forbidden?: string | null;
+  /** Present when it has effects that a rollback does not undo: a sentence for its author. */
+  readonly lasting?: string;
   /** Why it is not read-only, in a sentence. */
   readonly reason: string | null;
 }

@@ -28,18 +28,34 @@ const LIKE = new Set(['like', 'ilike', 'glob', 'regexp', 'rlike']);
 
 /** Throws `invalid` for text that no server would read. */
 export function parameterUses(sql: string, dialect: SqlDialect): StatementUses {
-  const tokens = tokenize(sql, dialect).filter(({ kind }) => kind !== 'space' && kind !== 'comment');
+  const tokens = meaningful(sql, dialect);
   const found = new Map<string, ParameterUse>();
-  const reader = createReader(sql, tokens);
-  for (const [at, { kind, start, end }] of tokens.entries()) {
-    if (kind !== 'parameter') continue;
-    const name = sql.slice(start + 1, end);
-    const use = { name, column: null, exact: false, list: false, type: null, ...reader.useAt(at) };
-    const known = found.get(name);
+  for (const { is_tested: _, ...use } of usesIn(sql, tokens)) {
+    const known = found.get(use.name);
     // The place that says most counts: a name may be tested for null first.
-    if (known === undefined || (known.column === null && known.type === null)) found.set(name, use);
+    if (known === undefined || (known.column === null && known.type === null)) found.set(use.name, use);
   }
   return { tables: mentions(sql, tokens), uses: [...found.values()] };
+}
+
+/** One for each place where the value counts: `:x is null` asks only whether there is one. Throws `invalid` as `parameterUses` does. */
+export const everyUse = (sql: string, dialect: SqlDialect): readonly ParameterUse[] =>
+  usesIn(sql, meaningful(sql, dialect)).filter(({ is_tested }) => !is_tested);
+
+const meaningful = (sql: string, dialect: SqlDialect): Token[] =>
+  tokenize(sql, dialect).filter(({ kind }) => kind !== 'space' && kind !== 'comment');
+
+interface Place extends ParameterUse {
+  /** Only whether it is null counts. */
+  readonly is_tested: boolean;
+}
+const NO_USE = { column: null, exact: false, list: false, type: null, is_tested: false } as const;
+
+function usesIn(sql: string, tokens: readonly Token[]): Place[] {
+  const reader = createReader(sql, tokens);
+  return tokens.flatMap(({ kind, start, end }, at) =>
+    kind === 'parameter' ? [{ ...NO_USE, name: sql.slice(start + 1, end), ...reader.useAt(at) }] : [],
+  );
 }
 
 function createReader(sql: string, tokens: readonly Token[]) {
@@ -51,16 +67,19 @@ function createReader(sql: string, tokens: readonly Token[]) {
     tokens[at]?.kind === 'identifier' || (tokens[at]?.kind === 'word' && !KEYWORDS.has(text(at)));
   const nameAt = (at: number): string => unquoted(sql.slice(tokens[at]?.start, tokens[at]?.end));
 
+  /** Makes an expression of the column beside it, which has other values than the column. */
+  const isOperator = (at: number): boolean => /^[^\w\s"'`(),;.[\]:=<>!]+$|^::$/.test(text(at));
   /** The column whose name ends at a token. */
   const columnBefore = (at: number): ParameterUse['column'] => {
     if (!isName(at)) return null;
-    return { of: text(at - 1) === '.' && isName(at - 2) ? nameAt(at - 2) : null, name: nameAt(at) };
+    const of = text(at - 1) === '.' && isName(at - 2) ? nameAt(at - 2) : null;
+    return isOperator(of === null ? at - 1 : at - 3) ? null : { of, name: nameAt(at) };
   };
   /** The column whose name begins at a token; a function's name is none. */
   const columnAfter = (at: number): ParameterUse['column'] => {
     if (!isName(at)) return null;
     const last = text(at + 1) === '.' && isName(at + 2) ? at + 2 : at;
-    return text(last + 1) === '(' ? null : columnBefore(last);
+    return text(last + 1) === '(' || isOperator(last + 1) ? null : columnBefore(last);
   };
   /** The bracket that a list of values begins with. */
   const listStart = (at: number): number => {
@@ -86,7 +105,7 @@ function createReader(sql: string, tokens: readonly Token[]) {
   };
 
   return {
-    useAt(at: number): Partial<ParameterUse> {
+    useAt(at: number): Partial<Place> {
       const before = text(at - 1);
       if (before === 'limit' || before === 'offset' || (before === ',' && text(at - 3) === 'limit')) return { type: 'integer' };
       if (COMPARED.has(before)) return { column: columnBefore(at - 2), exact: EXACT.has(before) };
@@ -103,7 +122,8 @@ function createReader(sql: string, tokens: readonly Token[]) {
           return { column: insertedAt(at, start), exact: true };
       }
       if (COMPARED.has(text(at + 1))) return { column: columnAfter(at + 2), exact: EXACT.has(text(at + 1)) };
-      return {};
+      const end = text(at + 1) === '::' ? at + 3 : at + 1;
+      return { is_tested: text(end) === 'is' && text(text(end + 1) === 'not' ? end + 2 : end + 1) === 'null' };
     },
   };
 }

@@ -1,5 +1,5 @@
 import type { View, ViewKind } from '#core/contract/definitions/view.ts';
-import { columnKind, type Table, toTime } from './table.ts';
+import { columnKind, type Table } from './table.ts';
 
 /** Everything that is needed to draw a result: what a tool says of its view, and for the rest what its rows look like. */
 export interface Drawing {
@@ -94,7 +94,3 @@ export function resolveDrawing(view: View | null, table: Table): Drawing {
   const drawable = known && y.length > 0 && table.rows.length > 0 && y.every((column) => columnKind(table, column) === 'number');
   return drawable ? { kind: view.kind, x, y, series, title, format } : { ...NOTHING, kind: 'table', title, format };
 }
-
-/** Where a value stands on an axis: a time, a number, or null for a category. */
-export const isTimeAxis = (table: Table, x: string): boolean =>
-  columnKind(table, x) === 'time' && table.rows.every((row) => row[x] === null || toTime(row[x]) !== null);

@@ -2,17 +2,19 @@ import { eq } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import type { NoticeEvent } from '#core/contract/notices.ts';
 import type { Db } from '#core/store/open.ts';
+import { recordEvent } from './events.ts';
 
 /** The body of a delivery (Standard Webhooks, "payload structure"). */
 export const bodyOf = (app: App, type: string, data: Readonly<Record<string, unknown>>): string =>
   JSON.stringify({ type, timestamp: app.clock().toISOString(), data });
 
 /**
- * Queues an event for every webhook that wants it. Whoever changes something passes its transaction, so that there is no event
+ * Keeps an event, and queues it for every webhook that wants it. Whoever changes something passes its transaction, so that there is no event
  * without the change and no change without the event.
  */
 export async function emitNotice(app: App, event: NoticeEvent, data: Readonly<Record<string, unknown>>, tx?: Db): Promise<void> {
   if (tx === undefined) return app.store.write((own) => emitNotice(app, event, data, own));
+  await recordEvent(app, event, data, tx);
   const { notices, notice_deliveries } = app.store.tables;
   const wanted = (await tx.select().from(notices).where(eq(notices.enabled, true))).filter(({ events }) =>
     events.includes(event),

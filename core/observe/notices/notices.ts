@@ -3,6 +3,7 @@ import { type Delivery, MOST_NOTICES, type Notice } from '#core/contract/notices
 import { AppError, invalidField } from '#core/errors.ts';
 import { resolveTarget } from '#core/engines/shared/dial.ts';
 import type { Context, Handlers } from '#core/run.ts';
+import { writeAlone } from '#core/store/journal.ts';
 import type { Db } from '#core/store/open.ts';
 import { recordHistory } from '../history.ts';
 import { bodyOf, newDelivery } from './emit.ts';
@@ -55,7 +56,10 @@ async function refuseTaken({ app }: Context, tx: Db, name: string, id: string): 
 
 const entryOf = ({ id, name }: NoticeRow) => ({ entity_type: 'notice', entity_id: id, entity_name: name }) as const;
 
-export const noticeHandlers: Pick<Handlers, Extract<keyof Handlers, `notices.${string}`>> = {
+export const noticeHandlers: Omit<
+  Pick<Handlers, Extract<keyof Handlers, `notices.${string}`>>,
+  'notices.events' | 'notices.read'
+> = {
   'notices.list': async (context, { skip, limit }) => {
     const { app } = context;
     const { notices } = app.store.tables;
@@ -70,6 +74,7 @@ export const noticeHandlers: Pick<Handlers, Extract<keyof Handlers, `notices.${s
     const [id, secret, now] = [app.ids(), newSecret(), app.clock().toISOString()];
     const row: NoticeRow = { id, ...draft, secret: sealSecret(app, id, secret), created_at: now, updated_at: now };
     await app.store.write(async (tx) => {
+      await writeAlone(app.store, tx);
       await refuseTaken(context, tx, row.name, id);
       if ((await tx.$count(notices)) >= MOST_NOTICES) {
         throw new AppError('invalid', `There can be at most ${MOST_NOTICES} webhooks. Delete one first.`);

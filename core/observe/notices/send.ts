@@ -13,8 +13,10 @@ export type DeliveryRow = Schema['notice_deliveries']['$inferSelect'];
 
 const LOOK_MS = 2_000;
 const TIMEOUT_MS = 15_000;
-/** Deliveries of one turn. */
+/** Deliveries of one turn of a webhook. */
 const AT_ONCE = 100;
+/** Deliveries of one webhook that wait for an attempt. */
+export const MOST_WAITING = 1_000;
 /** Waits between attempts, in seconds: the last attempt is a day after the first (Standard Webhooks, "retries"). */
 const WAITS = [5, 300, 1_800, 7_200, 18_000, 25_200, 33_600] as const;
 const KEPT_DAYS = 30;
@@ -38,36 +40,87 @@ export function secretsOf({ keyring, clock }: App, { id, secret }: NoticeRow): r
   return before === undefined || Number(until) <= clock().getTime() ? [newest] : [newest, before];
 }
 
-/** Sends what is due, one server at a time, and forgets what is long done. @returns a function that ends it. */
+/**
+ * Sends what is due, one server at a time for each webhook, and forgets what is long done. Each webhook has turns of its own: one
+ * that does not answer keeps the others from nothing. @returns a function that ends it.
+ */
 export function keepSendingNotices(app: App): () => void {
   const holder = app.ids();
-  return runEvery(app, { every_ms: LOOK_MS, what: 'sending notices', work: () => sendDue(app, holder), at_once: true });
+  const busy = new Set<string>();
+  const ended = new AbortController();
+  const begin = (id: string): void => {
+    if (busy.has(id)) return;
+    busy.add(id);
+    const sending = sendTo(app, holder, id, ended.signal)
+      .catch((error: unknown) => app.log.warning('sending notices failed', { reason: String(error) }))
+      .finally(() => busy.delete(id));
+    app.background(sending);
+  };
+  const work = async (): Promise<void> => (await dueNotices(app)).forEach(begin);
+  const end = runEvery(app, { every_ms: LOOK_MS, what: 'sending notices', work, at_once: true });
+  return () => {
+    ended.abort();
+    end();
+  };
 }
 
+/** One turn of every webhook. */
 export async function sendDue(app: App, holder: string): Promise<void> {
-  if ((await dueRows(app, 1)).length === 0) return;
-  await withLease(app, 'notices', holder, async () => {
-    const due = await dueRows(app, AT_ONCE);
-    const by_notice = Map.groupBy(due, ({ notice }) => notice.id);
-    // One that does not answer keeps the others from nothing.
-    await Promise.all(
-      [...by_notice.values()].map(async (list) => {
-        for (const { notice, delivery } of list) await deliver(app, notice, delivery);
-        await forgetOld(app, list[0]?.notice.id ?? '');
-      }),
-    );
+  await Promise.all((await dueNotices(app)).map((id) => sendTo(app, holder, id)));
+}
+
+/** One turn of a webhook. Its first failure ends it: whatever is next would fail as well, after another time limit. */
+async function sendTo(app: App, holder: string, id: string, ended?: AbortSignal): Promise<void> {
+  await withLease(app, `notices/${id}`, holder, async () => {
+    await giveUpOldest(app, id);
+    for (const { notice, delivery } of await dueRows(app, id)) {
+      if (ended?.aborted === true || (await deliver(app, notice, delivery)).error !== null) break;
+    }
+    await forgetOld(app, id);
   });
 }
 
-async function dueRows(app: App, most: number): Promise<{ notice: NoticeRow; delivery: DeliveryRow }[]> {
+const isDue = (app: App) => {
+  const { notice_deliveries: deliveries } = app.store.tables;
+  return and(eq(deliveries.status, 'waiting'), lte(deliveries.next_attempt_at, app.clock().toISOString()));
+};
+
+async function dueNotices(app: App): Promise<string[]> {
+  const { notice_deliveries: deliveries } = app.store.tables;
+  const rows = await app.store.db.selectDistinct({ id: deliveries.notice_id }).from(deliveries).where(isDue(app));
+  return rows.map(({ id }) => id);
+}
+
+async function dueRows(app: App, id: string): Promise<{ notice: NoticeRow; delivery: DeliveryRow }[]> {
   const { notices, notice_deliveries: deliveries } = app.store.tables;
   return app.store.db
     .select({ notice: notices, delivery: deliveries })
     .from(deliveries)
     .innerJoin(notices, eq(notices.id, deliveries.notice_id))
-    .where(and(eq(deliveries.status, 'waiting'), lte(deliveries.next_attempt_at, app.clock().toISOString())))
+    .where(and(eq(deliveries.notice_id, id), isDue(app)))
     .orderBy(asc(deliveries.id))
-    .limit(most);
+    .limit(AT_ONCE);
+}
+
+/** A webhook that is away for long learns of the newest. */
+async function giveUpOldest({ store }: App, id: string): Promise<void> {
+  const { notice_deliveries: deliveries } = store.tables;
+  const waiting = and(eq(deliveries.notice_id, id), eq(deliveries.status, 'waiting'));
+  const [newest] = await store.db
+    .select({ id: deliveries.id })
+    .from(deliveries)
+    .where(waiting)
+    .orderBy(desc(deliveries.id))
+    .limit(1)
+    .offset(MOST_WAITING);
+  if (newest === undefined) return;
+  const error = `More than ${MOST_WAITING.toLocaleString('en')} deliveries were waiting, so the oldest were given up.`;
+  await store.write((tx) =>
+    tx
+      .update(deliveries)
+      .set({ status: 'failed', next_attempt_at: null, error })
+      .where(and(waiting, lte(deliveries.id, newest.id))),
+  );
 }
 
 /** One attempt, noted in the delivery log. @param last whatever comes of it, there is no further attempt. */

@@ -39,5 +39,18 @@ export function noticeTables(k: Kit) {
       k.index('notice_deliveries_notice').on(t.notice_id, t.id),
     ],
   );
-  return { notices, notice_deliveries };
+  /** What happened, whether or not a webhook wants it. */
+  const notice_events = k.table(
+    'notice_events',
+    {
+      id: k.counter().primaryKey(),
+      event: k.text().$type<NoticeEvent>().notNull(),
+      data: k.json<Readonly<Record<string, unknown>>>().notNull(),
+      created_at: k.text().notNull(),
+    },
+    (t) => [k.index('notice_events_event').on(t.event, t.id)],
+  );
+  /** Up to which event a person has read. */
+  const notice_reads = k.table('notice_reads', { person_id: k.text().primaryKey(), event_id: k.int().notNull() });
+  return { notices, notice_deliveries, notice_events, notice_reads };
 }

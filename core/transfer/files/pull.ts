@@ -18,6 +18,7 @@ import {
 } from './records.ts';
 import type { Base } from './state.ts';
 import { editText, readText, TextFault, writeText } from './text.ts';
+import { plain } from './words.ts';
 
 export interface PullOptions {
   /** Replaces files with changes that were not pushed. */
@@ -96,7 +97,7 @@ export class PullRefused extends AppError {
 }
 
 export const faultLine = ({ path, line, message }: { path: string; line: number | null; message: string }): string =>
-  `${path}${line === null ? '' : `:${line}`}: ${message}`;
+  plain(`${path}${line === null ? '' : `:${line}`}: ${message}`);
 
 /** Files that say something else than the server, and than what it last had. */
 function unpushed(local: Local, server: Configuration, base: Base | null): string[] {

@@ -2,7 +2,7 @@ import { subjectOf } from '#core/contract/entities.ts';
 import { labelsIn } from '#core/contract/marks.ts';
 import { ServerConfigPatch } from '#core/contract/settings/config.ts';
 import type { ImportChecks } from '#core/contract/transfer.ts';
-import { diffLines, foldSame } from '#core/lib/line-diff.ts';
+import { diffLines, foldSame } from '#core/lib/text/line-diff.ts';
 import type { Values } from '#core/definitions/kinds.ts';
 import { canonical } from '#snapshots/canonical.ts';
 import { SETTINGS_FILE } from './layout.ts';
@@ -64,7 +64,7 @@ const diffLine = (line: Folded): string =>
     ? `      … ${line.count === 1 ? '1 equal line' : `${line.count} equal lines`}`
     : `      ${SIGNS[line.kind]} ${plain(line.text)}`;
 
-const short = (value: unknown): string => (value === undefined ? 'not set' : JSON.stringify(value));
+const short = (value: unknown): string => (value === undefined ? 'not set' : plain(JSON.stringify(value)));
 const text = (value: unknown): string =>
   value === null || value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value, null, 2);
 

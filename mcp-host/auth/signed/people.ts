@@ -2,9 +2,9 @@ import type { Addresses } from '#core/edge/asked-address.ts';
 import { ACCESS_TOKEN_ALGORITHM } from '#core/edge/identity.ts';
 import { textsOf } from '#core/edge/token-checks.ts';
 import { type Claims, toIdentity } from '#core/lib/call/identity.ts';
-import { endpointOf } from '#mcp-host/protocol/endpoint.ts';
+import { endpointOf } from '#core/edge/mcp-endpoint.ts';
 import { sha256 } from '#mcp-host/runtime/runtime.ts';
-import { callerName, createCaller } from '../caller.ts';
+import { callerName, createCaller, PERSON_OWNER } from '../caller.ts';
 import { rightsOfPerson } from '../rights.ts';
 import type { IdentityState } from './identity-state.ts';
 import type { TokenSource } from './signed-scheme.ts';
@@ -40,7 +40,7 @@ export function createPeople(identity: IdentityState, addresses: Addresses): Tok
       // It came as JSON.
       const claims = payload as Claims;
       const who = toIdentity(claims);
-      const owner = `person:${sha256(JSON.stringify([payload.iss, payload.sub, who.client_id]))}`;
+      const owner = `${PERSON_OWNER}${sha256(JSON.stringify([payload.iss, payload.sub, who.client_id]))}`;
       const rights = rightsOfPerson(toolsets, who.groups, textsOf(payload['scope']));
       return createCaller(owner, callerName(who.name ?? who.sub), rights, claims, who);
     },

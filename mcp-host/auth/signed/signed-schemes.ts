@@ -1,7 +1,7 @@
 import type { Addresses } from '#core/edge/asked-address.ts';
 import { EVERYTHING, type IdentityList } from '#core/edge/identity.ts';
 import type { Log } from '#core/log.ts';
-import { endpointOf } from '#mcp-host/protocol/endpoint.ts';
+import { endpointOf } from '#core/edge/mcp-endpoint.ts';
 import type { Ask } from '../introspection.ts';
 import { type ListFile, noListFile } from '../list-file.ts';
 import type { ToolsetAccess } from '../rights.ts';

@@ -3,11 +3,17 @@ import type { FrozenTool } from '#snapshots/format.ts';
 import { isMembers, type Members, RPC, RpcError } from '#mcp-host/protocol/messages.ts';
 import { callDigest } from '../call-digest.ts';
 import type { CallContext } from '../context.ts';
+import { waitedFor } from '../request-record.ts';
+import type { Decisions } from './decisions.ts';
 import type { OneUse } from './one-use.ts';
+import type { PageAddresses } from './page-address.ts';
+import { saidOnPage } from './question.ts';
 import type { Asked, SealedState } from './sealed-state.ts';
 
 /** How long an answer counts. */
 export const ANSWER_MS = 120_000;
+/** How long one request waits for a decision: less than what clients and proxies allow it, and often enough within their rounds. */
+const WAIT_MS = 15_000;
 /** Nobody reads a question in less. */
 const READING_MS = 2_000;
 /** The argument that brings the token of a two-step call back. */
@@ -17,6 +23,8 @@ export const TOKEN = 'confirm_token';
 export interface Confirmations {
   readonly state: SealedState;
   readonly once: OneUse;
+  readonly pages: PageAddresses;
+  readonly decisions: Decisions;
   readonly now: () => number;
 }
 
@@ -24,11 +32,17 @@ export interface Confirmations {
 export class InputRequired {
   readonly kind = 'input_required';
   readonly members: string;
+  /** The question of before is waited for, and nothing new is asked. */
+  readonly is_open: boolean;
 
-  /** @param question its name in `inputRequests`. */
-  constructor(question: string, params: Members, state: string) {
-    const inputRequests = { [question]: { method: 'elicitation/create', params } };
-    this.members = JSON.stringify({ inputRequests, requestState: state }).slice(1, -1);
+  /** @param questions by name; null: those of before are still open, and nothing new is asked. */
+  constructor(questions: Readonly<Record<string, Members>> | null, state: string) {
+    const entries = Object.entries(questions ?? {}).map(
+      ([name, params]) => [name, { method: 'elicitation/create', params }] as const,
+    );
+    this.is_open = questions === null;
+    const asked = questions === null ? {} : { inputRequests: Object.fromEntries(entries) };
+    this.members = JSON.stringify({ ...asked, requestState: state }).slice(1, -1);
   }
 }
 
@@ -67,7 +81,7 @@ export function openCall(
   if (asked === null) throw foreign(from_person);
   const args = { ...sent, ...asked.given };
   const belongs =
-    asked.to === (from_person ? 'person' : 'model') &&
+    (asked.to === 'model') !== from_person &&
     asked.tool_id === tool.id &&
     asked.call === callDigest(args, context) &&
     (from_person || tool.two_step === true);
@@ -91,8 +105,7 @@ export async function replyIn(
   { record }: CallContext,
   { once, now }: Confirmations,
 ): Promise<Replied | null> {
-  const at = now();
-  if (asked.ends_at <= at || (asked.host !== null && asked.host !== once.host)) {
+  if (isOver(asked, { once, now })) {
     record.confirmation = 'expired';
     return null;
   }
@@ -101,7 +114,43 @@ export async function replyIn(
   // A client that has no answer yet is asked again.
   if (!isMembers(reply) || (from_person && !isMembers(inputResponses))) return null;
   if (!(await once.use(asked.nonce))) throw refusal(from_person, SPENT);
-  return { reply, after_ms: at - asked.asked_at };
+  return { reply, after_ms: now() - asked.asked_at };
+}
+
+const isOver = ({ ends_at, host }: Asked, { once, now }: Pick<Confirmations, 'once' | 'now'>): boolean =>
+  ends_at <= now() || (host !== null && host !== once.host);
+
+/**
+ * What a person decided on the page that this call led them to, once; null: nothing in time, so that they are asked anew. Whoever has
+ * not decided yet is waited for, over several requests. A client's word says that the page was opened, or that it was not.
+ */
+export async function decisionIn(
+  { asked }: Brought,
+  question: string,
+  { record, deadline }: CallContext,
+  { once, now, decisions }: Confirmations,
+): Promise<Replied | InputRequired | null> {
+  const { inputResponses, requestState } = record.message.params;
+  const reply = isMembers(inputResponses) ? inputResponses[question] : undefined;
+  const at = now();
+  if (isOver(asked, { once, now })) {
+    record.confirmation = 'expired';
+    return null;
+  }
+  if (isMembers(reply) && reply['action'] !== 'accept') {
+    if (!(await once.use(asked.nonce))) throw refusal(true, SPENT);
+    return { reply, after_ms: at - asked.asked_at };
+  }
+  const left_ms = asked.ends_at - at;
+  const approved = await waitedFor(record, decisions.of(asked.nonce, Math.min(left_ms, WAIT_MS), deadline));
+  deadline.throwIfAborted();
+  if (approved === null) {
+    if (left_ms > WAIT_MS) return new InputRequired(null, String(requestState));
+    record.confirmation = 'expired';
+    return null;
+  }
+  if (!(await once.use(asked.nonce))) throw refusal(true, SPENT);
+  return { reply: saidOnPage(approved), after_ms: Number.POSITIVE_INFINITY };
 }
 
 /** @param changes null: arguments are asked for. */
@@ -110,7 +159,8 @@ export function sealQuestion(
   { state, once, now }: Confirmations,
   to: Asked['to'],
   changes: Asked['changes'],
-): { readonly sealed: string; readonly ends_at: number } {
+): { readonly sealed: string; readonly nonce: string; readonly ends_at: number } {
+  const nonce = crypto.randomUUID();
   const asked_at = now();
   const ends_at = asked_at + ANSWER_MS;
   const { checksum } = context.registry;
@@ -121,12 +171,12 @@ export function sealQuestion(
     call: callDigest(args, context),
     changes,
     ...(Object.keys(given).length > 0 && { given }),
-    nonce: crypto.randomUUID(),
+    nonce,
     host: once.host,
     asked_at,
     ends_at,
   });
-  return { sealed, ends_at };
+  return { sealed, nonce, ends_at };
 }
 
 /** Said of an answer that came before anybody can have read the question. */

@@ -1,21 +1,29 @@
 import type { RedisLimits } from '#core/cluster/redis-limits.ts';
 import { ANSWER_MS, type Confirmations } from './asked-call.ts';
+import { createDecisions } from './decisions.ts';
 import { createOneUse } from './one-use.ts';
+import { createPageAddresses } from './page-address.ts';
 import { createSealedState } from './sealed-state.ts';
 
 /** Clocks of hosts may differ by so much. */
 const SKEW_MS = 60_000;
 
-/** @param ticks monotonic, for what this host remembers by itself. */
+/**
+ * @param page_origin where people sign in to the server, for those whose clients show no forms; null: not known.
+ * @param ticks monotonic, for what this host remembers by itself.
+ */
 export const createConfirmations = (options: {
   readonly keys: readonly string[];
   readonly redis: RedisLimits | null;
   /** Names this run of this host. */
   readonly host: string;
+  readonly page_origin: () => string | null;
   readonly now: () => number;
   readonly ticks: () => number;
 }): Confirmations => ({
   state: createSealedState(options.keys),
   once: createOneUse(options.redis, options.host, options.ticks, ANSWER_MS + SKEW_MS),
+  pages: createPageAddresses(options.keys, options.page_origin),
+  decisions: createDecisions(options.ticks, ANSWER_MS + SKEW_MS),
   now: options.now,
 });

@@ -7,6 +7,12 @@ export function showsForms(capabilities: unknown): boolean {
   return elicitation['form'] !== undefined || elicitation['url'] === undefined;
 }
 
+/** Whether a client that shows no forms leads people to a page instead (URL mode). */
+export function opensPages(capabilities: unknown): boolean {
+  const elicitation = isMembers(capabilities) ? capabilities['elicitation'] : undefined;
+  return isMembers(elicitation) && elicitation['url'] !== undefined && !showsForms(capabilities);
+}
+
 /** The capabilities that a request of the stateless revision declares. */
 export const declaredIn = (params: Members): unknown => {
   const meta = params['_meta'];

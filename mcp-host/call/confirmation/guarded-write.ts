@@ -1,22 +1,24 @@
 import { AppError } from '#core/errors.ts';
 import type { Changes } from '#core/engines/shared/source.ts';
 import type { FrozenTool } from '#snapshots/format.ts';
-import { isMembers, RPC, RpcError } from '#mcp-host/protocol/messages.ts';
+import { isMembers, type Members, RPC, RpcError } from '#mcp-host/protocol/messages.ts';
 import type { CallResult } from '../cache.ts';
 import type { CallContext } from '../context.ts';
+import { waitedFor } from '../request-record.ts';
 import { askSession, type Reply } from './ask-session.ts';
 import {
   ANSWER_MS,
   type AskedCall,
   type Confirmations,
+  decisionIn,
   InputRequired,
   replyIn,
   sealQuestion,
   TOKEN,
   tooFast,
 } from './asked-call.ts';
-import { declaredIn, showsForms } from './elicitation.ts';
-import { ANSWER, questionOf, rowsOf, titleOf } from './question.ts';
+import { declaredIn, opensPages, showsForms } from './elicitation.ts';
+import { ANSWER, type AskedWrite, pageMessage, questionOf, rowsOf, saidOnPage, titleOf } from './question.ts';
 
 /** How often the client of a session is asked within one call, when the rows change meanwhile. */
 const MOST_QUESTIONS = 3;
@@ -43,7 +45,9 @@ export async function guardedWrite(
 ): Promise<CallResult | InputRequired> {
   const { tool, context } = call;
   const { record } = context;
-  let approval = await approvalOf(call, confirmations);
+  const agreed = await approvalOf(call, confirmations);
+  if (agreed instanceof InputRequired) return agreed;
+  let approval = agreed;
   for (let questions = 0; ; questions++) {
     const outcome = await attempt(tool, approval, run);
     if (outcome.verdict === 'done') {
@@ -51,26 +55,64 @@ export async function guardedWrite(
       return outcome.result;
     }
     if (approval !== null) record.confirmation = 'changed';
-    else record.confirmation ??= 'asked';
-    const { session, protocol } = record;
-    const asks_session = session !== null && session.shows_forms && context.ask !== null && questions < MOST_QUESTIONS;
-    if (!asks_session) return askElsewhere(call, confirmations, outcome.changes, approval?.changes ?? null, protocol.modern);
+    const { changes } = outcome;
+    const asked = { tool, args: call.args, changes, before: approval?.changes ?? null };
+    if (questions === MOST_QUESTIONS) throw restless(asked);
+    const ask = sessionAsks(call, asked, confirmations);
+    if (ask === null) return askElsewhere(call, asked, confirmations);
+    record.confirmation ??= 'asked';
     const asked_at = confirmations.now();
-    const reply = await askSession(
-      context,
-      session,
-      questionOf(tool, call.args, outcome.changes, approval?.changes ?? null),
-      ANSWER_MS,
-    );
+    const reply = await ask();
     context.deadline.throwIfAborted();
-    if (reply === null) {
+    if (reply === 'error') return askElsewhere(call, asked, confirmations, 'answered the question with an error');
+    if (reply === 'timeout') {
       record.confirmation = 'expired';
       throw new AppError('declined', 'Nobody answered within 2 minutes, so nothing was changed. Call again to ask again.');
     }
     refuseDeclined(reply, context, confirmations.now() - asked_at);
-    approval = { changes: outcome.changes, by: 'accepted' };
+    approval = { changes, by: 'accepted' };
   }
 }
+
+const restless = ({ tool, changes }: AskedWrite): AppError =>
+  new AppError(
+    'confirmation_required',
+    `${titleOf(tool)} would now change ${rowsOf(changes)}: other rows than confirmed, each of the ${MOST_QUESTIONS} times that a person was asked. Nothing was changed. Call again once the rows have settled.`,
+  );
+
+/** Asks the client of a session, whose stream waits for the answer; null: it has none, or cannot ask. */
+function sessionAsks(call: AskedCall, asked: AskedWrite, confirmations: Confirmations): (() => Promise<Reply>) | null {
+  const { context } = call;
+  const { ask, record } = context;
+  const { session } = record;
+  if (session === null || ask === null) return null;
+  if (session.shows_forms) return () => askSession(context, ask, session, questionOf(asked), ANSWER_MS);
+  if (!session.opens_pages || !confirmations.pages.serves(context)) return null;
+  return async () => {
+    const question = { nonce: crypto.randomUUID(), ends_at: confirmations.now() + ANSWER_MS };
+    // Its client says whether the page was opened; what the person decides there, the server does.
+    const opened = await askSession(context, ask, session, pageOf(asked, context, question, confirmations), ANSWER_MS);
+    if (typeof opened === 'string' || opened['action'] !== 'accept') return opened;
+    const left_ms = question.ends_at - confirmations.now();
+    const approved = await waitedFor(record, confirmations.decisions.of(question.nonce, left_ms, context.deadline));
+    const params = { elicitationId: question.nonce };
+    ask.send(JSON.stringify({ jsonrpc: '2.0', method: 'notifications/elicitation/complete', params }));
+    return approved === null ? 'timeout' : saidOnPage(approved);
+  };
+}
+
+/** The page for a question, as `elicitation/create` has it. Revisions before 2026-07-28 want its id, too. */
+const pageOf = (
+  asked: AskedWrite,
+  context: CallContext,
+  question: { readonly nonce: string; readonly ends_at: number },
+  { pages }: Confirmations,
+): Members => ({
+  mode: 'url',
+  url: pages.of(asked, context, question),
+  message: pageMessage(asked),
+  ...(!context.record.protocol.modern && { elicitationId: question.nonce }),
+});
 
 type Attempt = { readonly verdict: 'done'; readonly result: CallResult } | { readonly verdict: 'ask'; readonly changes: Changes };
 
@@ -104,35 +146,54 @@ const same = (a: Changes, b: Changes): boolean => a.all === b.all && a.direct ==
 /** Asks by the answer of this call, where the client can ask; else refuses with the way out. */
 function askElsewhere(
   call: AskedCall,
+  asked: AskedWrite,
   confirmations: Confirmations,
-  changes: Changes,
-  before: Changes | null,
-  modern: boolean,
+  why = 'cannot ask anybody',
 ): CallResult | InputRequired {
-  const { tool, args, context } = call;
-  if (modern && showsForms(declaredIn(context.record.message.params))) {
-    const { sealed } = sealQuestion(call, confirmations, 'person', changes);
-    return new InputRequired(QUESTION, questionOf(tool, args, changes, before), sealed);
+  const { context } = call;
+  const { tool, changes } = asked;
+  const { modern } = context.record.protocol;
+  const declared = modern ? declaredIn(context.record.message.params) : undefined;
+  const seal = (to: 'person' | 'page' | 'model') => {
+    context.record.confirmation ??= 'asked';
+    return sealQuestion(call, confirmations, to, changes);
+  };
+  if (modern && showsForms(declared)) {
+    const { sealed } = seal('person');
+    return new InputRequired({ [QUESTION]: questionOf(asked) }, sealed);
+  }
+  if (opensPages(declared) && confirmations.pages.serves(context)) {
+    const { sealed, ...question } = seal('page');
+    return new InputRequired({ [QUESTION]: pageOf(asked, context, question, confirmations) }, sealed);
   }
   if (tool.two_step === true) {
-    const { sealed, ends_at } = sealQuestion(call, confirmations, 'model', changes);
+    const { sealed, ends_at } = seal('model');
     const structured = { [TOKEN]: sealed, expires_at: new Date(ends_at).toISOString(), affected_rows: changes.all };
     const note = `${titleOf(tool)} would change ${rowsOf(changes)}. Nothing was changed yet. If that is what the person wants, call it again with the same arguments and ${TOKEN} within 2 minutes.`;
     const content = [JSON.stringify(structured), note].map((text) => ({ type: 'text', text }));
-    return { members: JSON.stringify({ content, structuredContent: structured }).slice(1, -1), rows: 0, wait_ms: 0 };
+    return {
+      members: JSON.stringify({ content, structuredContent: structured }).slice(1, -1),
+      rows: 0,
+      wait_ms: 0,
+      truncated: false,
+    };
   }
-  const detail = `${titleOf(tool)} would change ${rowsOf(changes)}, and a person has to confirm that, but this client cannot ask anybody. Nothing was changed. Use a client that supports forms of MCP elicitation, or ask an administrator of the server to allow two-step calls for this tool.`;
+  const detail = `${titleOf(tool)} would change ${rowsOf(changes)}, and a person has to confirm that, but this client ${why}. Nothing was changed. Use a client that supports MCP elicitation, or ask an administrator of the server to allow two-step calls for this tool.`;
   if (!modern) throw new AppError('confirmation_required', detail);
   const data = { requiredCapabilities: { elicitation: { form: {} } } };
   throw new RpcError(RPC.missing_capability, detail, { http_status: 400, data, fault: 'confirmation_required' });
 }
 
 /** What this call brings along of an earlier one; null: nothing that counts, so the question is asked anew. */
-async function approvalOf({ brought, context }: AskedCall, confirmations: Confirmations): Promise<Approval | null> {
+async function approvalOf(
+  { brought, context }: AskedCall,
+  confirmations: Confirmations,
+): Promise<Approval | InputRequired | null> {
   if (brought === null || brought.asked.changes === null) return null;
   const { asked, from_person } = brought;
-  const replied = await replyIn(brought, QUESTION, context, confirmations);
-  if (replied === null) return null;
+  const answer = asked.to === 'page' ? decisionIn : replyIn;
+  const replied = await answer(brought, QUESTION, context, confirmations);
+  if (replied === null || replied instanceof InputRequired) return replied;
   if (from_person) refuseDeclined(replied.reply, context, replied.after_ms);
   if (asked.snapshot !== context.registry.checksum) {
     context.record.confirmation = 'changed';
@@ -142,7 +203,7 @@ async function approvalOf({ brought, context }: AskedCall, confirmations: Confir
 }
 
 /** Only a form that says yes is a yes. */
-function refuseDeclined(reply: NonNullable<Reply>, { record }: CallContext, after_ms: number): void {
+function refuseDeclined(reply: Members, { record }: CallContext, after_ms: number): void {
   const { action, content } = reply;
   if (action === 'accept' && isMembers(content) && content[ANSWER] === true) return;
   record.confirmation = 'declined';

@@ -2,7 +2,6 @@ import type { Parameter } from '#core/contract/definitions/parameters.ts';
 import { AppError } from '#core/errors.ts';
 import { inputSchema, isSent, mustBeGiven } from '#core/lib/call/arguments.ts';
 import { isMembers, type Members } from '#mcp-host/protocol/messages.ts';
-import type { CallContext } from '../context.ts';
 import {
   ANSWER_MS,
   type AskedCall,
@@ -48,8 +47,10 @@ export async function fillMissing<V>(
     if (missing === null || !(error instanceof AppError)) throw error;
     const replied = await ask(call, missing, confirmations, error);
     if (replied instanceof InputRequired) return replied;
-    const given = filledIn(replied, missing, call.context, error);
-    const filled = { ...call, args: { ...call.args, ...given }, given, brought: null };
+    const given = filledIn(replied, missing, call, error);
+    const filled = { ...call, args: { ...call.args, ...given }, given: { ...call.given, ...given }, brought: null };
+    // Whoever filled in a part is asked for the rest: every round asks for less.
+    if (Object.keys(given).length > 0) return fillMissing(filled, confirmations, check);
     return { call: filled, values: await check(filled.args) };
   }
 }
@@ -81,13 +82,15 @@ async function ask(
   }
   if (protocol.modern && showsForms(declaredIn(record.message.params))) {
     record.confirmation ??= 'asked';
-    return new InputRequired(QUESTION, formOf(call, missing), sealQuestion(call, confirmations, 'person', null).sealed);
+    const { sealed } = sealQuestion(call, confirmations, 'person', null);
+    return new InputRequired({ [QUESTION]: formOf(call, missing) }, sealed);
   }
   if (session === null || !session.shows_forms || context.ask === null) throw refusal;
   const asked_at = confirmations.now();
-  const reply = await askSession(context, session, formOf(call, missing), ANSWER_MS);
+  const reply = await askSession(context, context.ask, session, formOf(call, missing), ANSWER_MS);
   context.deadline.throwIfAborted();
-  if (reply !== null) return { reply, after_ms: confirmations.now() - asked_at };
+  if (reply === 'error') throw refusal;
+  if (reply !== 'timeout') return { reply, after_ms: confirmations.now() - asked_at };
   record.confirmation = 'expired';
   throw extended(refusal, 'A person was asked, and nobody answered within 2 minutes.');
 }
@@ -130,7 +133,7 @@ function fieldOf(parameter: Parameter): Members {
 function filledIn(
   { reply, after_ms }: Replied,
   missing: readonly Parameter[],
-  { record }: CallContext,
+  { given: before, context: { record } }: AskedCall,
   refusal: AppError,
 ): Members {
   const { action, content } = reply;
@@ -139,9 +142,11 @@ function filledIn(
     throw extended(refusal, `A person was asked and declined.${tooFast(after_ms)}`);
   }
   const given = Object.fromEntries(
-    missing.flatMap(({ name }) => (Object.hasOwn(content, name) ? [[name, content[name]] as const] : [])),
+    missing.flatMap(({ name }) =>
+      Object.hasOwn(content, name) && content[name] !== null ? [[name, content[name]] as const] : [],
+    ),
   );
-  if (Buffer.byteLength(JSON.stringify(given)) <= MOST_BYTES) return given;
+  if (Buffer.byteLength(JSON.stringify({ ...before, ...given })) <= MOST_BYTES) return given;
   throw extended(
     refusal,
     `What a person filled in is longer than ${MOST_BYTES.toLocaleString('en')} bytes. Pass it as arguments.`,

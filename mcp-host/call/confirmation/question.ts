@@ -1,25 +1,49 @@
+import { dialectNamed } from '#core/engines/index.ts';
 import type { Changes } from '#core/engines/shared/source.ts';
 import { isSent } from '#core/lib/call/arguments.ts';
-import type { SqlNode } from '#core/lib/sql/statement.ts';
+import { writeTarget } from '#core/lib/sql/write-target.ts';
 import type { FrozenTool } from '#snapshots/format.ts';
 import type { Members } from '#mcp-host/protocol/messages.ts';
 
 /** The one field of the form: some clients accept forms without a required field by themselves. */
 export const ANSWER = 'ok';
+/** The form as it would be filled in, of what was decided on the page instead. */
+export const saidOnPage = (approved: boolean): Members => ({
+  action: approved ? 'accept' : 'decline',
+  content: { [ANSWER]: approved },
+});
 const LONGEST_VALUE = 80;
 const MOST_VALUES = 10;
-const TARGET = /\b(insert\s+into|replace\s+into|merge\s+into|delete\s+from|update)\s+([\w."`[\]]{1,128})/i;
 
-/** What is asked, as `elicitation/create` has it. Every word but the values of arguments is ours; those are quoted. */
-export function questionOf(tool: FrozenTool, args: Members, changes: Changes, before: Changes | null): Members {
-  const changed = before === null ? '' : ` The number of rows changed since you were asked: it was ${before.all}.`;
-  const message = `${titleOf(tool)} would change ${rowsOf(changes)}${targetOf(tool)}.${changed}${argumentsOf(tool, args)} Nothing was changed yet.`;
+/** A write that somebody is asked about. */
+export interface AskedWrite {
+  readonly tool: FrozenTool;
+  readonly args: Members;
+  readonly changes: Changes;
+  /** What they were asked about before; null: nothing. */
+  readonly before: Changes | null;
+}
+
+/** What is asked, as a form of `elicitation/create`. Every word but the values of arguments is ours; those are quoted. */
+export function questionOf(asked: AskedWrite): Members {
+  const { changes } = asked;
+  const message = `${sentenceOf(asked)}${argumentsOf(asked)} Nothing was changed yet.`;
   const title = changes.all === 1 ? 'Change 1 row' : `Change ${changes.all.toLocaleString('en')} rows`;
   return {
     mode: 'form',
     message,
     requestedSchema: { type: 'object', properties: { [ANSWER]: { type: 'boolean', title } }, required: [ANSWER] },
   };
+}
+
+/** The same, answered on a page that shows the rest. */
+export const pageMessage = (asked: AskedWrite): string =>
+  `${sentenceOf(asked)} Nothing was changed yet. Open the page to approve or decline within 2 minutes.`;
+
+function sentenceOf({ tool, changes, before }: AskedWrite): string {
+  const target = targetOf(tool);
+  const changed = before === null ? '' : ` The number of rows changed since you were asked: it was ${before.all}.`;
+  return `${titleOf(tool)} would change ${rowsOf(changes)}${target === null ? '' : ` with ${target}`}.${changed}`;
 }
 
 export const titleOf = ({ name, listing }: FrozenTool): string =>
@@ -31,22 +55,34 @@ export function rowsOf({ direct, all }: Changes): string {
   return `${rows} (${direct.toLocaleString('en')} directly, ${(all - direct).toLocaleString('en')} through cascades, triggers or functions)`;
 }
 
-function targetOf({ statement }: FrozenTool): string {
-  const [, verb = '', table = ''] = TARGET.exec(textOf(statement.nodes)) ?? [];
-  return table === '' ? '' : ` with ${verb.toUpperCase().replaceAll(/\s+/g, ' ')} ${table}`;
+/** Such as `DELETE FROM notes`; null: that cannot be told for sure. */
+export function targetOf({ statement }: FrozenTool): string | null {
+  const target = writeTarget(statement, dialectNamed(statement.dialect));
+  return target === null ? null : plain(target).replaceAll(/\s+/g, ' ');
 }
 
-const textOf = (nodes: readonly SqlNode[]): string =>
-  nodes.map((node) => (typeof node === 'string' ? node : 'block' in node ? textOf(node.block) : '?')).join('');
-
-function argumentsOf({ parameters }: FrozenTool, args: Members): string {
-  const given = parameters.filter((parameter) => isSent(parameter) && args[parameter.name] !== undefined);
-  if (given.length === 0) return '';
-  const shown = given.slice(0, MOST_VALUES).map(({ name }) => `${name} = ${shorten(plain(JSON.stringify(args[name])))}`);
-  const more = given.length > MOST_VALUES ? `, and ${given.length - MOST_VALUES} more` : '';
-  return ` Arguments: ${shown.join(', ')}${more}.`;
+interface ShownArguments {
+  readonly shown: readonly (readonly [name: string, value: string])[];
+  readonly more: number;
 }
 
-const shorten = (text: string): string => (text.length <= LONGEST_VALUE ? text : `${text.slice(0, LONGEST_VALUE - 1)}…`);
+/** The first arguments of a call, as they are shown to people. */
+export function shownArguments({ tool, args }: AskedWrite): ShownArguments {
+  const given = tool.parameters.filter((parameter) => isSent(parameter) && args[parameter.name] !== undefined);
+  const shown = given.slice(0, MOST_VALUES).map(({ name }) => [name, shorten(plain(JSON.stringify(args[name])))] as const);
+  return { shown, more: given.length - shown.length };
+}
+
+function argumentsOf(asked: AskedWrite): string {
+  const { shown, more } = shownArguments(asked);
+  if (shown.length === 0) return '';
+  return ` Arguments: ${shown.map((pair) => pair.join(' = ')).join(', ')}${more > 0 ? `, and ${more} more` : ''}.`;
+}
+
+/** Whoever decides has to know that there is more. */
+const shorten = (text: string): string =>
+  text.length <= LONGEST_VALUE
+    ? text
+    : `${text.slice(0, LONGEST_VALUE)}… (${(text.length - LONGEST_VALUE).toLocaleString('en')} more characters)`;
 /** Without what moves or hides text: control, format and separator characters. */
 export const plain = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, ' ');

@@ -1,11 +1,11 @@
 import type { Changes } from '#core/engines/shared/source.ts';
 import type { Members } from '#mcp-host/protocol/messages.ts';
-import { createSealing, type Sealing } from '../sealing.ts';
+import { createSealing, type Sealing } from '#core/lib/sealing.ts';
 
 /** A question that was asked, and all that an answer to it has to agree with. */
 export interface Asked {
-  /** Whether a person was asked, or a token was given that the model passes back. */
-  readonly to: 'person' | 'model';
+  /** Whether a person was asked with a form or led to a page, or a token was given that the model passes back. */
+  readonly to: 'person' | 'page' | 'model';
   readonly tool_id: string;
   /** Checksum of what was served then. */
   readonly snapshot: string;

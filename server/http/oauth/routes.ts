@@ -1,5 +1,6 @@
 import type { Context, Hono } from 'hono';
 import type { App } from '#core/app.ts';
+import { countMinute } from '#core/cluster/count-in.ts';
 import { readText } from '#core/edge/body.ts';
 import { BASIC_CHALLENGE, loginsOf, NO_STORE, readTokenForm, refuseToken } from '#core/edge/token-form.ts';
 import { networkOf } from '#core/edge/network.ts';
@@ -23,7 +24,6 @@ import { refusalPage } from './refusal-page.ts';
 type Edge = Context<ServerEnv>;
 
 const REGISTRATION = { max_bytes: 16 * 1024, within_ms: 10_000 };
-const MINUTE_MS = 60_000;
 /** Of one network, over all token requests. */
 const TOKENS_A_MINUTE = 600;
 const METADATA = '/.well-known/oauth-authorization-server';
@@ -89,9 +89,10 @@ async function answerToken(app: App, c: Edge): Promise<Response> {
   const logins = loginsOf(c.req.header('authorization') ?? null, form);
   if (logins instanceof Response) return logins;
   const context = contextOf(app, c);
-  const { count } = await app.kv.increment(`oauth:token:${networkOf(context.ip ?? '')}`, MINUTE_MS);
+  const { count, retry_after } = await countMinute(app, `oauth:token:${networkOf(context.ip ?? '')}`);
   if (count > TOKENS_A_MINUTE) {
-    return refuseToken(429, 'temporarily_unavailable', 'Too many tokens were requested. Wait a minute.', { 'retry-after': '60' });
+    const detail = `Too many tokens were requested. Wait ${retry_after} seconds.`;
+    return refuseToken(429, 'temporarily_unavailable', detail, { 'retry-after': String(retry_after) });
   }
   return toResponse(await answerTokenRequest(context, form, logins).catch(toTokenFault));
 }

@@ -1,4 +1,5 @@
 import { type McpRequestContext, ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
+import { limited } from '#core/lib/call/limits.ts';
 import { shape, shapeResource, toToolResult } from '#core/lib/call/shape.ts';
 import { compileValues, NO_CALLER } from '#core/lib/call/values.ts';
 import { matchUri, parseUriTemplate, typedValues } from '#core/lib/uri-template.ts';
@@ -48,7 +49,7 @@ export function createCatalogue(project: Project): (context: McpRequestContext) 
       try {
         const { tool, check } = found;
         const { result, transformed } = await run(project, tool, await check(params.arguments), context.mcpReq.signal);
-        return toToolResult(shape(result, tool.return_type, transformed, { text_format: tool.text_format }));
+        return toToolResult(shape(limited(result, tool), tool.return_type, transformed, { text_format: tool.text_format }));
       } catch (error) {
         return { content: [{ type: 'text', text: sentenceOf(error) }], isError: true };
       }
@@ -131,7 +132,7 @@ async function readResource(
 /** Optional arguments that were not given are empty texts, so that a template may test them. */
 function checkPromptArguments(prompt: Prompt, given: Arguments): Record<string, string> {
   const faults: string[] = [];
-  const values: Record<string, string> = {};
+  const values: Record<string, string> = Object.create(null);
   for (const { name, required, enum: allowed } of prompt.arguments) {
     const value = Object.hasOwn(given, name) ? given[name] : undefined;
     if (value === undefined && required) faults.push(`${name}: is required`);

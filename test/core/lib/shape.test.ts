@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import type { Limit } from '#core/lib/call/limits.ts';
 import { csvOf } from '#core/lib/call/result-text.ts';
 import { outputSchema, shape, shapeResource } from '#core/lib/call/shape.ts';
 import type { Column, QueryResult, Row, ValueKind } from '#core/engines/shared/source.ts';
@@ -32,13 +33,29 @@ describe('structured results', () => {
     ['row', changed, { row: null, affected_rows: 3 }],
     ['column', people, { values: [1, '9007199254740993'] }],
     ['column', nobody, { values: [] }],
-    ['column', { ...people, truncated: true }, { values: [1, '9007199254740993'], truncated: true }],
     ['value', people, { value: 1 }],
     ['value', nobody, { value: null }],
     ['value', changed, { value: null, affected_rows: 3 }],
     ['row', { ...people, truncated: true }, { row: { id: 1, name: 'Ada' } }],
   ] as const)('%s of %p is %p', (return_type, result, expected) => {
     expect(shape(result, return_type, null)).toEqual({ structured: expected, text: null, media: null, note: null });
+  });
+
+  test.each([
+    ['rows', { rows: people.rows, row_count: 2, truncated: true }],
+    ['column', { values: [1, '9007199254740993'], truncated: true }],
+  ] as const)('%s that are cut say so, and which limit was reached', (return_type, structured) => {
+    const noted = (limit?: Limit) => shape({ ...people, truncated: true, ...(limit && { limit }) }, return_type, null);
+    expect(noted('max_rows')).toMatchObject({
+      structured,
+      note: 'Only the first 2 rows are here: max_rows was reached. Narrow the query to see the rest.',
+    });
+    expect(noted('max_tokens').note).toBe(
+      'Only the first 2 rows are here: max_tokens was reached. Narrow the query or select fewer columns to see the rest.',
+    );
+    expect(noted().note).toContain('a row or size limit was reached');
+    const none = { ...nobody, truncated: true, limit: 'max_tokens' } as const;
+    expect(shape(none, return_type, null).note).toEndWith('or raise max_tokens of the tool.');
   });
 
   test('a first row that does not fit is not the same as none', () => {

@@ -55,3 +55,7 @@ test('the texts of an address become the types of their parameters, and what doe
   });
   expect(typedValues({ id: '0x1' }, parameters)).toEqual({ id: '0x1' });
 });
+
+test('a variable may have any name', () => {
+  expect(Object.entries(typedValues(match('db://x/{__proto__}', 'db://x/7') ?? {}, []))).toEqual([['__proto__', '7']]);
+});

@@ -149,6 +149,23 @@ describe('a token', () => {
       expect([resource, (await buy({ resource })).status]).toEqual([resource, 400]);
   });
 
+  test('for a part of the server is not accepted at the others', async () => {
+    await start();
+    const base = `http://localhost:${port()}/mcp`;
+    const statusAt = async (path: string, token = '') =>
+      (await modern(new URL(`${host.mcp.href}${path}`), 'tools/list', {}, { authorization: `Bearer ${token}` })).status;
+    const { access_token: whole } = await buy({ resource: base });
+    for (const path of ['', '/readonly', '/tag/Sales%20team']) expect([path, await statusAt(path, whole)]).toEqual([path, 200]);
+    for (const part of ['/readonly', '/tag/Sales%20team']) {
+      const { access_token } = await buy({ resource: `${base}${part}` });
+      // The second time from what is remembered.
+      for (let time = 0; time < 2; time++) {
+        for (const path of ['/readonly', '', '/tag/Sales%20team', '/tag/other'])
+          expect([part, path, await statusAt(path, access_token)]).toEqual([part, path, path === part ? 200 : 401]);
+      }
+    }
+  });
+
   test('ends when its audience or its issuer is an address of ours no more', async () => {
     await start({ allowed_hosts: ['old.example.com'] });
     const { access_token } = await buy({ resource: 'http://old.example.com/mcp' });

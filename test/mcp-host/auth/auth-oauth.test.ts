@@ -356,3 +356,15 @@ test('the request log names the client that called', async () => {
   const item = await until(() => control.usage.flatMap(({ items }) => items)[0]);
   expect(item).toMatchObject({ name: 'one', token_prefix: CLIENT.client_id.slice(0, 32) });
 });
+
+test('a wrong secret is on the list of refused requests', async () => {
+  await ask({ ...GRANT, ...CLIENT, client_secret: 'x' });
+  const refused = await until(
+    () => control.usage.flatMap((batch) => ('refusals' in batch ? (batch.refusals as object[]) : []))[0],
+  );
+  expect(refused).toMatchObject({
+    kind: 'unauthenticated',
+    status: 401,
+    reason: 'The client is unknown or its secret is wrong.',
+  });
+});

@@ -122,7 +122,7 @@ describe('a result', () => {
 
 describe('the store', () => {
   const registryOf = (tool: FrozenTool) => loadRegistry(loadableOf(snapshotOf(1, { connections: [connection], tools: [tool] })));
-  const ran = (members: string): CallResult => ({ members, rows: 1, wait_ms: 0 });
+  const ran = (members: string): CallResult => ({ members, rows: 1, wait_ms: 0, truncated: false });
   const deadline = new AbortController().signal;
   const { rights } = createCaller('token:1', null);
 

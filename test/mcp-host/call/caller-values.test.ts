@@ -55,7 +55,7 @@ const tools = [
         from('token', 'caller.token'),
         from('region', 'vars.region'),
         from('at', 'call.time', { type: 'datetime' }),
-        from('id', 'call.id'),
+        from('id', 'call.id', { type: 'uuid' }),
       ],
     },
   ),
@@ -151,8 +151,20 @@ test('every source is read; a token without claims is called by its name', async
   const [row] = (await rows(ada, 'everything')) as { at: string; id: string }[];
   expect(row).toMatchObject({ sub: 'u-ada', name: 'Ada L.', email: 'ada@example.com', token: 'ada', region: 'eu' });
   expect(Date.parse(row?.at ?? '')).toBeGreaterThanOrEqual(before - 1);
-  expect(row?.id).toMatch(/./);
   expect(await rows(nobody, 'cached')).toMatchObject([{ who: 'token:nobody' }]);
+});
+
+test('the id of a call is its own, whatever its request is called', async () => {
+  const headers = { ...ada.headers, 'x-request-id': 'the same' };
+  const named = { ...ada.headers, 'x-request-id': crypto.randomUUID() };
+  const ids = await Promise.all(
+    [headers, headers, named, named].map(async (sent) => {
+      const { body } = await modern(host.mcp, 'tools/call', { name: 'everything', arguments: {} }, sent);
+      const result = body.result?.['structuredContent'] as { rows: { id: string }[] } | undefined;
+      return result?.rows[0]?.id;
+    }),
+  );
+  expect(new Set([...ids, named['x-request-id'], undefined]).size).toBe(6);
 });
 
 test('claims of another type are converted where that is safe, else refused without their value', async () => {

@@ -138,7 +138,12 @@ describe('a call', () => {
   });
 
   test('says that rows are missing', async () => {
-    expect((await call('few')).body.result).toMatchObject({ structuredContent: { row_count: 2, truncated: true } });
+    const { result } = (await call('few')).body;
+    expect(result).toMatchObject({ structuredContent: { row_count: 2, truncated: true } });
+    expect(result?.['content']).toMatchObject([
+      { text: JSON.stringify(result?.['structuredContent']) },
+      { text: 'Only the first 2 rows are here: max_rows was reached. Narrow the query to see the rest.' },
+    ]);
   });
 
   test('that changes rows answers how many', async () => {

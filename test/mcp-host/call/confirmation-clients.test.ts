@@ -3,7 +3,7 @@ import { Client as ModernClient, StreamableHTTPClientTransport as ModernTranspor
 import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as LegacyTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
-import { snapshotOf } from '../support.ts';
+import { snapshotOf, until } from '../support.ts';
 import { askingHost, KINDS, writingTool } from './confirmation-support.ts';
 
 type Answer = { action: 'accept' | 'decline' | 'cancel'; content?: Record<string, string | number | boolean | string[]> };
@@ -31,9 +31,10 @@ async function modernClient(url: URL, answer: Answerer): Promise<Asking> {
   };
 }
 
-async function legacyClient(url: URL, answer: Answerer): Promise<Asking> {
-  const client = new LegacyClient({ name: 'person', version: '1' }, { capabilities: { elicitation: {} } });
-  client.setRequestHandler(ElicitRequestSchema, async ({ params }) => answer(params.message) as never);
+async function legacyClient(url: URL, answer: Answerer, capabilities: object = { elicitation: {} }): Promise<Asking> {
+  const client = new LegacyClient({ name: 'person', version: '1' }, { capabilities });
+  if ('elicitation' in capabilities)
+    client.setRequestHandler(ElicitRequestSchema, async ({ params }) => answer(params.message) as never);
   await client.connect(new LegacyTransport(url));
   return {
     call: async (name, args) => (await client.callTool({ name, arguments: args })) as Called,
@@ -51,10 +52,47 @@ for (const { kind, up } of KINDS) {
   describe.skipIf(!up && process.env['CI'] !== 'true')(`official clients ask, on ${kind}`, () => {
     const at = askingHost();
     const database = at.database(kind, async ({ connection }) => {
-      const tools = [writingTool(connection, 'remove', { confirm: 'always' })];
+      const tools = [
+        writingTool(connection, 'remove', { confirm: 'always' }),
+        writingTool(connection, 'checked', { confirm: 'always', two_step: true }),
+      ];
       await at.control.deploy(snapshotOf(1, { connections: [connection], tools }));
     });
+    const logged = (from: number) => at.control.usage.slice(from).flatMap(({ items }) => items);
     const texts = async () => (await database().run('select text from notes order by id')).map(({ text }) => text);
+
+    test('with sessions: a client that answers the question with an error is one that cannot ask', async () => {
+      const client = await legacyClient(at.mcp, () => Promise.reject(new Error('no window')));
+      const { isError, content } = await client.call('remove', { id: 1 });
+      expect([isError, content[0]?.text]).toEqual([true, expect.stringContaining('answered the question with an error')]);
+      const { structuredContent } = await client.call('checked', { id: 1 });
+      expect(structuredContent).toMatchObject({ confirm_token: expect.any(String), affected_rows: 2 });
+      await client.close();
+      expect(await texts()).toEqual(['a', 'b']);
+    });
+
+    test('with sessions: rows that change again and again are not asked about for ever', async () => {
+      let asked = 0;
+      const client = await legacyClient(at.mcp, async () => {
+        asked += 1;
+        await database().run(`insert into notes values (${asked + 2}, 'more')`);
+        return YES;
+      });
+      const { isError, content } = await client.call('remove', { id: 9 });
+      await client.close();
+      expect([isError, asked, content[0]?.text]).toEqual([true, 3, expect.stringContaining('each of the 3 times')]);
+      expect(await texts()).toHaveLength(5);
+    });
+
+    test('a call that nobody can be asked about is not counted as asked', async () => {
+      const before = at.control.usage.length;
+      await legacyClient(at.mcp, () => YES, {}).then(async (client) => {
+        expect((await client.call('remove', { id: 1 })).isError).toBe(true);
+        await client.close();
+      });
+      // Nobody who was not asked is said to have been.
+      await until(() => logged(before).some((item) => item.error === 'confirmation_required' && !('confirmation' in item)));
+    });
 
     for (const { era, open } of ERAS) {
       const withClient = async (answer: Answerer, work: (client: Asking) => Promise<void>) => {

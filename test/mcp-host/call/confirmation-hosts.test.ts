@@ -1,14 +1,20 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { openRedisLimits } from '#core/cluster/redis-limits.ts';
 import { createOneUse } from '#mcp-host/call/confirmation/one-use.ts';
 import { createSealedState } from '#mcp-host/call/confirmation/sealed-state.ts';
 import type { HostOptions } from '#mcp-host/host-options.ts';
 import { reachable, redisUrl } from '#test/support/databases.ts';
 import { liveToken, tokenText } from '../toolsets/toolsets-support.ts';
-import { type ControlServer, controlServer, snapshotOf, sqliteFolder, testHost, type TestHost, until } from '../support.ts';
-import { ask, questionIn, writingTool, type WrittenDatabase, writtenDatabase, yes } from './confirmation-support.ts';
+import { sqliteFolder, until } from '../support.ts';
+import {
+  ask,
+  hostsServing,
+  questionIn,
+  writingTool,
+  type WrittenDatabase,
+  writtenDatabase,
+  yes,
+} from './confirmation-support.ts';
 
 let folder: ReturnType<typeof sqliteFolder>;
 let database: WrittenDatabase;
@@ -24,29 +30,12 @@ afterEach(async () => {
 });
 const notes = async () => (await database.run('select * from notes')).length;
 
-/** Two hosts of one installation that serve the same snapshot. */
-async function twoHosts(more: () => Partial<HostOptions> = () => ({}), auth_type: 'none' | 'bearer' = 'none') {
-  const tool = writingTool(database.connection, 'remove', { confirm: 'always' });
-  const hosts: { readonly host: TestHost; readonly control: ControlServer }[] = [];
-  for (const name of ['one', 'two']) {
-    const control = controlServer();
-    mkdirSync(join(folder.directory, name), { recursive: true });
-    const host = await testHost(folder.directory, control.url, {
-      names_path: join(folder.directory, name, 'names.json'),
-      ...more(),
-    });
-    ends.push(
-      () => control.stop(),
-      () => host.stop(),
-    );
-    await until(() => host.host.health().control.connected);
-    await control.deploy(snapshotOf(1, { connections: [database.connection], tools: [tool], server: { auth_type } }));
-    hosts.push({ host, control });
-  }
-  const [one, two] = hosts;
-  if (one === undefined || two === undefined) throw new Error('there are two');
-  return { one, two };
-}
+const twoHosts = (more: () => Partial<HostOptions> = () => ({}), auth_type: 'none' | 'bearer' = 'none') =>
+  hostsServing(folder, ends, more, {
+    connections: [database.connection],
+    tools: [writingTool(database.connection, 'remove', { confirm: 'always' })],
+    server: { auth_type },
+  });
 
 describe.skipIf(!reachable.redis && process.env['CI'] !== 'true')('two hosts with Redis', () => {
   test('take an answer that the other one asked for, once in all', async () => {

@@ -58,7 +58,9 @@ describe.skipIf(!is_up('postgresql'))('on PostgreSQL', () => {
     expect(questionIn(await (await called('select clear_notes()'))()).message).toContain('would change 4 rows.');
     const both =
       "with gone as (delete from notes returning id), added as (insert into audits select 'x' from gone) select count(*) from gone";
-    expect(questionIn(await (await called(both))()).message).toContain('would change 6 rows with DELETE FROM notes.');
+    expect(questionIn(await (await called(both))()).message).toContain(
+      'would change 6 rows with DELETE FROM notes and INSERT INTO audits.',
+    );
     await database.run('create function wipe() returns int language plpgsql as $$ begin truncate items; return 1; end $$');
     expect(await refusal('select wipe()')).toContain('truncates a table');
     await database.run(

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach } from 'bun:test';
 import mysql from 'mysql2/promise';
-import { rmSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { Database } from 'bun:sqlite';
 import { join } from 'node:path';
 import type { FrozenConnection, FrozenTool } from '#snapshots/format.ts';
@@ -15,6 +15,7 @@ import {
   modern,
   parameterOf,
   type RpcAnswer,
+  snapshotOf,
   sqliteFolder,
   testHost,
   type TestHost,
@@ -153,6 +154,31 @@ export function askingHost(more: Partial<HostOptions> = {}) {
       return () => there(made);
     },
   };
+}
+
+/** Two hosts of one installation that serve the same snapshot. @param ends what is to be ended after the test. */
+export async function hostsServing(
+  { directory }: ReturnType<typeof sqliteFolder>,
+  ends: (() => unknown)[],
+  more: (name: string) => Partial<HostOptions>,
+  content: Parameters<typeof snapshotOf>[1],
+) {
+  const hosts: { readonly host: TestHost; readonly control: ControlServer }[] = [];
+  for (const name of ['one', 'two']) {
+    const control = controlServer();
+    mkdirSync(join(directory, name), { recursive: true });
+    const host = await testHost(directory, control.url, { names_path: join(directory, name, 'names.json'), ...more(name) });
+    ends.push(
+      () => control.stop(),
+      () => host.stop(),
+    );
+    await until(() => host.host.health().control.connected);
+    await control.deploy(snapshotOf(1, content));
+    hosts.push({ host, control });
+  }
+  const [one, two] = hosts;
+  if (one === undefined || two === undefined) throw new Error('there are two');
+  return { one, two };
 }
 
 /** A tool that writes; deleting notes by default. */

@@ -36,6 +36,19 @@ const tools = [
     transform_template: '{% for row in rows %}{{ row.name }}/{{ row.score }} {% endfor %}',
     return_type: 'text',
   }),
+  toolOf(connection, 'fits', "select id, printf('%.*c', 400, 'x') as score from customers order by id limit 2", {
+    masks,
+    max_tokens: 60,
+  }),
+  toolOf(connection, 'paged', "select id, printf('%.*c', 400, 'x') as score, name from customers", {
+    masks,
+    max_tokens: 60,
+    page_by: [{ column: 'name', type: 'text', kind: 'string' as const, desc: false }],
+  }),
+  toolOf(connection, 'grows', 'select id from customers order by id', {
+    masks: [{ columns: ['id'], mask: 'hash' as const, unless_groups: ['staff'] }],
+    max_bytes: 60,
+  }),
   toolOf(connection, 'one', 'select name from customers order by id', { masks, return_type: 'value' }),
 ];
 const resources = [resourceOf(connection, 'shop://customers', sql, { name: 'customers', masks })];
@@ -73,6 +86,22 @@ test('rows are masked for everybody but the named groups', async () => {
       { id: 2, name: 'Grace', score: null },
     ],
   });
+});
+
+test('rows are masked before they are measured, and pages go on behind the values as they are', async () => {
+  const found = async (caller: TestCaller, name: string) => {
+    const { rows, ...more } = (await call(caller, name))['structuredContent'] as { rows: unknown[]; truncated: boolean };
+    return [rows.length, more.truncated];
+  };
+  expect(await found(staff, 'fits')).toEqual([0, true]);
+  expect(await found(guest, 'fits')).toEqual([2, false]);
+  expect(await textOf(staff, 'paged')).toContain('raise max_tokens of the tool');
+  expect((await call(guest, 'paged'))['structuredContent']).toMatchObject({
+    rows: [{ id: 1, name: '***' }, { name: '***' }, { name: '***' }],
+    truncated: false,
+  });
+  expect(await found(staff, 'grows')).toEqual([3, false]);
+  expect(await found(guest, 'grows')).toEqual([1, true]);
 });
 
 test('so are texts, single values, templates and resources, in every way that a result leaves', async () => {

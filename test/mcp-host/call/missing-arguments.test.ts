@@ -1,9 +1,13 @@
-import { expect, test } from 'bun:test';
+import { afterEach, expect, test } from 'bun:test';
 import { Client as ModernClient, StreamableHTTPClientTransport as ModernTransport } from '@modelcontextprotocol/client';
-import { ENVELOPE, parameterOf, snapshotOf, toolOf } from '../support.ts';
-import { ask, askingHost, textIn, writingTool } from './confirmation-support.ts';
+import { openRedisLimits } from '#core/cluster/redis-limits.ts';
+import { reachable, redisUrl } from '#test/support/databases.ts';
+import { ENVELOPE, parameterOf, snapshotOf, sqliteFolder, toolOf, until } from '../support.ts';
+import { ask, askingHost, hostsServing, textIn, writingTool, writtenDatabase } from './confirmation-support.ts';
 
-const at = askingHost();
+let clock = Date.now();
+const at = askingHost({ now: () => clock });
+let deployed: Parameters<typeof snapshotOf>[1] = {};
 const database = at.database('sqlite', async ({ connection }) => {
   const parameters = [parameterOf('id', 'integer'), parameterOf('text', 'string')];
   const sql = 'select id, text from notes where id = :id and text = :text';
@@ -16,7 +20,8 @@ const database = at.database('sqlite', async ({ connection }) => {
     }),
     writingTool(connection, 'remove', { confirm: 'always', ask_missing: true }),
   ];
-  await at.control.deploy(snapshotOf(1, { connections: [connection], tools }));
+  deployed = { connections: [connection], tools };
+  await at.control.deploy(snapshotOf(1, deployed));
 });
 
 type Content = Record<string, string | number | boolean | string[]>;
@@ -33,7 +38,12 @@ interface Called {
 const filling = (content: Content): Answer => ({ action: 'accept', content });
 
 /** Calls once with the official client, whose person answers the forms in turn. */
-async function called(mode: 'auto' | 'legacy', name: string, args: Record<string, unknown>, answers: readonly Answer[]) {
+async function called(
+  mode: 'auto' | 'legacy',
+  name: string,
+  args: Record<string, unknown>,
+  answers: readonly (Answer | Promise<Answer> | Error)[],
+) {
   const forms: Form[] = [];
   const client = new ModernClient(
     { name: 'person', version: '1' },
@@ -44,7 +54,9 @@ async function called(mode: 'auto' | 'legacy', name: string, args: Record<string
   );
   client.setRequestHandler('elicitation/create', async ({ params }) => {
     forms.push(params as never);
-    return (answers[forms.length - 1] ?? { action: 'cancel' }) as never;
+    const answer = answers[forms.length - 1] ?? { action: 'cancel' };
+    if (answer instanceof Error) throw answer;
+    return answer;
   });
   await client.connect(new ModernTransport(at.mcp));
   try {
@@ -111,6 +123,41 @@ for (const mode of ['auto', 'legacy'] as const) {
 const stateOf = (answer: Awaited<ReturnType<typeof ask>>): string => String(answer.body.result?.['requestState']);
 const filled = (state: string) => ({ requestState: state, inputResponses: { arguments: filling({ text: 'a' }) } });
 
+test('whoever filled in a part is asked for the rest, and nobody is asked twice for nothing', async () => {
+  const reply = (state: string, content: Content) =>
+    ask(at.mcp, 'find', { arguments: {}, more: { requestState: state, inputResponses: { arguments: filling(content) } } });
+  const first = stateOf(await ask(at.mcp, 'find', { arguments: {} }));
+  const half = await reply(first, { id: 1 });
+  expect(half.body.result).toMatchObject({
+    resultType: 'input_required',
+    inputRequests: { arguments: { params: { message: '“find” needs 1 more argument: text.' } } },
+  });
+  expect(stateOf(half)).not.toBe(first);
+  expect((await reply(stateOf(half), { text: 'a' })).body.result).toMatchObject({
+    structuredContent: { rows: [{ id: 1, text: 'a' }] },
+  });
+  const nothing = await reply(stateOf(await ask(at.mcp, 'find', { arguments: {} })), {});
+  expect([nothing.body.result?.['isError'], textIn(nothing)]).toEqual([true, expect.stringContaining('id is required')]);
+});
+
+test('what a person took to answer is no part of the duration of the call', async () => {
+  const logged = () => at.control.usage.flatMap(({ items }) => items);
+  const before = logged().length;
+  const answered = Bun.sleep(1_000).then(() => filling({ id: 1, text: 'a' }));
+  const { result } = await called('legacy', 'find', {}, [answered]);
+  expect(result.structuredContent).toMatchObject({ rows: [{ id: 1, text: 'a' }] });
+  const [call] = await until(() => (logged().length > before ? logged().slice(before) : null));
+  expect(call?.duration_ms).toBeLessThan(500);
+  const states = at.control.usage.flatMap(({ running = [] }) => running.map(({ state }) => state));
+  expect(states).toContain('asking');
+});
+
+test('a client that answers a form with an error gets the refusal as it is without asking', async () => {
+  const plain = await called('legacy', 'plain', {}, []);
+  const refused = await called('legacy', 'find', {}, [new Error('no window')]);
+  expect([refused.forms.length, refused.result.isError, refused.text]).toEqual([1, true, plain.text]);
+});
+
 test('an answer to a form counts once, and for its own call', async () => {
   const args = { id: 1 };
   const state = stateOf(await ask(at.mcp, 'find', { arguments: args }));
@@ -123,6 +170,47 @@ test('an answer to a form counts once, and for its own call', async () => {
   expect(textIn(await ask(at.mcp, 'find', { arguments: args, more: filled(state) }))).toContain('was used already');
   const tampered = await ask(at.mcp, 'find', { arguments: args, more: filled(`${state}A`) });
   expect(textIn(tampered)).toContain('does not belong to this call');
+});
+
+test('a form that comes too late, or after a deploy, is put again', async () => {
+  const args = { id: 1 };
+  const late = stateOf(await ask(at.mcp, 'find', { arguments: args }));
+  clock += 120_001;
+  const again = await ask(at.mcp, 'find', { arguments: args, more: filled(late) });
+  expect(again.body.result?.['resultType']).toBe('input_required');
+  const before = stateOf(again);
+  await at.control.deploy(snapshotOf(2, { ...deployed, server: { server_name: 'Renamed' } }));
+  const moved = await ask(at.mcp, 'find', { arguments: args, more: filled(before) });
+  expect(moved.body.result?.['resultType']).toBe('input_required');
+  const done = await ask(at.mcp, 'find', { arguments: args, more: filled(stateOf(moved)) });
+  expect(done.body.result).toMatchObject({ resultType: 'complete', structuredContent: { rows: [{ id: 1, text: 'a' }] } });
+});
+
+const ends: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const end of ends.splice(0).toReversed()) await end();
+});
+
+test.each([true, false])('two hosts take a form of each other once, where they share Redis: %p', async (shared) => {
+  if (shared && !reachable.redis) return;
+  const folder = sqliteFolder();
+  ends.push(() => folder.remove());
+  const own = await writtenDatabase('sqlite', folder);
+  ends.push(() => own.drop());
+  const space = crypto.randomUUID();
+  const parameters = [parameterOf('id', 'integer'), parameterOf('text', 'string')];
+  const sql = 'select id, text from notes where id = :id and text = :text';
+  const { one, two } = await hostsServing(
+    folder,
+    ends,
+    () => ({ redis: shared ? openRedisLimits(redisUrl, space, () => undefined) : null }),
+    { connections: [own.connection], tools: [toolOf(own.connection, 'find', sql, { parameters, ask_missing: true })] },
+  );
+  const state = stateOf(await ask(one.host.mcp, 'find', { arguments: { id: 1 } }));
+  const elsewhere = await ask(two.host.mcp, 'find', { arguments: { id: 1 }, more: filled(state) });
+  expect(elsewhere.body.result?.['resultType']).toBe(shared ? 'complete' : 'input_required');
+  const here = await ask(one.host.mcp, 'find', { arguments: { id: 1 }, more: filled(state) });
+  expect(here.body.error?.code ?? here.body.result?.['resultType']).toBe(shared ? -32_602 : 'complete');
 });
 
 test('what a form gave does not confirm a write', async () => {

@@ -218,6 +218,24 @@ describe('/metrics', () => {
     expect(text).toMatch(/_count\{mcp_method_name="tools\/call",gen_ai_tool_name="_removed",.*\} 5\n/);
   });
 
+  test('keeps one name for methods that the protocol does not have', async () => {
+    const host = await start();
+    const opened = await rpc(host.mcp, { id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25' } });
+    const session = { 'mcp-session-id': opened.headers.get('mcp-session-id') ?? '' };
+    const made_up = [...Array.from({ length: 50 }, (_, n) => `made_up_${n}`), '__defineGetter__', 'constructor', 'toString'];
+    for (const method of made_up) {
+      const answer = await rpc(host.mcp, { id: 1, method, params: { name: 'one' } }, session);
+      expect([answer.status, answer.body.error?.code]).toEqual([200, -32601]);
+      expect((await modern(host.mcp, method, { name: 'one' })).status).toBe(404);
+    }
+    const { text } = await ask(host, '/metrics', READER);
+    const methods = new Set([...text.matchAll(/mcp_method_name="([^"]+)"/g)].map(([, name = '']) => name));
+    expect(methods).toEqual(new Set(['_other']));
+    expect(text).toContain(
+      `mcp_method_name="_other",error_type="-32601",mcp_protocol_version="2025-11-25",network_transport="tcp"} 53`,
+    );
+  });
+
   test('counts credentials that do not count', async () => {
     const host = await start(false);
     await control.deploy(snapshotOf(1, { ...content, server: { auth_type: 'bearer' } }));

@@ -129,6 +129,10 @@ describe('a span', () => {
     const span = await spanOf('tools/call find');
     expect(span).toMatchObject({ traceId: TRACE, parentSpanId: PARENT, kind: 2, links: [{ traceId: '1'.repeat(32) }] });
     expect(attributesOf(span)).toMatchObject({
+      'sluice.outcome': 'ok',
+      'sluice.result.rows': expect.anything(),
+      'sluice.result.bytes': expect.anything(),
+      'sluice.database.duration_ms': expect.any(Number),
       'mcp.method.name': 'tools/call',
       'gen_ai.tool.name': 'find',
       'gen_ai.operation.name': 'execute_tool',
@@ -175,12 +179,18 @@ describe('a span', () => {
   test('of a failed call says so; of an unknown tool it has no name of it', async () => {
     await traced('tools/call', { name: 'broken' });
     const failed = await spanOf('tools/call broken');
-    expect(attributesOf(failed)).toMatchObject({ 'error.type': 'tool_error' });
+    expect(attributesOf(failed)).toMatchObject({ 'error.type': 'tool_error', 'sluice.outcome': 'tool_error' });
     expect(failed.status.code).toBe(2);
     expect(attributesOf(await childOf(failed))).toMatchObject({ 'error.type': 'sql_error' });
     await traced('tools/call', { name: 'made-up-by-the-caller' });
     const unknown = await spanOf('tools/call');
     expect(attributesOf(unknown)).toMatchObject({ 'error.type': '-32602', 'rpc.response.status_code': '-32602' });
+  });
+
+  test('of a method that the protocol does not have names none, and of a long id has its beginning', async () => {
+    await rpc(host.mcp, { id: 'i'.repeat(5_000), method: 'm'.repeat(5_000), params: {} });
+    const span = await spanOf('_other');
+    expect(attributesOf(span)).toMatchObject({ 'mcp.method.name': '_other', 'jsonrpc.request.id': 'i'.repeat(128) });
   });
 
   test('of a resource and of a prompt name them; no argument, result or literal is told', async () => {

@@ -1,5 +1,7 @@
 import { afterEach, describe, expect, test } from 'bun:test';
 import type { CallGroup, QueueGauge } from '#core/contract/observe/usage-batch.ts';
+import { LOGGED_ARGUMENTS, type LoggedArguments, LONGEST_SEALED } from '#core/contract/observe/logged-arguments.ts';
+import { createSealing } from '#core/lib/sealing.ts';
 import { quantile } from '#core/lib/histogram.ts';
 import { createLog, type LogLine } from '#core/log.ts';
 import { createLines } from '#mcp-host/observe/lines.ts';
@@ -25,8 +27,10 @@ const item = (name: string, over: Partial<CallGroup> = {}): UsageItem => ({
   rows: 0,
   bytes: 0,
   tokens: 0,
+  truncated: false,
   fault: null,
   trace_id: null,
+  arguments: null,
 });
 const namesOf = (batch: Batch | undefined) => batch?.calls.group.map((place) => batch.groups[place]?.name);
 const items = (count: number) => Array.from({ length: count }, (_, n) => item(`tool_${n}`));
@@ -84,6 +88,36 @@ describe('usage on its way to the server', () => {
     expect(batch?.calls.duration_ms).toEqual(Array.from({ length: 100 }, (_, n) => n));
     expect(batch?.calls.error.filter((code) => code === 'timeout')).toHaveLength(10);
     expect(new Set(Object.values(batch?.calls ?? {}).map((list) => list?.length))).toEqual(new Set([100]));
+  });
+
+  test('of calls that failed at length goes in more batches: the server takes no body of any size', async () => {
+    const running = start({});
+    const message = '"'.repeat(2_000);
+    for (const each of items(3_000)) running.usage.add({ ...each, fault: { code: 'query_failed', message, sqlstate: null } });
+    await running.usage.flush();
+    expect(running.sent.map(({ calls }) => calls.timestamp.length)).toEqual([1_000, 1_000, 1_000]);
+    expect(Math.max(...running.sent.map((batch) => JSON.stringify(batch).length))).toBeLessThan(16 * 1024 * 1024);
+  });
+
+  test('holds arguments encrypted, and of those that wait no more than a megabyte', async () => {
+    const keys = ['k'.repeat(32)];
+    const sealing = createSealing<LoggedArguments>(keys, LOGGED_ARGUMENTS, LONGEST_SEALED);
+    const running = start({ sealing });
+    const sent = (text: string) => {
+      const logged = { called: 'tool', arguments: { text }, masked: [], left_out: [] };
+      running.usage.add({ ...item('tool'), arguments: { logged, bytes: text.length } });
+    };
+    const large = 'x'.repeat(16_000);
+    for (let n = 0; n < 66; n++) sent(large);
+    running.usage.add(item('silent'));
+    await running.usage.flush();
+    sent(large);
+    await running.usage.flush();
+    const opened = running.sent.flatMap(({ notes }) => notes.map(({ arguments: text = '' }) => sealing.open(text)));
+    expect(opened).toHaveLength(67);
+    expect(JSON.stringify(running.sent).includes('x'.repeat(50))).toBe(false);
+    expect(opened.filter((logged) => logged?.arguments['text'] === large)).toHaveLength(66);
+    expect(opened[65]).toEqual({ called: 'tool', arguments: {}, masked: [], left_out: ['text'] });
   });
 
   test('of a busy host waits for a full batch, and no longer than its patience', async () => {

@@ -1,3 +1,4 @@
+import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { PRODUCT_VERSION } from '#core/version.ts';
 import {
@@ -179,6 +180,27 @@ describe('the transport', () => {
     const response = await raw(init);
     expect(response.status).toBe(status);
     expect(await response.json()).toMatchObject({ error: { code } });
+  });
+
+  test.each([
+    ['text/plain', '415'],
+    ['application/json', '413'],
+  ])('a large body refused unread (%s) can still be sent, and the line serves on or ends', async (type, status) => {
+    const { hostname, port } = new URL(host.mcp);
+    const post = (content_type: string, body: string) =>
+      `POST /mcp HTTP/1.1\r\nHost: ${hostname}:${port}\r\nContent-Type: ${content_type}\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+    const socket = connect(Number(port), hostname);
+    socket.write(post(type, 'x'.repeat(8 * 1024 * 1024 - 16)));
+    socket.write(post('application/json', JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'ping' })));
+    let answer = '';
+    let ended = false;
+    socket.on('data', (chunk) => void (answer += String(chunk)));
+    // Who is refused early may find the line closed.
+    socket.on('error', () => undefined);
+    socket.on('close', () => void (ended = true));
+    await until(() => ended || answer.includes('"id":7'));
+    socket.destroy();
+    expect(answer).toContain(` ${status} `);
   });
 
   test('nesting of 100,000 levels harms nobody', async () => {

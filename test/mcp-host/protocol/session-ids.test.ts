@@ -23,15 +23,17 @@ test('a host takes on the session of another one, with its version and its clien
   expect(other.sessions.find(id, 'token:1')).toBe(other.sessions.find(id, 'token:1'));
 });
 
-test('with what its client can: forms, views, both or nothing', () => {
+test('with what its client can: forms, pages, views, several or nothing', () => {
   const [one, other] = [host(), host()];
-  for (const [shows_forms, draws_views] of [
-    [false, false],
-    [true, false],
-    [false, true],
-    [true, true],
+  for (const [shows_forms, opens_pages, draws_views] of [
+    [false, false, false],
+    [true, false, false],
+    [false, true, false],
+    [false, false, true],
+    [true, false, true],
+    [false, true, true],
   ] as const) {
-    const can = { shows_forms, draws_views };
+    const can = { shows_forms, opens_pages, draws_views };
     const id = one.sessions.open('token:1', '2025-11-25', 'Somebody', undefined, undefined, can)?.id ?? '';
     expect(other.sessions.find(id, 'token:1')).toMatchObject(can);
   }

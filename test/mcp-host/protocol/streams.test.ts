@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { FULL_RIGHTS } from '#mcp-host/auth/rights.ts';
-import { WHOLE } from '#mcp-host/protocol/endpoint.ts';
+import { WHOLE } from '#core/edge/mcp-endpoint.ts';
 import { createStreams } from '#mcp-host/protocol/streams.ts';
 import type { ListKind } from '#mcp-host/swap/registry.ts';
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
 import type { Selection } from '#core/contract/definitions/toolsets.ts';
 import { rightsOf } from '#mcp-host/auth/rights.ts';
-import { endpointOf } from '#mcp-host/protocol/endpoint.ts';
+import { endpointOf } from '#core/edge/mcp-endpoint.ts';
 import { loadRegistry } from '#mcp-host/swap/registry.ts';
 import { createViews } from '#mcp-host/swap/views.ts';
 import type { FrozenPrompt, FrozenResource, FrozenTool, FrozenToolset } from '#snapshots/format.ts';

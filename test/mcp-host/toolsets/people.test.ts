@@ -82,8 +82,11 @@ describe('a signed-in person', () => {
     expect(await namesFor(await tokenFor({ scope: 'offline_access' }))).toBe('');
     expect(await namesFor(await tokenFor({ scope: 'salaries' }))).toBe('');
     expect(await namesFor(await tokenFor({}, '/refunds'), '/refunds')).toBe('refunds');
+    const narrow = await tokenFor({ scope: 'refunds' });
+    expect(await namesFor(narrow)).toBe('refunds');
     await deploy(2, []);
     expect(await namesFor(await tokenFor())).toBe('loose orders refunds salaries');
+    expect(await namesFor(narrow)).toBe('');
   });
 
   test('is asked for a scope that it was not granted but would be, at the address and at the call', async () => {
@@ -125,7 +128,9 @@ describe('a signed-in person', () => {
 });
 
 test('rights by groups and scopes', () => {
-  expect(rightsOfPerson([], ['x'], ['y']).toolsets).toBeNull();
+  expect(rightsOfPerson([], ['x'], []).toolsets).toBeNull();
+  // The part that was granted is gone: nothing is left of it, and nothing else takes its place.
+  expect(rightsOfPerson([], ['x'], ['y']).toolsets).toEqual([]);
   expect(rightsOfPerson(toolsets, [], [])).toMatchObject({ toolsets: ['orders'], may_ask: [] });
   expect(rightsOfPerson(toolsets, ['emea'], ['refunds', 'gone'])).toMatchObject({ toolsets: ['refunds'], may_ask: ['orders'] });
   expect(rightsOfPerson(toolsets, ['emea'], ['gone'])).toMatchObject({ toolsets: [], may_ask: ['orders', 'refunds'] });

@@ -13,6 +13,8 @@ import {
   toolOf,
   until,
 } from '../support.ts';
+import { freePort } from '#test/support/free-port.ts';
+import { isAnswered } from '#test/support/programs.ts';
 
 let folder: ReturnType<typeof sqliteFolder>;
 let control: ControlServer;
@@ -30,13 +32,6 @@ afterEach(async () => {
   folder.remove();
 });
 
-/** A port that was free a moment ago. */
-async function freePort(): Promise<number> {
-  const server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() });
-  const { port } = server;
-  await server.stop(true);
-  return port ?? 0;
-}
 const slow = 'with recursive c(n) as (select 1 union all select n + 1 from c where n < 2000000) select count(*) as n from c';
 const at = (version: number, address: { host: string; port: number }) => {
   const connection = connectionOf({});
@@ -45,7 +40,7 @@ const at = (version: number, address: { host: string; port: number }) => {
 
 describe('the address of the host', () => {
   test('moves with the snapshot: the new one opens, the old one finishes its calls and streams', async () => {
-    const [first, second] = [await freePort(), await freePort()];
+    const [first, second] = [freePort(), freePort()];
     await control.deploy(at(1, { host: '127.0.0.1', port: first }));
     const old = host.mcp;
     expect(old.port).toBe(String(first));
@@ -84,7 +79,7 @@ describe('the address of the host', () => {
   });
 
   test('may change its host on the same port, and comes back when it cannot', async () => {
-    const port = await freePort();
+    const port = freePort();
     await control.deploy(at(1, { host: '127.0.0.1', port }));
     expect(await control.deploy(at(2, { host: '0.0.0.0', port }))).toMatchObject({ version: 2, error: null });
     expect((await modern(host.mcp, 'tools/list')).status).toBe(200);
@@ -96,7 +91,7 @@ describe('the address of the host', () => {
   });
 
   test('that was prepared for nothing closes again when another is used', async () => {
-    const port = await freePort();
+    const port = freePort();
     await control.deploy(at(1, { host: '127.0.0.1', port: 0 }));
     const asked = control.nextAck();
     control.send('listen', { host: '127.0.0.1', port, request_id: 'r3' });
@@ -112,16 +107,12 @@ describe('the address of the host', () => {
 });
 
 describe('an address that was prepared in the place of the current one', () => {
-  const answers = (host: string, port: number) =>
-    fetch(`http://${host}:${port}/`).then(
-      () => true,
-      () => false,
-    );
+  const answers = (host: string, port: number) => isAnswered(`http://${host}:${port}/`);
   const listenerOf = (in_place_ms: number) =>
     createListener({ fetch: () => new Response('here'), endStreams: () => undefined, in_place_ms });
 
   test('is not shared with another host', async () => {
-    const address = { host: '127.0.0.1', port: await freePort() };
+    const address = { host: '127.0.0.1', port: freePort() };
     const [one, other] = [listenerOf(200), listenerOf(200)];
     await one.use(address);
     for (const take of [other.prepare(address), other.use(address)]) {
@@ -135,7 +126,7 @@ describe('an address that was prepared in the place of the current one', () => {
   });
 
   test('makes room again when no snapshot follows', async () => {
-    const port = await freePort();
+    const port = freePort();
     const listener = listenerOf(200);
     await listener.use({ host: '127.0.0.1', port });
     await listener.prepare({ host: '127.0.0.2', port });
@@ -147,7 +138,7 @@ describe('an address that was prepared in the place of the current one', () => {
   });
 
   test('stays once its snapshot has come', async () => {
-    const port = await freePort();
+    const port = freePort();
     const listener = listenerOf(50);
     await listener.use({ host: '127.0.0.1', port });
     await listener.prepare({ host: '127.0.0.2', port });
@@ -160,7 +151,7 @@ describe('an address that was prepared in the place of the current one', () => {
   });
 
   test('is left at once when another is prepared, and when the one before is asked for again', async () => {
-    const [port, other] = [await freePort(), await freePort()];
+    const [port, other] = [freePort(), freePort()];
     const listener = listenerOf(60_000);
     await listener.use({ host: '127.0.0.1', port });
     for (const next of [
@@ -175,7 +166,7 @@ describe('an address that was prepared in the place of the current one', () => {
   });
 
   test('is kept while another program has the old one, which is taken back as soon as it is free', async () => {
-    const port = await freePort();
+    const port = freePort();
     const listener = listenerOf(100);
     await listener.use({ host: '127.0.0.1', port });
     await listener.prepare({ host: '127.0.0.2', port });

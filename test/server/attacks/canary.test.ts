@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { Secret, TOTP } from 'otpauth';
 import { operations } from '#core/contract/index.ts';
 import { fullPath, pathVariables } from '#core/contract/paths.ts';
+import { LOGGED_ARGUMENTS, type LoggedArguments, LONGEST_SEALED } from '#core/contract/observe/logged-arguments.ts';
+import { createSealing } from '#core/lib/sealing.ts';
 import type { Operation } from '#core/contract/operation.ts';
 import { type Answer, type TestApp, testApp } from '#test/support/app.ts';
 import { storeExtras } from '#test/support/extras.ts';
@@ -23,6 +25,8 @@ const GIVEN = {
   dns: 'canary-dns-credential-5a91c3f8',
   admin: 'canary-admin-password-c4d2',
   wrong: 'canary-refused-password-91ab',
+  /** Not a secret of ours, but nobody reads it other than in the detail of its call. */
+  argument: 'canary-logged-argument-2f8e',
 };
 /** What the server reads from its environment. */
 const KEYS = [
@@ -110,9 +114,17 @@ async function configure(): Promise<void> {
 
 /** What a host tells of calls and refusals: the routes that show them are asked too. */
 async function reportCalls(connection_id: string): Promise<void> {
+  const logged: LoggedArguments = { called: 'one', arguments: { token: GIVEN.argument }, masked: [], left_out: [] };
+  const sealed = createSealing<LoggedArguments>(t.app.env.SVC_ENCRYPTION_KEY, LOGGED_ARGUMENTS, LONGEST_SEALED).seal(logged);
   const called = { kind: 'tool', name: 'one', connection_id, client: 'client/1', error: 'sql_error', bytes: 1 } as const;
   const times = { timestamp: t.app.clock().toISOString(), duration_ms: 2, wait_ms: 1, rows: 0 };
-  const failed = { ...called, ...times, error_message: 'syntax error', caller: { person: 'ada', token: null, client_id: null } };
+  const failed = {
+    ...called,
+    ...times,
+    error_message: 'syntax error',
+    arguments: sealed,
+    caller: { person: 'ada', token: null, client_id: null },
+  };
   const refused = { timestamp: t.app.clock().getTime(), kind: 'unauthenticated', status: 401, reason: 'Unauthorized.' };
   const refusals = [{ ...refused, address: '127.0.0.1', client: null, called: null }];
   const report = { boot_id: 'boot', seq: 1, ...toBatch([failed]), refusals, refused: { unauthenticated: 1 } };
@@ -176,7 +188,11 @@ test('no answer of any GET route, and none of a write, holds a secret', async ()
     }
   }
   expect(answered).toBeGreaterThan(reads.length);
-  expectNone(answers);
+  const isDetail = ({ from }: { readonly from: string }) => /^GET (?:\/api\/v1)?\/logs\/1$/.test(from);
+  expectNone(answers.filter((answer) => !isDetail(answer)));
+  const details = answers.filter(isDetail);
+  expect(details.every(({ text }) => text.includes(GIVEN.argument))).toBe(true);
+  expectNone(details, [GIVEN.argument]);
 }, 60_000);
 
 test('no error holds a secret, also of a body that is wrong or a database that refuses it', async () => {

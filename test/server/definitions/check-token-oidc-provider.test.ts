@@ -1,7 +1,8 @@
 import { expect, test } from 'bun:test';
 import { fileURLToPath } from 'node:url';
 import { testApp } from '#test/support/app.ts';
-import { freePort, until } from '#test/support/programs.ts';
+import { freePort } from '#test/support/free-port.ts';
+import { until } from '#test/support/programs.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../support/jwt-issuer-program.mjs', import.meta.url));
 const RESOURCE = 'https://mcp.example.com/mcp';

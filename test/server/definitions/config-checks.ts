@@ -1,8 +1,14 @@
 import { expect } from 'bun:test';
+import * as v from 'valibot';
+import { LOGGED_ARGUMENTS, LONGEST_SEALED } from '#core/contract/observe/logged-arguments.ts';
+import { UsageBatch } from '#core/contract/observe/usage-batch.ts';
+import { storeUsage } from '#core/observe/usage.ts';
+import { createSealing } from '#core/lib/sealing.ts';
+import { toBatch } from '#test/support/usage.ts';
 import { checkDriftWhenDue } from '#core/deploy/checks/drift.ts';
 import type { TestApp } from '#test/support/app.ts';
 
-type Field = 'lint_off' | 'drift_check_minutes' | 'replay_samples';
+type Field = 'lint_off' | 'drift_check_minutes' | 'replay_samples' | 'log_arguments_hours';
 
 /** What each setting of the checks of definitions does. */
 export const checkEffects = (
@@ -26,6 +32,35 @@ export const checkEffects = (
     await patch({ drift_check_minutes: 2 });
     expect(await checkDriftWhenDue(t.app)).toBe(true);
     await patch({ drift_check_minutes: 60 });
+  },
+  async log_arguments_hours() {
+    const t = app();
+    const logged = { called: 'orders', arguments: {}, masked: [], left_out: [] };
+    const sealed = createSealing(t.app.env.SVC_ENCRYPTION_KEY, LOGGED_ARGUMENTS, LONGEST_SEALED).seal(logged);
+    const timestamp = t.app.clock().toISOString();
+    const call = {
+      kind: 'tool',
+      name: 'orders',
+      timestamp,
+      duration_ms: 1,
+      wait_ms: 0,
+      rows: 0,
+      bytes: 0,
+      arguments: sealed,
+    } as const;
+    const batch = v.parse(UsageBatch, { boot_id: 'arguments', seq: 1, ...toBatch([call]) });
+    await storeUsage(t.app, 'h1', batch);
+    const state = async () => {
+      const { items } = (await t.request('GET', '/api/v1/logs?name=orders')).body as unknown as { items: { id: string }[] };
+      return (await t.request('GET', `/api/v1/logs/${items[0]?.id ?? ''}`)).body['arguments_state'];
+    };
+    await patch({ log_arguments_hours: 1 });
+    expect(await state()).toBe('logged');
+    t.advance(3_600_001);
+    expect(await state()).toBe('removed');
+    await patch({ log_arguments_hours: 2 });
+    expect(await state()).toBe('logged');
+    await patch({ log_arguments_hours: 24 });
   },
   async replay_samples() {
     const t = app();

@@ -8,7 +8,8 @@ import { createHttp } from '#server/http/http.ts';
 import { keepCertificate } from '#server/tls/keeper.ts';
 import { type RpcAnswer, rpc, type TestHost, testHost, until } from '#test/mcp-host/support.ts';
 import { type Answer, type TestApp, testApp } from '#test/support/app.ts';
-import { freePort } from '#test/support/programs.ts';
+import { freePort } from '#test/support/free-port.ts';
+import { isAnswered } from '#test/support/programs.ts';
 import { introspectionEffects } from './config-introspection.ts';
 import { checkEffects } from './config-checks.ts';
 import { signInEffects } from './config-sign-in.ts';
@@ -71,11 +72,6 @@ const initialize = (headers: Record<string, string> = {}): Promise<RpcAnswer> =>
   rpc(host.mcp, { id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25' } }, headers);
 const accessToken = async () =>
   String((await t.request('POST', '/api/v1/mcp-tokens', { body: { name: 'beside' } })).body['token']);
-const answers = (url: string): Promise<boolean> =>
-  fetch(url).then(
-    () => true,
-    () => false,
-  );
 
 /** Stores a change, shows that it waits for a deploy, deploys it. */
 async function deployed(body: object): Promise<Answer> {
@@ -98,6 +94,12 @@ const config_effects: Partial<Record<Field, () => Promise<void>>> = {
     await deployed({ instructions: 'Orders since 2020.' });
     expect((await initialize()).body.result).toMatchObject({ instructions: 'Orders since 2020.' });
   },
+  async skill() {
+    await deployed({ skill: 'Look at orders first.' });
+    expect((await initialize()).body.result).toMatchObject({
+      capabilities: { extensions: { 'io.modelcontextprotocol/skills': {} } },
+    });
+  },
   async openai_apps_challenge() {
     await deployed({ openai_apps_challenge: 'a-token-of-openai' });
     expect(await (await fetch(new URL('/.well-known/openai-apps-challenge', host.mcp))).text()).toBe('a-token-of-openai');
@@ -105,20 +107,20 @@ const config_effects: Partial<Record<Field, () => Promise<void>>> = {
   async host() {
     const port = new URL(host.mcp).port;
     await deployed({ host: '127.0.0.2' });
-    await until(async () => !(await answers(`http://127.0.0.1:${port}/health`)));
-    expect(await answers(`http://127.0.0.2:${port}/health`)).toBe(true);
+    await until(async () => !(await isAnswered(`http://127.0.0.1:${port}/health`)));
+    expect(await isAnswered(`http://127.0.0.2:${port}/health`)).toBe(true);
     await deployed({ host: '127.0.0.1' });
   },
   async port() {
     const old = new URL(host.mcp).port;
     const port = freePort();
     await deployed({ port });
-    expect(await answers(`http://127.0.0.1:${port}/health`)).toBe(true);
-    await until(async () => !(await answers(`http://127.0.0.1:${old}/health`)));
+    expect(await isAnswered(`http://127.0.0.1:${port}/health`)).toBe(true);
+    await until(async () => !(await isAnswered(`http://127.0.0.1:${old}/health`)));
     const taken = await deployed({ port: control.port });
     expect(taken.status).toBe(422);
     expect(taken.body['detail']).toContain('another program uses it');
-    expect(await answers(`http://127.0.0.1:${port}/health`)).toBe(true);
+    expect(await isAnswered(`http://127.0.0.1:${port}/health`)).toBe(true);
     await patch({ port });
   },
   async log_level() {

@@ -54,6 +54,25 @@ describe.each(['connection', 'tool', 'resource', 'prompt', 'server config'])('a 
   });
 });
 
+test('a PATCH of a person, a provider or an OAuth app without a field is no version either', async () => {
+  const nouns: [string, object][] = [
+    ['people', { username: 'hopper' }],
+    ['identity-providers', { name: 'Company', issuer: 'https://id.example.com', client_id: 'sluice' }],
+    ['oauth-apps', { name: 'Reports', redirect_uris: ['https://reports.example.com/cb'] }],
+  ];
+  for (const [noun, draft] of nouns) {
+    const made = await t.request('POST', `/api/v1/${noun}`, { body: draft });
+    expect([noun, made.status]).toEqual([noun, 201]);
+    const entries = await history();
+    for (const body of [{}, { version: 1 }]) {
+      const answer = await t.request('PATCH', `/api/v1/${noun}/${String(made.body['id'])}`, { body });
+      expect([noun, answer.status, answer.body['version'], await history()]).toEqual([noun, 200, 1, entries]);
+    }
+    const stale = await t.request('PATCH', `/api/v1/${noun}/${String(made.body['id'])}`, { body: { version: 2 } });
+    expect([noun, stale.status]).toEqual([noun, 409]);
+  }
+});
+
 test('of a record that is gone is 404, also without a field', async () => {
   const path = '/api/v1/tools/0190b0c0-0000-7000-8000-000000000000';
   expect((await t.request('PATCH', path, { body: {} })).status).toBe(404);

@@ -284,4 +284,12 @@ describe('files of a connection', () => {
     const { body } = await s.api('POST', '/connections/folder', { name: 'Büro reports?' });
     expect(body).toMatchObject({ database: 'buro-reports-2' });
   });
+
+  test('a name that is taken is refused, and leaves no folder behind', async () => {
+    const folders = () => readdirSync(join(s.directory, 'databases'));
+    const before = folders();
+    const again = await s.api('POST', '/connections/folder', { name: 'Büro reports!' });
+    expect([again.status, again.body['detail']]).toEqual([409, expect.stringContaining('already has this name')]);
+    expect(folders()).toEqual(before);
+  });
 });

@@ -61,6 +61,14 @@ describe('a resource is refused at the field that is wrong', () => {
     ['the same variable twice', { uri_template: 'shop://{id}/{id}' }, 'uri_template'],
     ['variables that touch', { uri_template: 'shop://{id}{name}', sql_query: 'select :id, :name' }, 'uri_template'],
     ['a parameter that the address lacks', { parameters: [{ name: 'other', type: 'string' }] }, 'parameters.0.name'],
+    ['a variable that is a list', { parameters: [{ name: 'id', type: 'array', items: 'integer' }] }, 'parameters.0.type'],
+    ['a variable of any type', { parameters: [{ name: 'id', type: 'json' }] }, 'parameters.0.type'],
+    [
+      'a variable that may be missing',
+      { parameters: [{ name: 'id', type: 'integer', required: false }] },
+      'parameters.0.required',
+    ],
+    ['a variable with a default', { parameters: [{ name: 'id', type: 'integer', default: 1 }] }, 'parameters.0.default'],
     ['a variable that the statement lacks a value for', { sql_query: 'select :nothing as x' }, 'sql_query'],
     ['a statement that writes', { sql_query: 'delete from products where id = :id' }, 'sql_query'],
     ['a media type that is none', { mime_type: 'json' }, 'mime_type'],
@@ -112,6 +120,7 @@ describe('a prompt is refused at the field that is wrong', () => {
     ['a template that does not parse', { template: '{% for %}' }, 'template'],
     ['a message that does not parse', { template: null, messages: [{ role: 'user', template: '{{' }] }, 'messages.0.template'],
     ['an argument declared twice', { arguments: [{ name: 'topic' }, { name: 'topic' }] }, 'arguments.1.name'],
+    ['an argument that the global variables hide', { arguments: [{ name: 'topic' }, { name: 'vars' }] }, 'arguments.1.name'],
     ['a role that is not known', { template: null, messages: [{ role: 'system', template: 'x' }] }, 'messages.0.role'],
     ['an unknown connection', { connection_id: '0190b0c0-0000-7000-8000-000000000000' }, 'connection_id'],
   ];

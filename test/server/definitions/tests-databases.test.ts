@@ -115,6 +115,44 @@ for (const { engine, there, change } of ENGINES) {
       expect([...(await database.run('select id from audit'))]).toEqual([]);
     });
 
+    test('what a rollback does not undo is never run, tried or asked about', async () => {
+      await database.run('create sequence if not exists numbers');
+      const lasting =
+        engine === 'mysql'
+          ? ['insert into audit values (next value for numbers)', 'insert into audit select nextval(numbers)']
+          : [
+              "select setval('numbers', 900)",
+              'select pg_terminate_backend(pid) from pg_stat_activity where pid = :pid',
+              "insert into audit values (nextval('numbers'))",
+            ];
+      for (const [n, sql] of lasting.entries()) {
+        const parameters = sql.includes(':pid') ? integers('pid') : [];
+        const args = sql.includes(':pid') ? { pid: 1 } : {};
+        const id = await tool(`lasting_${n}`, sql, parameters);
+        expect(await judged(id, args, {})).toEqual([
+          'skipped',
+          expect.stringContaining('which a rollback does not undo') as never,
+        ]);
+        const tried = await t.request('POST', '/api/v1/preview/trial', {
+          body: { connection_id, sql_query: sql, parameters: args },
+          headers: { accept: 'application/problem+json' },
+        });
+        expect([tried.status, tried.body['detail']]).toEqual([422, expect.stringContaining('a rollback does not undo') as never]);
+        for (const guard of [{ confirm: 'always' }, { max_affected_rows: 5 }]) {
+          const refused = await t.request('PATCH', `/api/v1/tools/${id}`, { body: guard });
+          expect([refused.status, JSON.stringify(refused.body)]).toEqual([
+            422,
+            expect.stringContaining('does not undo') as never,
+          ]);
+        }
+        await api('DELETE', `/tools/${id}`);
+      }
+      if (engine === 'postgresql')
+        expect([...(await database.run('select last_value, is_called from numbers'))]).toEqual([
+          { last_value: expect.anything() as never, is_called: false },
+        ]);
+    });
+
     if (engine === 'mysql') {
       test('nothing that writes runs while a table keeps what is rolled back', async () => {
         await database.run('create table log (id integer) engine = MyISAM');

@@ -222,6 +222,16 @@ describe('tests are records', () => {
     for (let k = 0; k < MOST_TESTS; k++) made_ids.push(await made('/tests', { owner: ownerOf('find'), name: `number ${k}` }));
     const many = await api('POST', '/tests', { owner: ownerOf('find'), name: 'one more' });
     expect([many.status, many.body['detail']]).toEqual([409, 'A tool has at most 50 tests. Delete one first.']);
+    const other = await made('/tests', { owner: ownerOf('mine'), name: 'of another' });
+    const moved = await api('PATCH', `/tests/${other}`, { owner: ownerOf('find') });
+    expect([moved.status, moved.body['detail']]).toEqual([409, 'A tool has at most 50 tests. Delete one first.']);
+    await api('DELETE', `/tests/${other}`);
+    await api('DELETE', `/tests/${made_ids.pop()}`);
+    const at_once = await Promise.all(
+      ['one', 'two', 'three'].map((name) => api('POST', '/tests', { owner: ownerOf('find'), name })),
+    );
+    expect(at_once.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([201, 409, 409]);
+    made_ids.push(String(at_once.find(({ status }) => status === 201)?.body['id']));
     expect((await api('POST', '/tests', { owner: ownerOf('mine'), name: 'number 1' })).status).toBe(409);
     expect((await api('GET', `/tests?owner=tool:${ids['find']}&limit=5`)).body).toMatchObject({ total: MOST_TESTS });
     expect((await api('GET', `/tests?owner=tool:${ids['mine']}`)).body).toMatchObject({ total: 0 });

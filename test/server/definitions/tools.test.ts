@@ -91,6 +91,10 @@ test('copies are named _copy, _copy_2 and stay names', async () => {
   const copy = () => t.request('POST', `/api/v1/tools/${String(body['id'])}/duplicate`, { body: {} });
   expect((await copy()).body).toMatchObject({ name: 'find_products_copy', version: 1 });
   expect((await copy()).body).toMatchObject({ name: 'find_products_copy_2' });
+  const at_once = await Promise.all([copy(), copy(), copy()]);
+  expect(at_once.map((made) => String(made.body['name'])).toSorted((a, b) => a.localeCompare(b))).toEqual(
+    [3, 4, 5].map((n) => `find_products_copy_${n}`),
+  );
   const long = await post({ name: 'x'.repeat(64) });
   const copied = await t.request('POST', `/api/v1/tools/${String(long.body['id'])}/duplicate`, { body: {} });
   expect(copied.status).toBe(201);

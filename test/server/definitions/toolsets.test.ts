@@ -269,3 +269,20 @@ test('a deploy freezes the rule, and says what callers lose', async () => {
     ['all', 'The toolset all is no longer offered.'],
   ]);
 });
+
+test('a deploy that takes the last toolset away says that everyone may use everything now', async () => {
+  const { body } = await make('toolsets', { name: 'sales', include: { tags: ['sales'] }, groups: ['desk'] });
+  const enable = (enabled: boolean) => send('PATCH', `${PATH}/${String(body['id'])}`, { enabled });
+  const warnings = async () => (await send('POST', '/api/v1/deploy', {})).body['warnings'] as string[];
+  const open = expect.stringContaining('No toolset is enabled any more: everyone who signs in can use every tool');
+  await send('PATCH', '/api/v1/server/config', { auth_type: 'oauth' });
+  expect(await warnings()).not.toContainEqual(open);
+  await enable(false);
+  expect(await warnings()).toContainEqual(open);
+  await enable(true);
+  expect(await warnings()).not.toContainEqual(open);
+  await send('PATCH', '/api/v1/server/config', { auth_type: 'bearer' });
+  await send('POST', '/api/v1/mcp-tokens', { name: 'laptop' });
+  await enable(false);
+  expect(await warnings()).not.toContainEqual(open);
+});

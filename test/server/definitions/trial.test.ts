@@ -108,6 +108,16 @@ describe.skipIf(!reachable.postgres)('on PostgreSQL', () => {
     expect(await stored('postgresql')).toBe(BEFORE);
   });
 
+  test('the time of a preview is that of its statement, not of what it waited for before', async () => {
+    const lock = pg()?.run('begin; lock table orders in access exclusive mode; select pg_sleep(1); commit');
+    await Bun.sleep(200);
+    const started = performance.now();
+    const seen = await trial('postgresql', 'select id from orders order by id');
+    expect(performance.now() - started).toBeGreaterThan(500);
+    expect([seen.status, Number(seen.body['execution_time']) < 500]).toEqual([200, true]);
+    await lock;
+  });
+
   test('the session keeps no setting and no lock of the trial', async () => {
     await trial('postgresql', "select set_config('application_name', 'left behind', false), pg_advisory_lock(42)");
     const seen = await trial('postgresql', "select current_setting('application_name') as name");

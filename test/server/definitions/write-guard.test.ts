@@ -1,4 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import type { ObjectEntries } from 'valibot';
+import { PromptDraft } from '#core/contract/definitions/prompts.ts';
+import { ResourceDraft } from '#core/contract/definitions/resources.ts';
+import { ToolDraft } from '#core/contract/definitions/tools.ts';
+import { openNames } from '#core/contract/marks.ts';
 import { type Answer, testApp, type TestApp } from '#test/support/app.ts';
 import { sqliteConnection } from '#test/support/sqlite-connection.ts';
 
@@ -56,6 +61,10 @@ describe('limits and questions of a writing tool', () => {
       [{ confirm: 'above' }, 'confirm_rows'],
       [{ confirm: 'always', confirm_rows: 3 }, 'confirm_rows'],
       [{ two_step: true }, 'two_step'],
+      [{ confirm: 'above', confirm_rows: 20, max_affected_rows: 10 }, 'confirm_rows'],
+      [{ confirm: 'above', confirm_rows: 10, max_affected_rows: 10 }, 'confirm_rows'],
+      [{ cache_ttl_seconds: 5 }, 'cache_ttl_seconds'],
+      [{ confirm: 'always', two_step: true, view: { kind: 'table' } }, 'view'],
       [{ max_affected_rows: 0 }, 'max_affected_rows'],
       [{ confirm: 'sometimes' }, 'confirm'],
       [{ max_bytes: 10 }, 'max_bytes'],
@@ -112,6 +121,36 @@ describe('limits and questions of a writing tool', () => {
     expect((await asToken('POST', '/tools', draft())).status).toBe(201);
   });
 
+  test('are not loosened, and nothing else of an administrator is set, by a token that creates tools in a batch', async () => {
+    const masked = { sql_query: 'select text from notes', masks: [{ column: 'text', mask: 'text' }] };
+    const gone = draft({ confirm: 'always' });
+    const { body } = await t.request('POST', '/api/v1/tools', { body: gone });
+    expect((await asToken('DELETE', `/tools/${String(body['id'])}`, {})).status).toBe(204);
+    const refused: [object, string][] = [
+      [draft({ confirm: 'always', two_step: true }), 'two_step'],
+      [draft({ log_arguments: true }), 'log_arguments'],
+      [draft(masked), 'masks'],
+      [{ ...gone, confirm: 'never' }, 'confirm'],
+    ];
+    for (const atomic of [false, true]) {
+      for (const [one, field] of refused) {
+        const answer = await asToken('POST', '/agent-tools/create_tools_batch', { tools: [one], atomic });
+        const [error] = answer.body['errors'] as { error: string }[];
+        expect([field, answer.status, answer.body['total_created'], error?.error]).toEqual([
+          field,
+          200,
+          0,
+          `${field} can be changed only by a signed-in administrator.`,
+        ]);
+      }
+    }
+    const tools = [gone, draft(), { ...draft(), id: 'x', version: 3, created_at: 'then', connection_name: 'shop', warnings: [] }];
+    const made_all = await asToken('POST', '/agent-tools/create_tools_batch', { tools });
+    expect(made_all.body).toMatchObject({ total_created: 3, errors: [], created: [{}, {}, { version: 1 }] });
+    const unknown = await asToken('POST', '/agent-tools/create_tools_batch', { tools: [{ ...draft(), sql: 'select 1' }] });
+    expect(unknown.body).toMatchObject({ total_created: 0, errors: [{ error: expect.stringContaining('sql') }] });
+  });
+
   test('are not loosened by a token that activates an earlier version', async () => {
     const { body } = await create();
     const path = `/api/v1/tools/${String(body['id'])}`;
@@ -123,6 +162,34 @@ describe('limits and questions of a writing tool', () => {
     expect([refused.status, refused.body['detail']]).toEqual([403, expect.stringContaining('confirm')]);
     expect((await t.request('POST', `/api/v1/snapshots/${before}/activate`, { body: {} })).status).toBe(200);
     expect((await asToken('POST', `/snapshots/${after}/activate`, {})).status).toBe(200);
+  });
+
+  test('are not loosened by a token that first takes the tool out of what is served', async () => {
+    const deploy = async () => Number((await t.request('POST', '/api/v1/deploy', { body: {} })).body['snapshot_version']);
+    const ways: Record<string, (path: string) => Promise<unknown>> = {
+      disabled: (path) => asToken('PATCH', path, { enabled: false }),
+      deleted: (path) => asToken('DELETE', path, {}),
+      renamed: (path) => asToken('PATCH', path, { name: `tool_${++made}`, enabled: false }),
+      replaced: async (path) => {
+        const { name } = (await t.request('GET', `/api/v1${path}`)).body;
+        await t.request('PATCH', `/api/v1${path}`, { body: { confirm: 'never' } });
+        await asToken('DELETE', path, {});
+        await t.request('POST', '/api/v1/tools', { body: draft({ name, confirm: 'always', enabled: false }) });
+      },
+    };
+    for (const [way, take] of Object.entries(ways)) {
+      const path = `/tools/${String((await create()).body['id'])}`;
+      const before = await deploy();
+      await t.request('PATCH', `/api/v1${path}`, { body: { confirm: 'always' } });
+      await deploy();
+      await take(path);
+      const without = await deploy();
+      expect(without).toBe(before + 2);
+      const refused = await asToken('POST', `/snapshots/${before}/activate`, {});
+      expect([way, refused.status, refused.body['detail']]).toEqual([way, 403, expect.stringContaining('confirm')]);
+      expect((await asToken('POST', `/snapshots/${without - 1}/activate`, {})).status).toBe(200);
+      await deploy();
+    }
   });
 
   test('travel with an export, and a generated project leaves such tools out', async () => {
@@ -150,5 +217,57 @@ describe('limits and questions of a writing tool', () => {
     expect((await asToken('PATCH', `/tools/${id}`, found?.fix?.changes ?? {})).status).toBe(200);
     const after = (await t.request('GET', `/api/v1/lint?owner=tool:${id}`)).body as { items: { rule: string }[] };
     expect(after.items.map(({ rule }) => rule)).not.toContain('write-unconfirmed');
+  });
+});
+
+describe('masks', () => {
+  const deploy = async () => Number((await t.request('POST', '/api/v1/deploy', { body: {} })).body['snapshot_version']);
+  const activate = (version: number) => asToken('POST', `/snapshots/${version}/activate`, {});
+  const masks = [{ column: 'text', mask: 'text', unless_groups: ['staff'] }];
+  const kinds: [string, object][] = [
+    ['tools', { sql_query: 'select id, text from notes order by id limit 1' }],
+    ['resources', { sql_query: 'select id, text from notes order by id limit 1', uri_template: 'notes://first' }],
+  ];
+
+  test.each(kinds)('of %s are lifted by no token that activates an earlier version', async (plural, more) => {
+    const made_one = await t.request('POST', `/api/v1/${plural}`, { body: draft(more) });
+    expect(made_one.status).toBe(201);
+    const path = `/${plural}/${String(made_one.body['id'])}`;
+    const open = await deploy();
+    const mask = (changed: object[]) => t.request('PATCH', `/api/v1${path}`, { body: { masks: changed } });
+    await mask([{ ...masks[0], mask: 'last4' }]);
+    const other = await deploy();
+    await mask([{ ...masks[0], unless_groups: ['staff', 'guests'] }]);
+    const wider = await deploy();
+    await mask(masks);
+    const masked = await deploy();
+    for (const version of [open, other, wider]) {
+      const refused = await activate(version);
+      expect([version, refused.status, refused.body['detail']]).toEqual([version, 403, expect.stringContaining('masks')]);
+    }
+    // Nor after it was taken out of what is served.
+    await asToken('PATCH', path, { enabled: false });
+    await deploy();
+    expect((await activate(open)).status).toBe(403);
+    expect((await activate(masked)).status).toBe(200);
+    await asToken('DELETE', path, {});
+    await deploy();
+    expect((await activate(open)).status).toBe(403);
+    expect((await activate(masked)).status).toBe(200);
+    expect((await t.request('POST', `/api/v1/snapshots/${open}/activate`, { body: {} })).status).toBe(200);
+    // A mask that comes back hides more.
+    expect((await activate(masked)).status).toBe(200);
+    await deploy();
+  });
+
+  test('and what else only an administrator changes is compared when a version is activated', () => {
+    const closed = ({ entries }: { readonly entries: ObjectEntries }) =>
+      Object.keys(entries)
+        .filter((name) => !openNames(entries).has(name))
+        .toSorted();
+    // A field that is added here is a case for `refuseActivation`.
+    expect(closed(ToolDraft)).toEqual(['log_arguments', 'masks', 'two_step']);
+    expect(closed(ResourceDraft)).toEqual(['masks']);
+    expect(closed(PromptDraft)).toEqual([]);
   });
 });

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from 'bun:test';
+import { eq } from 'drizzle-orm';
 import { watchCanary } from '#core/deploy/candidates/canary.ts';
 import { modern, rpc, until } from '#test/mcp-host/support.ts';
 import { type Stage, stage } from './candidate-support.ts';
@@ -233,6 +234,34 @@ describe('the limits of a canary', () => {
     expect([status, reason]).toEqual(['aborted', expect.stringMatching(/^Limit passed: the p95 is [\d.]+ ms, [\d.]+ times the/)]);
     for (const id of callers) expect(await ask(of(id))).toBe(2);
   });
+});
+
+test('whoever may deploy the working copy may promote it, and nothing weaker', async () => {
+  s = await stage();
+  const become = (role: 'owner' | 'editor') => {
+    const { people } = s.t.app.store.tables;
+    return s.t.app.store.write((tx) => tx.update(people).set({ role }).where(eq(people.username, 'ada')));
+  };
+  const promote = () => s.send('POST', 'deploy/promote', {});
+  await become('editor');
+  const toolset = await s.send('POST', 'toolsets', { name: 'sales' });
+  expect(toolset.status).toBe(201);
+  expect((await start()).status).toBe(200);
+  expect((await promote()).status).toBe(200);
+  expect((await s.send('PATCH', `toolsets/${String(toolset.body['id'])}`, { title: 'Sales' })).status).toBe(200);
+  const candidate = await s.send('POST', 'snapshots/candidate', {});
+  expect(candidate.status).toBe(201);
+  const body = { candidate: candidate.body['candidate'] };
+  // An administrator tightened it since: neither what is live nor the working copy has it.
+  await become('owner');
+  expect((await s.send('PATCH', `toolsets/${String(toolset.body['id'])}`, { groups: ['sales'] })).status).toBe(200);
+  await become('editor');
+  const refused = await s.send('POST', 'deploy', body);
+  expect([refused.status, refused.body['code']]).toEqual([403, 'admin_only']);
+  await become('owner');
+  expect((await s.send('PATCH', `toolsets/${String(toolset.body['id'])}`, { groups: [] })).status).toBe(200);
+  await become('editor');
+  expect((await s.send('POST', 'deploy', body)).body).toMatchObject({ changed: true, snapshot_version: 3 });
 });
 
 test('a canary passes the gates, needs something that differs, and ends with a stop', async () => {

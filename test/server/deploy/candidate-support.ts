@@ -7,7 +7,7 @@ import type { HostOptions } from '#mcp-host/host-options.ts';
 import { createHttp } from '#server/http/http.ts';
 import { type TestHost, testHost, until } from '#test/mcp-host/support.ts';
 import { type Answer, type TestApp, testApp } from '#test/support/app.ts';
-import { freePort } from '#test/support/programs.ts';
+import { freePort } from '#test/support/free-port.ts';
 
 /** A server and its hosts in this process, with one deployed tool `ledger` that reads two orders. */
 export interface Stage {

@@ -95,6 +95,10 @@ describe('a candidate', () => {
     s = await stage();
     await s.edit(CHANGED);
     const made = await create();
+    const another = { candidate: made.body['candidate'], checksum: `sha256:${'0'.repeat(64)}` };
+    for (const body of [another, { ...another, dry_run: true }]) expect((await s.send('POST', 'deploy', body)).status).toBe(409);
+    const same = { candidate: made.body['candidate'], checksum: made.body['checksum'], dry_run: true };
+    expect((await s.send('POST', 'deploy', same)).body).toMatchObject({ checksum: made.body['checksum'], changed: true });
     await s.edit({ sql_query: 'select id, total from orders where id = 2' });
     s.t.app.snapshot_cache.kept = 3;
     for (let n = 0; n < 8; n++) {

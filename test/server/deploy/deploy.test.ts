@@ -101,6 +101,35 @@ test('what waits for a deploy is counted and shown with what breaks', async () =
   ]);
 });
 
+test('a deploy with the checksum of the changes that were read is refused when others were made since', async () => {
+  await tool();
+  const diff = async () => String((await t.request('GET', '/api/v1/deploy/diff')).body['checksum']);
+  const read = await diff();
+  expect(read).toMatch(/^sha256:/);
+  await tool({ name: 'other' });
+  for (const body of [{ checksum: read }, { checksum: read, dry_run: true }]) {
+    const refused = await deploy(body);
+    expect(refused.status).toBe(409);
+    expect(refused.body).toMatchObject({ detail: expect.stringContaining('changed since you read it') as string });
+  }
+  expect(await status()).toMatchObject({ status: 'stopped', snapshot_version: null, last_error: null });
+  expect((await deploy({ checksum: 'sha256:short' })).status).toBe(422);
+  const rehearsed = await deploy({ dry_run: true, checksum: await diff() });
+  expect((await deploy({ checksum: rehearsed.body['checksum'] })).body).toMatchObject({ changed: true, snapshot_version: 1 });
+  expect((await deploy({ checksum: await diff() })).body).toMatchObject({ changed: false, snapshot_version: 1 });
+});
+
+test('what the database describes otherwise by now is deployed with the checksum of the changes that were read', async () => {
+  await tool();
+  const { checksum } = (await t.request('GET', '/api/v1/deploy/diff')).body;
+  const db = new Database(file);
+  db.run('alter table products rename to old');
+  db.run('create table products (id text primary key, name integer)');
+  db.close();
+  const deployed = await deploy({ checksum });
+  expect(deployed.body).toMatchObject({ snapshot_version: 1, changed: true });
+});
+
 test('what is added is shown in full, with what it can do to rows, and a superuser of the database is named', async () => {
   await t.request('PATCH', `/api/v1/connections/${connection_id}`, { body: { read_only: false } });
   const parameters = [{ name: 'id', type: 'integer' }];

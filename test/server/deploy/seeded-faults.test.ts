@@ -7,7 +7,7 @@ import { watchCanary } from '#core/deploy/candidates/canary.ts';
 import { createHttp } from '#server/http/http.ts';
 import { rpc, type TestHost, testHost, until } from '#test/mcp-host/support.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
-import { freePort } from '#test/support/programs.ts';
+import { freePort } from '#test/support/free-port.ts';
 
 /** Faults that somebody deploys: the gate that should catch each does, and without it the fault reaches an official client. */
 let t: TestApp;

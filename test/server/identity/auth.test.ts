@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
+import { eq } from 'drizzle-orm';
+import { writeAlone } from '#core/store/journal.ts';
 import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
 
 let t: TestApp;
@@ -45,7 +47,11 @@ test('sign in, read the account, sign out; the old cookie is worth nothing', asy
   const login = await t.request('POST', '/api/v1/auth/login', { body: credentials });
   expect(login.body).toEqual({ totp_required: false, username: 'ada' });
   const cookie = login.headers.get('set-cookie')?.split(';')[0] ?? '';
-  expect((await t.request('GET', '/api/v1/auth/me')).body).toMatchObject({ username: 'ada', totp_enabled: false });
+  expect((await t.request('GET', '/api/v1/auth/me')).body).toMatchObject({
+    username: 'ada',
+    totp_enabled: false,
+    has_password: true,
+  });
   const out = await t.request('POST', '/api/v1/auth/logout');
   expect(out.status).toBe(204);
   expect((await t.request('GET', '/api/v1/auth/me', { anonymous: true, headers: { cookie } })).status).toBe(401);
@@ -152,4 +158,40 @@ test('over HTTPS the cookie is bound to the host', async () => {
     { address: '192.0.2.1' },
   );
   expect(response.headers.get('set-cookie')).toMatch(/^__Host-svc_session=.*Secure/);
+});
+
+/** What happens to the account while a request that has read it waits to write. */
+async function meanwhile(set: Record<string, unknown>, ask: () => ReturnType<TestApp['request']>) {
+  const { people } = t.app.store.tables;
+  const asked = Promise.withResolvers<void>();
+  const changed = t.app.store.write(async (tx) => {
+    await writeAlone(t.app.store, tx);
+    await asked.promise;
+    await tx.update(people).set(set).where(eq(people.username, credentials.username));
+  });
+  const answer = ask();
+  await Bun.sleep(300);
+  asked.resolve();
+  await changed;
+  return answer;
+}
+
+test.each([
+  ['has another password', { password_hash: 'another' }],
+  ['is disabled', { enabled: false }],
+  ['has a second factor', { totp_enabled: true }],
+])('a sign-in fails when the account %s by the time its password was checked', async (_, set) => {
+  await t.signIn();
+  const login = () => t.request('POST', '/api/v1/auth/login', { anonymous: true, body: credentials });
+  const late = await meanwhile(set, login);
+  expect([late.status, late.headers.get('set-cookie'), isErrorBody(late.body)]).toEqual([401, null, true]);
+});
+
+test('a password that was replaced while it was checked changes nothing', async () => {
+  await t.signIn();
+  const body = { current_password: credentials.password, password: 'a third password' };
+  const late = await meanwhile({ password_hash: 'another' }, () => t.request('PATCH', '/api/v1/auth/me', { body }));
+  expect([late.status, isErrorBody(late.body)]).toEqual([409, true]);
+  const [stored] = await t.app.store.db.select().from(t.app.store.tables.people);
+  expect(stored?.password_hash).toBe('another');
 });

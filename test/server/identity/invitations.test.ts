@@ -101,3 +101,18 @@ test('a second link for somebody who has a password resets it: their sessions en
   expect((await me(done.headers.get('set-cookie'))).status).toBe(401);
   expect((await owner.ask('POST', `people/${person.id}/reset-2fa`, {})).status).toBe(200);
 });
+
+test('an open link ends when its person becomes an owner: whoever sent it may make no owner', async () => {
+  const admin = await peopleOf(t).join(owner, { username: 'eve', role: 'admin' });
+  const grace = await peopleOf(t).join(owner, { username: 'grace', role: 'admin' });
+  const { body } = await admin.ask('POST', `people/${grace.id}/invite`, {});
+  const token = new URL(String(body['invite_url'])).hash.slice(1);
+  // Another change of role leaves it open.
+  expect((await owner.ask('PATCH', `people/${grace.id}`, { role: 'editor' })).body['invite_expires_at']).not.toBeNull();
+  const raised = await owner.ask('PATCH', `people/${grace.id}`, { role: 'owner' });
+  expect([raised.status, raised.body['invite_expires_at']]).toEqual([200, null]);
+  expect((await accept({ token, password })).status).toBe(404);
+  expect((await grace.ask('GET', 'auth/me')).body).toMatchObject({ role: 'owner' });
+  expect((await grace.signIn()).status).toBe(200);
+  expect((await accept({ token: (await again(grace.id)).token, password })).status).toBe(200);
+});

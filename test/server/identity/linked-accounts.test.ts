@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { Secret, TOTP } from 'otpauth';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { type Member, PASSWORD, peopleOf } from '#test/support/people.ts';
 import { openTestProvider, type TestProvider } from '#test/support/test-provider.ts';
@@ -80,6 +81,15 @@ describe('one’s own linked accounts', () => {
     expect((await viewer.ask('DELETE', `auth/identities/${String(account?.id)}`)).status).toBe(404);
     expect((await visitor(t).api('GET', '/auth/identities')).status).toBe(401);
     expect(await linked(ada)).toHaveLength(1);
+  });
+
+  test('are not linked by who began before the password changed', async () => {
+    const ada = await withPassword('ada');
+    const back = await ada.through(await ada.start(provider_id, '?return_to=/account&link=true'));
+    const changed = await owner.ask('PATCH', 'auth/me', { current_password: PASSWORD, password: 'another password' });
+    expect(changed.status).toBe(200);
+    expect(refusedWith((await ada.visit(back)).headers.get('location') ?? '')).toBe('expired');
+    expect(await t.app.store.db.select().from(t.app.store.tables.identities)).toEqual([]);
   });
 
   test('keep the last way in: without a password, with passwords turned off, and beside a disabled provider', async () => {
@@ -183,6 +193,19 @@ describe('an invitation', () => {
     await visitor(t).signIn(provider_id);
     expect(refusedWith(await acceptThrough(one, token))).toBe('taken');
     expect((await one.api('GET', '/auth/me')).status).toBe(401);
+  });
+
+  test('is not accepted through a provider by who has a second factor, which it would pass by', async () => {
+    const vera = await peopleOf(t).join(owner, { username: 'vera', role: 'viewer' });
+    const { secret } = (await vera.ask('POST', 'auth/2fa/setup', { password: PASSWORD })).body;
+    const code = new TOTP({ secret: Secret.fromBase32(String(secret)) }).generate({ timestamp: t.app.clock().getTime() });
+    expect((await vera.ask('POST', 'auth/2fa/verify-setup', { code })).status).toBe(200);
+    const { invite_url } = (await owner.ask('POST', `people/${vera.id}/invite`, {})).body;
+    const one = visitor(t);
+    expect(refusedWith(await acceptThrough(one, String(invite_url).split('#')[1] ?? ''))).toBe('second_factor');
+    expect((await one.api('GET', '/auth/me')).status).toBe(401);
+    const { identities } = t.app.store.tables;
+    expect(await t.app.store.db.select().from(identities)).toEqual([]);
   });
 
   test('keeps the password and the rights of who had one', async () => {

@@ -230,6 +230,19 @@ describe('a change of a person holds at the next request', () => {
     expect(await typesFor(viewer)).toEqual({ types: ['server_config'], total: 1 });
     expect((await viewer.ask('GET', `history/admin/${admin.id}`)).status).toBe(404);
     expect((await viewer.ask('GET', 'history?search=admin')).body['total']).toBe(0);
+    // Nor by a token, whoever made it.
+    const { body } = await owner.ask('POST', 'agent-tokens', { name: 'script', duration_minutes: 60, scopes: ['read'] });
+    const headers = { authorization: `Bearer ${String(body['token'])}` };
+    const read = (path: string) => t.request('GET', `/api/v1/${path}`, { anonymous: true, headers });
+    expect((await read('history')).body).toMatchObject({ total: 1, items: [{ entity_type: 'server_config' }] });
+    const { items } = (await owner.ask('GET', 'history')).body as { items: { id: string; entity_type: string }[] };
+    for (const entity_type of ['admin', 'mcp_token', 'agent_token']) {
+      const { id = '' } = items.find((entry) => entry.entity_type === entity_type) ?? {};
+      expect(id).not.toBe('');
+      for (const query of [`entity_type=${entity_type}`, `history_id=${id}`])
+        expect([query, (await read(`history?${query}`)).body['total']]).toEqual([query, 0]);
+    }
+    expect((await read(`history/admin/${admin.id}`)).status).toBe(404);
   });
 
   test('history names who did it, and a person cannot be rolled back', async () => {

@@ -92,7 +92,12 @@ describe('a sign-in', () => {
     const id = await configure({ default_role: 'viewer' });
     const one = visitor(t);
     expect(await one.signIn(id, '?return_to=/tools%3Fq%3D1')).toBe('/tools?q=1');
-    expect(await me(one)).toMatchObject({ username: 'grace@example.com', display_name: 'Grace Hopper', role: 'viewer' });
+    expect(await me(one)).toMatchObject({
+      username: 'grace@example.com',
+      display_name: 'Grace Hopper',
+      role: 'viewer',
+      has_password: false,
+    });
     provider.person = { ...GRACE, email: 'g.hopper@example.com', name: 'Rear Admiral Hopper' };
     expect(await visitor(t).signIn(id)).toBe('/');
     expect(await people()).toMatchObject([
@@ -244,6 +249,26 @@ describe('who comes in', () => {
     expect(entries.body['items']).toContainEqual(
       expect.objectContaining({ action: 'update', changes: expect.objectContaining({ role: { old: 'editor', new: 'viewer' } }) }),
     );
+  });
+
+  test('of many groups those that decide something are kept, as a person may have them', async () => {
+    const id = await configure({ groups_claim: 'groups', role_by_group: { editors: 'editor' }, default_role: 'viewer' });
+    const toolset = { name: 'sales', include: { tags: ['sales'] }, groups: ['sales desk'] };
+    expect((await t.request('POST', '/api/v1/toolsets', { body: toolset })).status).toBe(201);
+    const many = Array.from({ length: 300 }, (_, n) => `group ${n}`);
+    provider.person = { ...GRACE, groups: ['x'.repeat(101), ...many, ' sales desk ', 'editors'] };
+    const one = visitor(t);
+    await one.signIn(id);
+    const { role, groups } = (await me(one)) as { role: string; groups: string[] };
+    expect([role, groups.length, groups.slice(0, 3)]).toEqual(['editor', 100, ['sales desk', 'editors', 'group 0']]);
+    expect(t.log.find(({ message }) => message.startsWith('groups of a person were left out'))?.fields).toMatchObject({
+      groups: 303,
+      kept: 100,
+    });
+    const [, grace] = await people();
+    const path = `/api/v1/people/${String(grace?.['id'])}`;
+    const body = (await t.request('GET', path)).body;
+    expect((await t.request('PATCH', path, { body })).status).toBe(200);
   });
 
   test('access tokens of a person whose groups changed end', async () => {

@@ -1,5 +1,8 @@
+import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { holds, type Role, ROLES } from '#core/contract/identity/roles.ts';
 import { operations } from '#core/contract/index.ts';
 import { leastRole, type Operation } from '#core/contract/operation.ts';
@@ -49,7 +52,12 @@ const LESS = {
   'two_factor.verify_setup': 'caller',
   'two_factor.disable': 'caller',
   'two_factor.regenerate_recovery': 'caller',
+  'confirmations.approve': 'caller',
+  'confirmations.decline': 'caller',
+  'confirmations.get': 'caller',
   'connections.test': 'viewer',
+  'logs.list': 'viewer',
+  'notices.read': 'viewer',
   'preview.trial': 'editor',
   'proposals.approve': 'editor',
   'proposals.reject': 'editor',
@@ -129,6 +137,11 @@ test('the one door keeps the rule for every operation, whichever way a call come
       least === null || holds('caller', least) ? null : 'role_required',
     );
     expect(codeOf(definition, bearer)).toBe(definition.access === 'admin' ? 'admin_only' : null);
+    for (const scope of ['read', 'write', 'deploy'] as const) {
+      const allowed = definition.access === 'public' || definition.access === scope;
+      const expected = definition.access === 'admin' ? 'admin_only' : allowed ? null : 'insufficient_scope';
+      expect([name, scope, codeOf(definition, { ...bearer, scopes: [scope] })]).toEqual([name, scope, expected]);
+    }
     expect(codeOf(definition, SYSTEM)).toBeNull();
   }
 });
@@ -161,6 +174,47 @@ describe('an editor', () => {
     expect((await ask('POST', '/api/v1/export-import/import', imported)).body['code']).toBe('admin_only');
     expect((await ask('GET', '/api/v1/server/config')).body['server_name']).toBe('Shop');
   });
+});
+
+test('an editor takes back what they deleted, and nothing that an administrator set since', async () => {
+  await become('owner');
+  mkdirSync(t.app.env.SVC_SQLITE_DIR, { recursive: true });
+  new Database(join(t.app.env.SVC_SQLITE_DIR, 'own.sqlite'), { create: true }).run(
+    'create table people (id integer, email text)',
+  );
+  const make = async (noun: string, body: object) => {
+    const made = await ask('POST', `/api/v1/${noun}`, body);
+    expect([noun, made.status]).toEqual([noun, 201]);
+    return `/api/v1/${noun}/${String(made.body['id'])}`;
+  };
+  const connection = await make('connections', { name: 'own', db_type: 'sqlite', database: 'own.sqlite' });
+  const tool = await make('tools', {
+    connection_id: connection.split('/').at(-1),
+    name: 'people',
+    description: 'People',
+    sql_query: 'select id, email from people',
+  });
+  const toolset = await make('toolsets', { name: 'staff', groups: ['staff'] });
+  const masks = [{ column: 'email', mask: 'email', unless_groups: [] }];
+  expect((await ask('PATCH', tool, { masks, log_arguments: true })).status).toBe(200);
+  const newest = async (at: string) => {
+    const [entry] = (await ask('GET', `/api/v1/history?entity_id=${at.split('/').at(-1)}&limit=1`)).body['items'] as {
+      id: string;
+    }[];
+    return `/api/v1/history/${entry?.id}/rollback`;
+  };
+  const masked = await newest(tool);
+  await become('editor');
+  expect((await ask('POST', masked, {})).body['code']).toBe('admin_only');
+  for (const at of [tool, toolset, connection]) {
+    expect((await ask('DELETE', at)).status).toBe(204);
+    expect([at, (await ask('POST', await newest(at), {})).status]).toEqual([at, 200]);
+  }
+  expect((await ask('GET', tool)).body).toMatchObject({ masks, log_arguments: true });
+  expect((await ask('GET', toolset)).body).toMatchObject({ groups: ['staff'] });
+  // Deleting it first is no way to what it was before.
+  expect((await ask('DELETE', tool)).status).toBe(204);
+  expect((await ask('POST', masked, {})).body['code']).toBe('admin_only');
 });
 
 test('what stays open, such as the live log, ends with the role that opened it', async () => {

@@ -4,7 +4,8 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { modern, type TestHost, testHost } from '#test/mcp-host/support.ts';
-import { freePort, until } from '#test/support/programs.ts';
+import { freePort } from '#test/support/free-port.ts';
+import { until } from '#test/support/programs.ts';
 import { type ListeningServer, listeningServer } from '#test/support/server.ts';
 
 let s: ListeningServer;

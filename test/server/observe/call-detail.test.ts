@@ -51,6 +51,8 @@ describe.skipIf(!reachable.postgres)('a call of a deployed tool', () => {
       slow: { sql_query: 'select pg_sleep(20)::text as slept' },
       brief: { sql_query: 'select pg_sleep(20)::text as slept', timeout_ms: 100 },
       rare: { sql_query: 'select 1 as n', rate_limit_per_minute: 1 },
+      five: { sql_query: 'select n from generate_series(1, 5) as n', max_rows: 5, cache_ttl_seconds: 60 },
+      six: { sql_query: 'select n from generate_series(1, 6) as n', max_rows: 5, cache_ttl_seconds: 60 },
     };
     for (const [tool, more] of Object.entries(tools)) {
       const own = { connection_id: connection.id, name: tool, description: `Calls ${tool} of the orders` };
@@ -118,6 +120,15 @@ describe.skipIf(!reachable.postgres)('a call of a deployed tool', () => {
     expect(detail['bytes']).toBeGreaterThan(20);
   }, 20_000);
 
+  test('whose result was cut off says so, also from the cache, and one that has as many rows as are allowed does not', async () => {
+    for (const tool of ['five', 'six', 'six']) await call(tool);
+    expect(await latest('five')).toMatchObject({ rows: 5, truncated: false });
+    const six = () => programs.api<{ items: { id: string }[] }>('GET', '/logs?name=six');
+    await until(async () => (await six()).items.length === 2, 10_000);
+    for (const { id } of (await six()).items)
+      expect(await programs.api<Detail>('GET', `/logs/${id}`)).toMatchObject({ rows: 5, truncated: true });
+  }, 20_000);
+
   test('says nothing of the values of its arguments, nor of a masked column: not in the log, not to the caller', async () => {
     expect(await call('numbers', { n: HIDDEN })).toContain(HIDDEN);
     const failed = await latest('numbers', '&success=false');
@@ -136,8 +147,14 @@ describe.skipIf(!reachable.postgres)('a call of a deployed tool', () => {
     expect(await latest('rare', '&success=false')).toMatchObject({ outcome: 'rate_limited', database_ms: 0 });
     await call('brief');
     expect(await latest('brief')).toMatchObject({ outcome: 'timeout', queue_ms: 0 });
-    const { tools } = await programs.api<{ tools: Record<string, object> }>('GET', '/metrics/stats');
-    expect(tools['rare']).toMatchObject({ calls: 2, errors: 1, outcomes: { ok: 1, rate_limited: 1 } });
+    await call('numbers', {});
+    type Counted = { readonly calls: number; readonly ran: number };
+    const counted = async () => (await programs.api<{ tools: Record<string, Counted> }>('GET', '/metrics/stats')).tools;
+    // Arguments that were refused never ran either.
+    await until(async () => (await counted())['numbers']?.calls === 3, 10_000);
+    const tools = await counted();
+    expect(tools['numbers']).toMatchObject({ calls: 3, ran: 2, outcomes: { tool_error: 2 } });
+    expect(tools['rare']).toMatchObject({ calls: 2, errors: 1, ran: 1, outcomes: { ok: 1, rate_limited: 1 } });
     expect(tools['brief']).toMatchObject({ outcomes: { timeout: 1 } });
   }, 20_000);
 
@@ -163,17 +180,24 @@ describe.skipIf(!reachable.postgres)('a call of a deployed tool', () => {
     await post({ 'content-type': 'text/plain' }, '{}');
     await post({ origin: 'https://evil.example' }, '{}');
     await post({ 'user-agent': 'a client/1' }, 'no json');
+    const json = (method: string, params: object) => post({}, JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }));
+    await json('no/such', {});
+    await json('resources/read', { uri: 'shop://people/alice@corp.com' });
+    await json('tools/call', { name: 'slow', arguments: [] });
     const refusals = () =>
       programs.api<{ items: Record<string, unknown>[]; total: number; counts: object }>('GET', '/logs/refusals');
-    await until(async () => (await refusals()).total >= 4, 10_000);
+    await until(async () => (await refusals()).total >= 7, 10_000);
     const { items, counts } = await refusals();
     expect(items.toReversed()).toMatchObject([
       { kind: 'not_found', called: 'no_such_tool', address: '127.0.0.1' },
       { kind: 'protocol', status: 415, reason: 'Content-Type must be application/json.' },
       { kind: 'forbidden', status: 403 },
       { kind: 'protocol', status: 400, client: 'a client/1', reason: 'The body is not valid JSON.' },
+      { kind: 'not_found', called: null },
+      { kind: 'not_found', called: 'shop://…' },
+      { kind: 'protocol', called: 'slow', reason: 'params.arguments must be an object.' },
     ]);
-    expect(counts).toEqual({ not_found: 1, protocol: 2, forbidden: 1 });
+    expect(counts).toEqual({ not_found: 3, protocol: 3, forbidden: 1 });
     const only = await programs.api<{ total: number }>('GET', '/logs/refusals?kind=forbidden');
     expect(only.total).toBe(1);
   }, 20_000);

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import { forgetUsage } from '#core/observe/monitoring-retention.ts';
+import { forgetSessions } from '#core/observe/sessions/forget-sessions.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { connectClient } from '#test/support/mcp-clients.ts';
 import { namedStores } from '#test/support/metadata.ts';
@@ -105,11 +106,53 @@ describe.each([...namedStores])('sessions of clients in %s', (metadata) => {
       ['tools/list', 'ok', false],
       ['stock', 'ok', false],
     ]);
-    const parts = await Promise.all([0, 2, 4].map((skip) => session(first?.id ?? '', `?skip=${skip}&limit=2`)));
-    expect(parts.flatMap((part) => part.events.map(({ name, timestamp }) => [name, timestamp]))).toEqual(
-      events.map(({ name, timestamp }) => [name, timestamp]),
-    );
+    const parts = await Promise.all([0, 2, 4, 6].map((skip) => session(first?.id ?? '', `?skip=${skip}&limit=2`)));
+    expect(parts.map((part) => part.events.length)).toEqual([2, 2, 2, 1]);
+    expect(parts.flatMap((part) => part.events)).toEqual([...events]);
     expect((await t.request('GET', '/api/v1/sessions/mcp/999')).status).toBe(404);
+  });
+
+  test('show every list on one page or another, and a retry after the page that it follows on', async () => {
+    const lists = Array.from({ length: 12 }, (_, n) => list(0, { timestamp: at(0, n).getTime() }));
+    await store([call(1, { error: 'sql_error' }), call(2, { name: 'stock' }), call(3), call(4)], { lists });
+    const [first] = (await sessions()).items;
+    const pages = await Promise.all([0, 5, 10, 15].map((skip) => session(first?.id ?? '', `?skip=${skip}&limit=5`)));
+    const events = pages.flatMap((page) => page.events);
+    expect(events.map(({ timestamp }) => timestamp)).toEqual([
+      ...lists.map(({ timestamp }) => new Date(timestamp).toISOString()),
+      ...[1, 2, 3, 4].map((minute) => at(minute).toISOString()),
+    ]);
+    const later = await session(first?.id ?? '', '?skip=13&limit=2');
+    expect(later.events.map(({ name, retry }) => [name, retry])).toEqual([
+      ['stock', false],
+      ['orders', true],
+    ]);
+    expect((await session(first?.id ?? '', '?skip=15&limit=2')).events).toMatchObject([{ name: 'orders', retry: false }]);
+  });
+
+  test('keep no more lists than so many, whole moments, and go with them when nothing was called', async () => {
+    await store([], { lists: [0, 1, 2, 2, 3].map((minute) => list(minute, { client: `reader/${minute}` })) });
+    await store([call(0)], { lists: [list(0)] });
+    const { mcp_lists } = t.app.store.tables;
+    const left = async () => (await t.app.store.db.select({ at: mcp_lists.timestamp }).from(mcp_lists)).map((row) => row.at);
+    await forgetSessions(t.app, at(0).toISOString(), 3);
+    expect((await left()).toSorted()).toEqual([2, 2, 3].map((minute) => at(minute).toISOString()));
+    expect((await sessions()).items.map(({ client }) => client)).toEqual(['reader/3', 'reader/2', 'claude/1']);
+    await forgetSessions(t.app, at(0).toISOString(), 2);
+    expect(await left()).toEqual([at(3).toISOString()]);
+  });
+
+  test('are forgotten in pages, with their names', async () => {
+    const { mcp_lists, mcp_sessions, mcp_session_names } = t.app.store.tables;
+    const clients = Array.from({ length: 2_100 }, (_, n) => `client/${n}`);
+    await store(
+      clients.map((client) => call(0, { client })),
+      { lists: clients.map((client) => list(0, { client })) },
+    );
+    await store([call(50)], { lists: [list(50)] });
+    await forgetSessions(t.app, at(40).toISOString());
+    const { db } = t.app.store;
+    expect(await Promise.all([mcp_sessions, mcp_session_names, mcp_lists].map((table) => db.$count(table)))).toEqual([1, 1, 1]);
   });
 
   test('are found by person, token, client, tool and whether a call failed, and go with their calls', async () => {

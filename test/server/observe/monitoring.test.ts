@@ -58,6 +58,7 @@ interface Point {
   readonly p50_ms: number;
   readonly p95_ms: number;
   readonly p99_ms: number;
+  readonly ran?: number;
   readonly outcomes?: Readonly<Record<string, number>>;
 }
 const points = async (query = '') => (await get(`/metrics/timeseries${query}`))['points'] as Point[];
@@ -72,7 +73,8 @@ describe('a batch of usage', () => {
     const answer = await usage({ seq: 0, items: [item()] });
     expect([answer.status, isErrorBody(answer.body)]).toEqual([422, true]);
     expect(await get('/logs')).toEqual({ items: [], total: 0 });
-    expect(await get('/metrics/stats')).toEqual({ tools: {}, resources: {}, prompts: {} });
+    expect(await get('/metrics/stats')).toMatchObject({ tools: {}, resources: {}, prompts: {} });
+    expect(await callsIn()).toBe(0);
   });
 
   test('is stored once for each boot and sequence', async () => {
@@ -150,16 +152,8 @@ test('the series has a point for every minute, zeros included, and can be of one
   const all = await points();
   expect(all).toHaveLength(60);
   expect([all[0]?.timestamp, all.at(-1)?.timestamp]).toEqual(['2026-03-01T11:01:00.000Z', '2026-03-01T12:00:00.000Z']);
-  expect(all.at(-1)).toEqual({
-    timestamp: '2026-03-01T12:00:00.000Z',
-    calls: 0,
-    errors: 0,
-    avg_ms: 0,
-    p50_ms: 0,
-    p95_ms: 0,
-    p99_ms: 0,
-    outcomes: {},
-  });
+  const nothing = { calls: 0, errors: 0, ran: 0, avg_ms: 0, p50_ms: 0, p95_ms: 0, p99_ms: 0, outcomes: {} };
+  expect(all.at(-1)).toEqual({ timestamp: '2026-03-01T12:00:00.000Z', ...nothing });
   expect(all.at(-2)).toMatchObject({ calls: 4, errors: 1, avg_ms: 12.5 });
   expect((await points('?tool=products')).at(-2)).toMatchObject({ calls: 2, errors: 1, avg_ms: 15 });
   expect(await callsIn('?tool=unknown')).toBe(0);
@@ -248,9 +242,17 @@ test('what is older than its time, or beyond what is kept, is forgotten, by one 
   expect(await forgetUsage(t.app)).toBeNull();
   expect((await get('/logs'))['total']).toBe(5);
   const { usage_series } = t.app.store.tables;
-  const starts = (await t.app.store.db.select().from(usage_series)).map(({ start }) => start);
-  expect(starts.filter((start) => start < (old[3] ?? '').slice(0, 13))).toEqual([]);
-  expect(starts.length).toBeGreaterThan(3);
+  const rows = await t.app.store.db.select().from(usage_series);
+  // Minutes for 7 days, hours for 30 and the day in which the oldest one lies.
+  const days = (seconds: number) =>
+    rows
+      .filter((row) => row.seconds === seconds && row.kind === 'tool')
+      .map(({ start }) => Math.round((t.app.clock().getTime() - Date.parse(start)) / 86_400_000))
+      .toSorted((a, b) => b - a);
+  expect([days(60), days(3_600)]).toEqual([
+    [6, 0],
+    [31, 29, 8, 6, 0],
+  ]);
   t.advance(3_600_000);
   expect(await forgetUsage(t.app, 2)).toBe(3);
   expect((await get('/logs'))['items']).toMatchObject([{ rows: 2 }, { rows: 2 }]);
@@ -332,7 +334,10 @@ describe('with the real programs', () => {
     expect(failed).toMatchObject({ total: 2, items: [{ name: 'list_orders', error: 'invalid' }, { name: 'list_orders' }] });
     expect(JSON.stringify(failed)).not.toContain('yesterday');
     const { connections } = await programs.api<{ connections: Record<string, object> }>('GET', '/queue/metrics');
-    expect(Object.values(connections)).toMatchObject([{ active: 0, waiting: 0, completed: 40, rejected: 0 }]);
+    expect(Object.values(connections)).toEqual([
+      expect.objectContaining({ name: 'demo', active: 0, waiting: 0, completed: 40, rejected: 0 }),
+      expect.objectContaining({ name: 'spreadsheets', completed: 0 }),
+    ]);
 
     const last = await clients[0].call('search_products', { text: 'l', limit: 3 });
     expect(last.isError).not.toBe(true);

@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { eq } from 'drizzle-orm';
 import { timingSafeEqual } from 'node:crypto';
 import { createHostWatch } from '#core/observe/notices/hosts.ts';
-import { sendDue } from '#core/observe/notices/send.ts';
+import { emitNotice, newDelivery } from '#core/observe/notices/emit.ts';
+import { keepSendingNotices, MOST_WAITING, sendDue } from '#core/observe/notices/send.ts';
 import type { Delivery, Notice } from '#core/contract/notices.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { connectHost } from '#test/support/host.ts';
@@ -241,6 +243,46 @@ test('after a day it is given up, and a webhook that is disabled or deleted gets
   expect((await api('DELETE', `/${notice.id}`)).status).toBe(204);
   expect((await api('GET', `/${notice.id}/deliveries`)).status).toBe(404);
   expect(await t.app.store.db.$count(t.app.store.tables.notice_deliveries)).toBe(0);
+});
+
+test('a webhook that does not answer keeps no other one waiting, and has at most a thousand deliveries before it', async () => {
+  await start();
+  const { notice_deliveries: deliveries } = t.app.store.tables;
+  const held = Promise.withResolvers<Response>();
+  const dead = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => held.promise });
+  open.push({ stop: () => dead.stop(true) });
+  const away = await make({ name: 'away', url: `http://127.0.0.1:${dead.port}/` });
+  const rows = Array.from({ length: MOST_WAITING + 50 }, () =>
+    newDelivery(t.app.ids(), away.id, 'deploy', '{}', t.app.clock().toISOString()),
+  );
+  await t.app.store.db.insert(deliveries).values(rows);
+  const notice = await make();
+  expect((await t.request('POST', '/api/v1/deploy', { body: {} })).status).toBe(200);
+  const end = keepSendingNotices(t.app);
+  await until(async () => hook.received.length === 1, 10_000);
+  // The next turns of the other one do not wait either.
+  expect((await t.request('POST', '/api/v1/deploy/stop', { body: {} })).status).toBe(200);
+  await emitNotice(t.app, 'rollback', { version: 1, by: 'ada' });
+  await until(async () => hook.received.length === 2, 10_000);
+  await until(async () => (await log(notice.id)).every(({ status }) => status === 'delivered'), 10_000);
+  expect(await log(away.id)).toMatchObject([{ status: 'waiting', attempts: 0 }, ...Array.from({ length: 49 }, () => ({}))]);
+  const given_up = await t.app.store.db.select().from(deliveries).where(eq(deliveries.status, 'failed'));
+  expect(given_up).toHaveLength(51);
+  expect(given_up[0]?.error).toBe('More than 1,000 deliveries were waiting, so the oldest were given up.');
+  end();
+  held.resolve(new Response('', { status: 503 }));
+}, 30_000);
+
+test('the first failure ends the turn of a webhook', async () => {
+  await start();
+  await hook.stop();
+  hook = receiver(() => new Response('', { status: 503 }));
+  const notice = await make();
+  for (let n = 0; n < 3; n++) await emitNotice(t.app, 'deploy', { version: n, by: 'ada' });
+  await send();
+  expect(hook.received).toHaveLength(1);
+  await send();
+  expect((await log(notice.id)).map(({ attempts }) => attempts)).toEqual([0, 1, 1]);
 });
 
 test('locked sign-ins, guard hits and hosts that went are told once', async () => {

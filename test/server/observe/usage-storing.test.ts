@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { asc } from 'drizzle-orm';
 import { outcomeOf } from '#core/contract/observe/outcomes.ts';
-import type { SeriesRow } from '#core/observe/usage-series.ts';
+import type { Schema } from '#core/store/schema.ts';
 import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
 import { reachable } from '#test/support/databases.ts';
 import { namedStores } from '#test/support/metadata.ts';
@@ -115,6 +115,23 @@ describe.each([...namedStores])('usage stored in %s', (metadata) => {
     expect(shown).toEqual(said.toSorted(newest));
   });
 
+  test('a result that was cut off is marked in its detail; a host that does not say leaves it out', async () => {
+    await store([call({ rows: 7, truncated: 1 }), call({ rows: 8 })]);
+    await store([call({ rows: 9 })], { seq: 2 });
+    const ids = new Map((await logs()).map(({ rows, id }) => [rows, id]));
+    const truncated = async (rows: number) => (await t.request('GET', `/api/v1/logs/${String(ids.get(rows))}`)).body['truncated'];
+    expect(await Promise.all([7, 8, 9].map(truncated))).toEqual([true, false, false]);
+  });
+
+  test('refused requests are counted since a full hour, which the answer names', async () => {
+    await store([], { refused: { forbidden: 2 } });
+    t.advance(30 * 60_000);
+    await store([], { seq: 2, refused: { forbidden: 3 } });
+    await t.request('POST', '/api/v1/auth/login', { body: { username: 'ada', password: 'correct horse' } });
+    const { body } = await t.request('GET', '/api/v1/logs/refusals');
+    expect([body['counts'], body['counted_since']]).toEqual([{ forbidden: 5 }, '2026-02-28T12:00:00.000Z']);
+  });
+
   test('few notes among many calls stay with their call', async () => {
     const calls = Array.from({ length: 60 }, (_, n) =>
       n % 23 === 5 ? call({ rows: n, error: 'sql_error', error_message: `é 🎈 ${n}`, sqlstate: '42703' }) : call({ rows: n }),
@@ -206,7 +223,7 @@ describe.each([...namedStores])('usage stored in %s', (metadata) => {
 });
 
 /** What is added up, as one record. */
-function sumOf(rows: readonly SeriesRow[]) {
+function sumOf(rows: readonly Schema['usage_series']['$inferSelect'][]) {
   const histogram: Record<string, number> = {};
   const sum = { calls: 0, errors: 0, duration_ms: 0, rows: 0, bytes: 0, last_called_at: '' };
   for (const row of rows) {

@@ -6,7 +6,7 @@ import { rewrapSecrets } from '#core/identity/rewrap.ts';
 import { reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
 import { type Member, peopleOf } from '#test/support/people.ts';
 import { createBrowser, tokens } from '#test/support/sign-in.ts';
-import { ordersTool, type ProposingShop, proposingShop } from './shop.ts';
+import { approve, ordersTool, type ProposingShop, proposingShop } from './shop.ts';
 
 type Item = Record<string, unknown>;
 
@@ -33,15 +33,17 @@ describe('proposals', () => {
     const { body } = await propose('POST', '/agent-tools/set_global_variables', { variables: { answer: 42 } });
     const id = String(body['proposal_id']);
     expect((await viewer.ask('GET', `proposals/${id}`)).status).toBe(200);
-    expect((await viewer.ask('POST', `proposals/${id}/approve`, {})).status).toBe(403);
+    expect((await viewer.ask('POST', `proposals/${id}/approve`, { version: 1 })).status).toBe(403);
     expect((await viewer.ask('POST', `proposals/${id}/comment`, { text: 'x' })).status).toBe(403);
-    const refused = await editor.ask('POST', `proposals/${id}/approve`, {});
+    const refused = await editor.ask('POST', `proposals/${id}/approve`, { version: 1 });
     expect([refused.status, JSON.stringify(refused.body)]).toEqual([403, expect.stringContaining('role')]);
     expect((await shop.api('GET', '/server/config')).body['global_variables']).toEqual({});
-    expect((await shop.api('POST', `/proposals/${id}/approve`, {})).status).toBe(200);
+    expect((await approve(shop, id)).status).toBe(200);
     expect((await shop.api('GET', '/server/config')).body['global_variables']).toMatchObject({ answer: { value: 42 } });
     const second = await propose('POST', '/prompts', { name: 'ask', description: 'Asks for orders', template: 'Which?' });
-    expect((await editor.ask('POST', `proposals/${String(second.body['proposal_id'])}/approve`, {})).status).toBe(200);
+    expect((await editor.ask('POST', `proposals/${String(second.body['proposal_id'])}/approve`, { version: 1 })).status).toBe(
+      200,
+    );
   });
 
   test('of a person who signed in to the agent endpoint with the scope propose are theirs, and change nothing', async () => {

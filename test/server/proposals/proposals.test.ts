@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { storedConfiguration } from '#test/support/configuration.ts';
 import { namedStores } from '#test/support/metadata.ts';
-import { ordersTool, type ProposingShop, proposingShop } from './shop.ts';
+import { approve, ordersTool, type ProposingShop, proposingShop } from './shop.ts';
 
 type Item = Record<string, unknown>;
 
@@ -61,7 +61,11 @@ describe.each(namedStores)('what a token proposes (%s)', (metadata) => {
         { position: 2, operation: 'tests.create', summary: 'Create test orders of ada' },
         { position: 3, operation: 'tools.update', summary: 'Change tool find_orders' },
       ],
-      diff: [{ entity_type: 'tool', name: 'find_orders', change: 'added' }],
+      // Nothing is deployed, so callers do not reach its connection yet.
+      diff: [
+        { entity_type: 'connection', name: 'shop', change: 'added' },
+        { entity_type: 'tool', name: 'find_orders', change: 'added' },
+      ],
       tests: [{ name: 'orders of ada', status: 'passed' }],
       test_changes: [{ name: 'orders of ada', change: 'added' }],
       findings: [],
@@ -80,10 +84,10 @@ describe.each(namedStores)('what a token proposes (%s)', (metadata) => {
     expect(await proposal(proposal_id)).toMatchObject({
       status: 'approved',
       operations: [{ position: 1 }, { position: 2 }, { position: 3 }],
-      diff: [{ name: 'find_orders' }],
+      diff: [{ name: 'shop' }, { name: 'find_orders' }],
       comments: [{ text: 'Thank you.', author: { name: 'ada' } }],
     });
-    const again = await shop.api('POST', `/proposals/${String(proposal_id)}/approve`, {});
+    const again = await approve(shop, proposal_id);
     expect([again.status, again.body['detail']]).toEqual([409, 'The proposal is already approved.']);
   });
 
@@ -153,7 +157,7 @@ describe.each(namedStores)('what a token proposes (%s)', (metadata) => {
     expect(await proposal(id)).toMatchObject({
       stale: [{ entity_type: 'tool', entity_name: 'find_orders', message: 'tool find_orders is now at version 3, not 2.' }],
     });
-    const refused = await shop.api('POST', `/proposals/${id}/approve`, {});
+    const refused = await approve(shop, id);
     expect([refused.status, refused.body['detail']]).toEqual([
       409,
       expect.stringContaining('tool find_orders is now at version 3'),
@@ -174,7 +178,7 @@ describe.each(namedStores)('what a token proposes (%s)', (metadata) => {
       { touched: expect.arrayContaining([expect.objectContaining({ entity_type: 'tool' })]) },
     ]);
     expect((await shop.api('POST', '/tools', ordersTool(shop.connection_id, { name: 'later' }))).status).toBe(201);
-    const refused = await shop.api('POST', `/proposals/${id}/approve`, {});
+    const refused = await approve(shop, id);
     expect([refused.status, refused.body['detail']]).toEqual([409, expect.stringContaining('tool later')]);
     expect((await tools()).length).toBe(2);
     await shop.api('POST', `/proposals/${id}/reject`, {});
@@ -188,7 +192,7 @@ describe.each(namedStores)('what a token proposes (%s)', (metadata) => {
     const problem =
       'Operation 2 of the proposal cannot be applied any more: Another tool already has this name. Choose another one.';
     expect(await proposal(id)).toMatchObject({ problem, diff: [] });
-    const refused = await shop.api('POST', `/proposals/${id}/approve`, {});
+    const refused = await approve(shop, id);
     expect([refused.status, refused.body['detail']]).toEqual([409, problem]);
     expect((await tools()).map(({ name }) => name)).toEqual(['find_orders', 'later', 'second']);
     const more = await propose('POST', '/tools', ordersTool(shop.connection_id, { name: 'third' }));
@@ -220,7 +224,7 @@ describe.each(namedStores)('what a token proposes (%s)', (metadata) => {
         shop.t.log,
       ]);
     expect(await everything()).not.toContain(secret);
-    expect((await shop.api('POST', `/proposals/${id}/approve`, {})).status).toBe(200);
+    expect((await approve(shop, id)).status).toBe(200);
     expect(await everything()).not.toContain(secret);
     expect(await store.db.select().from(proposal_operations)).toEqual([]);
     const { body: made } = await shop.api('GET', `/connections/${String(body['id'])}`);
@@ -246,11 +250,11 @@ describe.each(namedStores)('what a token proposes (%s)', (metadata) => {
     const everything = await shop.token(['read', 'write', 'deploy', 'propose'], 'All');
     for (const token of [agent, everything]) {
       for (const verb of ['approve', 'reject']) {
-        const answer = await shop.as(token, 'POST', `/proposals/${id}/${verb}`, {});
+        const answer = await shop.as(token, 'POST', `/proposals/${id}/${verb}`, { version: 1 });
         expect([verb, answer.status, answer.body['code']]).toEqual([verb, 403, 'admin_only']);
       }
     }
-    expect((await shop.api('POST', '/proposals/0199/approve', {})).status).toBe(404);
+    expect((await shop.api('POST', '/proposals/0199/approve', { version: 1 })).status).toBe(404);
     expect((await shop.api('POST', `/proposals/${id}/comment`, { text: '' })).status).toBe(422);
     expect((await shop.t.request('GET', '/api/v1/proposals', { anonymous: true })).status).toBe(401);
     await shop.api('POST', `/proposals/${id}/reject`, {});
@@ -279,6 +283,94 @@ describe.each(namedStores)('what a token proposes (%s)', (metadata) => {
       const answer = await propose(method, path, {});
       expect([path, answer.status, answer.body['code']]).toEqual([path, 403, 'insufficient_scope']);
     }
+  });
+
+  test('has no statement run that writes, by any way of its token; who reviews it sees what its tests say', async () => {
+    const token = await shop.token(['propose'], 'Trier');
+    const path = `/connections/${shop.connection_id}`;
+    const { body: connection } = await shop.api('GET', path);
+    await shop.api('PATCH', path, { read_only: false, version: connection['version'] });
+    const draft = ordersTool(shop.connection_id, {
+      name: 'drop_orders',
+      sql_query: 'delete from orders where customer = :customer',
+      read_only: false,
+    });
+    const made = await shop.as(token, 'POST', '/tools', draft);
+    const { id, proposal_id } = made.body;
+    const test_draft = { owner: { kind: 'tool', id }, name: 'drops', arguments: { customer: 'ada' }, expect: {} };
+    expect((await shop.as(token, 'POST', '/tests', test_draft)).status).toBe(202);
+    const skipped = [
+      { status: 'skipped', failures: [expect.stringContaining('only for people and for tokens with the scope write')] },
+    ];
+    const ran = await shop.as(token, 'POST', '/tests/run', { owner: { kind: 'tool', id } });
+    expect(ran.body).toMatchObject({ skipped: 1, results: skipped });
+    const seen = await shop.as(token, 'GET', `/proposals/${String(proposal_id)}`);
+    expect(seen.body).toMatchObject({ tests: skipped });
+    expect(await proposal(proposal_id)).toMatchObject({ tests: [{ name: 'drops', status: 'passed' }] });
+    const data = (await shop.api('GET', '/export-import/export')).body;
+    const { connection_id: _, ...fields } = draft as Item;
+    const tools = [{ ...fields, name: 'drop_more', connection: 'shop' }];
+    const tests = [{ ...test_draft, name: 'drops more', owner: { kind: 'tool', name: 'drop_more' } }];
+    const planned = { ...data, tools, tests };
+    const query = '/export-import/import?dry_run=true&check=true&mode=merge';
+    const checked = await shop.as(token, 'POST', query, planned);
+    expect([checked.status, checked.body]).toMatchObject([
+      200,
+      { checks: { tests: { skipped: 1, passed: 0, results: skipped } } },
+    ]);
+    expect((await shop.api('POST', query, planned)).body).toMatchObject({ checks: { tests: { skipped: 0, passed: 1 } } });
+    expect((await shop.api('POST', `/proposals/${String(proposal_id)}/reject`, {})).status).toBe(200);
+  });
+
+  test('shows what is not served as well, and a connection with the first tool that reaches it', async () => {
+    const token = await shop.token(['propose'], 'Builder');
+    const ask = (method: string, path: string, body: object) => shop.as(token, method, path, body, { 'x-proposal-id': 'new' });
+    await shop.api('POST', '/deploy', {});
+    const connected = await ask('POST', '/connections', {
+      name: 'spare',
+      db_type: 'postgresql',
+      host: '127.0.0.1',
+      port: 1,
+      database: 'spare',
+      username: 'postgres',
+      read_only: false,
+    });
+    const first = connected.body['proposal_id'];
+    expect(await proposal(first)).toMatchObject({
+      diff: [
+        {
+          entity_type: 'connection',
+          name: 'spare',
+          change: 'added',
+          values: { host: { old: null, new: '127.0.0.1' }, username: { new: 'postgres' }, read_only: { new: false } },
+        },
+      ],
+    });
+    const unread = await shop.api('POST', `/proposals/${String(first)}/approve`, {});
+    expect([unread.status, unread.body['errors']]).toMatchObject([422, [{ field: 'version' }]]);
+    expect((await approve(shop, first)).status).toBe(200);
+    const { id } = connected.body;
+    const renamed = await ask('PATCH', `/connections/${String(id)}`, { name: 'spare_2', database: 'other' });
+    expect(await proposal(renamed.body['proposal_id'])).toMatchObject({
+      diff: [
+        { entity_type: 'connection', name: 'spare_2', change: 'changed', fields: expect.arrayContaining(['database', 'name']) },
+      ],
+    });
+    const hidden = await ask('POST', '/tools', ordersTool(shop.connection_id, { name: 'hidden', enabled: false }));
+    expect(await proposal(hidden.body['proposal_id'])).toMatchObject({
+      diff: [{ entity_type: 'tool', name: 'hidden', change: 'added', connection_id: shop.connection_id }],
+    });
+    const tool = await ask('POST', '/tools', ordersTool(String(id), { name: 'spare_orders' }));
+    expect(await proposal(tool.body['proposal_id'])).toMatchObject({
+      diff: [
+        { entity_type: 'connection', name: 'spare', change: 'added', values: { username: { new: 'postgres' } } },
+        { entity_type: 'tool', name: 'spare_orders', change: 'added' },
+      ],
+    });
+    const served = await ask('POST', '/tools', ordersTool(shop.connection_id, { name: 'one_more' }));
+    expect(await proposal(served.body['proposal_id'])).toMatchObject({ diff: [{ entity_type: 'tool', name: 'one_more' }] });
+    for (const answer of [renamed, hidden, tool, served])
+      await shop.api('POST', `/proposals/${String(answer.body['proposal_id'])}/reject`, {});
   });
 
   test('is not part of an export', async () => {

@@ -48,6 +48,12 @@ export async function proposingShop(
   };
 }
 
+/** As a person does who read it as it is now. */
+export async function approve({ api }: Pick<ProposingShop, 'api'>, id: unknown): Promise<Answer> {
+  const { body } = await api('GET', `/proposals/${String(id)}`);
+  return api('POST', `/proposals/${String(id)}/approve`, { version: body['version'] });
+}
+
 export const ordersTool = (connection_id: string, more: object = {}) => ({
   connection_id,
   name: 'find_orders',

@@ -3,7 +3,8 @@ import { zoneCandidates } from '#server/tls/dns-provider.ts';
 import { signAws } from '#server/tls/sigv4.ts';
 import { AWS_KEYS, CLOUDFLARE_TOKEN, type DnsProviders, startDnsProviders } from '#test/support/dns-providers.ts';
 import { type Pebble, pebble_is_here, startPebble } from '#test/support/pebble.ts';
-import { freePort, until } from '#test/support/programs.ts';
+import { freePort } from '#test/support/free-port.ts';
+import { until } from '#test/support/programs.ts';
 import { type ListeningServer, listeningServer } from '#test/support/server.ts';
 import { httpsClient } from './client.ts';
 

@@ -2,7 +2,8 @@ import { expect, test } from 'bun:test';
 import { Redis } from 'ioredis';
 import { reachable, redisUrl, testDatabase } from '#test/support/databases.ts';
 import { pebble_is_here, startPebble } from '#test/support/pebble.ts';
-import { freePort, until } from '#test/support/programs.ts';
+import { freePort } from '#test/support/free-port.ts';
+import { until } from '#test/support/programs.ts';
 import { listeningServer } from '#test/support/server.ts';
 import { httpsClient } from './client.ts';
 

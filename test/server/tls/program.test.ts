@@ -2,7 +2,8 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { describe, expect, test } from 'bun:test';
 import { type Pebble, pebble_is_here, startPebble } from '#test/support/pebble.ts';
-import { freePort, type Programs, removeFolder, startPrograms, until } from '#test/support/programs.ts';
+import { freePort } from '#test/support/free-port.ts';
+import { type Programs, removeFolder, startPrograms, until } from '#test/support/programs.ts';
 import { httpsClient } from './client.ts';
 
 const UI = 'ui.example.com';

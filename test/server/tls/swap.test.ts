@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import tls from 'node:tls';
 import { type Pebble, pebble_is_here, startPebble } from '#test/support/pebble.ts';
-import { freePort, until } from '#test/support/programs.ts';
+import { freePort } from '#test/support/free-port.ts';
+import { until } from '#test/support/programs.ts';
 import { type ListeningServer, listeningServer } from '#test/support/server.ts';
 import { type HttpsClient, httpsClient } from './client.ts';
 

@@ -59,6 +59,35 @@ test('checking ends after a hundred faults, and the report says that there may b
   expect([checked.errors.length, checked.errors_truncated]).toEqual([100, true]);
 });
 
+test('a definition has at most 50 tests, and an installation 200 toolsets, after an import as after any other write', async () => {
+  expect((await send(body({ prompts: [prompt(1)] }))).status).toBe(200);
+  const tests = (from: number, count: number) =>
+    listOf(count, (n) => ({ name: `test ${from + n}`, owner: { kind: 'prompt', name: 'prompt_1' } }));
+  const names = (from: number, count: number) => Array.from({ length: count }, (_, n) => `test ${from + n}`);
+  const totalOf = async (noun: string) => (await t.request('GET', `/api/v1/${noun}?limit=1`)).body['total'];
+  const crowded = await send(body({ tests: tests(0, 60) }));
+  expect([crowded.status, await totalOf('tests')]).toEqual([422, 0]);
+  expect(crowded.body['detail']).toBe('Nothing was imported. Test test 50: A prompt has at most 50 tests. Delete one first.');
+  const rehearsed = (await send(body({ tests: tests(0, 60) }), 'dry_run=true')).body as unknown as ImportReport;
+  expect(rehearsed.errors).toMatchObject([{ entity_type: 'test', name: 'test 50', field: 'owner' }]);
+  expect((await send(body({ tests: tests(0, 50) }))).status).toBe(200);
+  // What goes leaves room for what comes.
+  expect((await send(body({ tests: tests(50, 50), deletes: { tests: names(0, 50) } }))).status).toBe(200);
+  expect(await totalOf('tests')).toBe(50);
+  expect((await send(body({ tests: tests(100, 2), deletes: { tests: names(50, 1) } }))).status).toBe(422);
+  const toolsets = (from: number, count: number) => listOf(count, (n) => ({ name: `t${from + n}` }));
+  const many = await send(body({ toolsets: toolsets(0, 200) }));
+  expect(many.status).toBe(200);
+  const more = await send(body({ toolsets: toolsets(200, 1) }));
+  expect([more.status, more.body['detail']]).toEqual([
+    422,
+    'Nothing was imported. Toolset t200: An installation has at most 200 toolsets. Delete one first.',
+  ]);
+  const gone = Array.from({ length: 200 }, (_, n) => `t${n}`);
+  expect((await send(body({ toolsets: toolsets(200, 200), deletes: { toolsets: gone } }))).status).toBe(200);
+  expect(await totalOf('toolsets')).toBe(200);
+}, 60_000);
+
 /** How many requests were answered, one after the other, before this work was done. */
 async function answeredDuring(work: Promise<unknown>): Promise<number> {
   const state = { done: false };

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { canonical } from '#snapshots/canonical.ts';
 import { type TestHost, testHost } from '#test/mcp-host/support.ts';
-import { freePort, until } from '#test/support/programs.ts';
+import { freePort } from '#test/support/free-port.ts';
+import { until } from '#test/support/programs.ts';
 import { edit, type Shop, shop } from './folder-support.ts';
 
 let t: Shop;

@@ -1,12 +1,13 @@
 import { describe, expect, test } from 'bun:test';
 import { engineOf } from '#core/engines/index.ts';
+import { loadBundle } from '#mcp-host/edge/load.ts';
 import { sha256, quickHash } from '#mcp-host/edge/runtime.ts';
 import { xxHash64 } from '#core/lib/xxhash64.ts';
 import { DbType } from '#core/contract/definitions/connections.ts';
 import { buildBundle } from '#snapshots/bundle/build.ts';
 import { examineBundle } from '#snapshots/bundle/check.ts';
 import { BUNDLE_TARGETS } from '#snapshots/bundle/format.ts';
-import { freezeBundle, usedConnections } from '#snapshots/bundle/freeze-bundle.ts';
+import { bundledText, freezeBundle, usedConnections } from '#snapshots/bundle/freeze-bundle.ts';
 import type { FrozenConnection, FrozenServer } from '#snapshots/format.ts';
 import { toBlobs, toTree } from '#snapshots/tree.ts';
 import { testCaller } from '#test/mcp-host/callers.ts';
@@ -15,6 +16,7 @@ import { fc } from '#test/support/chance.ts';
 import { bundleOf } from '#test/support/edge.ts';
 import { shopOf } from './shop.ts';
 
+const NO_TOKENS = { tokens: [], require_auth: false };
 const AT = '2026-01-01T00:00:00.000Z';
 const shop = () =>
   shopOf(
@@ -33,7 +35,7 @@ const faultsOf = (
   connection: Partial<FrozenConnection>,
   server: Partial<FrozenServer> = {},
   target: 'workers' | 'deno' = 'workers',
-) => examineBundle(served(connection, server), [], target).faults;
+) => examineBundle(served(connection, server), NO_TOKENS, target).faults;
 
 /** What workerd has of Node with the flag nodejs_compat, as far as a bundle uses it. */
 const BUILTINS = [
@@ -79,7 +81,7 @@ describe('a bundle', () => {
     const { snapshot } = await shop();
     const spare = connectionOf({ name: 'spare', db_type: 'mysql' });
     const more = { ...snapshot, content: { ...snapshot.content, connections: [...snapshot.content.connections, spare] } };
-    expect(examineBundle(more, [], 'workers').faults).toEqual([]);
+    expect(examineBundle(more, NO_TOKENS, 'workers').faults).toEqual([]);
     const { leaves } = freezeBundle({ snapshot: more, tokens: [], as_of: AT });
     expect(leaves.filter(({ kind }) => kind === 'connection').map(({ name }) => name)).toEqual(['Shop & co', 'lite']);
     const definitions = ({ kind }: { kind: string }) => kind !== 'connection' && kind !== 'server';
@@ -139,7 +141,11 @@ describe('a bundle', () => {
     expect(of({ auth_type: 'jwt' })).toHaveLength(1);
     expect(of({ auth_type: 'jwt', accept_mcp_tokens: false })).toEqual([]);
     expect(of({ auth_type: 'none' })).toEqual([]);
-    const { warnings } = examineBundle(served({ db_type: 'postgresql' }, { auth_type: 'bearer' }), all, 'deno');
+    const { warnings } = examineBundle(
+      served({ db_type: 'postgresql' }, { auth_type: 'bearer' }),
+      { tokens: all, require_auth: false },
+      'deno',
+    );
     expect(warnings).toContainEqual(expect.stringContaining('1 access token is in the bundle'));
     expect(warnings).toContainEqual(expect.stringContaining('The access token sleepy is left out'));
     expect(warnings.join('\n')).not.toContain('former');
@@ -160,6 +166,38 @@ describe('a bundle', () => {
   });
 });
 
+describe('a binding that cannot be used', () => {
+  const own = connectionOf({ name: 'shop', db_type: 'postgresql', host: 'db.example.com', password: { $sealed: '' } });
+  const text = bundledText(
+    freezeBundle({
+      snapshot: snapshotOf(1, { connections: [own], tools: [toolOf(own, 'x', 'select 1 as a')] }),
+      tokens: [],
+      as_of: AT,
+    }),
+  );
+  const lacksOf = async (bindings: Readonly<Record<string, unknown>>) => (await loadBundle(text, (name) => bindings[name])).lacks;
+
+  test.each([
+    ['SHOP_URL', 'postgres://u:50%off@db/shop'],
+    ['SHOP_URL', 'postgres://u:secret@db/50%off'],
+    ['SHOP_URL', 'u:50%off@db/shop'],
+    ['SHOP_URL', 'secret@db.example.com/shop'],
+    ['SHOP_HYPERDRIVE', { connectionString: 'postgres://u:50%off@db/shop' }],
+    ['SVC_MCP_PUBLIC_URL', 'mcp.secret.example.com'],
+    ['SVC_MCP_PUBLIC_URL', 'mcp:secret'],
+  ])('is named without its value: %s %j', async (name, value) => {
+    const lacks = (await lacksOf({ SHOP_PASSWORD: 'x', [name]: value })) ?? '';
+    expect(lacks).toStartWith(`${name} must be a URL such as `);
+    expect(lacks).not.toMatch(/off|secret/);
+    expect(await lacksOf({ [name]: value })).toBe(`This bundle lacks a binding: set SHOP_PASSWORD where it runs. ${lacks}`);
+  });
+
+  test('is none where it can be read', async () => {
+    expect(await lacksOf({ SHOP_URL: 'postgres://u:50%25off@db/shop' })).toBeNull();
+    expect(await lacksOf({ SHOP_PASSWORD: 'x', SVC_MCP_PUBLIC_URL: 'https://mcp.example.com/' })).toBeNull();
+  });
+});
+
 describe('what cannot work is refused by name', () => {
   test.each(DbType.options.filter((db_type) => engineOf(db_type).bundle === undefined))('%s', (db_type) => {
     const [fault, ...more] = faultsOf({ db_type });
@@ -173,6 +211,23 @@ describe('what cannot work is refused by name', () => {
     expect(faultsOf({ db_type: 'postgresql' }, { auth_type })).toEqual([
       expect.stringContaining(`auth_type ${auth_type} cannot be bundled: `),
     ]);
+  });
+
+  test('auth_type none, where the installation requires credentials, and else it is the first warning', () => {
+    const of = (server: Partial<FrozenServer>, require_auth: boolean) =>
+      examineBundle(served({ db_type: 'postgresql' }, server), { tokens: [], require_auth }, 'deno');
+    // A bundle listens where its platform does.
+    for (const host of ['0.0.0.0', '127.0.0.1']) {
+      const server = { auth_type: 'none', host } as const;
+      expect(of(server, true).faults).toEqual([expect.stringMatching(/^auth_type none cannot be bundled: .*SVC_REQUIRE_AUTH/)]);
+      expect(of(server, false).faults).toEqual([]);
+      expect(of(server, false).warnings[0]).toMatch(/^auth_type none: anyone who can reach the bundle can call its tools/);
+    }
+    for (const require_auth of [true, false]) {
+      const { faults, warnings } = of({ auth_type: 'bearer' }, require_auth);
+      expect(faults).toEqual([]);
+      expect(warnings.join()).not.toContain('without credentials');
+    }
   });
 
   test('standard input and output', () => {
@@ -204,7 +259,7 @@ test('what holds only in part is said by name', () => {
     toolOf(own, 'slow', 'select 1 as a', { rate_limit_per_minute: 5 }),
   ];
   const snapshot = snapshotOf(1, { connections: [own], tools, server: { transport: 'sse', otel_enabled: true } });
-  const { faults, warnings } = examineBundle(snapshot, [], 'workers');
+  const { faults, warnings } = examineBundle(snapshot, NO_TOKENS, 'workers');
   expect(faults).toEqual([]);
   for (const part of [
     'transport sse',

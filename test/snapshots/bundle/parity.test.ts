@@ -9,6 +9,8 @@ import { viewHtml } from '#test/view/view-client.ts';
 import { type EdgeCall, edgeCalls } from './calls.ts';
 import { LIBSQL_SHOP, POSTGRES_SHOP, type Shop, shopOf } from './shop.ts';
 
+/** As a tool returns it in its column `call`, in text and in structure. */
+const CALL_ID = /(?<=call\\?":\\?")[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 const HOUR_MS = 3_600_000;
 
 interface Answered {
@@ -22,7 +24,8 @@ interface Answered {
 
 async function ask(url: string, { path, method, headers, body }: EdgeCall, caller: Readonly<Record<string, string>>) {
   const response = await fetch(`${url}${path}`, { method, headers: { ...headers, ...caller }, body });
-  const plain = (text: string | null) => text?.replaceAll(url, 'http://here') ?? null;
+  // Each call has an id of its own, by the platform's own means.
+  const plain = (text: string | null) => text?.replaceAll(url, 'http://here').replaceAll(CALL_ID, 'id') ?? null;
   const answered: Answered = {
     status: response.status,
     // Without its parameters: platforms add a charset to some.

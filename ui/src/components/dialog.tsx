@@ -2,12 +2,15 @@ import * as Kobalte from '@kobalte/core/dialog';
 import { type JSX, Show } from 'solid-js';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { createTyped } from './typed.ts';
+import { useLeaveGuard } from './form/use-leave-guard.ts';
 import { Icon } from './icon.tsx';
 
 interface Surface {
   open: boolean;
   title: string;
   onClose: () => void;
+  /** What it shows cannot be shown again: Escape, the cross and a press beside it ask first. */
+  once?: boolean;
   lead?: JSX.Element;
   foot?: JSX.Element;
   children: JSX.Element;
@@ -40,23 +43,26 @@ export function Drawer(props: Surface & { size?: 'wide' }) {
   );
 }
 
+const TYPED = { title: 'Discard what you entered?', text: 'It is not saved.', action: 'Discard', cancel: 'Keep editing' };
+const SHOWN_ONCE = {
+  title: 'Close without a copy?',
+  text: 'It is shown only once. Without a copy you have to create a new one.',
+  action: 'Close',
+  cancel: 'Go back',
+};
+
 /** A new one each time: one that is opened again while it closes would be gone in the end. */
-function Modal(props: Pick<Surface, 'open' | 'onClose' | 'children'> & { alert?: boolean }) {
+function Modal(props: Pick<Surface, 'open' | 'onClose' | 'once' | 'children'> & { alert?: boolean }) {
   const { dialogs } = useKernel();
   const typed = createTyped();
   let asking = false;
+  const atRisk = () => props.alert !== true && (props.once === true || typed.any());
   /** Escape and a press beside it are easily made by mistake: what was typed is not lost without a question. */
   const leave = async () => {
     if (asking) return;
-    if (props.alert !== true && typed.any()) {
+    if (atRisk()) {
       asking = true;
-      const agreed = await dialogs.confirm({
-        title: 'Discard what you entered?',
-        text: 'It is not saved.',
-        action: 'Discard',
-        cancel: 'Keep editing',
-        danger: true,
-      });
+      const agreed = await dialogs.confirm({ ...(props.once === true ? SHOWN_ONCE : TYPED), danger: true });
       asking = false;
       if (!agreed) return;
     }
@@ -72,6 +78,7 @@ function Modal(props: Pick<Surface, 'open' | 'onClose' | 'children'> & { alert?:
       >
         <Kobalte.Portal>
           <Kobalte.Overlay class="overlay" />
+          <LeaveGuard blocked={() => (atRisk() ? (props.once === true ? SHOWN_ONCE : TYPED).text : undefined)} />
           <div class="overlay-place" onFocusIn={typed.follow} onInput={typed.follow}>
             {props.children}
           </div>
@@ -79,6 +86,19 @@ function Modal(props: Pick<Surface, 'open' | 'onClose' | 'children'> & { alert?:
       </Kobalte.Root>
     </Show>
   );
+}
+
+/** For as long as the dialog is open. */
+function LeaveGuard(props: { blocked: () => string | undefined }) {
+  useLeaveGuard(() => props.blocked());
+  return null;
+}
+
+/** A code editor has the focus inside its shadow root, and its host cannot take it back. */
+function focusedElement(): Element | null {
+  let element = document.activeElement;
+  while (element?.shadowRoot?.activeElement) element = element.shadowRoot.activeElement;
+  return element;
 }
 
 /** What had the focus when the first of dialogs that follow each other was opened. */
@@ -89,7 +109,7 @@ export function focusThereAndBack() {
   let from: Element | null = null;
   return {
     onOpenAutoFocus: (event: Event) => {
-      const now = document.activeElement;
+      const now = focusedElement();
       // One that comes in the place of another finds nothing focused.
       if (now !== null && now !== document.body) opener = openerOf(now);
       from = opener;

@@ -29,13 +29,15 @@ export function Notice(props: {
   );
 }
 
-/** Why something could not be read, and the way to try again. */
+const OFFLINE = { retried: 'Offline: trying again', once: 'Offline: try again' } as const;
+
+/** Why something could not be read or done, and the way to try again. */
 export function ProblemNotice(props: { problem: Problem; onRetry?: (() => void) | undefined }) {
   return (
     <Notice
       tone="bad"
       live
-      title={props.problem.code === 'offline' ? 'Offline: trying again' : undefined}
+      title={props.problem.code === 'offline' ? OFFLINE[props.problem.retried ? 'retried' : 'once'] : undefined}
       action={
         <Show when={props.onRetry}>
           {(retry) => (

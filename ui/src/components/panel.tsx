@@ -1,4 +1,5 @@
 import { createUniqueId, type JSX, Show } from 'solid-js';
+import { num } from '#ui/src/kernel/numbers.ts';
 import { plural } from '#ui/src/kernel/words.ts';
 
 /** A card with a heading. `flush`: the content reaches the border (tables, lists). */
@@ -19,7 +20,7 @@ export function Panel(props: {
           <Show when={props.count}>
             {(count) => (
               <span class="count num" aria-label={plural(count(), 'entry', 'entries')}>
-                {count().toLocaleString('en')}
+                {num(count())}
               </span>
             )}
           </Show>

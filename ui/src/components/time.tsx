@@ -1,15 +1,31 @@
-import { createSignal, onCleanup } from 'solid-js';
+import { type Accessor, createSignal, onCleanup } from 'solid-js';
 import { exactTime } from '#ui/src/kernel/dates.ts';
-import { ago } from '#ui/src/kernel/words.ts';
+import { ago, until } from '#ui/src/kernel/words.ts';
 
-/** How long ago, kept true while it is shown; the exact time on hover. */
-export function Ago(props: { iso: string }) {
+/** The time, often enough for what is said in minutes. */
+export function useNow(): Accessor<number> {
   const [now, setNow] = createSignal(Date.now());
   const timer = setInterval(() => setNow(Date.now()), 10_000);
   onCleanup(() => clearInterval(timer));
+  return now;
+}
+
+/** How long ago, kept true while it is shown; the exact time on hover. */
+export function Ago(props: { iso: string }) {
+  const now = useNow();
   return (
     <time datetime={props.iso} title={exactTime(props.iso)}>
       {ago(props.iso, Math.max(now(), Date.parse(props.iso)))}
+    </time>
+  );
+}
+
+/** How long until then, kept true while it is shown; `past` once it was. */
+export function In(props: { iso: string; past?: string }) {
+  const now = useNow();
+  return (
+    <time datetime={props.iso} title={exactTime(props.iso)}>
+      {Date.parse(props.iso) <= now() && props.past !== undefined ? props.past : until(props.iso, now())}
     </time>
   );
 }

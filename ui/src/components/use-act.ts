@@ -2,7 +2,11 @@ import type { ConfirmRequest } from '#ui/src/kernel/dialogs.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { toProblem } from '#ui/src/kernel/problem.ts';
 
-type Said<T> = string | ((answer: T) => string);
+/** What came of something that was answered, and is not what was wanted. */
+interface Bad {
+  readonly bad: string;
+}
+type Said<T> = string | ((answer: T) => string | Bad);
 
 /** What a button does outside of a form: says what came of it. A change reads again what it made untrue; a refusal, everything in sight. */
 export function useAct() {
@@ -11,7 +15,9 @@ export function useAct() {
   const act = async <T>(work: () => Promise<T>, said?: Said<T>): Promise<T | undefined> => {
     try {
       const answer = await work();
-      if (said !== undefined) toasts.show(typeof said === 'string' ? said : said(answer), 'good');
+      const words = typeof said === 'function' ? said(answer) : said;
+      if (typeof words === 'string') toasts.show(words, 'good');
+      else if (words !== undefined) toasts.show(words.bad, 'bad');
       return answer;
     } catch (fault) {
       toasts.show(toProblem(fault).detail, 'bad');

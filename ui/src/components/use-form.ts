@@ -1,45 +1,42 @@
 import { focusInvalid } from './form/focus-invalid.ts';
-import { onCleanup, onMount } from 'solid-js';
 import type * as v from 'valibot';
 import { labelsIn } from '#core/contract/marks.ts';
 import { createForm, type Form, type FormOptions } from '#ui/src/kernel/form/form.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { toProblem } from '#ui/src/kernel/problem.ts';
+import { useLeaveGuard } from './form/use-leave-guard.ts';
 
 type Shape = Record<string, unknown>;
 
 interface PageFormOptions<T extends Shape, O> extends FormOptions<T, O> {
   /**
    * What is stored by now, asked when the optimistic lock refused: a choice between both is offered, and what was chosen is sent
-   * with `submit` again. It has to see to it that `submit` sends the version that was read here.
+   * with `submit` again. It has to see to it that `submit` sends the version that was read here. Undefined: it was deleted.
    */
-  readonly latest?: () => Promise<T>;
+  readonly latest?: () => Promise<T | undefined>;
   /** Said when the page is left with changes. */
   readonly unsaved?: string;
 }
 
+const DELETED = 'Someone else deleted this in the meantime.';
 const UNSAVED = 'Your changes on this page are not saved.';
 
 /** A form of a page: nothing typed is lost by leaving, the first fault gets the focus, a conflict is a choice. */
 export function useForm<T extends Shape, O>(options: PageFormOptions<T, O>): Form<T> {
-  const { router, dialogs, toasts } = useKernel();
+  const { dialogs, toasts } = useKernel();
   const form = createForm(options);
-  const blocked = () => (form.dirty() && !form.busy() ? (options.unsaved ?? UNSAVED) : undefined);
-  const warn = (event: BeforeUnloadEvent) => {
-    if (blocked() !== undefined) event.preventDefault();
-  };
-  onCleanup(router.block(blocked));
-  onMount(() => {
-    window.addEventListener('beforeunload', warn);
-    onCleanup(() => window.removeEventListener('beforeunload', warn));
-  });
+  useLeaveGuard(() => (form.dirty() && !form.busy() ? (options.unsaved ?? UNSAVED) : undefined));
 
-  const merge = async (latest: () => Promise<T>): Promise<boolean> => {
-    let theirs: T;
+  const merge = async (latest: () => Promise<T | undefined>): Promise<boolean> => {
+    let theirs: T | undefined;
     try {
       theirs = await latest();
     } catch (fault) {
       toasts.show(toProblem(fault).detail, 'bad');
+      return false;
+    }
+    if (theirs === undefined) {
+      toasts.show(DELETED, 'bad');
       return false;
     }
     const mine = structuredClone(form.snapshot());

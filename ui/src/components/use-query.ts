@@ -14,21 +14,31 @@ export function useQuery<T>(
   load: (read: Read) => Promise<T>,
   options: { readonly every_ms?: number; readonly watch?: () => unknown } = {},
 ): Query<T> {
-  const { cache, presence } = useKernel();
+  const { cache } = useKernel();
   const query = cache.query(load);
   const { every_ms, watch } = options;
   if (watch === undefined) onMount(() => void query.show());
   else createEffect(on(createMemo(watch, undefined, { equals: isSame }), () => void query.show()));
   onCleanup(query.close);
   if (every_ms !== undefined) usePoll(query.reload, every_ms);
+  return useRetry(query);
+}
+
+/** Asks again for as long as the server does not answer, and says so in the problem. What was read stays on the page meanwhile. */
+export function useRetry<Q extends Pick<Query<unknown>, 'problem' | 'reload'>>(query: Q): Q {
+  const { presence } = useKernel();
+  const offline = createMemo(() => query.problem()?.code === 'offline');
   createEffect(() => {
-    // What was read stays on the page until the server answers again.
-    if (query.problem()?.code !== 'offline') return;
+    if (!offline()) return;
     const retry = createPoll({ run: query.reload, every_ms: OFFLINE_RETRY_MS, visible: presence.here });
     retry.start();
     onCleanup(retry.stop);
   });
-  return query;
+  const problem = createMemo(() => {
+    const found = query.problem();
+    return found?.code === 'offline' ? { ...found, retried: true } : found;
+  });
+  return { ...query, problem };
 }
 
 /** Repeats `run` while the component is there and a person looks at it. */

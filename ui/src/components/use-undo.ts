@@ -1,32 +1,38 @@
+import type { Call } from '#ui/src/api.ts';
 import type { EntityKind } from '#core/contract/entities.ts';
+import { takeBack } from '#ui/src/kernel/data/take-back.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { toProblem } from '#ui/src/kernel/problem.ts';
+import type { Toasts } from '#ui/src/kernel/toasts.ts';
+import { plural } from '#ui/src/kernel/words.ts';
 
-/** Says what was done, with a button that takes the newest change of the record back through the history. */
-export function useUndo() {
-  const { call, toasts } = useKernel();
-  return (
-    text: string,
-    entity: { type: EntityKind; id: string; action: 'update' | 'delete' },
-    onUndone: () => void = () => {},
-  ) => {
-    const undo = async () => {
-      try {
-        const { items } = await call('history.list', {
-          entity_type: entity.type,
-          entity_id: entity.id,
-          action: entity.action,
-          limit: 1,
-        });
-        const newest = items[0];
-        if (newest === undefined) return;
-        await call('history.rollback', { history_id: newest.id });
-        toasts.show('Undone.', 'good');
-        onUndone();
-      } catch (fault) {
-        toasts.show(toProblem(fault).detail, 'bad');
-      }
-    };
-    toasts.show(text, 'good', { action: { label: 'Undo', run: () => void undo() } });
+interface Done {
+  readonly type: EntityKind;
+  readonly ids: readonly string[];
+  readonly action: 'update' | 'delete';
+}
+
+/** Says what was done, with a button that takes the newest change of each record back through the history. */
+export const useUndo = () => createUndo(useKernel());
+
+export function createUndo({ call, toasts }: { call: Call; toasts: Toasts }) {
+  const undo = async ({ type, ids, action }: Done, onUndone: () => void) => {
+    try {
+      const taken: boolean[] = [];
+      for (const id of ids) taken.push(await takeBack(call, { action, entity: { type, id } }));
+      if (taken.includes(false)) toasts.show('It was changed since. The history shows what can be restored.', 'bad');
+      else toasts.show('Undone.', 'good');
+    } catch (fault) {
+      toasts.show(toProblem(fault).detail, 'bad');
+    }
+    onUndone();
+  };
+  return (text: string, done: Done, onUndone: () => void = () => {}) => {
+    const { type, ids, action } = done;
+    const several = (count: number) => `${plural(count, type)} ${action === 'delete' ? 'deleted' : 'changed'}.`;
+    toasts.show(text, 'good', {
+      action: { label: 'Undo', run: () => void undo(done, onUndone) },
+      ...(action === 'delete' && { tally: { kind: `${type} ${action}`, count: ids.length, text: several } }),
+    });
   };
 }

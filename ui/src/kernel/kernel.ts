@@ -32,7 +32,7 @@ interface Kernel {
 
 export function createKernel(browser: Window): Kernel {
   const toasts = createToasts();
-  const { call, halt } = createHaltingCall(
+  const { call, halt, open } = createHaltingCall(
     createApi({
       onSessionEnd: () => {
         session.end();
@@ -44,8 +44,11 @@ export function createKernel(browser: Window): Kernel {
   const cache = createCache(call);
   // What could not be read meanwhile is read again.
   const session = createSession(call, {
-    onEnter: () => cache.invalidate(),
-    // What is still being read would be refused once the session is gone.
+    onEnter: () => {
+      open();
+      cache.invalidate();
+    },
+    // What is still being read would be refused once the session is gone, and so would what a page asks that comes late.
     onLeave: () => {
       const resume = halt();
       return (left) => {

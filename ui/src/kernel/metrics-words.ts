@@ -1,9 +1,14 @@
-import type { Kind, Period } from './metrics.ts';
+import { minuteTime } from './dates.ts';
+import { isPeriod, type Kind, type Period, type Range } from './metrics.ts';
 
 export const PERIOD_WORDS = { '1h': '1 hour', '6h': '6 hours', '24h': '24 hours', '7d': '7 days' } as const satisfies Record<
   Period,
   string
 >;
+/** `last 24 hours`, `23 Nov, 10:00 to 23 Nov, 11:00`. */
+export const rangeWords = (range: Range): string =>
+  isPeriod(range) ? `last ${PERIOD_WORDS[range]}` : `${minuteTime(range.since)} to ${minuteTime(range.until)}`;
+
 export const KIND_WORDS = { tool: 'Tool', resource: 'Resource', prompt: 'Prompt' } as const satisfies Record<Kind, string>;
 
 /** What an error code of a call means, for people. */

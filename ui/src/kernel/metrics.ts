@@ -1,21 +1,54 @@
 import { ENTITIES, OWNED_KINDS, type OwnedKind } from '#core/contract/entities.ts';
 import type { Output } from '#core/contract/index.ts';
+import type { Outcome } from '#core/contract/observe/outcomes.ts';
+import { type CallerKey, HOURS_KEPT_DAYS, type Period, PERIOD_MINUTES } from '#core/contract/observe/metric-ranges.ts';
+import { num } from './numbers.ts';
 
-export type Stats = Output<'metrics.stats'>;
+export type Stats = Pick<Output<'metrics.stats'>, (typeof ENTITIES)[OwnedKind]['plural']>;
 export type Series = Output<'metrics.timeseries'>;
 export type Usage = Stats['tools'][string];
-export type Period = Series['period'];
 export type Kind = OwnedKind;
 
-export const PERIODS = ['1h', '6h', '24h', '7d'] as const satisfies readonly Period[];
+export { PERIODS, type Period } from '#core/contract/observe/metric-ranges.ts';
 export const KINDS = OWNED_KINDS;
 
 /** As long a point as leaves each period at most 96 of them. */
 export const INTERVAL_SECONDS: Readonly<Record<Period, number>> = { '1h': 60, '6h': 300, '24h': 900, '7d': 7_200 };
-const HOURS: Readonly<Record<Period, number>> = { '1h': 1, '6h': 6, '24h': 24, '7d': 168 };
+
+/** What is looked at: a time until now, or from one moment to another (ISO 8601). */
+export type Range = Period | { readonly since: string; readonly until: string };
+
+export const isPeriod = (range: Range): range is Period => typeof range === 'string';
+export const rangeInput = (range: Range) => (isPeriod(range) ? { period: range } : range);
+export const seriesInput = (range: Range) =>
+  isPeriod(range) ? { period: range, interval_seconds: INTERVAL_SECONDS[range] } : range;
+export const minutesOf = (range: Range): number =>
+  isPeriod(range) ? PERIOD_MINUTES[range] : (Date.parse(range.until) - Date.parse(range.since)) / 60_000;
+/** The same range in the address of the request log. */
+export const callsRange = (range: Range) => (isPeriod(range) ? { range } : { from: range.since, until: range.until });
+/** The calls of the same callers in the request log; undefined where it cannot show them. */
+export const callsFilter = ({ client, person, token }: CallerFilter): { readonly client?: string } | undefined => {
+  if (person !== undefined || token !== undefined) return undefined;
+  return client === undefined ? {} : { client };
+};
+/** Whose calls are looked at. */
+export type CallerFilter = Partial<Readonly<Record<CallerKey, string>>>;
+
+/** Whether the time before is still kept. */
+export const canCompare = (range: Range, now: number): boolean => {
+  const from = isPeriod(range) ? now - minutesOf(range) * 60_000 : Date.parse(range.since);
+  return from - minutesOf(range) * 60_000 >= now - HOURS_KEPT_DAYS * 86_400_000;
+};
+
+/** How much more or less than before: `+12 %`; undefined: nothing to compare with. */
+export function changeOf(now: number, before: number | undefined): string | undefined {
+  if (before === undefined || before === 0) return undefined;
+  const part = Math.round(((now - before) / before) * 100);
+  return `${part > 0 ? '+' : part < 0 ? '−' : '±'}${num(Math.abs(part))} %`;
+}
 
 /** When a period that ends now begins. */
-export const startOf = (period: Period, now: number): string => new Date(now - HOURS[period] * 3_600_000).toISOString();
+export const startOf = (period: Period, now: number): string => new Date(now - PERIOD_MINUTES[period] * 60_000).toISOString();
 
 /** What was called, by its kind and name. */
 export interface UsageRow extends Usage {
@@ -43,18 +76,19 @@ interface Totals {
   readonly calls: number;
   readonly errors: number;
   readonly error_rate: number;
-  /** Over all calls. */
+  /** Over all calls that ran. */
   readonly avg_ms: number;
 }
 
-export function totalsOf(counted: readonly Pick<Usage, 'calls' | 'errors' | 'avg_ms'>[]): Totals {
-  let [calls, errors, duration_ms] = [0, 0, 0];
+export function totalsOf(counted: readonly Pick<Usage, 'calls' | 'errors' | 'ran' | 'avg_ms'>[]): Totals {
+  let [calls, errors, ran, duration_ms] = [0, 0, 0, 0];
   for (const usage of counted) {
     calls += usage.calls;
     errors += usage.errors;
-    duration_ms += usage.avg_ms * usage.calls;
+    ran += usage.ran;
+    duration_ms += usage.avg_ms * usage.ran;
   }
-  return { calls, errors, error_rate: calls === 0 ? 0 : errors / calls, avg_ms: calls === 0 ? 0 : duration_ms / calls };
+  return { calls, errors, error_rate: calls === 0 ? 0 : errors / calls, avg_ms: ran === 0 ? 0 : duration_ms / ran };
 }
 
 /** The rows with the most of something, those without any left out. */
@@ -84,15 +118,25 @@ export function sparkPath(values: readonly number[], width: number, height: numb
 
 const round = (value: number): number => Math.round(value * 10) / 10;
 
+/** What the sessions of one caller did, in the order of time. */
+export const sessionsHref = (by: CallerKey, key: string): string =>
+  `/logs?${new URLSearchParams({ view: 'sessions', [by]: key })}`;
+
+/** Stands in an address for clients that give no name. */
+export const UNNAMED_CLIENT = '(unnamed)';
+
 /** Places of this interface that show the calls behind a figure. */
 interface CallsWanted {
   readonly kind?: Kind;
   readonly name?: string;
-  readonly outcome?: 'failed' | 'ok';
-  readonly range?: Period;
+  /** `failed`: any but `ok`. */
+  readonly outcome?: 'failed' | Outcome;
+  readonly range?: Period | 'all';
   readonly from?: string;
   readonly until?: string;
   readonly connection?: string;
+  /** Its name without the version, or `UNNAMED_CLIENT`. */
+  readonly client?: string;
 }
 
 export const callsHref = (wanted: CallsWanted): string =>

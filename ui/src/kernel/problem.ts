@@ -9,6 +9,8 @@ export interface Problem {
   readonly retry_after?: number;
   /** Offset in characters, from 0, in the statement that was refused. */
   readonly position?: number;
+  /** It is asked again without anybody pressing a button. */
+  readonly retried?: boolean;
 }
 
 const OFFLINE = 'The server does not answer. Check that it is running and that this browser can reach it.';
@@ -35,6 +37,10 @@ export function toProblem(fault: unknown): Problem {
     errors: [],
   };
 }
+
+/** Whether the code of a page could not be fetched, in the words of Chromium, Firefox, Safari and Vite; another fault is one of the code. */
+export const isUnloaded = (fault: unknown): boolean =>
+  fault instanceof Error && /dynamically imported module|importing a module script|unable to preload/i.test(fault.message);
 
 /** The sentence that belongs to one field, or undefined. */
 export const fieldError = (problem: Problem | undefined, field: string): string | undefined =>

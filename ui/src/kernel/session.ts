@@ -1,5 +1,5 @@
 import { createSignal } from 'solid-js';
-import { forgetTab } from './storage.ts';
+import { forgetTab, tabStorage } from './storage.ts';
 import { holds, type Role } from '#core/contract/identity/roles.ts';
 import type { OperationName, Output, RawInput } from '#core/contract/index.ts';
 import { routes } from '#core/contract/routes.ts';
@@ -69,6 +69,9 @@ interface SessionOptions {
   readonly onLeave?: () => (left: boolean) => void;
 }
 
+/** Whose results the tab keeps. */
+const PERSON = 'person';
+
 export function createSession(call: Call, { onEnter, onLeave }: SessionOptions = {}): Session {
   const [state, setState] = createSignal<SessionState>('loading');
   const [account, setAccount] = createSignal<Output<'auth.me'>>();
@@ -83,9 +86,16 @@ export function createSession(call: Call, { onEnter, onLeave }: SessionOptions =
   };
 
   const enter = async (): Promise<SignIn> => {
-    setAccount(await call('auth.me', {}));
-    setState('signed_in');
+    const now = await call('auth.me', {});
+    const before = account()?.id;
+    // The page, and what the tab keeps, belong to whoever was here before.
+    if (before !== undefined && before !== now.id) setState('loading');
+    if (tabStorage.read(PERSON) !== now.id) forgetTab();
+    tabStorage.write(PERSON, now.id);
+    setAccount(now);
+    // Before pages hear of it: some read at once.
     onEnter?.();
+    setState('signed_in');
     return 'signed_in';
   };
 
@@ -171,6 +181,7 @@ export function createSession(call: Call, { onEnter, onLeave }: SessionOptions =
     },
     leave() {
       if (state() !== 'expired') return;
+      forgetTab();
       setAccount(undefined);
       setState('anonymous');
     },
@@ -197,7 +208,12 @@ export function redirect(state: SessionState, audience: Audience, place: Place):
     const next = audience === 'member' ? `${place.path}${place.search}` : '/';
     return next === '/' ? '/login' : `/login?next=${encodeURIComponent(next)}`;
   }
-  return audience === 'member' ? undefined : safeNext(new URLSearchParams(place.search).get('next'), place.origin);
+  if (audience === 'member') return undefined;
+  const query = new URLSearchParams(place.search);
+  const next = safeNext(query.get('next'), place.origin);
+  const refused = query.get('refused');
+  // Who is signed in wanted to link an account: their own page says what came of it.
+  return refused !== null && (next === '/' || next === '/account') ? `/account?${new URLSearchParams({ refused })}` : next;
 }
 
 /** What can be said before asking the server: both fields are needed, a new password has a least length. */

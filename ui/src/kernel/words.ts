@@ -1,27 +1,28 @@
+import { fullDay } from './dates.ts';
+import { num, tenths } from './numbers.ts';
+
 /** `3 tools`, `1 tool`, `No tools` never: the number is always there. */
-export const plural = (count: number, one: string, many = `${one}s`): string =>
-  `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
+export const plural = (count: number, one: string, many = `${one}s`): string => `${num(count)} ${count === 1 ? one : many}`;
 
 /** `640 ms`, `1.2 s`. */
-export const duration = (ms: number): string => (ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`);
+export const duration = (ms: number): string => (ms < 1_000 ? `${num(Math.round(ms))} ms` : `${tenths(ms / 1_000)} s`);
 
 const BYTE_UNITS = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'] as const;
 
 /** `512 bytes`, `4.0 MiB`. */
 export function bytes(size: number): string {
   const power = size < 1 ? 0 : Math.min(BYTE_UNITS.length - 1, Math.floor(Math.log2(size) / 10));
-  return power === 0 ? plural(size, 'byte') : `${(size / 1_024 ** power).toFixed(1)} ${BYTE_UNITS[power]}`;
+  return power === 0 ? plural(size, 'byte') : `${tenths(size / 1_024 ** power)} ${BYTE_UNITS[power]}`;
 }
 
-/** `999`, `1.2 k`, `3.4 M`. */
-export const count = (size: number): string =>
-  size < 10_000
-    ? size.toLocaleString('en')
-    : new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 }).format(size);
+const LINE_CHARS = 80;
 
-/** A part of one as `12.3 %`; `<0.1 %` for what would look like nothing. */
-export const percent = (part: number): string =>
-  part > 0 && part < 0.001 ? '<0.1 %' : `${(part * 100).toFixed(part === 0 || part >= 0.1 ? 0 : 1)} %`;
+/** The beginning of a long text in one line, with `…` for the rest. */
+export function firstLine(text: string): string {
+  const whole = text.trim();
+  const line = (whole.split('\n', 1)[0] ?? '').slice(0, LINE_CHARS).trimEnd();
+  return line.length < whole.length ? `${line}…` : line;
+}
 
 /** Seconds as a clock: `0:09`, `12:30`. */
 export const clock = (seconds: number): string => `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
@@ -37,15 +38,28 @@ const STEPS = [
   { below: 60, unit: 1, word: 'second' },
   { below: 3_600, unit: 60, word: 'minute' },
   { below: 86_400, unit: 3_600, word: 'hour' },
-  { below: Number.POSITIVE_INFINITY, unit: 86_400, word: 'day' },
 ] as const;
 
-/** How long before `now` (milliseconds) the ISO time was: `just now`, `4 minutes ago`. */
+/** `4 minutes`; undefined from a day on, where a date says more. */
+function span(seconds: number): string | undefined {
+  const step = STEPS.find(({ below }) => seconds < below);
+  return step && plural(Math.floor(seconds / step.unit), step.word);
+}
+
+/** How long before `now` (milliseconds) the ISO time was, or its day: `just now`, `4 minutes ago`, `23 Nov 2026`. */
 export function ago(iso: string, now: number): string {
   const seconds = Math.max(0, Math.round((now - Date.parse(iso)) / 1_000));
   if (seconds < 5) return 'just now';
-  const step = STEPS.find(({ below }) => seconds < below) ?? STEPS[3];
-  return `${plural(Math.floor(seconds / step.unit), step.word)} ago`;
+  const since = span(seconds);
+  return since === undefined ? fullDay(iso) : `${since} ago`;
+}
+
+/** How long after `now` (milliseconds) the ISO time is, or its day: `in 12 minutes`, `23 Nov 2026`, `now`. */
+export function until(iso: string, now: number): string {
+  const seconds = Math.round((Date.parse(iso) - now) / 1_000);
+  if (seconds <= 0) return 'now';
+  const left = span(seconds);
+  return left === undefined ? fullDay(iso) : `in ${left}`;
 }
 
 /** What the login page says around the second factor. */

@@ -1,3 +1,4 @@
+import { continues } from '#core/lib/call/page-schemas.ts';
 import { isMembers, type Members } from '#core/lib/view/table.ts';
 import { button, el } from './elements.ts';
 
@@ -12,11 +13,14 @@ interface Field {
 /** The arguments of a tool, by its input schema. @param run is handed what was entered. */
 export function drawForm(schema: Members, values: Members, run: (values: Members) => void): HTMLElement | null {
   const { properties, required } = schema;
-  if (!isMembers(properties) || Object.keys(properties).length === 0) return null;
+  if (!isMembers(properties)) return null;
   const needed = Array.isArray(required) ? required : [];
-  const fields = Object.entries(properties).map(([name, property]) =>
-    drawField(name, isMembers(property) ? property : {}, needed.includes(name), values[name]),
-  );
+  // Other arguments begin at the first page.
+  const fields = Object.entries(properties)
+    .map(([name, property]) => [name, isMembers(property) ? property : {}] as const)
+    .filter(([name, property]) => !continues(name, property))
+    .map(([name, property]) => drawField(name, property, needed.includes(name), values[name]));
+  if (fields.length === 0) return null;
   const fault = el('p', { class: 'sv-error', role: 'alert' });
   fault.hidden = true;
   const form = el(

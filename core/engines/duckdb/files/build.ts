@@ -3,6 +3,7 @@ import { basename } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import type { DuckdbQuestion } from '../messages.ts';
 import { csvSources } from './csv.ts';
+import { longLine } from './lines.ts';
 import type { BuildStep, BuiltTable, MadeTable, Rejected } from './plan.ts';
 import { copySqlite } from './sqlite.ts';
 import { FILENAME, pathsOf, quoted, type SourceText, tableOf } from './text.ts';
@@ -20,6 +21,7 @@ const SETTINGS: Record<string, string> = {
   errors_as_json: 'true',
 };
 const SHOWN_REJECTS = 20;
+const OUT_OF_MEMORY = /out of memory|failed to allocate|could not allocate/i;
 /** Of the longest record of a JSON file; DuckDB takes several of them at once. */
 const OBJECT_BYTES = 16 * 1024 * 1024;
 
@@ -64,14 +66,16 @@ async function readStep(connection: DuckDBConnection, step: ReadStep): Promise<O
 }
 
 async function readSqlite(connection: DuckDBConnection, step: ReadStep): Promise<Outcome> {
-  const names = await copySqlite(connection, step.paths[0]!, step.schema);
+  const { names, notes } = await copySqlite(connection, step.paths[0]!, step.schema);
   const tables: MadeTable[] = [];
   for (const name of names) tables.push(await made(connection, step.schema, name));
-  return { tables, rejected: [], rejected_rows: 0, notes: [], error: null };
+  return { tables, rejected: [], rejected_rows: 0, notes, error: null };
 }
 
 /** The first way that works; each begins where the one before left nothing. */
 async function readFile(connection: DuckDBConnection, step: ReadStep, table: string): Promise<Outcome> {
+  const fault = step.kind === 'csv' ? await longLine(step.paths) : null;
+  if (fault !== null) return { tables: [], rejected: [], rejected_rows: 0, notes: [], error: fault };
   const target = tableOf({ schema: step.schema, name: table });
   let first: unknown;
   for (const source of sourcesOf(step)) {
@@ -84,6 +88,7 @@ async function readFile(connection: DuckDBConnection, step: ReadStep, table: str
       return { tables: [found], rejected, rejected_rows, notes: source.note === null ? [] : [source.note], error: null };
     } catch (error) {
       first ??= error;
+      if (OUT_OF_MEMORY.test(String(error))) break;
       // A statement that failed ends its transaction.
       await connection.run('ROLLBACK').catch(() => undefined);
       await connection.run('BEGIN');
@@ -102,11 +107,12 @@ function sourcesOf(step: ReadStep): SourceText[] {
     step.kind === 'parquet'
       ? `read_parquet(${[paths, ...options].join(', ')})`
       : `read_json(${[paths, ...options, 'sample_size = -1', `maximum_object_size = ${OBJECT_BYTES}`].join(', ')})`;
-  const casts = Object.entries(settings.types ?? {}).map(([name, type]) => `CAST(${quoted(name)} AS ${type}) AS ${quoted(name)}`);
+  const is_text = settings.as_text === true;
+  const types = is_text ? [] : Object.entries(settings.types ?? {});
+  const casts = types.map(([name, type]) => `CAST(${quoted(name)} AS ${type}) AS ${quoted(name)}`);
   const replaced = [...casts, ...(many ? [FILENAME] : [])];
-  const all =
-    settings.as_text === true ? 'COLUMNS(*)::VARCHAR' : `*${replaced.length === 0 ? '' : ` REPLACE (${replaced.join(', ')})`}`;
-  return [{ sql: `SELECT ${all} FROM ${read}`, note: null, rejects: false }];
+  const rows = `SELECT *${replaced.length === 0 ? '' : ` REPLACE (${replaced.join(', ')})`} FROM ${read}`;
+  return [{ sql: is_text ? `SELECT COLUMNS(*)::VARCHAR FROM (${rows})` : rows, note: null, rejects: false }];
 }
 
 async function made(connection: DuckDBConnection, schema: string, name: string): Promise<MadeTable> {
@@ -154,7 +160,7 @@ function complaintOf(error: unknown, { paths, kind }: ReadStep): { message: stri
   }
   const line = /\bon line:?\s*(\d+)|\bline (\d+)/i.exec(message);
   for (const path of paths) message = message.replaceAll(path, basename(path));
-  if (/out of memory|failed to allocate/i.test(message)) message = 'The file needs more memory than importing may use.';
+  if (OUT_OF_MEMORY.test(message)) message = 'The file needs more memory than importing may use.';
   const sentence =
     message
       .split('\n')

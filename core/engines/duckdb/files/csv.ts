@@ -25,17 +25,24 @@ export function csvSources(step: ReadStep): SourceText[] {
       ? []
       : [{ encoding: 'latin-1', text: plain.text, note: 'The file is not UTF-8 and was read as Latin-1.' }]),
   ];
-  const delimiter = settings.delimiter ?? delimiterOf(step.paths[0]!);
-  return ways.map(({ encoding, text, note }) => ({ sql: textOf(step, delimiter, encoding, text), note, rejects: !step.many }));
+  const beginning = beginningOf(step.paths[0]!);
+  const delimiter = settings.delimiter ?? delimiterOf(beginning);
+  const numbers = settings.decimal === undefined ? numbersIn(beginning, delimiter) : settings.decimal === ',' ? WITH_COMMA : [];
+  return ways.map(({ encoding, text, note }) => ({
+    sql: textOf(step, delimiter, numbers, encoding, text),
+    note,
+    rejects: !step.many,
+  }));
 }
 
 function textOf(
   { paths, many, settings }: ReadStep,
   delimiter: string | null,
+  numbers: readonly string[],
   encoding: string | undefined,
   text: boolean,
 ): string {
-  const { header, decimal, dates, types } = settings;
+  const { header, dates, types } = settings;
   const options = [
     'sample_size = -1',
     // Tables with the columns of several files know no rejected lines.
@@ -43,7 +50,7 @@ function textOf(
     ...(delimiter === null ? [] : [`delim = ${literal(delimiter)}`]),
     ...(header === undefined ? [] : [`header = ${header}`]),
     ...(encoding === undefined ? [] : [`encoding = ${literal(encoding)}`]),
-    ...(decimal === ',' ? [`decimal_separator = ','`, `thousands = '.'`] : []),
+    ...numbers,
     ...(dates === undefined ? [] : [`dateformat = ${literal(dates)}`]),
     ...(text ? ['all_varchar = true'] : []),
     ...(types === undefined || text
@@ -59,11 +66,30 @@ function textOf(
 }
 
 /** The most frequent of the usual ones in the first line, outside of quotes; null: there is one column. */
-function delimiterOf(path: string): string | null {
-  const line = firstLine(beginningOf(path)).replaceAll(/"[^"]*"/g, '');
+function delimiterOf(beginning: string): string | null {
+  const line = firstLine(beginning).replaceAll(/"[^"]*"/g, '');
   const counts = DELIMITERS.map((delimiter) => ({ delimiter, count: line.split(delimiter).length - 1 }));
   const best = counts.toSorted((a, b) => b.count - a.count)[0];
   return best === undefined || best.count === 0 ? null : best.delimiter;
+}
+
+const COMMA = `decimal_separator = ','`;
+const WITH_COMMA = [COMMA, `thousands = '.'`];
+const COMMA_NUMBER = /^[-+]?(?:\d+|\d{1,3}(?:\.\d{3})+),\d+$/;
+/** 1.234 may be either. */
+const POINT_NUMBER = /^[-+]?\d+\.(?!\d{3}$)\d+$/;
+const THOUSANDS = /\.\d{3},/;
+/** Without their points, dates would be numbers. */
+const DATED = /^\d{1,4}\.\d{1,2}\.\d/;
+
+/** How numbers are written, where some have a decimal comma and none a point. */
+function numbersIn(beginning: string, delimiter: string | null): readonly string[] {
+  if (delimiter === null || delimiter === ',') return [];
+  const lines = beginning.split(/\r\n|\n|\r/).slice(1);
+  const fields = lines.flatMap((line) => line.split(delimiter).map((field) => field.trim().replaceAll(/^"|"$/g, '')));
+  if (!fields.some((field) => COMMA_NUMBER.test(field)) || fields.some((field) => POINT_NUMBER.test(field))) return [];
+  const has_thousands = fields.some((field) => THOUSANDS.test(field)) && !fields.some((field) => DATED.test(field));
+  return has_thousands ? WITH_COMMA : [COMMA];
 }
 
 const firstLine = (text: string): string => text.split(/\r\n|\n|\r/).find((line) => line.trim() !== '') ?? '';

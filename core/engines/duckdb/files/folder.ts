@@ -31,8 +31,11 @@ const LOOKING_SHARE = 20;
 const CHANGE_WAIT = 3_000;
 const BUILD_TIMEOUT = 3_600_000;
 const SLOWEST = { ms: 20_000, bytes_per_second: 2_000_000 };
-/** Blocks of 512 bytes in a file: an archive of a few megabytes can hold terabytes. */
-const BUILD_LIMITS = `ulimit -f ${(50 * 1024 ** 3) / 512}`;
+/** Bytes of the cache for each byte that is read, and at least: an archive of a few megabytes can hold terabytes. */
+const CACHE_SHARE = 30;
+const CACHE_LEAST = 1024 ** 3;
+/** What `ulimit` counts the bytes of a file in. */
+const BLOCK = 512;
 /** Bytes that the program may have in memory. What it has reserved is many times that, so a limit of the system does not fit. */
 const BUILD_MEMORY = 1_500 * 1024 * 1024;
 const PAGE = 4_096;
@@ -117,7 +120,7 @@ function openCache(settings: FolderConnection, policy: DialPolicy, stop: AbortSi
     for (;;) {
       stop.throwIfAborted();
       const began = performance.now();
-      const plan = planTables(await scanFolder(folder), of);
+      const plan = planTables((await scanFolder(folder)).files, of);
       const took = performance.now() - began;
       const manifest = readManifest(place);
       const changes = difference(plan, manifest, (name) => join(folder, name));
@@ -195,7 +198,7 @@ async function runBuild(
     const left = changes.steps.flatMap((step, n) => (broken.some((each) => each.step === n) ? [] : [{ step, n }]));
     let reading = -1;
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const child = startDuckdbChild(BUILD_LIMITS);
+    const child = startDuckdbChild(`ulimit -f ${Math.ceil(cacheLimit(copy_of, left) / BLOCK)}`);
     const watch = setInterval(() => memoryOf(child.pid) > BUILD_MEMORY && void child.kill(), 200);
     const begin = (message: DuckdbAnswer): boolean => {
       if (message.answer !== 'reading') return false;
@@ -231,6 +234,16 @@ async function runBuild(
   }
 }
 
+/** Bytes that the cache may have, which begins as a copy of the one before. */
+function cacheLimit(copy_of: string | null, steps: readonly { readonly step: BuildStep }[]): number {
+  const before = copy_of === null ? 0 : bytesOf([copy_of]);
+  const read = steps.reduce((sum, { step }) => sum + (step.step === 'read' ? bytesOf(step.paths) : 0), 0);
+  return before + Math.max(CACHE_LEAST, read * CACHE_SHARE);
+}
+
+const bytesOf = (paths: readonly string[]): number =>
+  paths.reduce((sum, path) => sum + (statSync(path, { throwIfNoEntry: false })?.size ?? 0), 0);
+
 /** Bytes, on Linux. */
 function memoryOf(pid: number): number {
   try {
@@ -243,8 +256,7 @@ function memoryOf(pid: number): number {
 /** Milliseconds for one file, or the files of one pattern: a small one that takes long holds much more than it seems to. */
 function timeFor(step: BuildStep | undefined): number {
   if (step?.step !== 'read') return SLOWEST.ms;
-  const bytes = step.paths.reduce((sum, path) => sum + (statSync(path, { throwIfNoEntry: false })?.size ?? 0), 0);
-  return SLOWEST.ms + (bytes / SLOWEST.bytes_per_second) * 1_000;
+  return SLOWEST.ms + (bytesOf(step.paths) / SLOWEST.bytes_per_second) * 1_000;
 }
 
 /** Who has an old cache open reads on in it. */

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { basename, dirname } from 'node:path/posix';
 import type { FileSettings, FolderSettings } from '#core/contract/definitions/file-settings.ts';
+import { MANY, matchesWildcards } from '#core/lib/wildcards.ts';
 import { type FileKind, type FoundFile, kindOfFile } from './scan.ts';
 
 /** What becomes of one file, or of the files of one pattern. */
@@ -61,18 +62,20 @@ export interface BuiltTable {
 }
 
 /** Bump when the same file would give other tables. */
-const RECIPE = 1;
+const RECIPE = 2;
 /** Schemas of DuckDB itself. */
 const RESERVED: ReadonlySet<string> = new Set(['main', 'temp', 'system', 'information_schema', 'pg_catalog']);
 
 /** The tables of a folder. The same files and settings always give the same names. */
 export function planTables(files: readonly FoundFile[], settings: FolderSettings): PlannedTable[] {
-  const patterns = Object.keys(settings).filter((key) => key.includes('*'));
+  const patterns = Object.keys(settings).flatMap((key) => (key.includes('*') ? [{ key, matches: matcherOf(key) }] : []));
   const groups = new Map<string, FoundFile[]>();
   for (const file of files) {
-    const pattern = patterns.find((each) => matches(each, file.name) && kindOfFile(file.name) !== 'sqlite');
-    const key = pattern ?? file.name;
-    groups.set(key, [...(groups.get(key) ?? []), file]);
+    const pattern = kindOfFile(file.name) === 'sqlite' ? undefined : patterns.find(({ matches }) => matches(file.name));
+    const key = pattern?.key ?? file.name;
+    const members = groups.get(key);
+    if (members === undefined) groups.set(key, [file]);
+    else members.push(file);
   }
   const taken = new Set<string>();
   return [...groups].map(([key, members]) => {
@@ -98,10 +101,14 @@ export function planTables(files: readonly FoundFile[], settings: FolderSettings
   });
 }
 
-/** A star stands for anything but a slash. */
-function matches(pattern: string, name: string): boolean {
-  const parts = pattern.split('*').map((part) => part.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&'));
-  return new RegExp(`^${parts.join('[^/]*')}$`, 'iu').test(name);
+/** A star stands for anything but a slash; letters match in any case. */
+function matcherOf(pattern: string): (name: string) => boolean {
+  const parts = pattern.toLowerCase().split('/');
+  const wildcards = parts.map((part) => Array.from(part, (character) => (character === '*' ? MANY : character)));
+  return (name) => {
+    const names = name.toLowerCase().split('/');
+    return names.length === parts.length && wildcards.every((part, n) => matchesWildcards(part, names[n] ?? ''));
+  };
 }
 
 const stemOf = (name: string): string => name.replace(/\.gz$/i, '').replace(/\.[^.]+$/, '');

@@ -22,24 +22,76 @@ const KINDS: readonly (readonly [RegExp, FileKind])[] = [
 /** Null: such a file is not read. */
 export const kindOfFile = (name: string): FileKind | null => KINDS.find(([pattern]) => pattern.test(name))?.[1] ?? null;
 
-export const MOST_FILES = 10_000;
+const MOST_FILES = 10_000;
 const DEEPEST = 4;
+const PACKED_PARQUET = /\.parquet\.gz$/i;
 
-/** The files of a folder that can be read as tables, in the order of their names; links are not followed. */
-export async function scanFolder(folder: string): Promise<FoundFile[]> {
-  const names: string[] = [];
-  await collect(folder, '', 1, names);
-  const found = await Promise.all(names.map((name) => look(folder, name)));
-  return found.filter((file) => file !== null).toSorted((a, b) => (a.name < b.name ? -1 : 1));
+/** What is in a folder but not read, and why. */
+export interface LeftOut extends Pick<FoundFile, 'name' | 'bytes' | 'changed_at'> {
+  readonly reason: string;
 }
 
-async function collect(folder: string, below: string, depth: number, names: string[]): Promise<void> {
+export interface FolderScan {
+  /** Those that can be read as tables, in the order of their names. */
+  readonly files: readonly FoundFile[];
+  /** Of what is beyond a limit, the first. */
+  readonly left_out: readonly LeftOut[];
+}
+
+/** What is in a folder; links are not followed. */
+export async function scanFolder(folder: string): Promise<FolderScan> {
+  const found: Collected = { names: [], left_out: new Map() };
+  await collect(folder, '', 1, found);
+  const files = await Promise.all(found.names.map((name) => look(folder, name)));
+  const left_out = await Promise.all([...found.left_out].map(([name, reason]) => lookAside(folder, name, reason)));
+  return {
+    files: files.filter((file) => file !== null).toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+    left_out: left_out.filter((file) => file !== null),
+  };
+}
+
+interface Collected {
+  readonly names: string[];
+  /** Reasons by names. */
+  readonly left_out: Map<string, string>;
+  is_full?: true;
+  is_too_deep?: true;
+}
+
+const PACKED = 'Parquet files compress themselves, so none is read with .gz. Unpack it.';
+const FULL = `A folder can have ${MOST_FILES.toLocaleString('en')} files. This one and those after it are not read. Move them to another connection.`;
+const TOO_DEEP = `Only folders up to ${DEEPEST} deep are read. Move the files of this one, and of others as deep, further up.`;
+
+async function collect(folder: string, below: string, depth: number, found: Collected): Promise<void> {
+  const { names, left_out } = found;
   for (const entry of await readdir(join(folder, below), { withFileTypes: true })) {
-    if (entry.name.startsWith('.') || names.length >= MOST_FILES) continue;
+    if (found.is_full) return;
+    if (entry.name.startsWith('.')) continue;
     const name = below === '' ? entry.name : `${below}/${entry.name}`;
-    if (entry.isDirectory() && depth < DEEPEST) await collect(folder, name, depth + 1, names);
-    if (entry.isFile() && kindOfFile(name) !== null) names.push(name);
+    if (entry.isDirectory()) {
+      if (depth < DEEPEST) await collect(folder, name, depth + 1, found);
+      else if (!found.is_too_deep && (await hasFiles(join(folder, name)))) {
+        found.is_too_deep = true;
+        left_out.set(name, TOO_DEEP);
+      }
+    }
+    const is_packed = PACKED_PARQUET.test(name);
+    if (!entry.isFile() || (kindOfFile(name) === null && !is_packed)) continue;
+    if (names.length + left_out.size >= MOST_FILES) {
+      found.is_full = true;
+      left_out.set(name, FULL);
+    } else if (is_packed) left_out.set(name, PACKED);
+    else names.push(name);
   }
+}
+
+/** Whether a folder itself has anything that would be read. */
+const hasFiles = async (folder: string): Promise<boolean> =>
+  (await readdir(folder, { withFileTypes: true })).some((entry) => entry.isFile() && kindOfFile(entry.name) !== null);
+
+async function lookAside(folder: string, name: string, reason: string): Promise<LeftOut | null> {
+  const found = await lstat(join(folder, name)).catch(() => null);
+  return found && { name, bytes: found.isFile() ? found.size : 0, changed_at: found.mtimeMs, reason };
 }
 
 /** Null: it went away meanwhile, or a link came into its place. */

@@ -6,8 +6,12 @@ const MOST_TABLES = 500;
 const LONGEST_VALUE = 64 * 1024 * 1024;
 const ROWS_PER_FLUSH = 10_000;
 
-/** Copies the tables of a SQLite file into a schema; what was there before is dropped. @returns their names. */
-export async function copySqlite(connection: DuckDBConnection, path: string, schema: string): Promise<string[]> {
+/** Copies the tables of a SQLite file into a schema; what was there before is dropped. @returns their names, and what was left out. */
+export async function copySqlite(
+  connection: DuckDBConnection,
+  path: string,
+  schema: string,
+): Promise<{ names: string[]; notes: string[] }> {
   const database = new DatabaseSync(path, {
     readOnly: true,
     allowExtension: false,
@@ -19,14 +23,17 @@ export async function copySqlite(connection: DuckDBConnection, path: string, sch
     database.exec('PRAGMA trusted_schema = 0; PRAGMA cell_size_check = 1; PRAGMA query_only = 1; BEGIN');
     const before = await connection.runAndReadAll('SELECT table_name FROM duckdb_tables() WHERE schema_name = $1', [schema]);
     for (const [name] of before.getRows()) await connection.run(`DROP TABLE ${tableOf({ schema, name: String(name) })}`);
-    const names = database
+    const found = database
       .prepare(
         `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!' AND sql NOT LIKE 'CREATE VIRTUAL%' ORDER BY name LIMIT ?`,
       )
-      .all(MOST_TABLES)
+      .all(MOST_TABLES + 1)
       .map(({ name }) => String(name));
+    const names = found.slice(0, MOST_TABLES);
+    const notes =
+      found.length > MOST_TABLES ? [`Only the first ${MOST_TABLES} tables of the file were read, up to ${names.at(-1)}.`] : [];
     for (const name of names) await copyTable(connection, database, schema, name);
-    return names;
+    return { names, notes };
   } finally {
     database.close();
   }

@@ -9,6 +9,8 @@ import { kindOfFile, scanFolder } from './scan.ts';
 /** Milliseconds that a list of files waits for those that changed. */
 const WAIT = 4_000;
 
+const NOT_READ = { tables: [], imported_at: null, rejected_rows: 0, rejected: [], notes: [] };
+
 export const DUCKDB_FILES: FolderFiles = {
   folder(database, policy) {
     const { kind, path } = resolveDuckdb(database, policy);
@@ -21,7 +23,7 @@ export const DUCKDB_FILES: FolderFiles = {
     }
     if (Buffer.byteLength(name) > 200) return 'The name of the file is longer than 200 bytes.';
     if (kindOfFile(name) === null) {
-      return 'Files have to end in .csv, .tsv, .parquet, .json, .jsonl, .ndjson (also with .gz), .sqlite or .db.';
+      return 'Files have to end in .csv, .tsv, .json, .jsonl or .ndjson (also with .gz), .parquet, .sqlite or .db.';
     }
     return null;
   },
@@ -32,10 +34,10 @@ export const DUCKDB_FILES: FolderFiles = {
     const work = readFolder(connection, policy);
     work.catch(() => undefined);
     const read = await withTimeout(work, WAIT, () => null);
-    const found = await scanFolder(this.folder(connection.database, policy));
-    const entries = read ?? lastRead(connection, policy);
-    const items = found.map(({ name, bytes, changed_at }) => {
-      const entry = entries.find(({ files }) => files.includes(name));
+    const { files, left_out } = await scanFolder(this.folder(connection.database, policy));
+    const entries = new Map((read ?? lastRead(connection, policy)).flatMap((entry) => entry.files.map((name) => [name, entry])));
+    const items = files.map(({ name, bytes, changed_at }) => {
+      const entry = entries.get(name);
       return {
         name,
         bytes,
@@ -49,6 +51,12 @@ export const DUCKDB_FILES: FolderFiles = {
         error: entry?.error ?? null,
       };
     });
-    return { items, reading: read === null };
+    const others = left_out.map(({ reason, ...file }) => ({
+      ...file,
+      key: file.name,
+      ...NOT_READ,
+      error: { message: reason, line: null },
+    }));
+    return { items: [...items, ...others], reading: read === null };
   },
 };

@@ -3,13 +3,14 @@ import {
   FORBIDDEN_FUNCTIONS,
   FORBIDDEN_NODES,
   FORBIDDEN_TABLES,
+  LASTING_FUNCTIONS,
   SAFE_FUNCTIONS,
   SAFE_OPERATORS,
   SAFE_TYPES,
   UNSETTLED_FUNCTIONS,
   WRITING_FUNCTIONS,
 } from './rules.ts';
-import { words } from '#core/lib/sql/rules.ts';
+import { lastingUse, words } from '#core/lib/sql/rules.ts';
 
 type Tree = Readonly<Record<string, unknown>>;
 
@@ -33,7 +34,7 @@ export async function classifyPostgres(text: string, command: string): Promise<V
   if (kind === undefined || node === undefined || more.length > 0) return refused(command, 'It is not exactly one statement.');
   const forbidden = FORBIDDEN_NODES.get(kind);
   if (forbidden !== undefined) return { command, read_only: false, fixed: false, forbidden, reason: forbidden };
-  const findings: Findings = { forbidden: null, writes: null, unsettled: false, qualified: [], ranges: new Map() };
+  const findings: Findings = { forbidden: null, writes: null, lasting: null, unsettled: false, qualified: [], ranges: new Map() };
   try {
     if (kind === 'ExplainStmt') explain(node, findings);
     else visit(kind, node, findings);
@@ -44,12 +45,14 @@ export async function classifyPostgres(text: string, command: string): Promise<V
   settleRanges(findings);
   const reason = findings.forbidden ?? findings.writes;
   const fixed = reason === null && kind === 'SelectStmt' && !findings.unsettled;
-  return { command, read_only: reason === null, fixed, forbidden: findings.forbidden, reason };
+  const lasting = findings.lasting === null ? {} : { lasting: findings.lasting };
+  return { command, read_only: reason === null, fixed, forbidden: findings.forbidden, reason, ...lasting };
 }
 
 interface Findings {
   forbidden: string | null;
   writes: string | null;
+  lasting: string | null;
   /** Something outside the closed lists was used. */
   unsettled: boolean;
   /** Relation and last name of every a.b, which may be a call b(a). */
@@ -273,6 +276,8 @@ function deny(name: string, findings: Findings): void {
   if (forbidden !== undefined) findings.forbidden ??= `The function ${name} ${forbidden}; it is not allowed in a tool.`;
   const writes = WRITING_FUNCTIONS.get(name);
   if (writes !== undefined) findings.writes ??= `The function ${name} ${writes}.`;
+  const lasting = LASTING_FUNCTIONS.get(name);
+  if (lasting !== undefined) findings.lasting ??= lastingUse(name, lasting);
 }
 
 /** Kinds of A_Expr whose name is a keyword of the grammar. */

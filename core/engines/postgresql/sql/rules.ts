@@ -103,16 +103,17 @@ query_to_xml query_to_xmlschema query_to_xml_and_xmlschema cursor_to_xml cursor_
 dblink_open dblink_send_query crosstab crosstab2 crosstab3 crosstab4 crosstabn connectby exec exec_sql execute_sql run_sql run_query
 execute_query eval`);
 
-/** Not in a reading tool. */
-export const WRITING_FUNCTIONS = denials({
+const LOCKS = 'takes a lock';
+const LARGE_OBJECTS = 'writes large objects';
+const WRITES = {
   [RUNS_TEXT]: [...RUNS_SQL].join(' '),
   'accesses another database, which the read-only session does not cover': `dblink_fetch dblink_close dblink_get_result
     dblink_get_connections dblink_is_busy dblink_cancel_query dblink_get_notify dblink_build_sql_insert dblink_build_sql_update
     dblink_build_sql_delete`,
   'accesses other servers': 'http http_get http_post http_put http_patch http_delete http_head',
   'advances a sequence': 'nextval setval',
-  'takes a lock': 'pg_advisory_xact_lock pg_advisory_xact_lock_shared pg_try_advisory_xact_lock pg_try_advisory_xact_lock_shared',
-  'writes large objects': `lo_close lo_creat lo_create lo_from_bytea lo_lseek lo_lseek64 lo_open lo_put lo_tell lo_tell64 lo_truncate
+  [LOCKS]: 'pg_advisory_xact_lock pg_advisory_xact_lock_shared pg_try_advisory_xact_lock pg_try_advisory_xact_lock_shared',
+  [LARGE_OBJECTS]: `lo_close lo_creat lo_create lo_from_bytea lo_lseek lo_lseek64 lo_open lo_put lo_tell lo_tell64 lo_truncate
     lo_truncate64 lo_unlink loread lowrite lo_manage`,
   'changes the server': `pg_notify pg_cancel_backend pg_terminate_backend pg_reload_conf pg_rotate_logfile pg_rotate_logfile_old
     pg_promote pg_switch_wal pg_switch_xlog pg_backup_start pg_backup_stop pg_start_backup pg_stop_backup pg_create_restore_point
@@ -127,7 +128,14 @@ export const WRITING_FUNCTIONS = denials({
     brin_summarize_range brin_desummarize_range gin_clean_pending_list pg_set_relation_stats pg_clear_relation_stats
     pg_restore_relation_stats pg_set_attribute_stats pg_clear_attribute_stats pg_restore_attribute_stats pg_prewarm
     pg_truncate_visibility_map pg_buffercache_evict heap_force_kill heap_force_freeze pg_surgery`,
-});
+};
+/** Not in a reading tool. */
+export const WRITING_FUNCTIONS = denials(WRITES);
+const UNDONE: ReadonlySet<string> = new Set([LOCKS, LARGE_OBJECTS]);
+/** Not in a statement that is run to be rolled back; what NOTIFY sends waits for the commit. */
+export const LASTING_FUNCTIONS: ReadonlyMap<string, string> = new Map(
+  [...WRITING_FUNCTIONS].filter(([name, effect]) => !UNDONE.has(effect) && name !== 'pg_notify'),
+);
 
 const TRANSACTION = 'Every call has its own transaction; a statement that controls one is not allowed.';
 const CURSOR = 'Prepared statements and cursors outlive a call and are not allowed; write the query itself.';
@@ -171,6 +179,7 @@ export const POSTGRESQL_RULES: TokenRules = {
   forbiddenTables: FORBIDDEN_TABLES,
   modules: null,
   writingFunctions: WRITING_FUNCTIONS,
+  lastingFunctions: LASTING_FUNCTIONS,
   // Relatives of PostgreSQL only are judged by these.
   every_name_calls: true,
   texts_name_tables: false,

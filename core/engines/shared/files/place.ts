@@ -31,8 +31,8 @@ export function resolvePlace(database: string, policy: DialPolicy, what: string)
   const found = statSync(path, { bigint: true });
   for (const own of policy.forbidden_files ?? []) {
     const ours = statSync(own, { bigint: true, throwIfNoEntry: false });
-    // By inode, because a hard link has a path of its own.
-    if (ours && ours.dev === found.dev && ours.ino === found.ino) throw outside();
+    // By inode, because a hard link has a path of its own; a folder that holds one of them would show it as a table.
+    if (ours && ((ours.dev === found.dev && ours.ino === found.ino) || isInside(realPath(own) ?? own, path))) throw outside();
   }
   return { path, found };
 }

@@ -1,7 +1,7 @@
 import { eq } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import type { ClientFacts } from '#core/contract/identity/oauth.ts';
-import { clientDocument, isDocumentUrl } from './documents.ts';
+import { cachedDocument, type ClientDocument, clientDocument, isDocumentUrl } from './documents.ts';
 import { knownClient } from './known-clients.ts';
 import { redirectMatches } from './redirects.ts';
 
@@ -22,19 +22,45 @@ export interface Client {
 /**
  * A client by its ID, in this order: apps, known clients, documents, registrations; null when there is none.
  * @param redirect_uri that it asks for: the document of a known client is read when its copy here lacks it.
+ * @param ip of whoever names it.
  */
-export async function findClient(app: App, client_id: string, redirect_uri: string | null): Promise<Client | null> {
-  if (client_id.startsWith('https://')) return byAddress(app, client_id, redirect_uri);
+export async function findClient(
+  app: App,
+  client_id: string,
+  redirect_uri: string | null,
+  ip: string | null,
+): Promise<Client | null> {
+  return client_id.startsWith(ADDRESS) ? byAddress(app, client_id, redirect_uri, ip) : ownClient(app, client_id);
+}
+
+/**
+ * A client that comes with a code or a token, which is bound to its ID. Its document was read when the person let it in: that it
+ * cannot be read now ends no sign-in.
+ */
+export async function boundClient(app: App, client_id: string): Promise<Client | null> {
+  if (!client_id.startsWith(ADDRESS)) return ownClient(app, client_id);
+  if (!isDocumentUrl(client_id)) return null;
+  const document = knownClient(client_id) ?? (await cachedDocument(app, client_id));
+  return ofAddress(client_id, document ?? { name: new URL(client_id).hostname, redirect_uris: [] });
+}
+
+const ADDRESS = 'https://';
+
+async function ownClient(app: App, client_id: string): Promise<Client | null> {
   if (client_id.startsWith(APP_PREFIX)) return appClient(app, client_id);
   return client_id.startsWith(REGISTRATION_PREFIX) ? registeredClient(app, client_id) : null;
 }
 
-async function byAddress(app: App, client_id: string, redirect_uri: string | null): Promise<Client | null> {
+async function byAddress(app: App, client_id: string, redirect_uri: string | null, ip: string | null): Promise<Client | null> {
   if (!isDocumentUrl(client_id)) return null;
   const known = knownClient(client_id);
   const fits = known !== null && (redirect_uri === null || redirectMatches(known.redirect_uris, redirect_uri));
-  const document = fits ? known : ((await clientDocument(app, client_id)) ?? known);
-  if (document === null) return null;
+  const document = fits ? known : ((await clientDocument(app, client_id, ip)) ?? known);
+  return document && ofAddress(client_id, document);
+}
+
+function ofAddress(client_id: string, document: ClientDocument): Client {
+  const known = knownClient(client_id);
   const { host } = new URL(client_id);
   const name = known?.name ?? document.name;
   return {

@@ -1,5 +1,7 @@
 import * as v from 'valibot';
 import type { App } from '#core/app.ts';
+import { countMinute } from '#core/cluster/count-in.ts';
+import { networkOf } from '#core/edge/network.ts';
 import { boundedText } from '#core/engines/shared/bounded-text.ts';
 import { guardedFetch } from '#core/engines/shared/dial.ts';
 import { digestOf } from '#core/lib/random-token.ts';
@@ -20,9 +22,9 @@ const TIMEOUT_MS = 5_000;
 const MOST_CHARACTERS = 10 * 1_024;
 const SHORTEST_MS = 30_000;
 const LONGEST_MS = 24 * 3_600_000;
-/** Fetches of all strangers together in a minute. */
+/** Fetches of all strangers together in a minute, and of those of one network. */
 const FETCHES_A_MINUTE = 60;
-const MINUTE_MS = 60_000;
+const FETCHES_OF_A_NETWORK = 20;
 
 const Document = v.object({
   client_id: v.string(),
@@ -49,19 +51,29 @@ const fetchPublic =
   (url, init) =>
     guardedFetch(url, init, { ...policy, allow_private_networks: false });
 
-/** The document of a client; null when there is none, for whatever reason: the log alone says which. */
-export async function clientDocument(app: App, client_id: string): Promise<ClientDocument | null> {
-  const key = `oauth:document:${digestOf(client_id)}`;
-  const cached = await app.kv.get(key);
-  if (cached !== null) return JSON.parse(cached) as ClientDocument;
+const keyOf = (client_id: string): string => `oauth:document:${digestOf(client_id)}`;
+
+/** The document of a client as it was read not long ago; null: it would have to be fetched. */
+export async function cachedDocument(app: App, client_id: string): Promise<ClientDocument | null> {
+  const cached = await app.kv.get(keyOf(client_id));
+  return cached === null ? null : (JSON.parse(cached) as ClientDocument);
+}
+
+/** The document of a client; null when there is none, for whatever reason: the log alone says which. @param ip of whoever names it. */
+export async function clientDocument(app: App, client_id: string, ip: string | null): Promise<ClientDocument | null> {
+  const cached = await cachedDocument(app, client_id);
+  if (cached !== null) return cached;
   const { document_flights } = app;
   const flying = document_flights.get(client_id);
   if (flying !== undefined) return flying;
   const flight = (async () => {
-    const { count } = await app.kv.increment('oauth:documents', MINUTE_MS);
+    // One network comes first: whoever has used up its fetches uses up nobody else's.
+    const of_network = await countMinute(app, `oauth:documents:${networkOf(ip ?? '')}`);
+    if (of_network.count > FETCHES_OF_A_NETWORK) return null;
+    const { count } = await countMinute(app, 'oauth:documents');
     if (count > FETCHES_A_MINUTE) return null;
     const found = await fetchOnce(client_id, app.fetch_document ?? fetchPublic(app));
-    if (found.keep_ms > 0) await app.kv.set(key, JSON.stringify(found.document), found.keep_ms);
+    if (found.keep_ms > 0) await app.kv.set(keyOf(client_id), JSON.stringify(found.document), found.keep_ms);
     return found.document;
   })()
     .catch((error: unknown) => {

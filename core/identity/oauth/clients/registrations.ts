@@ -1,6 +1,7 @@
 import { and, asc, eq, inArray, isNull, lt, or } from 'drizzle-orm';
 import * as v from 'valibot';
 import type { App } from '#core/app.ts';
+import { countIn } from '#core/cluster/count-in.ts';
 import { readSettings } from '#core/definitions/settings/settings.ts';
 import { networkOf } from '#core/edge/network.ts';
 import { randomToken } from '#core/lib/random-token.ts';
@@ -49,9 +50,8 @@ async function registered(app: App, metadata: unknown, ip: string | null): Promi
   if (!(await readSettings(app)).settings.dynamic_registration) {
     return refuse('access_denied', 'Clients cannot register themselves here. Ask an administrator for a client ID.', 403);
   }
-  const { count, resets_in_ms } = await app.kv.increment(`oauth:register:${networkOf(ip ?? '')}`, WINDOW_MS);
+  const { count, retry_after } = await countIn(app, `oauth:register:${networkOf(ip ?? '')}`, WINDOW_MS);
   if (count > OF_A_NETWORK) {
-    const retry_after = Math.max(1, Math.ceil(resets_in_ms / 1_000));
     return { ...refuse('temporarily_unavailable', `Too many registrations. Wait ${retry_after} seconds.`, 429), retry_after };
   }
   const parsed = v.safeParse(Metadata, metadata);

@@ -1,10 +1,11 @@
 import { and, eq } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import type { OauthApp } from '#core/contract/identity/oauth.ts';
-import { checkVersion } from '#core/definitions/records.ts';
+import { checkVersion, named } from '#core/definitions/records.ts';
 import { AppError, type FieldError } from '#core/errors.ts';
 import { recordHistory } from '#core/observe/history.ts';
 import type { Context } from '#core/run.ts';
+import { writeAlone } from '#core/store/journal.ts';
 import type { Db } from '#core/store/open.ts';
 import type { Schema } from '#core/store/schema.ts';
 import { removeGrantsOf } from '../grants.ts';
@@ -14,6 +15,7 @@ export type AppRow = Schema['oauth_apps']['$inferSelect'];
 /** What is stored of an app, but for what the store adds. */
 export type AppValues = Omit<AppRow, 'id' | 'version' | 'created_at' | 'updated_at'>;
 
+const NOUN = 'OAuth app';
 /** Contract section 22: as many as there are registrations. */
 const MOST = 1_000;
 
@@ -39,13 +41,14 @@ export async function insertApp(
 ): Promise<AppRow> {
   const { app } = context;
   const { oauth_apps: table } = app.store.tables;
+  await writeAlone(app.store, tx);
   if ((await tx.$count(table)) >= MOST) {
     throw new AppError('conflict', `There can be at most ${MOST} OAuth apps. Delete one that is not used.`);
   }
   const updated_at = app.clock().toISOString();
   const version = (past?.version ?? 0) + 1;
   const row: AppRow = { ...values, id, version, created_at: past?.created_at ?? updated_at, updated_at };
-  await tx.insert(table).values(row);
+  await named(NOUN, () => tx.insert(table).values(row));
   await record(context, tx, 'create', null, row);
   return row;
 }
@@ -62,12 +65,16 @@ export async function updateApp(
   const { oauth_apps: table } = app.store.tables;
   const before = await appById(app, id, tx);
   checkVersion('oauth_app', before, expected);
+  // A change that changes nothing is no version and leaves no history.
+  if (Object.keys(values).length === 0) return before;
   const change = { ...values, version: before.version + 1, updated_at: app.clock().toISOString() };
-  const [after] = await tx
-    .update(table)
-    .set(change)
-    .where(and(eq(table.id, id), eq(table.version, before.version)))
-    .returning();
+  const [after] = await named(NOUN, () =>
+    tx
+      .update(table)
+      .set(change)
+      .where(and(eq(table.id, id), eq(table.version, before.version)))
+      .returning(),
+  );
   if (after === undefined)
     throw new AppError('conflict', 'The OAuth app has changed since you loaded it. Reload it and try again.');
   await record(context, tx, 'update', before, after);

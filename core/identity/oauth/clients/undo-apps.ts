@@ -15,7 +15,6 @@ function refuseTokens({ actor }: Context): void {
 /** What a rollback needs of OAuth apps. Grants that a deletion ended stay ended. */
 export const oauthAppUndo: Undoable = {
   entity_type: 'oauth_app',
-  plural: 'oauth_apps',
   noun: {
     get: ({ app }, id, tx) => appById(app, id, tx),
     async restore(context, tx, earlier, expected, values) {

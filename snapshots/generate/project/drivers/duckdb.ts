@@ -25,7 +25,11 @@ export function openDuckdb({ path }: { readonly path: string }): Database {
     const { max_rows, max_bytes, timeout_ms, signal } = limits;
     if (limits.writes) throw new AppError('not_read_only', 'DuckDB connections are read-only.');
     signal.throwIfAborted();
-    const engine = await (opened ??= open());
+    const engine = await (opened ??= open()).catch((error: unknown) => {
+      // A file that was away or in use may be there the next time.
+      opened = null;
+      throw error;
+    });
     const stop = () => engine.stop();
     const timer = setTimeout(stop, timeout_ms);
     signal.addEventListener('abort', stop, { once: true });

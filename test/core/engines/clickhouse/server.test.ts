@@ -293,6 +293,9 @@ describe.skipIf(!hasClickhouse)('ClickHouse 18.16 over HTTP', () => {
       ] as const) {
         expect(await refusal(at(settings))).toMatchObject({ code: 'database_unreachable', reason: 'tls_failed' });
       }
+      // The usual port of a server of one's own speaks plain HTTP.
+      const { detail, reason } = await refusal(open({ ssl_mode: null }).test());
+      expect([reason, detail]).toEqual(['tls_failed', expect.stringContaining('set ssl_mode to disable') as string]);
     } finally {
       front.close();
       await authority.remove();

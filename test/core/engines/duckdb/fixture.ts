@@ -47,13 +47,20 @@ export function createDuckdbFolder(): DuckdbFolder {
     status: (database, extra_params = {}) => readFolder({ database, extra_params }, policy),
     contents: () =>
       Object.fromEntries(
-        readdirSync(root, { recursive: true, withFileTypes: true })
-          .filter((entry) => entry.isFile() && !entry.parentPath.startsWith(join(root, 'cache')))
-          .map((entry) => join(entry.parentPath, entry.name))
+        filesBelow(root)
+          // The locks of those that read a SQLite file with a log stand in one beside it.
+          .filter((path) => !path.startsWith(join(root, 'cache')) && !path.endsWith('-shm'))
           .toSorted()
           .map((path) => [path, new Bun.CryptoHasher('sha256').update(readFileSync(path)).digest('hex')]),
       ),
   };
 }
+
+/** Without what links lead to. */
+const filesBelow = (folder: string): string[] =>
+  readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    return entry.isDirectory() ? filesBelow(path) : entry.isFile() ? [path] : [];
+  });
 
 export const children = (): number[] => childrenOf('duckdb');

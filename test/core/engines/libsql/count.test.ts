@@ -76,6 +76,32 @@ test('libSQL counts the rows of cascades and triggers, and commits only what is 
 test('libSQL counts nothing for a statement that changes nothing, and every row of one that returns them', async () => {
   expect(await reviewed('DELETE FROM orders WHERE id = 99', true)).toEqual({ direct: 0, all: 0 });
   expect(await reviewed("UPDATE orders SET state = 'x' RETURNING id", false)).toEqual({ direct: 3, all: 3 });
-  expect(await source.cannotCount?.("REPLACE INTO orders VALUES (1, 'x')")).toContain('REPLACE');
   expect(await server.run("SELECT count(*) FROM orders WHERE state = 'x'")).toEqual([['0']]);
+});
+
+test.each([
+  "REPLACE INTO orders VALUES (1, 'x')",
+  "/* one */ replace into orders VALUES (1, 'x')",
+  "-- one\nREPLACE\n--two\nINTO orders VALUES (1, 'x')",
+  "insert or/**/replace into orders VALUES (1, 'x')",
+  'update or -- that\nreplace "orders" set state = \'x\'',
+  "with a as (select 1) replace into orders select 1, 'x' from a",
+])('libSQL does not count the rows that are replaced: %s', async (text) => {
+  expect(await source.cannotCount?.(text)).toContain('REPLACE');
+});
+
+test.each([
+  "update orders set state = replace(state, 'a', 'b') where id = 1 or replace(state, 'a', '') = 'x'",
+  "insert into audits values ('insert or replace into') -- replace into",
+  'update orders set state = "replace" where state = \'x\'',
+])('libSQL counts the rows of a statement that only names REPLACE: %s', async (text) => {
+  expect(await source.cannotCount?.(text)).toBe(null);
+});
+
+test('libSQL looks for REPLACE in every trigger', async () => {
+  await server.run(
+    "CREATE TRIGGER kept AFTER INSERT ON items BEGIN SELECT 1; INSERT OR/* */REPLACE INTO orders VALUES (9, 'x'); END",
+  );
+  expect(await source.cannotCount?.('DELETE FROM orders')).toContain('The trigger kept uses REPLACE');
+  await server.run('DROP TRIGGER kept');
 });

@@ -38,6 +38,20 @@ describe.skipIf(!reachable.postgres)('PostgreSQL when things go wrong', () => {
 
   const pid = (source: Source, options?: RunOptions) => ask(source, 'select pg_backend_pid() as pid', options);
 
+  test('describing ends when its caller leaves, and frees its session', async () => {
+    const source = open({ pool_size: 1 });
+    const lock = database.run('begin; lock table notes in access exclusive mode; select pg_sleep(1.5); commit');
+    await Bun.sleep(200);
+    const caller = new AbortController();
+    const started = performance.now();
+    const described = refusal(source.describe('select * from notes', [], caller.signal));
+    setTimeout(() => caller.abort(), 100);
+    expect(await described).toMatchObject({ code: 'cancelled' });
+    expect(await ask(source, 'select 1 as one')).toEqual({ one: 1 });
+    expect(performance.now() - started).toBeLessThan(1_000);
+    await lock;
+  });
+
   describe('a pooler in between', () => {
     const forgets: ProxyRules = { toServer: (bytes) => (isStart(bytes) ? withoutSettings(bytes) : bytes) };
     const refuses: ProxyRules = {

@@ -2,8 +2,10 @@ import { expect, test } from 'bun:test';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DbType } from '#core/contract/definitions/connections.ts';
-import { CONNECTION_TYPES, dialectNamed, ENGINES, kindOf } from '#core/engines/index.ts';
+import { checkTarget, CONNECTION_TYPES, dialectNamed, ENGINES, kindOf, openSource } from '#core/engines/index.ts';
 import { extraFault } from '#core/engines/shared/extras.ts';
+import { localPolicy } from '#test/support/databases.ts';
+import { refusal } from './suite.ts';
 
 const root = join(import.meta.dir, '../../../..');
 const names = [...new Set([...DbType.options, ...ENGINES.map(({ name }) => name)])];
@@ -32,6 +34,33 @@ test('a kind of database has a name in traces', () => {
   expect(found.every((name) => /^[a-z_.]+$/.test(name))).toBe(true);
 });
 
+const UNNAMED = {
+  host: '127.0.0.1',
+  port: null,
+  database: 'own',
+  username: null,
+  password: null,
+  ssl_mode: 'disable',
+  ssl_ca: null,
+  ssl_cert: null,
+  ssl_key: null,
+  extra_params: {},
+  pool_size: 1,
+} as const;
+
+test.each(
+  ENGINES.flatMap(({ labels }) =>
+    labels.flatMap(({ db_type, default_port: port }) => (port === null ? [] : [{ db_type, port }])),
+  ),
+)('a connection to $db_type without a port is checked and dialled on port $port', async ({ db_type, port }) => {
+  const policy = { ...localPolicy, forbidden: [{ host: '127.0.0.1', port }] };
+  const settings = { ...UNNAMED, db_type };
+  expect(await refusal(checkTarget(settings, policy))).toMatchObject({ code: 'private_network_blocked' });
+  const source = await openSource(settings, policy);
+  expect(await refusal(source.test())).toMatchObject({ code: 'private_network_blocked' });
+  await source.close();
+});
+
 /** Files that may name an engine outside of `core/engines`, and why. */
 const NAMED: Readonly<Record<string, string>> = {
   'agent/texts-configure.ts': 'an example for a model',
@@ -43,8 +72,12 @@ const NAMED: Readonly<Record<string, string>> = {
   'core/deploy/shared-hosts.ts': 'the metadata database',
   'core/identity/mcp-tokens.ts': 'the metadata database',
   'core/identity/oauth/published.ts': 'the metadata database',
+  'core/observe/calls-of-client.ts': 'the metadata database',
+  'core/observe/client-filter.ts': 'the metadata database',
   'core/observe/history-handlers.ts': 'the metadata database',
-  'core/observe/mcp-sessions.ts': 'the metadata database',
+  'core/observe/sessions/mcp-sessions.ts': 'the metadata database',
+  'core/observe/metrics/callers.ts': 'the metadata database',
+  'core/observe/metrics/read.ts': 'the metadata database',
   'core/observe/usage-series.ts': 'the metadata database',
   'core/observe/usage.ts': 'the metadata database',
   'core/proposals/scratch.ts': 'a copy of the metadata database',

@@ -255,6 +255,40 @@ for (const { kind, up, open } of KINDS) {
       );
     });
 
+    test(`the order of ${kind} is total, and nulls come last in every column of it`, async () => {
+      const { run } = bench;
+      // Nothing writes to a database of files: its rows are as they were made.
+      if (run !== undefined) {
+        await run('delete from things');
+        for (let n = 0; n < 12; n++) {
+          const small = n % 3 === 0 ? null : String(n % 2);
+          const day = n % 4 === 0 ? null : `'2026-01-0${1 + (n % 3)}'`;
+          await run(insert(n, { small, word: null, price: null, day, seen: null, flag: null, big: null }));
+        }
+      }
+      const { rows } = await bench.source.query(
+        { text: 'select id, small, day from things', values: [], types: [], typed: true },
+        { mode: 'read', timeout_ms: 10_000, max_rows: 1_000, max_bytes: 1_000_000 },
+      );
+      const groupOf = new Map(rows.map(({ id, small, day }) => [id, [small ?? null, day ?? null]] as const));
+      for (const desc of [false, true]) {
+        const page_by = ['small', 'day', 'id'].map((column) => ({ column, desc }));
+        const walks = [];
+        for (const max_rows of [1, 4, 100]) walks.push((await walk(bench, await planOf(bench, page_by, { max_rows }))).flat());
+        const [order = []] = walks;
+        expect(walks).toEqual([order, order, order]);
+        expect(order).toHaveLength(rows.length);
+        const smalls = order.map((id) => groupOf.get(id)?.[0] ?? null);
+        expect(smalls.lastIndexOf(null)).toBe(smalls.length - 1);
+        expect(smalls.slice(smalls.indexOf(null)).every((cell) => cell === null)).toBe(true);
+        for (const group of new Set(smalls)) {
+          const days = order.filter((_, index) => smalls[index] === group).map((id) => groupOf.get(id)?.[1] ?? null);
+          const from = days.indexOf(null);
+          if (from !== -1) expect(days.slice(from).every((cell) => cell === null)).toBe(true);
+        }
+      }
+    });
+
     test(`a page of ${kind} ends at the limit of bytes and of tokens, and goes on behind it`, async () => {
       if (bench.run !== undefined) {
         await bench.run('delete from things');

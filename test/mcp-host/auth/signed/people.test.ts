@@ -152,6 +152,15 @@ describe('a token of a signed-in person', () => {
     expect((await modern(url, 'tools/call', { name: 'one' })).status).toBe(401);
   });
 
+  test('is checked for each address by itself, also when it comes to two of them at once', async () => {
+    const other = new URL(`${host.mcp.pathname}/sales`, host.mcp);
+    for (let n = 0; n < 20; n++) {
+      const token = await key.sign(claims({ aud: `${host.mcp.href}/sales`, n }));
+      const [first, second] = await Promise.all([call(token, other), call(token)]);
+      expect([first.status === 401, second.status]).toEqual([false, 401]);
+    }
+  });
+
   test('does not work with another auth_type, and works again with this one', async () => {
     const token = await key.sign(claims());
     expect((await call(token)).status).toBe(200);

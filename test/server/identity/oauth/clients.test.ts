@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { digestOf } from '#core/lib/random-token.ts';
 import { type Authority, createAuthority } from '#test/support/certificates.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
-import { type Browser, createBrowser, exchanged, post, tokens } from '#test/support/sign-in.ts';
+import { asked, type Browser, createBrowser, exchanged, post, refreshed, tokens, toQuery } from '#test/support/sign-in.ts';
 
 describe('requests of real clients, as they are documented', () => {
   let t: TestApp;
@@ -120,7 +121,7 @@ describe('a metadata document', () => {
         return answer(request);
       },
     });
-    t = await testApp({}, undefined, {
+    t = await testApp({ SVC_TRUSTED_PROXIES: '192.0.2.1' }, undefined, {
       fetch_document: (url, { headers, signal }) => {
         const { pathname, hostname } = new URL(url);
         return fetch(`https://127.0.0.1:${server.port}${pathname}`, {
@@ -198,6 +199,38 @@ describe('a metadata document', () => {
     expect(await begin()).not.toBe('');
     expect(await begin()).not.toBe('');
     expect(fetched).toBe(5);
+  });
+
+  test('need not be there any more when a token is renewed or revoked', async () => {
+    await ada.signIn();
+    const query = { client_id: CLIENT, redirect_uri: REDIRECT };
+    const { status, refresh } = await tokens(t, ada, query, query);
+    expect(status).toBe(200);
+    await t.app.kv.delete(`oauth:document:${digestOf(CLIENT)}`);
+    answer = () => json({}, { status: 500 });
+    fetched = 0;
+    const renewed = await post(t, '/oauth/token', refreshed(refresh, { client_id: CLIENT }));
+    expect(renewed.status).toBe(200);
+    const token = String(renewed.body['refresh_token']);
+    const other = await post(t, '/oauth/token', refreshed(token, { client_id: 'https://other.example.test/oauth/client.json' }));
+    expect([other.status, other.body['error']]).toEqual([400, 'invalid_grant']);
+    expect((await post(t, '/oauth/revoke', { token, client_id: CLIENT })).status).toBe(200);
+    expect((await post(t, '/oauth/token', refreshed(token, { client_id: CLIENT }))).status).toBe(400);
+    expect(fetched).toBe(0);
+  });
+
+  test('of random clients is fetched seldom for one network, which takes nothing from another', async () => {
+    answer = () => json({}, { status: 404 });
+    const stranger = createBrowser(t);
+    for (let n = 0; n < 30; n++) {
+      await stranger.authorize({ client_id: `https://other.example.test/oauth/${n}.json`, redirect_uri: REDIRECT });
+    }
+    expect(fetched).toBe(20);
+    answer = () => json(document());
+    const headers = { 'x-forwarded-for': '198.51.100.7' };
+    const query = toQuery(asked({ client_id: CLIENT, redirect_uri: REDIRECT }));
+    const elsewhere = await t.request('GET', `/oauth/authorize?${query}`, { anonymous: true, headers });
+    expect([elsewhere.status, fetched]).toEqual([303, 21]);
   });
 
   test('is fetched from public addresses alone, even where databases may be anywhere', async () => {

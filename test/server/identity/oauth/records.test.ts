@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { eq } from 'drizzle-orm';
 import { collectOauth } from '#core/identity/oauth/garbage.ts';
 import { listEnded } from '#core/identity/oauth/published.ts';
 import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
@@ -38,7 +39,15 @@ describe('OAuth apps', () => {
     const { body: list } = await owner.ask('GET', 'oauth-apps');
     expect(JSON.stringify(list)).not.toContain(String(made.body['client_secret']));
     expect(list).toMatchObject({ total: 1, items: [{ id, client_id, name: 'Reports', trusted: false }] });
-    expect((await owner.ask('POST', 'oauth-apps', draft)).status).toBe(409);
+    const other = await owner.ask('POST', 'oauth-apps', { ...draft, name: 'Other' });
+    const message = 'Another OAuth app already has this name. Choose another one.';
+    for (const taken of [
+      await owner.ask('POST', 'oauth-apps', draft),
+      await owner.ask('PATCH', `oauth-apps/${String(other.body['id'])}`, { name: 'Reports' }),
+    ]) {
+      expect([taken.status, taken.body['errors']]).toEqual([409, [{ field: 'name', message }]]);
+    }
+    expect((await owner.ask('DELETE', `oauth-apps/${String(other.body['id'])}`)).status).toBe(204);
     const renamed = await owner.ask('PATCH', `oauth-apps/${String(id)}`, { version, name: 'Weekly' });
     expect(renamed.body).toMatchObject({ name: 'Weekly', version: 2 });
     expect((await owner.ask('PATCH', `oauth-apps/${String(id)}`, { version, name: 'Daily' })).status).toBe(409);
@@ -208,4 +217,23 @@ test('a request that is not there is 404 in the one form of errors', async () =>
     expect([[404, 422].includes(status), isErrorBody(body)]).toEqual([true, true]);
   }
   expect(asked()).toHaveProperty('client_id');
+});
+
+test('of ten thousand grants the one that rested longest makes room for a new one, also among equal times', async () => {
+  const { oauth_grants: table } = t.app.store.tables;
+  const { db } = t.app.store;
+  await tokens(t, await browserOf('vera'));
+  const [one] = await db.select().from(table);
+  const grants = Array.from({ length: 10_000 - (await db.$count(table)) }, (_, n) => ({
+    ...one!,
+    id: `old-${String(n).padStart(5, '0')}`,
+    last_used_at: '2026-01-01T00:00:00.000Z',
+  }));
+  for (let n = 0; n < grants.length; n += 1_000) await db.insert(table).values(grants.slice(n, n + 1_000));
+  for (const id of ['old-00000', 'old-00001']) {
+    await tokens(t, await browserOf('vera'));
+    expect(await db.$count(table)).toBe(10_000);
+    expect(await listEnded(t.app)).toContainEqual(expect.objectContaining({ grant: id }));
+  }
+  expect(await db.$count(table, eq(table.id, 'old-00002'))).toBe(1);
 });

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { decodeJwt } from 'jose';
+import { LONGEST_ACCESS_TOKEN } from '#core/edge/identity.ts';
 import { noteEnded } from '#core/identity/oauth/ended.ts';
 import { listEnded, publicKeys } from '#core/identity/oauth/published.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
@@ -82,4 +83,22 @@ test('the first keys are made while a person decides, before the first token', a
   } finally {
     await fresh.close();
   }
+});
+
+test('a token is never longer than its readers take, and one for the agent endpoint names no groups', async () => {
+  const groups = Array.from({ length: 100 }, (_, n) => `${n} ${'ü'.repeat(97)}`.slice(0, 100).trim());
+  await regroup(groups);
+  t.advance(1);
+  await browser.signIn('carl', PASSWORD);
+  const { access } = await tokens(t, browser);
+  expect(access.length).toBeLessThanOrEqual(LONGEST_ACCESS_TOKEN);
+  expect(decodeJwt<{ groups: string[] }>(access).groups.length).toBeGreaterThan(20);
+  const vera = await peopleOf(t).join(owner, { username: 'vera', role: 'viewer', groups });
+  const hers = createBrowser(t);
+  await hers.signIn('vera', PASSWORD);
+  const agent = { resource: 'http://localhost:3000/agent-mcp' };
+  const { access: for_agent } = await tokens(t, hers, agent, agent);
+  expect(decodeJwt(for_agent)['groups']).toEqual([]);
+  const answer = await t.request('GET', '/api/v1/tools', { anonymous: true, headers: { authorization: `Bearer ${for_agent}` } });
+  expect([answer.status, vera.id]).toEqual([200, decodeJwt(for_agent).sub ?? '']);
 });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { decodeJwt } from 'jose';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { type Member, PASSWORD, peopleOf } from '#test/support/people.ts';
-import { type Browser, createBrowser, exchanged, post, tokens } from '#test/support/sign-in.ts';
+import { type Browser, createBrowser, exchanged, post, refreshed, tokens } from '#test/support/sign-in.ts';
 
 let t: TestApp;
 let owner: Member;
@@ -145,4 +145,42 @@ test('at the agent endpoint a client gets what the role allows of what it asks f
   expect((await shown({ ...agent, scope: 'read offline_access' }, rita)).body).toMatchObject({ narrowed: false });
   const { access } = await tokens(t, rita, { ...agent, scope: 'read write' }, agent);
   expect(scopeOf(access)).toBe('read');
+});
+
+test('a refresh may ask for a part of everything, for one token', async () => {
+  const { refresh } = await tokens(t, carl);
+  const renew = async (token: string, scope?: string) => {
+    const { body } = await post(t, '/oauth/token', refreshed(token, { scope }));
+    return { token: String(body['refresh_token']), scopes: [scopeOf(String(body['access_token'])), body['scope']] };
+  };
+  const narrow = await renew(refresh, 'desk');
+  expect(narrow.scopes).toEqual(['desk', 'desk']);
+  // What is not open to the person is no part of it: the client is told that it got everything.
+  const none = await renew(narrow.token, 'payroll');
+  expect(none.scopes).toEqual(['', 'mcp']);
+  const both = await renew(none.token, 'sales desk nowhere offline_access');
+  expect(both.scopes).toEqual(['desk sales', 'desk sales']);
+  expect((await renew(both.token)).scopes).toEqual(['', undefined]);
+});
+
+test.each(['Finance', 'q4 reports', 'v1.2', 'büro', 'a/b', '100%', 'x'.repeat(64)])(
+  'the address of the tag %s can be signed in to, as hosts spell it',
+  async (tag) => {
+    const resource = `http://localhost:8080/mcp/tag/${encodeURIComponent(tag)}`;
+    const { access, status } = await tokens(t, carl, { resource }, { resource });
+    expect([status, decodeJwt(access).aud]).toEqual([200, resource]);
+  },
+);
+
+test.each([
+  '/mcp/tag/',
+  '/mcp/tag/a/b',
+  '/mcp/Sales',
+  '/mcp/a/b',
+  `/mcp/tag/${'x'.repeat(65)}`,
+  '/mcp/tag/%zz',
+  '/mcp/candidate/x',
+])('what no host serves, such as %s, cannot be signed in to', async (path) => {
+  const { status, location } = await carl.authorize({ resource: `http://localhost:8080${path}` });
+  expect([status, location.includes('invalid_target')]).toEqual([302, true]);
 });

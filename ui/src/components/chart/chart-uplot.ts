@@ -30,9 +30,13 @@ interface PlotOptions {
   /** The point below the cursor and where it is, in CSS pixels from the left of the drawing. */
   readonly onCursor: (at: { readonly index: number; readonly left: number } | null) => void;
   readonly onPick: (index: number) => void;
+  /** Points from one to another were dragged over. */
+  readonly onZoom?: ((from: number, to: number) => void) | undefined;
 }
 
-const AXIS_PX = 56;
+export const AXIS_PX = 56;
+export const END_PX = 20;
+const LEAST_DRAG_PX = 8;
 const DAY = 86_400;
 /** A single call is a small bar. */
 const LEAST_TOP = 4;
@@ -53,7 +57,8 @@ export function createPlot(options: PlotOptions): Plot {
     if (kind === 'line') {
       // A line through one point is nothing to see.
       const show = (plot: UPlot, index: number) => isLonePoint(plot.data[index] ?? []);
-      return { ...shared, width: 1.75, points: { show, size: 7, fill: () => colour(token) } };
+      const dash = series.ghost === true ? { dash: [5, 4] } : {};
+      return { ...shared, ...dash, width: 1.75, points: { show, size: 7, fill: () => colour(token) } };
     }
     const bars = UPlot.paths.bars?.({ size: [0.78, 24], align: 1, gap: 1 });
     return {
@@ -78,7 +83,7 @@ export function createPlot(options: PlotOptions): Plot {
       width: options.width,
       height: options.height,
       // The last time under the axis is as wide to the right of its place as to the left.
-      padding: [8, 20, 0, 0],
+      padding: [8, END_PX, 0, 0],
       legend: { show: false },
       scales: {
         x: { time: true, range: (_, from, to) => [from, to + step_seconds()] },
@@ -87,7 +92,7 @@ export function createPlot(options: PlotOptions): Plot {
       cursor: {
         x: true,
         y: false,
-        drag: { x: false, y: false },
+        drag: { x: options.onZoom !== undefined, y: false, setScale: false, dist: LEAST_DRAG_PX },
         points: { size: 8, width: 2, stroke: () => colour('--surface') },
         ...(options.sync === undefined ? {} : { sync: { key: options.sync, scales: ['x', null] } }),
       },
@@ -104,6 +109,14 @@ export function createPlot(options: PlotOptions): Plot {
       ],
       series: [{}, ...options.series.map(toSeries)],
       hooks: {
+        setSelect: [
+          (self) => {
+            const { left, width } = self.select;
+            if (width < LEAST_DRAG_PX) return;
+            self.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+            options.onZoom?.(self.posToIdx(left), self.posToIdx(left + width));
+          },
+        ],
         setCursor: [
           (self) => {
             const { idx, left = -1 } = self.cursor;

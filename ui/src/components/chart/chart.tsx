@@ -2,6 +2,7 @@ import { createEffect, createMemo, createSignal, createUniqueId, For, Index, on,
 import { pointTime } from '#ui/src/kernel/dates.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import type { Plot } from './chart-uplot.ts';
+import { type ChartMark, Marks } from './chart-marks.tsx';
 import './chart.css';
 
 export interface ChartSeries {
@@ -10,6 +11,8 @@ export interface ChartSeries {
   readonly token: string;
   readonly kind?: 'line' | 'bars';
   readonly values: readonly (number | null)[];
+  /** Of another time, to compare with: a dashed line. */
+  readonly ghost?: boolean;
 }
 
 interface ChartProps {
@@ -26,6 +29,10 @@ interface ChartProps {
   empty?: string;
   /** A point was pressed, or Enter on it. */
   onPick?: (index: number) => void;
+  /** A range was chosen by dragging over it, or + and − on a point: the first point, and the last one that belongs to it. */
+  onZoom?: ((from: number, to: number) => void) | undefined;
+  /** What happened meanwhile. */
+  marks?: readonly ChartMark[];
 }
 
 const KEYS: Readonly<Record<string, (index: number, last: number) => number>> = {
@@ -76,6 +83,7 @@ export function Chart(props: ChartProps) {
       sync: props.sync,
       onCursor: setCursor,
       onPick: (index) => props.onPick?.(index),
+      onZoom: props.onZoom === undefined ? undefined : (from, to) => props.onZoom?.(from, to),
     });
   };
 
@@ -109,6 +117,12 @@ export function Chart(props: ChartProps) {
     const index = cursor()?.index;
     if (event.key === 'Enter' && index !== undefined) return props.onPick?.(index);
     if (event.key === 'Escape') return plot?.point(null);
+    if ((event.key === '+' || event.key === '-') && index !== undefined && props.onZoom !== undefined) {
+      event.preventDefault();
+      // To a third of what is shown, or three times as much.
+      const part = event.key === '+' ? Math.max(1, Math.floor(last() / 6)) : Math.ceil(last() * 1.5);
+      return props.onZoom(index - part, index + part);
+    }
     const move = KEYS[event.key];
     if (move === undefined) return;
     event.preventDefault();
@@ -129,7 +143,7 @@ export function Chart(props: ChartProps) {
         <Index each={props.series}>
           {(one) => (
             <li>
-              <span class="chart-key" data-kind={one().kind} data-token={one().token} />
+              <span class="chart-key" data-kind={one().ghost === true ? 'ghost' : one().kind} data-token={one().token} />
               {one().label}
             </li>
           )}
@@ -159,7 +173,7 @@ export function Chart(props: ChartProps) {
               <For each={props.series}>
                 {(one) => (
                   <p>
-                    <span class="chart-key" data-kind={one.kind} data-token={one.token} />
+                    <span class="chart-key" data-kind={one.ghost === true ? 'ghost' : one.kind} data-token={one.token} />
                     <span>{one.label}</span>
                     <b class="num">{valueOf(one, point().index, props.format)}</b>
                   </p>
@@ -173,8 +187,18 @@ export function Chart(props: ChartProps) {
         </Show>
         <span ref={(element) => (probe = element)} hidden />
       </div>
+      <Show when={props.marks}>
+        {(marks) => (
+          <Marks
+            marks={marks()}
+            width={width()}
+            from={props.times[0]}
+            until={(props.times.at(-1) ?? 0) + props.step_seconds * 1_000}
+          />
+        )}
+      </Show>
       <p id={`${id}-help`} class="visually-hidden">
-        Left and right arrow keys move from point to point.
+        Left and right arrow keys move from point to point.{props.onZoom === undefined ? '' : ' Plus and minus zoom in and out.'}
       </p>
       <p class="visually-hidden" role="status">
         {said()}

@@ -1,6 +1,8 @@
 import { createEffect, createSignal, createUniqueId, For, on, onCleanup, onMount, Show } from 'solid-js';
+import { LONGEST_STATEMENT } from '#core/contract/fields.ts';
 import { useFixed } from '#ui/src/components/form/fixed.tsx';
 import { Icon } from '#ui/src/components/icon.tsx';
+import { num } from '#ui/src/kernel/numbers.ts';
 import type { Editor, Language } from './engine.ts';
 import type { Fault } from './faults.ts';
 import './editor.css';
@@ -32,13 +34,18 @@ interface CodeEditorProps {
 export function CodeEditor(props: CodeEditorProps) {
   const id = createUniqueId();
   const [ready, setReady] = createSignal(false);
+  const [too_long, setTooLong] = createSignal(false);
   let host: HTMLDivElement | undefined;
   let editor: Editor | undefined;
   let gone = false;
 
   const faults = () => props.faults ?? [];
   const sentences = () => [
-    ...new Set([...(props.error === undefined ? [] : [props.error]), ...faults().map(({ message }) => message)]),
+    ...new Set([
+      ...(too_long() ? [`At most ${num(LONGEST_STATEMENT)} characters fit. What you entered last was not added.`] : []),
+      ...(props.error === undefined ? [] : [props.error]),
+      ...faults().map(({ message }) => message),
+    ]),
   ];
 
   const load = async () => {
@@ -51,7 +58,11 @@ export function CodeEditor(props: CodeEditorProps) {
       text: props.value,
       language: props.language,
       hint: props.placeholder ?? '',
-      onInput: (text) => props.onInput(text),
+      onInput(text) {
+        setTooLong(false);
+        props.onInput(text);
+      },
+      onTooLong: () => setTooLong(true),
       onRun: () => props.onRun?.(),
       onSave: () => props.onSave?.(),
       onFormat: () => props.onFormat?.(),

@@ -3,6 +3,7 @@ import { defaultKeymap, history, historyKeymap, indentWithTab } from '@codemirro
 import { bracketMatching, syntaxHighlighting } from '@codemirror/language';
 import { Compartment, EditorState, type Extension, Prec } from '@codemirror/state';
 import { drawSelection, EditorView, highlightSpecialChars, keymap, lineNumbers, placeholder } from '@codemirror/view';
+import { LONGEST_STATEMENT } from '#core/contract/fields.ts';
 import type { Dialect } from '#ui/src/features/builder/sql/scan.ts';
 import { type Fault, faults, showFaults } from './faults.ts';
 import { replacing } from './replacing.ts';
@@ -22,6 +23,8 @@ interface EditorOptions {
   readonly language: Language;
   readonly hint: string;
   readonly onInput: (text: string) => void;
+  /** Something was not added, because the text would have more characters than are stored. */
+  readonly onTooLong: () => void;
   readonly onRun: () => void;
   readonly onSave: () => void;
   readonly onFormat: () => void;
@@ -71,6 +74,12 @@ export function createEditor(options: EditorOptions): Editor {
         replacing,
         placeholder(options.hint),
         EditorView.lineWrapping,
+        EditorState.changeFilter.of(({ newDoc, startState }) => {
+          const fits = newDoc.length <= LONGEST_STATEMENT || newDoc.length <= startState.doc.length;
+          // Whoever hears of it may change the editor, which is not to be done while it makes a change.
+          if (!fits) queueMicrotask(options.onTooLong);
+          return fits;
+        }),
         language.of(extensionOf(options.language)),
         attributes.of(EditorView.contentAttributes.of({ 'aria-label': options.label })),
         EditorView.updateListener.of((update) => {

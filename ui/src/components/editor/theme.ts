@@ -18,7 +18,7 @@ export const look = EditorView.theme({
     minHeight: 'inherit',
     overflow: 'auto',
   },
-  '.cm-content': { padding: 'var(--s2) 0', caretColor: 'var(--water)', minHeight: 'inherit' },
+  '.cm-content': { padding: 'var(--s2) 0', caretColor: 'var(--water)', minHeight: '100%' },
   '.cm-line': { padding: '0 var(--s3) 0 var(--s2)' },
   '.cm-cursor': { borderLeftColor: 'var(--water)', borderLeftWidth: '2px' },
   '&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground': {

@@ -1,9 +1,12 @@
 import { createRenderEffect, createUniqueId, For, type JSX, Show } from 'solid-js';
 import { describedBy, FieldNotes } from './field.tsx';
+import { Fieldset } from './fieldset.tsx';
 import { Icon, type IconName } from '#ui/src/components/icon.tsx';
 
 interface OnOff {
   label: string;
+  /** Said after the label where many have the same: the name of what is switched. */
+  of?: string | undefined;
   checked: boolean;
   onChange: (checked: boolean) => void;
   hint?: JSX.Element;
@@ -34,6 +37,7 @@ function OnOffField(props: OnOff & { kind: 'switch' | 'checkbox'; indeterminate?
           role={props.kind === 'switch' ? 'switch' : undefined}
           name={props.name}
           checked={props.checked}
+          aria-invalid={props.error ? 'true' : undefined}
           ref={(input) => createRenderEffect(() => (input.indeterminate = props.indeterminate === true))}
           disabled={props.blocked === true}
           aria-describedby={describedBy(id, props)}
@@ -45,6 +49,7 @@ function OnOffField(props: OnOff & { kind: 'switch' | 'checkbox'; indeterminate?
           }}
         />
         <span classList={{ 'visually-hidden': props.hide_label === true }}>{props.label}</span>
+        <Show when={props.of}>{(of) => <span class="visually-hidden"> ({of()})</span>}</Show>
       </label>
       <FieldNotes id={id} hint={props.hint} error={props.error} />
     </div>
@@ -72,10 +77,7 @@ export function RadioCards<V extends string>(props: {
 }) {
   const id = createUniqueId();
   return (
-    <fieldset class="field" aria-describedby={describedBy(id, props)}>
-      <legend class="field-label" classList={{ 'visually-hidden': props.hide_label === true }}>
-        {props.label}
-      </legend>
+    <Fieldset label={props.label} hide_label={props.hide_label} hint={props.hint} error={props.error}>
       <div class="radio-cards" data-columns={props.columns ?? 1}>
         <For each={props.options}>
           {(option) => (
@@ -99,8 +101,7 @@ export function RadioCards<V extends string>(props: {
           )}
         </For>
       </div>
-      <FieldNotes id={id} hint={props.hint} error={props.error} />
-    </fieldset>
+    </Fieldset>
   );
 }
 

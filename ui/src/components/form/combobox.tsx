@@ -62,6 +62,7 @@ export function Combobox(props: ComboboxProps) {
             class="input"
             name={props.name}
             aria-labelledby={label_id}
+            aria-invalid={props.error ? 'true' : undefined}
             aria-describedby={describedBy(id, props)}
             autocapitalize="none"
           />

@@ -88,6 +88,7 @@ interface TextFieldProps extends FieldWords {
   suffix?: JSX.Element;
   ref?: (input: HTMLInputElement) => void;
   onBlur?: () => void;
+  onKeyDown?: (event: KeyboardEvent) => void;
 }
 
 /** A labelled text field whose hint and fault are announced with it. */
@@ -105,6 +106,7 @@ export function TextField(props: TextFieldProps) {
             if (props.autofocus) queueMicrotask(() => input.focus());
           }}
           id={id}
+          data-autofocus={props.autofocus ? '' : undefined}
           class="input"
           classList={{ mono: props.mono === true }}
           name={props.name}
@@ -112,6 +114,7 @@ export function TextField(props: TextFieldProps) {
           value={props.value}
           onInput={(event) => props.onInput(event.currentTarget.value)}
           onBlur={() => props.onBlur?.()}
+          onKeyDown={(event) => props.onKeyDown?.(event)}
           placeholder={props.placeholder}
           list={props.list}
           autocomplete={props.autocomplete ?? 'off'}
@@ -163,6 +166,7 @@ export function TextArea(
           if (props.autofocus) queueMicrotask(() => area.focus());
         }}
         id={id}
+        data-autofocus={props.autofocus ? '' : undefined}
         class="input area"
         classList={{ mono: props.mono === true }}
         name={props.name}

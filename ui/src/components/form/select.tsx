@@ -55,6 +55,7 @@ export function Select<V extends string>(props: SelectProps<V>) {
           data-size={props.size}
           name={props.name}
           aria-labelledby={`${label_id} ${id}`}
+          aria-invalid={props.error ? 'true' : undefined}
           aria-describedby={describedBy(id, props)}
         >
           <Kobalte.Value<Option<V>> class="select-value">{(state) => state.selectedOption()?.label}</Kobalte.Value>

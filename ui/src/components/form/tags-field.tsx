@@ -2,6 +2,7 @@ import { createSignal, createUniqueId, For } from 'solid-js';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { describedBy, FieldFrame, type FieldWords } from './field.tsx';
 import { Icon } from '#ui/src/components/icon.tsx';
+import { passesFocus } from '#ui/src/components/form/passes-focus.ts';
 
 /** A few short words: Enter or a comma adds, Backspace removes the last. */
 export function TagsField(
@@ -46,7 +47,7 @@ export function TagsField(
       <div class="input tags-input">
         <For each={shown()}>
           {(tag) => (
-            <span class="tag">
+            <span class="tag" ref={passesFocus}>
               {tag}
               <button type="button" aria-label={`Remove ${tag}`} disabled={props.blocked === true} onClick={() => remove(tag)}>
                 <Icon name="close" size={10} />

@@ -1,35 +1,8 @@
 import { onCleanup } from 'solid-js';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { CREATIONS, LETTERS } from './app-tables.ts';
 import { type NavEntry, THEME_WORD } from './shell.tsx';
 
-/** After `g`. */
-const LETTERS: Readonly<Record<string, string>> = {
-  '/': 'o',
-  '/connections': 'c',
-  '/tools': 't',
-  '/resources': 'r',
-  '/prompts': 'p',
-  '/flow': 'f',
-  '/deploy': 'd',
-  '/proposals': 'v',
-  '/playground': 'y',
-  '/metrics': 'm',
-  '/logs': 'l',
-  '/queue': 'q',
-  '/history': 'h',
-  '/access': 'a',
-  '/agents': 'g',
-  '/people': 'e',
-  '/transfer': 'i',
-  '/settings': 's',
-  '/account': 'u',
-};
-const CREATIONS = [
-  ['Create tool', '/tools/new'],
-  ['Create resource', '/resources/new'],
-  ['Create prompt', '/prompts/new'],
-  ['New connection', '/connections/new'],
-] as const;
 /** These have the same commands without leaving the page. */
 const ASKING_PAGES: ReadonlySet<string> = new Set(['/', '/deploy']);
 const ACTIONS = [
@@ -72,6 +45,7 @@ export function registerCommands(
   const { cache, call, session, router, theme, toasts, commands } = useKernel();
   const signedIn = () => session.state() === 'signed_in';
   const logout = async () => {
+    if (!(await router.mayLeave())) return;
     const problem = await session.logout();
     if (problem === undefined) return;
     toasts.show(problem.detail, 'bad');
@@ -109,7 +83,8 @@ export function registerCommands(
         title,
         group: 'Create' as const,
         keywords: 'new add create',
-        enabled: () => signedIn() && open.mayOpen(to),
+        // A page that is asked has the command itself.
+        enabled: () => signedIn() && open.mayOpen(to) && !to.startsWith(`${router.path()}?`),
         run: () => router.navigate(to),
       })),
       ...pages.map((entry) => ({

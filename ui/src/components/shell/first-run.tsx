@@ -3,6 +3,7 @@ import { FIRST_STEPS } from '#ui/src/kernel/first-run.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { IconButton } from '#ui/src/components/button.tsx';
 import { Link } from '#ui/src/components/link.tsx';
+import { passesFocus } from '#ui/src/components/form/passes-focus.ts';
 
 const NEXT = {
   connect: 'Connect a database',
@@ -31,7 +32,13 @@ export function FirstRunStrip(props: { onFollow?: () => void }) {
             <span class="first-run-next">{NEXT[next()]}</span>
             <progress class="first-run-bar" max={FIRST_STEPS.length} value={done()} aria-label="First steps done" />
           </Link>
-          <IconButton icon="close" size="small" label="Hide the first steps" onPress={() => first_run.dismiss()} />
+          <IconButton
+            ref={passesFocus}
+            icon="close"
+            size="small"
+            label="Hide the first steps"
+            onPress={() => first_run.dismiss()}
+          />
         </div>
       )}
     </Show>

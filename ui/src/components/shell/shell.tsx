@@ -1,8 +1,11 @@
 import { createSignal, For, type JSX, lazy, Show, Suspense } from 'solid-js';
 import { useQuery } from '#ui/src/components/use-query.ts';
+import { withMod } from '#ui/src/kernel/keys.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { num } from '#ui/src/kernel/numbers.ts';
 import type { Theme } from '#ui/src/kernel/theme.ts';
 import { IconButton } from '#ui/src/components/button.tsx';
+import { Bell } from './bell.tsx';
 import { FirstRunStrip } from './first-run.tsx';
 import { Icon, type IconName } from '#ui/src/components/icon.tsx';
 import { Link } from '#ui/src/components/link.tsx';
@@ -53,6 +56,7 @@ export function Shell(props: { nav: readonly NavGroup[]; children: JSX.Element }
       <header class="topbar">
         <IconButton icon="menu" label="Menu" aria-haspopup="dialog" aria-expanded={open()} onPress={() => setOpen(true)} />
         <Brand />
+        <Bell />
         <IconButton icon="search" label="Commands" onPress={() => commands.run('commands')} />
       </header>
       <div class="side">
@@ -107,12 +111,18 @@ function SideContent(props: { nav: readonly NavGroup[]; onFollow?: () => void })
       <div class="side-top">
         <div class="side-brand">
           <Brand onFollow={() => props.onFollow?.()} />
-          <Show when={session.version()}>{(version) => <span class="faint small num">{version()}</span>}</Show>
+          <span class="side-brand-end">
+            <Show when={session.version()}>{(version) => <span class="faint small num">{version()}</span>}</Show>
+            {/* The menu of a phone lies over the bell of the top bar, and would stay over the page that a notice leads to. */}
+            <Show when={props.onFollow === undefined}>
+              <Bell />
+            </Show>
+          </span>
         </div>
         <button type="button" class="palette-button" onClick={then('commands')}>
           <Icon name="search" size={14} />
           <span class="grow">Search…</span>
-          <kbd>{/Mac|iP(?:hone|ad)/.test(navigator.userAgent) ? '⌘K' : 'Ctrl K'}</kbd>
+          <kbd>{withMod('K')}</kbd>
         </button>
       </div>
       <nav class="nav" aria-label="Main">
@@ -127,8 +137,8 @@ function SideContent(props: { nav: readonly NavGroup[]; onFollow?: () => void })
                       {entry.label}
                       <Show when={waiting(entry.path)}>
                         {(some) => (
-                          <span class="nav-count num" title={`${some().count.toLocaleString('en')} ${some().words}`}>
-                            {some().count.toLocaleString('en')}
+                          <span class="nav-count num" title={`${num(some().count)} ${some().words}`}>
+                            {num(some().count)}
                             <span class="visually-hidden"> {some().words}</span>
                           </span>
                         )}

@@ -1,11 +1,12 @@
 import { createMemo, For } from 'solid-js';
 import { COMMAND_GROUPS } from '#ui/src/kernel/commands.ts';
+import { withMod } from '#ui/src/kernel/keys.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { Switch } from '#ui/src/components/form/choice.tsx';
 import { Dialog } from '#ui/src/components/dialog.tsx';
 
 const ALWAYS = [
-  { keys: 'Ctrl K', title: 'Search pages, records and commands (⌘ K on a Mac)' },
+  { keys: withMod('K'), title: 'Search pages, records and commands' },
   { keys: '↑ ↓', title: 'Move between table rows; Enter opens, Space selects' },
   { keys: 'Esc', title: 'Close a dialog or menu' },
 ] as const;
@@ -25,7 +26,7 @@ export function ShortcutsDialog(props: { open: boolean; onClose: () => void }) {
     <Dialog open={props.open} title="Keyboard shortcuts" onClose={props.onClose}>
       <Switch
         label="Single keys run commands"
-        hint="When off, only Ctrl K and the keys of lists and fields work."
+        hint={`When off, only ${withMod('K')} and the keys of lists and fields work.`}
         checked={commands.keys()}
         onChange={commands.setKeys}
       />

@@ -1,5 +1,5 @@
 import { createMemo, createSignal, For, type JSX, Show } from 'solid-js';
-import { diffLines, foldSame, markWords } from '#core/lib/line-diff.ts';
+import { diffLines, foldSame, markWords } from '#core/lib/text/line-diff.ts';
 import { plural } from '#ui/src/kernel/words.ts';
 
 type Change = { readonly old: unknown; readonly new: unknown };
@@ -9,6 +9,8 @@ type Changes = Readonly<Record<string, Change>>;
 export function FieldDiff(props: {
   changes: Changes;
   labels?: Readonly<Record<string, string>>;
+  /** All of it is new, or gone: there is nothing to compare a value with. */
+  alone?: 'added' | 'removed' | undefined;
   folded?: { readonly names: readonly string[]; readonly title: string };
 }) {
   const isFolded = (name: string) => props.folded?.names.includes(name) ?? false;
@@ -16,10 +18,10 @@ export function FieldDiff(props: {
   const folded = createMemo(() => Object.entries(props.changes).filter(([name]) => isFolded(name)));
   return (
     <>
-      <Fields fields={shown()} labels={props.labels} />
+      <Fields fields={shown()} labels={props.labels} alone={props.alone} />
       <Show when={folded().length > 0}>
         <Folded title={`${props.folded?.title ?? ''} (${folded().length})`}>
-          <Fields fields={folded()} labels={props.labels} />
+          <Fields fields={folded()} labels={props.labels} alone={props.alone} />
         </Folded>
       </Show>
     </>
@@ -40,6 +42,7 @@ function Folded(props: { title: string; children: JSX.Element }) {
 function Fields(props: {
   fields: readonly (readonly [string, Change])[];
   labels?: Readonly<Record<string, string>> | undefined;
+  alone: 'added' | 'removed' | undefined;
 }) {
   const label = (name: string) => props.labels?.[name] ?? name;
   return (
@@ -52,9 +55,15 @@ function Fields(props: {
               when={isLong(change.old) || isLong(change.new)}
               fallback={
                 <dd class="diff-pair">
-                  <Value value={change.old} kind="removed" word="before" />
-                  <span aria-hidden="true">→</span>
-                  <Value value={change.new} kind="added" word="after" />
+                  <Show when={props.alone !== 'added'}>
+                    <Value value={change.old} kind="removed" word="before" />
+                  </Show>
+                  <Show when={props.alone === undefined}>
+                    <span aria-hidden="true">→</span>
+                  </Show>
+                  <Show when={props.alone !== 'removed'}>
+                    <Value value={change.new} kind="added" word="after" />
+                  </Show>
                 </dd>
               }
             >

@@ -17,6 +17,7 @@ export function SecretOnce(props: {
   return (
     <Dialog
       open={props.open}
+      once
       title={props.title}
       onClose={props.onClose}
       foot={

@@ -1,4 +1,4 @@
-import { placeholdersIn } from '#core/lib/command-text.ts';
+import { placeholdersIn } from '#core/lib/text/command-text.ts';
 import { CopyButton } from './code-block.tsx';
 
 /** Text for a terminal or a file, with a button that copies it. */

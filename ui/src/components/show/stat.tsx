@@ -12,7 +12,7 @@ export function Stat(props: {
   value: JSX.Element;
   hint?: JSX.Element;
   tone?: Tone;
-  href?: string;
+  href?: string | undefined;
   spark?: JSX.Element;
 }) {
   return (

@@ -1,4 +1,4 @@
-import { createRenderEffect, For, type JSX, Show } from 'solid-js';
+import { createRenderEffect, createUniqueId, For, type JSX, Show } from 'solid-js';
 import type { Selection } from '#ui/src/kernel/selection.ts';
 import { plural } from '#ui/src/kernel/words.ts';
 import { Icon } from '#ui/src/components/icon.tsx';
@@ -33,12 +33,16 @@ export function HeadCell(props: HeadCellProps) {
   );
 }
 
-export function Choose(props: { id: string; selection: Selection }) {
+/** @param props.cell the id of the cell that names the row. */
+export function Choose(props: { id: string; cell: string; selection: Selection }) {
+  const id = createUniqueId();
   return (
     <td class="cell-choose">
       <input
         type="checkbox"
-        aria-label="Select this row"
+        id={id}
+        aria-label="Select"
+        aria-labelledby={`${id} ${props.cell}`}
         checked={props.selection.has(props.id)}
         onChange={() => props.selection.toggle(props.id)}
       />

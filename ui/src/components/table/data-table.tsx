@@ -1,4 +1,4 @@
-import { createEffect, createMemo, createSignal, For, type JSX, Match, on, Show, Switch } from 'solid-js';
+import { createMemo, createSignal, createUniqueId, For, type JSX, Match, Show, Switch } from 'solid-js';
 import type { Query } from '#ui/src/kernel/data/query.ts';
 import type { Selection } from '#ui/src/kernel/selection.ts';
 import { nextRow, nextSort, type Sort, sortRows, type SortValue } from './table.ts';
@@ -8,6 +8,7 @@ import { Link } from '#ui/src/components/link.tsx';
 import { Choose, ChooseAll, HeadCell, SkeletonRows } from './cells.tsx';
 import { LoadMore } from './load-more.tsx';
 import { createHeldRows } from './held-rows.ts';
+import { createRowFocus } from './row-focus.ts';
 import { createRowWindow, SpacerRow } from './row-window.tsx';
 import { ProblemNotice } from '#ui/src/components/notice.tsx';
 
@@ -30,7 +31,7 @@ interface DataTableProps<T> {
   list?: Query<{ readonly items: readonly T[] }>;
   /** Or rows that were made of an answer: undefined while the first one is awaited. */
   rows?: readonly T[] | undefined;
-  /** The query that they come from. When it fails, this is said in their place, with the way to try again. */
+  /** The query that they come from. When it fails, this is said above them or in their place, with the way to try again. */
   query?: Pick<Query<unknown>, 'problem' | 'reload'>;
   columns: readonly Column<T>[];
   key: (row: T) => string;
@@ -66,7 +67,6 @@ export function DataTable<T>(props: DataTableProps<T>) {
   );
   const query = () => props.list ?? props.query;
   const [own_sort, setOwnSort] = createSignal<Sort>();
-  const [active, setActive] = createSignal(0);
   const sort = () => (props.onSort === undefined ? own_sort() : props.sort);
   const rows = createMemo<readonly T[]>(() => {
     const order = own_sort();
@@ -76,7 +76,11 @@ export function DataTable<T>(props: DataTableProps<T>) {
   });
   const virtual = () => rows().length > VIRTUAL_FROM;
   const sight = createRowWindow({ count: () => rows().length, row_px: ROW_PX, around: 12 });
-  const shown = () => (virtual() ? sight.indices() : rows().map((_, index) => index));
+  /** The place of the first row that is drawn. */
+  const first = () => (virtual() ? (sight.indices()[0] ?? 0) : 0);
+  // By the rows themselves: one that only moves keeps its element, with the focus in it.
+  const shown = createMemo(() => (virtual() ? rows().slice(first(), first() + sight.indices().length) : rows()));
+  const focus = createRowFocus({ rows, key: (row) => props.key(row), scroller: sight.scroller });
   const columns = () => props.columns.length + (props.selection ? 1 : 0) + (props.actions ? 1 : 0);
 
   const press = (column: Column<T>) => {
@@ -108,24 +112,12 @@ export function DataTable<T>(props: DataTableProps<T>) {
     }
   };
   const focusRow = (index: number) => {
-    setActive(index);
+    focus.setActive(index);
     if (virtual()) sight.reveal(index);
     requestAnimationFrame(() => sight.scroller()?.querySelector<HTMLElement>(`tr[data-row="${index}"]`)?.focus());
   };
   const openable = () => props.href !== undefined || props.onOpen !== undefined;
   const reachable = () => openable() || props.selection !== undefined;
-  /** Where the focus was, in case its row goes while it has it. */
-  let focused: number | undefined;
-  createEffect(
-    on(rows, (now, before) => {
-      if (focused === undefined || before === undefined || now.length >= before.length) return;
-      queueMicrotask(() => {
-        if (document.activeElement !== document.body || focused === undefined || now.length === 0) return;
-        const row = sight.scroller()?.querySelector<HTMLElement>(`tr[data-row="${Math.min(focused, now.length - 1)}"]`);
-        (row?.hasAttribute('tabindex') ? row : row?.querySelector<HTMLElement>('a, button'))?.focus();
-      });
-    }),
-  );
 
   return (
     <div
@@ -145,14 +137,15 @@ export function DataTable<T>(props: DataTableProps<T>) {
           </div>
         )}
       </Show>
+      <Show when={query()?.problem()}>
+        {(problem) => (
+          <div class="table-problem">
+            <ProblemNotice problem={problem()} onRetry={() => void query()?.reload()} />
+          </div>
+        )}
+      </Show>
       <Switch>
-        <Match when={given() === undefined && query()?.problem()}>
-          {(problem) => (
-            <div class="panel-body">
-              <ProblemNotice problem={problem()} onRetry={() => void query()?.reload()} />
-            </div>
-          )}
-        </Match>
+        <Match when={given() === undefined && query()?.problem()}>{null}</Match>
         <Match when={given()?.length === 0}>{props.empty}</Match>
         <Match when={true}>
           <div
@@ -202,50 +195,48 @@ export function DataTable<T>(props: DataTableProps<T>) {
                 <Show when={given() !== undefined} fallback={<SkeletonRows columns={columns()} />}>
                   <SpacerRow height={virtual() ? sight.before() : 0} columns={columns()} />
                   <For each={shown()}>
-                    {(index) => (
-                      <Show when={rows()[index]} keyed>
-                        {(row) => (
-                          <tr
-                            data-row={index}
-                            data-open={openable() ? 'true' : undefined}
-                            data-muted={props.muted?.(row) ? 'true' : undefined}
-                            data-chosen={props.selection?.has(props.key(row)) ? 'true' : undefined}
-                            aria-current={props.current?.(row) ? 'true' : undefined}
-                            aria-rowindex={virtual() ? index + 2 : undefined}
-                            tabindex={reachable() ? (index === Math.min(active(), rows().length - 1) ? 0 : -1) : undefined}
-                            onFocusIn={() => {
-                              setActive(index);
-                              focused = index;
-                            }}
-                            onClick={(event) => {
-                              if (openable() && !isWidget(event.target) && !hasSelectedText()) open(row);
-                            }}
-                          >
-                            <Show when={props.selection}>
-                              {(selection) => <Choose id={props.key(row)} selection={selection()} />}
-                            </Show>
-                            <For each={props.columns}>
-                              {(column, place) => (
-                                <td
-                                  data-align={column.align}
-                                  data-narrow={column.narrow}
-                                  data-primary={place() === 0 ? 'true' : undefined}
-                                >
-                                  <Show when={place() === 0 ? props.href : undefined} fallback={column.cell(row)}>
-                                    {(href) => (
-                                      <Link href={href()(row)} class="cell-link">
-                                        {column.cell(row)}
-                                      </Link>
-                                    )}
-                                  </Show>
-                                </td>
-                              )}
-                            </For>
-                            <Show when={props.actions}>{(actions) => <td class="cell-actions">{actions()(row)}</td>}</Show>
-                          </tr>
-                        )}
-                      </Show>
-                    )}
+                    {(row, nth) => {
+                      const index = () => first() + nth();
+                      const name_id = createUniqueId();
+                      return (
+                        <tr
+                          data-row={index()}
+                          data-open={openable() ? 'true' : undefined}
+                          data-muted={props.muted?.(row) ? 'true' : undefined}
+                          data-chosen={props.selection?.has(props.key(row)) ? 'true' : undefined}
+                          aria-current={props.current?.(row) ? 'true' : undefined}
+                          aria-rowindex={virtual() ? index() + 2 : undefined}
+                          tabindex={reachable() ? (index() === Math.min(focus.active(), rows().length - 1) ? 0 : -1) : undefined}
+                          onFocusIn={(event) => focus.note(event, index(), row)}
+                          onClick={(event) => {
+                            if (openable() && !isWidget(event.target) && !hasSelectedText()) open(row);
+                          }}
+                        >
+                          <Show when={props.selection}>
+                            {(selection) => <Choose id={props.key(row)} cell={name_id} selection={selection()} />}
+                          </Show>
+                          <For each={props.columns}>
+                            {(column, place) => (
+                              <td
+                                id={place() === 0 && props.selection ? name_id : undefined}
+                                data-align={column.align}
+                                data-narrow={column.narrow}
+                                data-primary={place() === 0 ? 'true' : undefined}
+                              >
+                                <Show when={place() === 0 ? props.href : undefined} fallback={column.cell(row)}>
+                                  {(href) => (
+                                    <Link href={href()(row)} class="cell-link">
+                                      {column.cell(row)}
+                                    </Link>
+                                  )}
+                                </Show>
+                              </td>
+                            )}
+                          </For>
+                          <Show when={props.actions}>{(actions) => <td class="cell-actions">{actions()(row)}</td>}</Show>
+                        </tr>
+                      );
+                    }}
                   </For>
                   <SpacerRow height={virtual() ? sight.after() : 0} columns={columns()} />
                 </Show>

@@ -1,4 +1,5 @@
 import { Show } from 'solid-js';
+import { num } from '#ui/src/kernel/numbers.ts';
 import { Button } from '#ui/src/components/button.tsx';
 
 /** How much of a list is shown, and the way to more. */
@@ -6,7 +7,7 @@ export function LoadMore(props: { shown: number; total: number; busy: boolean; o
   return (
     <div class="load-more">
       <span class="small faint num" role="status">
-        {props.shown.toLocaleString('en')} of {props.total.toLocaleString('en')}
+        {num(props.shown)} of {num(props.total)}
       </span>
       <Show when={props.shown < props.total}>
         <Button size="small" busy={props.busy} onPress={() => props.onMore()}>

@@ -3,13 +3,13 @@ import { Fixed } from '#ui/src/components/form/fixed.tsx';
 import { Button } from '#ui/src/components/button.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
 import { Tabs } from '#ui/src/components/tabs.tsx';
+import { withMod } from '#ui/src/kernel/keys.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import type { Problem } from '#ui/src/kernel/problem.ts';
 import './builder.css';
 
-export type Side = 'preview' | 'model' | 'script' | 'tests';
-
-const IS_MAC = /Mac|iP(?:hone|ad)/.test(navigator.userAgent);
+export const SIDES = ['preview', 'plan', 'model', 'script', 'tests'] as const;
+export type Side = (typeof SIDES)[number];
 
 interface Saved {
   readonly problem: () => Problem | undefined;
@@ -27,6 +27,8 @@ interface BuilderFrameProps {
   side: Side;
   onSide: (side: Side) => void;
   preview: () => JSX.Element;
+  /** Absent: it has no statement. */
+  plan?: (() => JSX.Element) | undefined;
   model: () => JSX.Element;
   script: () => JSX.Element;
   /** Absent while it is not stored. */
@@ -103,7 +105,7 @@ export function BuilderFrame(props: BuilderFrameProps) {
             <div class="row">
               <Button type="submit" kind="primary" busy={props.form.busy()} blocked={!props.fresh && !props.form.dirty()}>
                 {props.save}
-                <kbd>{IS_MAC ? '⌘S' : 'Ctrl S'}</kbd>
+                <kbd>{withMod('S')}</kbd>
               </Button>
               <Show when={props.form.dirty() && !props.form.busy()}>
                 <Button onPress={() => props.form.reset()}>Discard</Button>
@@ -127,6 +129,7 @@ export function BuilderFrame(props: BuilderFrameProps) {
             onChange={(side) => props.onSide(side)}
             tabs={[
               { value: 'preview', label: 'Preview', panel: () => props.preview() },
+              ...(props.plan === undefined ? [] : [{ value: 'plan' as const, label: 'Plan', panel: () => props.plan?.() }]),
               { value: 'model', label: 'What the model sees', panel: () => props.model() },
               { value: 'script', label: 'From a script', panel: () => props.script() },
               ...(props.tests === undefined ? [] : [{ value: 'tests' as const, label: 'Tests', panel: () => props.tests?.() }]),

@@ -5,7 +5,8 @@ import { TextField } from '#ui/src/components/form/field.tsx';
 import { TagsField } from '#ui/src/components/form/tags-field.tsx';
 import { Select } from '#ui/src/components/form/select.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
-import './parameters.css';
+import { passesFocus } from '#ui/src/components/form/passes-focus.ts';
+import './parameters/parameters.css';
 
 const KINDS = Object.entries(MASK_CHOICES).map(([value, { label, help }]) => ({
   value: value as MaskKind,
@@ -36,7 +37,7 @@ export function MasksPanel(props: {
           <ul class="stack mask-list">
             <Index each={props.value}>
               {(mask, index) => (
-                <li class="mask-row">
+                <li class="mask-row" ref={passesFocus}>
                   <TextField
                     label="Column"
                     mono

@@ -1,23 +1,25 @@
-import { Show } from 'solid-js';
+import { lazy, Show, Suspense } from 'solid-js';
 import type { View } from '#core/contract/definitions/view.ts';
 import { Button } from '#ui/src/components/button.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { CodeBlock } from '#ui/src/components/show/code-block.tsx';
 import { JsonView } from '#ui/src/components/show/json-view.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
+import { num } from '#ui/src/kernel/numbers.ts';
 import { duration, plural } from '#ui/src/kernel/words.ts';
 import { Select } from '#ui/src/components/form/select.tsx';
 import { ArgumentForm } from '#ui/src/features/run/argument-form.tsx';
 import { ofPreview } from '#ui/src/features/run/result.ts';
 import { ResultView } from '#ui/src/features/run/result-view.tsx';
-import { ShowAs, type Subject } from '#ui/src/features/run/show-as.tsx';
+import type { Subject } from '#ui/src/features/run/show-as.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { KeepTest } from '#ui/src/features/tests/keep-test.tsx';
 import { expectOf, nameFor } from '#ui/src/features/tests/kept.ts';
 import type { Ran, Statement } from './use-statement.ts';
 import { BUILDER_WORDS as WORDS } from './words.ts';
 
-const LIMITS = ['10', '100', '1000'].map((value) => ({ value, label: `${Number(value).toLocaleString('en')} rows` }));
+const ShowAs = lazy(async () => ({ default: (await import('#ui/src/features/run/show-as.tsx')).ShowAs }));
+const LIMITS = ['10', '100', '1000'].map((value) => ({ value, label: `${num(Number(value))} rows` }));
 
 /** Values, a button, and what came of it. */
 export function PreviewPane(props: {
@@ -47,12 +49,14 @@ export function PreviewPane(props: {
           />
         </Show>
         <Show when={props.statement.called() || (toolsets.data()?.total ?? 0) > 0}>
-          <ShowAs
-            label="Run as"
-            nobody="Nobody"
-            subject={props.stored}
-            onChange={(caller) => props.statement.setCaller(caller)}
-          />
+          <Suspense>
+            <ShowAs
+              label="Run as"
+              nobody="Nobody"
+              subject={props.stored}
+              onChange={(caller) => props.statement.setCaller(caller)}
+            />
+          </Suspense>
         </Show>
         <div class="row">
           <Button type="submit" icon="play" kind="primary" size="small" busy={props.statement.busy()} blocked={!props.ready}>

@@ -1,7 +1,7 @@
 import type { OperationName } from '#core/contract/index.ts';
 import { fullPath } from '#core/contract/paths.ts';
 import { routes } from '#core/contract/routes.ts';
-import { shellQuote } from '#core/lib/command-text.ts';
+import { shellQuote } from '#core/lib/text/command-text.ts';
 
 /** How the same change is made from a script: a curl line and TypeScript, with a token in the environment. */
 interface CallSnippets {

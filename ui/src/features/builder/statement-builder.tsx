@@ -10,10 +10,10 @@ import { testsOf } from '#ui/src/features/tests/tests-of.tsx';
 import type { Form, Path } from '#ui/src/kernel/form/form.ts';
 import { AboutPanel } from './about-panel.tsx';
 import { BuilderFrame } from './builder-frame.tsx';
+import { ModelView, PlanPane, ScriptView } from './lazy-views.tsx';
 import { MasksPanel } from './masks-panel.tsx';
-import { ModelView, ScriptView } from './model-view.tsx';
-import { ParameterTable } from './parameter-table.tsx';
-import { trimmed } from './parameters.ts';
+import { ParameterTable } from './parameters/parameter-table.tsx';
+import { trimmed } from './parameters/parameters.ts';
 import { PreviewPane } from './preview-pane.tsx';
 import { StatementPanel } from './statement-panel.tsx';
 import { TemplatePanel } from './template-panel.tsx';
@@ -114,6 +114,9 @@ export function StatementBuilder<D extends StatementDraft, I>(props: StatementBu
     sql: () => form.values.sql_query,
     setSql: (sql) => form.set('sql_query', sql),
     parameters: () => form.values.parameters,
+    // A page is made anew once the record is saved.
+    // oxlint-disable-next-line solid/reactivity
+    fresh: props.stored === undefined,
     setParameters: (parameters) => form.set('parameters', parameters),
     // Whether they stand in the statement does not change with a record.
     // oxlint-disable-next-line solid/reactivity
@@ -151,6 +154,7 @@ export function StatementBuilder<D extends StatementDraft, I>(props: StatementBu
           stored={props.stored === undefined ? undefined : { kind, id: props.stored.id, name: props.stored.name }}
         />
       )}
+      plan={() => <PlanPane statement={statement} ready={ready()} />}
       model={() => <ModelView judged={check.data()} problem={check.problem()} pending={check.pending()} />}
       script={() => <ScriptView {...builder.snippets()} />}
       tests={testsOf(kind, props.stored)}

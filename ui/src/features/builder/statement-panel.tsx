@@ -1,3 +1,4 @@
+import { withMod } from '#ui/src/kernel/keys.ts';
 import { type JSX, Show } from 'solid-js';
 import type { Connection } from '#core/contract/definitions/connections.ts';
 import { Button } from '#ui/src/components/button.tsx';
@@ -47,7 +48,7 @@ export function StatementPanel(props: StatementPanelProps) {
                 kind="primary"
                 icon="play"
                 blocked={props.connection_id === '' || props.sql.trim() === ''}
-                title="Ctrl Enter or ⌘ Enter"
+                title={withMod('Enter')}
                 onPress={() => props.onRun()}
               >
                 {WORDS.run}
@@ -90,7 +91,7 @@ export function StatementPanel(props: StatementPanelProps) {
           language={props.statement.language()}
           faults={faults()}
           error={error()}
-          hint="Write parameters as :name. [[ and … :name ]] is optional: it is left out when no value is given. Ctrl Enter runs the statement."
+          hint={`Write parameters as :name. [[ and … :name ]] is optional: it is left out when no value is given. ${withMod('Enter')} runs the statement.`}
           placeholder="select …"
           lines={8}
           onRun={() => props.onRun()}

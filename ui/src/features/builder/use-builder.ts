@@ -5,7 +5,8 @@ import { keepDraft } from './keep-draft.ts';
 import { snippetsOf } from './snippets.ts';
 import type { Form, FormOptions } from '#ui/src/kernel/form/form.ts';
 import { useForm } from '#ui/src/components/use-form.ts';
-import type { Side } from './builder-frame.tsx';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { type Side, SIDES } from './builder-frame.tsx';
 
 interface Stored {
   readonly id: string;
@@ -34,7 +35,9 @@ interface BuilderOptions<D extends Record<string, unknown>, E extends Stored> {
 export function useBuilder<D extends Record<string, unknown>, E extends Stored>(options: BuilderOptions<D, E>) {
   // A page is made anew for another record.
   let stored = options.stored();
-  const [side, setSide] = createSignal<Side>('preview');
+  // A link may lead to one side.
+  const wanted = useKernel().router.query().get('side');
+  const [side, setSide] = createSignal<Side>(SIDES.find((one) => one === wanted) ?? 'preview');
   const [reveal, setReveal] = createSignal(0);
   const clean = options.clean ?? ((draft: D) => draft);
   const form: Form<D> = useForm<D, E>({

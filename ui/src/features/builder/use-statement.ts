@@ -1,16 +1,17 @@
-import { createEffect, createMemo, createSignal, on, onCleanup } from 'solid-js';
+import { createEffect, createMemo, createSignal, on, onCleanup, untrack } from 'solid-js';
 import type { Connection } from '#core/contract/definitions/connections.ts';
 import type { RawInput } from '#core/contract/index.ts';
 import type { Mask } from '#core/contract/definitions/masks.ts';
-import { isFilled } from './parameters.ts';
+import { isFilled } from './parameters/parameters.ts';
 import type { Parameter } from '#core/contract/definitions/parameters.ts';
 import type { PlaygroundCaller, Preview, Suggestion } from '#core/contract/definitions/preview.ts';
 import type { Fault, Language } from '#ui/src/components/editor/code-editor.tsx';
 import { type Entered, sampleEntries, toArguments } from '#ui/src/features/run/arguments.ts';
 import { type Catalog, createCatalog } from './sql/completion.ts';
 import { namesOfStatement } from './drafts.ts';
+import { keepPreview, takePreview } from './kept-preview.ts';
 import { formatSql, type Formatter, loadFormatter } from './sql/format.ts';
-import { followParameters, trimmed } from './parameters.ts';
+import { followParameters, trimmed } from './parameters/parameters.ts';
 import { createRunner } from '#ui/src/features/run/runner.ts';
 import { dialectOf, scanSql, sqlFaults } from './sql/scan.ts';
 import { endOfWord, placeInText } from './sql/template.ts';
@@ -25,6 +26,8 @@ interface StatementOptions {
   readonly setSql: (sql: string) => void;
   readonly parameters: () => readonly Parameter[];
   readonly setParameters: (parameters: Parameter[]) => void;
+  /** Whether the record was never saved; its preview is kept for the page that it then gets. */
+  readonly fresh: boolean;
   /** The names come from elsewhere, such as the address of a resource, and not from the statement. */
   readonly named?: () => readonly string[];
   /** What the database says of the parameters. */
@@ -41,8 +44,14 @@ interface StatementOptions {
   readonly approved: () => object | undefined;
 }
 
+/** The statement and the shape that a result is of. */
+export interface ResultOf {
+  readonly queried: string;
+  readonly shaped: string;
+}
+
 /** What a result was asked with. */
-interface RanAs {
+export interface RanAs {
   readonly values: Readonly<Record<string, unknown>>;
   readonly caller: RawInput<'preview.execute'>['caller'];
 }
@@ -61,9 +70,11 @@ export function useStatement(options: StatementOptions) {
     options.connection_id() === '' ? undefined : createCatalog(call, options.connection_id()),
   );
   const names = createMemo(() => namesOfStatement(options.sql(), dialect()));
-  const [entered, setEntered] = createSignal<Entered>({});
+  const queried = () => JSON.stringify([options.connection_id(), options.sql()]);
+  const kept = takePreview(untrack(queried));
+  const [entered, setEntered] = createSignal<Entered>(kept?.entered ?? {});
   const [attempted, setAttempted] = createSignal(false);
-  const [limit, setLimit] = createSignal(100);
+  const [limit, setLimit] = createSignal(kept?.limit ?? 100);
   const [ran, setRan] = createSignal('');
   let formatter: Promise<Formatter> | undefined;
   const today = new Date().toISOString().slice(0, 10);
@@ -72,10 +83,16 @@ export function useStatement(options: StatementOptions) {
     async ({ trial, ...input }: RawInput<'preview.execute'> & { trial: boolean }, signal): Promise<Ran> => {
       return trial ? call('preview.trial', input, signal) : call('preview.execute', input, signal);
     },
+    kept?.result,
   );
-  onCleanup(() => runner.cancel());
+  onCleanup(() => {
+    runner.cancel();
+    const result = runner.result();
+    if (options.fresh && result !== undefined)
+      keepPreview({ result, result_of: result_of(), ran_as: ran_as(), entered: entered(), limit: limit() });
+  });
 
-  const followed = followParameters();
+  const followed = followParameters(options.fresh ? options.parameters() : []);
   const set = (after: Parameter[]) => {
     const before = options.parameters();
     if (after.length !== before.length || after.some((one, place) => one !== before[place])) options.setParameters(after);
@@ -134,10 +151,9 @@ export function useStatement(options: StatementOptions) {
     return [...local, ...remote.filter(({ message }, index) => remote.findIndex((one) => one.message === message) === index)];
   });
 
-  const queried = () => JSON.stringify([options.connection_id(), options.sql()]);
   const shaped = () => JSON.stringify([options.template(), options.becomes(), options.masks()]);
-  const [result_of, setResultOf] = createSignal({ queried: '', shaped: '' });
-  const [ran_as, setRanAs] = createSignal<RanAs>({ values: {}, caller: undefined });
+  const [result_of, setResultOf] = createSignal<ResultOf>(kept?.result_of ?? { queried: '', shaped: '' });
+  const [ran_as, setRanAs] = createSignal<RanAs>(kept?.ran_as ?? { values: {}, caller: undefined });
 
   const run = async (trial = options.writes()) => {
     if (options.connection_id() === '' || options.sql().trim() === '') return;
@@ -208,6 +224,14 @@ export function useStatement(options: StatementOptions) {
     writes: () => options.writes(),
     /** Whether the definition was changed since the result. */
     stale: () => runner.result() !== undefined && (result_of().queried !== queried() || result_of().shaped !== shaped()),
+    /** What a plan is asked with: the same as a preview. */
+    explained: (): RawInput<'preview.explain'> => ({
+      connection_id: options.connection_id(),
+      sql_query: options.sql(),
+      parameters: { ...given().values },
+      definitions: declared().map(trimmed),
+      ...asCaller(caller()),
+    }),
     problem: runner.problem,
     busy: runner.busy,
     cancel: () => runner.cancel(),

@@ -15,7 +15,7 @@ function Findings(props: { owner: string }) {
   return (
     <>
       <Show when={found.problem()}>{(problem) => <ProblemNotice problem={problem()} onRetry={() => void found.reload()} />}</Show>
-      <Show when={found.data()?.items} fallback={<SkeletonList rows={2} label="Loading findings" />}>
+      <Show when={found.data()?.items} fallback={<SkeletonList rows={2} label="Loading findings" failed={found.problem()} />}>
         {(items) => (
           <Show when={items().length > 0} fallback={<EmptyState icon="check" title="No lint findings" />}>
             <LintNotes findings={items()} />

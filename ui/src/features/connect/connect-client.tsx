@@ -61,7 +61,7 @@ export function ConnectClient(props: {
   return (
     <>
       <Show when={stdio.problem()}>{(problem) => <ProblemNotice problem={problem()} onRetry={() => void stdio.reload()} />}</Show>
-      <Show when={texts()} fallback={<SkeletonList rows={2} label="Loading the address" />}>
+      <Show when={texts()} fallback={<SkeletonList rows={2} label="Loading the address" failed={stdio.problem()} />}>
         {(shown) => (
           <>
             <Show when={offers_toolsets()}>

@@ -1,7 +1,7 @@
-import { createSignal, Show } from 'solid-js';
-import { TextArea } from '#ui/src/components/form/field.tsx';
+import { Show } from 'solid-js';
 import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
 import { TagsField } from '#ui/src/components/form/tags-field.tsx';
+import { TypedField } from '#ui/src/components/form/typed-field.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 
 const MOST = 200;
@@ -57,29 +57,22 @@ export function ToolsetsField(props: {
 
 type Claims = Readonly<Record<string, unknown>>;
 
-/** Claims as JSON: what was typed stays as it is until it can be read. */
+/** Claims as JSON. What cannot be read is refused by the contract, not sent without. */
 export function ClaimsField(props: { value: Claims; onChange: (value: Claims) => void; error: string | undefined }) {
-  // The text goes on by itself from what was there first.
-  // oxlint-disable-next-line solid/reactivity
-  const [typed, setTyped] = createSignal(Object.keys(props.value).length === 0 ? '' : JSON.stringify(props.value, null, 2));
-  const [wrong, setWrong] = createSignal(false);
-  const input = (text: string) => {
-    setTyped(text);
-    const claims = toClaims(text);
-    setWrong(claims === null);
-    // What cannot be read is refused by the contract, not sent without.
-    props.onChange(claims ?? (text as unknown as Claims));
-  };
   return (
-    <TextArea
+    <TypedField
       label={WORDS.claims}
       hint={WORDS.claims_hint}
       optional
-      mono
       rows={3}
-      value={typed()}
-      onInput={input}
-      error={wrong() ? WORDS.not_json : props.error}
+      value={props.value}
+      write={(claims) => (Object.keys(claims).length === 0 ? '' : JSON.stringify(claims, null, 2))}
+      read={(text) => {
+        const claims = toClaims(text);
+        return claims === null ? { value: text, fault: WORDS.not_json } : { value: claims };
+      }}
+      onChange={(claims) => props.onChange(claims as Claims)}
+      error={props.error}
     />
   );
 }

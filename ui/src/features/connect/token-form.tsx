@@ -3,7 +3,8 @@ import type { McpToken } from '#core/contract/identity/mcp-tokens.ts';
 import { TextField } from '#ui/src/components/form/field.tsx';
 import { FormFoot } from '#ui/src/components/form/form-foot.tsx';
 import { Select } from '#ui/src/components/form/select.tsx';
-import { createForm, type Form } from '#ui/src/kernel/form/form.ts';
+import { useForm } from '#ui/src/components/use-form.ts';
+import type { Form } from '#ui/src/kernel/form/form.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { ClaimsField, ToolsetsField } from './token-access.tsx';
 
@@ -27,7 +28,7 @@ const BLANK: Values = { name: '', idle_timeout_minutes: null, toolsets: null, cl
 
 export function NewToken(props: { onDone: (token: Output<'mcp_tokens.create'>) => void; onCancel: () => void }) {
   const { call } = useKernel();
-  const form = createForm({
+  const form = useForm({
     schema: operations['mcp_tokens.create'].input,
     initial: () => BLANK,
     submit: (values) => call('mcp_tokens.create', values),
@@ -41,7 +42,7 @@ export function EditToken(props: { token: McpToken; onDone: (token: McpToken) =>
   // One token for as long as its form is there.
   // oxlint-disable-next-line solid/reactivity
   const { id } = props.token;
-  const form = createForm({
+  const form = useForm({
     // All fields are sent, so they are checked as those of a new one.
     schema: operations['mcp_tokens.create'].input,
     initial: (): Values => {

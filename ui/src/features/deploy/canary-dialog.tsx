@@ -4,7 +4,7 @@ import { Dialog } from '#ui/src/components/dialog.tsx';
 import { TextField } from '#ui/src/components/form/field.tsx';
 import { FormFoot } from '#ui/src/components/form/form-foot.tsx';
 import { NumberField } from '#ui/src/components/form/number-field.tsx';
-import { createForm } from '#ui/src/kernel/form/form.ts';
+import { useForm } from '#ui/src/components/use-form.ts';
 import type { CanaryWanted } from './deployment.ts';
 
 interface Values extends Record<string, unknown> {
@@ -37,7 +37,7 @@ export function CanaryDialog(props: {
 
 function CanaryFields(props: { candidate?: string | undefined; onClose: () => void; onStart: (wanted: CanaryWanted) => void }) {
   const [note, setNote] = createSignal('');
-  const form = createForm({
+  const form = useForm({
     schema: CanaryPlan,
     initial: () => BLANK,
     submit: async (values) => values,

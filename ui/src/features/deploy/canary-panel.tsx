@@ -8,7 +8,8 @@ import { Ago } from '#ui/src/components/time.tsx';
 import { usePoll } from '#ui/src/components/use-query.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { exactTime } from '#ui/src/kernel/dates.ts';
-import { count, duration, percent } from '#ui/src/kernel/words.ts';
+import { count, percent } from '#ui/src/kernel/numbers.ts';
+import { duration } from '#ui/src/kernel/words.ts';
 import type { Deployment } from './deployment.ts';
 import './canary.css';
 

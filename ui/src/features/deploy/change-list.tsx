@@ -6,8 +6,10 @@ import { FieldDiff } from '#ui/src/components/show/field-diff.tsx';
 import { SearchInput } from '#ui/src/components/table/filter-bar.tsx';
 import { Icon } from '#ui/src/components/icon.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
+import { num } from '#ui/src/kernel/numbers.ts';
 import { plural } from '#ui/src/kernel/words.ts';
-import { type ChangeGroup, foldedFields, groupChanges, labelsOf, NOUNS, RISKS } from './changes.ts';
+import { type ChangeGroup, foldedFields, groupChanges, labelsOf, NOUNS } from './changes.ts';
+import { ChangeRisks } from './change-risks.tsx';
 import './change-list.css';
 
 const TONE = { added: 'good', changed: 'water', removed: 'bad' } as const;
@@ -55,7 +57,7 @@ function Group(props: { group: ChangeGroup; titled: boolean; open: boolean }) {
     <section>
       <Show when={props.titled}>
         <h3 class="change-group">
-          {props.group.title} <span class="num faint">{props.group.changes.length.toLocaleString('en')}</span>
+          {props.group.title} <span class="num faint">{num(props.group.changes.length)}</span>
         </h3>
       </Show>
       <ul aria-label={props.group.title}>
@@ -95,6 +97,7 @@ function Row(props: { change: Change; open: boolean }) {
             <FieldDiff
               changes={props.change.values}
               labels={labelsOf(props.change.entity_type)}
+              alone={props.change.change === 'changed' ? undefined : props.change.change}
               folded={foldedFields(props.change)}
             />
           </Show>
@@ -122,12 +125,7 @@ function Head(props: { change: Change }) {
       <span class="mono change-name">{props.change.name}</span>
       <span class="faint small">{NOUNS[props.change.entity_type]}</span>
       <span class="change-marks">
-        <For each={props.change.risks}>
-          {(risk) => <Badge tone={risk === 'changes_rows' ? 'brass' : 'bad'}>{RISKS[risk]}</Badge>}
-        </For>
-        <Show when={props.change.breaking.length > 0}>
-          <Badge tone="brass">may break clients</Badge>
-        </Show>
+        <ChangeRisks change={props.change} />
         <Show when={props.change.fields.length > 0}>
           <span class="small faint num">{plural(props.change.fields.length, 'field')}</span>
         </Show>

@@ -2,6 +2,7 @@ import { ServerConfigPatch } from '#core/contract/settings/config.ts';
 import type { Change, Risk } from '#core/contract/deploy/deploy.ts';
 import { ENTITIES, ENTITY_KINDS, FROZEN_KINDS } from '#core/contract/entities.ts';
 import { labelsIn } from '#core/contract/marks.ts';
+import { num } from '#ui/src/kernel/numbers.ts';
 
 /** The noun of a change as people say it. */
 export const NOUNS = {
@@ -16,11 +17,15 @@ export const NOUNS = {
 const ORDER: readonly Change['entity_type'][] = ['server_config', ...FROZEN_KINDS];
 const KINDS: readonly Change['change'][] = ['removed', 'changed', 'added'];
 
-/** Those first that may break a client; then in the order in which one reads a configuration. */
+/** Those first that may break a client, then those with risks; then in the order in which one reads a configuration. */
 export function sortChanges(changes: readonly Change[]): Change[] {
   const rank = (change: Change) => ORDER.indexOf(change.entity_type) * KINDS.length + KINDS.indexOf(change.change);
   return changes.toSorted(
-    (a, b) => Number(b.breaking.length > 0) - Number(a.breaking.length > 0) || rank(a) - rank(b) || a.name.localeCompare(b.name),
+    (a, b) =>
+      Number(b.breaking.length > 0) - Number(a.breaking.length > 0) ||
+      Number(b.risks.length > 0) - Number(a.risks.length > 0) ||
+      rank(a) - rank(b) ||
+      a.name.localeCompare(b.name),
   );
 }
 
@@ -29,7 +34,7 @@ export function summary(changes: readonly Change[]): string {
   return (['added', 'changed', 'removed'] as const)
     .map((kind) => ({ kind, count: changes.filter(({ change }) => change === kind).length }))
     .filter(({ count }) => count > 0)
-    .map(({ kind, count }) => `${count.toLocaleString('en')} ${kind}`)
+    .map(({ kind, count }) => `${num(count)} ${kind}`)
     .join(', ');
 }
 

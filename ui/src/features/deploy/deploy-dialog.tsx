@@ -6,6 +6,7 @@ import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { plural } from '#ui/src/kernel/words.ts';
 import { ChangeList } from './change-list.tsx';
 import { breakingCount } from './changes.ts';
+import { ComingWarnings } from './coming-warnings.tsx';
 import type { Deployment } from './deployment.ts';
 import { Totals } from './totals.tsx';
 
@@ -43,9 +44,13 @@ export function DeployDialog(props: { deployment: Deployment; open: boolean; onC
         <Show when={props.deployment.diff.problem()}>
           {(problem) => <ProblemNotice problem={problem()} onRetry={() => void props.deployment.diff.reload()} />}
         </Show>
+        <ComingWarnings warnings={diff()?.warnings} />
         <Breaking count={breaking()} />
         <Totals totals={diff()?.totals} />
-        <Show when={diff()} fallback={<SkeletonList rows={3} label="Comparing versions" />}>
+        <Show
+          when={diff()}
+          fallback={<SkeletonList rows={3} label="Comparing versions" failed={props.deployment.diff.problem()} />}
+        >
           <Show when={changes().length > 0} fallback={<p class="soft">Nothing differs from the deployed version.</p>}>
             <div class="change-box">
               <ChangeList changes={changes()} label="Changes since the deployed version" />

@@ -31,7 +31,7 @@ export interface Deployment {
   /** Why the last deploy or stop did not happen. */
   readonly problem: () => Problem | undefined;
   readonly show: () => Promise<void>;
-  /** Asks for the state again, and for the changes when it is another. */
+  /** Asks for the state again, and for the changes when it is another or they could not be read. */
   readonly refresh: () => Promise<void>;
   /** @param allow gates whose findings are passed knowingly. */
   readonly run: (note?: string, allow?: GateName[]) => Promise<void>;
@@ -63,6 +63,7 @@ export function createDeployment(call: Call, cache: Cache): Deployment {
     const before = mark(status.data());
     await status.reload();
     if (before !== undefined && mark(status.data()) !== before) cache.invalidate(['deploy', 'history', 'snapshots']);
+    else if (status.problem() === undefined && diff.problem() !== undefined) await diff.reload();
   };
 
   const act = async (name: Work, action: () => Promise<void>): Promise<boolean> => {
@@ -74,13 +75,22 @@ export function createDeployment(call: Call, cache: Cache): Deployment {
       await action();
       return true;
     } catch (fault) {
-      setProblem(toProblem(fault));
+      const found = toProblem(fault);
+      setProblem(found);
+      // Somebody else changed the definitions since the changes were read.
+      if (found.code === 'conflict') cache.invalidate(['deploy']);
       return false;
     } finally {
       // A deploy that was refused is a state of its own.
       await status.reload();
       setPhase('idle');
     }
+  };
+
+  /** What a person has read: nothing else goes live. */
+  const shown = () => {
+    const checksum = diff.data()?.checksum;
+    return checksum === undefined ? {} : { checksum };
   };
 
   type Sent = RawInput<'deploy.run'> & RawInput<'deploy.promote'>;
@@ -105,10 +115,10 @@ export function createDeployment(call: Call, cache: Cache): Deployment {
     show: async () => void (await Promise.all([status.show(), diff.show()])),
     refresh,
     async run(note = '', allow = []) {
-      await deploy('deploy.run', { ...noted(note), ...(allow.length === 0 ? {} : { allow }) });
+      await deploy('deploy.run', { ...shown(), ...noted(note), ...(allow.length === 0 ? {} : { allow }) });
     },
     async startCanary({ note, ...wanted }) {
-      await deploy('deploy.run', { ...wanted, ...noted(note) });
+      await deploy('deploy.run', { ...(wanted.candidate === undefined && shown()), ...wanted, ...noted(note) });
     },
     async again(note, allow) {
       await deploy(last.name, { ...last.sent, ...noted(note), allow });

@@ -18,9 +18,13 @@ export function DeployProblem(props: {
 }) {
   const [note, setNote] = createSignal('');
   const gates = () => blockingGates(props.problem);
+  const title = () => {
+    if (gates().length > 0) return 'Deploy blocked';
+    return props.problem.code === 'conflict' ? 'Nothing was deployed' : 'Deploy failed';
+  };
   const others = () => props.problem.errors.filter(({ gate }) => gate === undefined);
   return (
-    <Notice tone="bad" live title={gates().length > 0 ? 'Deploy blocked' : 'Deploy failed'}>
+    <Notice tone="bad" live title={title()}>
       <Show when={gates().length === 0}>
         <p>{props.problem.detail}</p>
       </Show>
@@ -48,9 +52,11 @@ export function DeployProblem(props: {
       <Show when={gates().length > 0}>
         <p class="small">Fix these findings, or go on with them. History names you and the note.</p>
         <TextField label="Reason" optional value={note()} onInput={setNote} hint="Shown with this version in the history." />
-        <Button size="small" kind="danger" busy={props.busy} needs="deploy.run" onPress={() => props.onAllow(gates(), note())}>
-          {props.action}
-        </Button>
+        <div class="row">
+          <Button size="small" kind="danger" busy={props.busy} needs="deploy.run" onPress={() => props.onAllow(gates(), note())}>
+            {props.action}
+          </Button>
+        </div>
       </Show>
     </Notice>
   );

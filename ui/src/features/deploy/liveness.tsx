@@ -33,6 +33,9 @@ export function useLiveness(
   };
 }
 
+/** Whether MCP clients get it now, perhaps as it was at the last deploy. */
+export const isServed = (state: Liveness | undefined): boolean => state === 'live' || state === 'changed';
+
 export function LivenessBadge(props: { state: Liveness | undefined }) {
   return <Show when={props.state}>{(state) => <Badge tone={SHOWN[state()].tone}>{SHOWN[state()].label}</Badge>}</Show>;
 }

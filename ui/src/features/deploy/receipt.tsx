@@ -5,6 +5,7 @@ import { Notice } from '#ui/src/components/notice.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { duration, plural } from '#ui/src/kernel/words.ts';
 import type { DeployReceipt } from './deployment.ts';
+import { passesFocus } from '#ui/src/components/form/passes-focus.ts';
 
 export const outcome = ({ changed, snapshot_version, canary }: DeployReceipt, rehearsed: boolean): string => {
   if (canary !== undefined) return `The canary is running for ${canary.percent} % of callers`;
@@ -29,7 +30,7 @@ export function Receipt(props: { receipt: DeployReceipt; rehearsed: boolean; onD
   return (
     <Panel
       title={props.rehearsed ? 'Dry run' : 'Deploy receipt'}
-      actions={<IconButton icon="close" size="small" label="Dismiss" onPress={props.onDismiss} />}
+      actions={<IconButton ref={passesFocus} icon="close" size="small" label="Dismiss" onPress={props.onDismiss} />}
     >
       <div class="panel-body stack">
         <Notice tone="good" live title={outcome(props.receipt, props.rehearsed)}>

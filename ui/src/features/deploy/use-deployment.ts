@@ -1,5 +1,5 @@
 import { createEffect, createSignal, on, onCleanup, onMount } from 'solid-js';
-import { usePoll } from '#ui/src/components/use-query.ts';
+import { usePoll, useRetry } from '#ui/src/components/use-query.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { createDeployment } from './deployment.ts';
 
@@ -8,7 +8,8 @@ const POLL_MS = 15_000;
 /** The deployment for as long as a page is there, with the commands that ask before they act. */
 export function useDeployment() {
   const { cache, call, commands, dialogs, router, session, toasts } = useKernel();
-  const deployment = createDeployment(call, cache);
+  const made = createDeployment(call, cache);
+  const deployment = { ...made, status: useRetry(made.status), diff: useRetry(made.diff) };
   const [asking, setAsking] = createSignal(false);
   const status = () => deployment.status.data();
   const ask = () => {

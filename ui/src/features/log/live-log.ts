@@ -87,7 +87,7 @@ export function createLiveLog(
     if (held() !== undefined) setHeld([]);
   };
   const add = (entry: Entry) => {
-    lines.push(entry);
+    lines.splice(placeFor(entry, lines), 0, entry);
     if (lines.length >= 2 * KEPT_LINES) lines = lines.slice(-KEPT_LINES);
     is_copied = false;
     if (!is_announced) {
@@ -138,6 +138,17 @@ export function createLiveLog(
       add({ id: String(line.seq), line });
     },
   };
+}
+
+/** By time: a host tells its lines a moment later than the server. What was lost stays where it was noticed. */
+function placeFor(entry: Entry, lines: readonly Entry[]): number {
+  let place = lines.length;
+  if (!('line' in entry)) return place;
+  for (let before = lines[place - 1]; before !== undefined; before = lines[place - 1]) {
+    if (!('line' in before) || before.line.timestamp <= entry.line.timestamp) break;
+    place -= 1;
+  }
+  return place;
 }
 
 type Frame = ({ readonly type: 'log' } & Line) | { readonly type: 'dropped'; readonly count: number };

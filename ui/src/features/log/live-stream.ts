@@ -11,6 +11,13 @@ export interface StreamSocket {
   close(): void;
 }
 
+/** The part of a document that says whether somebody looks. */
+export interface StreamPage {
+  readonly visibilityState: string;
+  addEventListener(type: 'visibilitychange', listener: () => void): void;
+  removeEventListener(type: 'visibilitychange', listener: () => void): void;
+}
+
 interface LiveStream {
   readonly state: () => StreamState;
   readonly open: () => void;
@@ -21,7 +28,7 @@ const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 15_000;
 
 /**
- * A line to the server that is opened again when it breaks, later and later. `url` is asked each time, so that it may say
+ * A line to the server that is opened again when it breaks, later and later, and on a hidden page once it is shown. `url` is asked each time, so that it may say
  * from where to go on. A close code of `final` (session ended) is not tried again.
  */
 export function createLiveStream(options: {
@@ -31,8 +38,9 @@ export function createLiveStream(options: {
   readonly onFinal?: (code: number) => void;
   readonly connect?: (url: string) => StreamSocket;
   readonly timers?: Timers;
+  readonly page?: StreamPage;
 }): LiveStream {
-  const { timers = browserTimers, final = [4_401] } = options;
+  const { timers = browserTimers, page = globalThis.document, final = [4_401] } = options;
   const connect = options.connect ?? ((url: string): StreamSocket => new WebSocket(url));
   const [state, setState] = createSignal<StreamState>('closed');
   let socket: StreamSocket | undefined;
@@ -55,23 +63,37 @@ export function createLiveStream(options: {
     mine.addEventListener('close', ({ code }) => {
       if (mine !== socket) return;
       if (final.includes(code)) {
+        page?.removeEventListener('visibilitychange', show);
         setState('closed');
         options.onFinal?.(code);
         return;
       }
       setState('waiting');
-      timer = timers.set(open, wait_ms);
+      timer = timers.set(retry, wait_ms);
       wait_ms = Math.min(LONGEST_WAIT_MS, wait_ms * 2);
     });
+  };
+
+  let is_due = false;
+  const retry = () => {
+    is_due = page?.visibilityState === 'hidden';
+    if (!is_due) open();
+  };
+  const show = () => {
+    if (is_due) retry();
   };
 
   return {
     state,
     open() {
-      if (state() === 'closed') open();
+      if (state() !== 'closed') return;
+      page?.addEventListener('visibilitychange', show);
+      open();
     },
     close() {
       timers.clear(timer);
+      is_due = false;
+      page?.removeEventListener('visibilitychange', show);
       const old = socket;
       socket = undefined;
       old?.close();

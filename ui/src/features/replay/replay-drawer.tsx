@@ -9,13 +9,14 @@ import { ProblemNotice } from '#ui/src/components/notice.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { num } from '#ui/src/kernel/numbers.ts';
 import { type Problem, toProblem } from '#ui/src/kernel/problem.ts';
 import { ReplayResult } from './replay-result.tsx';
 import { WORDS } from './words.ts';
 
 /** Versions that are offered. */
 const MOST = 20;
-const COUNTS = ['20', '100', '500', '1000'].map((value) => ({ value, label: `Up to ${Number(value).toLocaleString('en')}` }));
+const COUNTS = ['20', '100', '500', '1000'].map((value) => ({ value, label: `Up to ${num(Number(value))}` }));
 const VERSION = /^v(\d+)$/;
 
 interface Target {
@@ -39,7 +40,6 @@ function Inside(props: Target) {
   const problem = () => config.problem();
   return (
     <Switch fallback={<SkeletonList rows={3} label="Loading" />}>
-      <Match when={problem()}>{(fault) => <ProblemNotice problem={fault()} onRetry={() => void config.reload()} />}</Match>
       <Match when={config.data()?.replay_samples === 0}>
         <EmptyState
           icon="refresh"
@@ -52,6 +52,7 @@ function Inside(props: Target) {
       <Match when={config.data()}>
         <Run target={props.target} proposal={props.proposal} />
       </Match>
+      <Match when={problem()}>{(fault) => <ProblemNotice problem={fault()} onRetry={() => void config.reload()} />}</Match>
     </Switch>
   );
 }

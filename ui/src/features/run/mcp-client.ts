@@ -1,6 +1,6 @@
 import { fromEvents, parse, readAnswer } from './events.ts';
 import { isMembers, type Members } from '#core/lib/view/table.ts';
-import { formIn, type Question, questionIn, responseOf } from './questions.ts';
+import { formIn, type Question, questionIn, responseOf, type Said } from './questions.ts';
 /** Revisions of the protocol that the playground speaks: the stateless one, and the newest with sessions. */
 export const ERAS = ['2026-07-28', '2025-11-25'] as const;
 export type Era = (typeof ERAS)[number];
@@ -73,8 +73,8 @@ export interface McpClientOptions {
   readonly caller?: () => object | undefined;
   readonly host?: string | undefined;
   readonly onExchange: (exchange: Exchange) => void;
-  /** Asks the person whether a tool may change what it says; absent: nobody can be asked. */
-  readonly onQuestion?: (question: Question) => Promise<boolean | null>;
+  /** Asks the person what a tool asks; absent: nobody can be asked. */
+  readonly onQuestion?: (question: Question) => Promise<Said>;
   readonly onSessionEnd?: () => void;
   readonly fetch?: (path: string, init: RequestInit) => Promise<Response>;
 }

@@ -1,14 +1,22 @@
+import type { Parameter } from '#core/contract/definitions/parameters.ts';
 import { isMembers, type Members } from '#core/lib/view/table.ts';
+import { fieldsOfSchema } from './schema-fields.ts';
 
-/** What a tool asks before it writes. */
+/** What a tool asks a person. */
 export interface Question {
   readonly message: string;
-  /** Of the one answer that lets it write. */
+  /** Of the answer with which the call goes on. */
   readonly yes: string;
+  /** Arguments to fill in; empty: it asks whether it may write. */
+  readonly fields: readonly Parameter[];
 }
 
-/** The required field of the form that a tool asks with. */
+/** What the person filled in; false: declined; null: the question was left open. */
+export type Said = Members | false | null;
+
+/** The required field of the form that asks whether a tool may write. */
 const ANSWER = 'ok';
+export const MAY_WRITE: Members = { [ANSWER]: true };
 
 /** The one form that a result asks for, with its key; undefined: it asks for nothing that a person here could answer. */
 export function questionIn(result: Members): readonly [string, Question] | undefined {
@@ -20,14 +28,18 @@ export function questionIn(result: Members): readonly [string, Question] | undef
 
 export function formIn(params: unknown): Question | undefined {
   if (!isMembers(params)) return undefined;
+  const message = textOr(params['message'], '');
   const schema = isMembers(params['requestedSchema']) ? params['requestedSchema'] : {};
   const properties = isMembers(schema['properties']) ? schema['properties'] : {};
-  const field = isMembers(properties[ANSWER]) ? properties[ANSWER] : undefined;
-  if (field === undefined) return undefined;
-  const text = (value: unknown, otherwise: string): string => (typeof value === 'string' ? value : otherwise);
-  return { message: text(params['message'], ''), yes: text(field['title'], 'Confirm') };
+  const asked = Object.keys(properties);
+  const answer = properties[ANSWER];
+  if (asked.length === 1 && isMembers(answer) && answer['type'] === 'boolean') {
+    return { message, yes: textOr(answer['title'], 'Confirm'), fields: [] };
+  }
+  return asked.length === 0 ? undefined : { message, yes: 'Call', fields: fieldsOfSchema(schema) };
 }
 
-/** @param yes null: the question was left open. */
-export const responseOf = (yes: boolean | null): Members =>
-  yes === null ? { action: 'cancel' } : yes ? { action: 'accept', content: { [ANSWER]: true } } : { action: 'decline' };
+const textOr = (value: unknown, otherwise: string): string => (typeof value === 'string' ? value : otherwise);
+
+export const responseOf = (said: Said): Members =>
+  said === null ? { action: 'cancel' } : said === false ? { action: 'decline' } : { action: 'accept', content: said };

@@ -36,9 +36,9 @@ interface Runner<I, O> {
   cancel(): void;
 }
 
-/** Something that is run by hand, can be cancelled, and shows its last result. */
-export function createRunner<I, O>(call: (input: I, signal: AbortSignal) => Promise<O>): Runner<I, O> {
-  const [result, setResult] = createSignal<O>();
+/** Something that is run by hand, can be cancelled, and shows its last result. @param first a result that is known already. */
+export function createRunner<I, O>(call: (input: I, signal: AbortSignal) => Promise<O>, first?: O): Runner<I, O> {
+  const [result, setResult] = createSignal<O | undefined>(first);
   const [problem, setProblem] = createSignal<Problem>();
   const [busy, setBusy] = createSignal(false);
   let current: AbortController | undefined;

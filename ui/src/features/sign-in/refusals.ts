@@ -5,6 +5,8 @@ const REFUSALS: Readonly<Record<string, string>> = {
   not_admitted: 'You can’t sign in here with this account. Ask an administrator.',
   disabled: 'This account is disabled. Ask an administrator to enable it.',
   taken: 'Another person here already signs in with this account.',
+  second_factor:
+    'This account has a second factor. Set a password with the link, enter the code, then link the provider on the Account page.',
   forbidden: 'Sign in again, then link the account: that needs a sign-in of the last ten minutes.',
   unauthenticated: 'Sign in first, then link the account.',
   not_found: 'This identity provider is no longer available. Choose another way to sign in.',

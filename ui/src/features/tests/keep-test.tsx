@@ -1,15 +1,24 @@
 import { createSignal, lazy, Show, Suspense } from 'solid-js';
 import { Button } from '#ui/src/components/button.tsx';
+import { useAct } from '#ui/src/components/use-act.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import type { NewTest } from './kept.ts';
+import { WORDS } from './words.ts';
 
 const TestEditor = lazy(async () => ({ default: (await import('./test-editor.tsx')).TestEditor }));
 
 /** Stands beside a result: the next deploys are to give it too. */
 export function KeepTest(props: { about: () => Promise<NewTest | undefined> | NewTest | undefined }) {
-  const { session } = useKernel();
+  const { session, toasts } = useKernel();
+  const { act } = useAct();
   const [test, setTest] = createSignal<NewTest>();
-  const open = async () => setTest(await props.about());
+  const open = async () => {
+    // When the button is pressed.
+    // oxlint-disable-next-line solid/reactivity
+    const found = await act(async () => ({ about: await props.about() }));
+    if (found !== undefined && found.about === undefined) toasts.show(WORDS.no_definition, 'bad');
+    setTest(found?.about);
+  };
   return (
     <>
       <Button size="small" icon="check" blocked={!session.may('tests.create')} needs="tests.create" onPress={() => void open()}>

@@ -21,7 +21,7 @@ export interface NewTest extends Partial<Pick<TestDraft, 'arguments' | 'expect'>
   readonly caller?: RawInput<'tests.create'>['caller'];
   readonly owner: TestOwner;
   readonly name: string;
-  /** The call was seen in the request log, which has no arguments. */
+  /** The call was seen in the request log, which does not have all of its arguments. */
   readonly arguments_unknown?: boolean;
 }
 

@@ -2,7 +2,7 @@ import type { Expect, TestDraft } from '#core/contract/definitions/tests.ts';
 import type { RawInput } from '#core/contract/index.ts';
 
 /** A test as its form holds it: texts, empty where nothing is expected. */
-export interface TestForm {
+export type TestForm = {
   readonly name: string;
   readonly arguments: string;
   readonly fails: boolean;
@@ -17,7 +17,7 @@ export interface TestForm {
   readonly max_bytes: string;
   readonly max_tokens: string;
   readonly enabled: boolean;
-}
+};
 
 const json = (value: unknown): string => (value === undefined ? '' : JSON.stringify(value, null, 2));
 const text = (value: number | undefined): string => (value === undefined ? '' : String(value));

@@ -1,14 +1,16 @@
-import { createSignal, For, Show } from 'solid-js';
+import { For, Show } from 'solid-js';
+import * as v from 'valibot';
 import type { Test, TestDraft } from '#core/contract/definitions/tests.ts';
-import { Button } from '#ui/src/components/button.tsx';
+import { field as marked } from '#core/contract/marks.ts';
 import { Drawer } from '#ui/src/components/dialog.tsx';
 import { Switch } from '#ui/src/components/form/choice.tsx';
 import { TextArea, TextField } from '#ui/src/components/form/field.tsx';
-import { Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
-import { createMutation } from '#ui/src/kernel/data/mutation.ts';
+import { FormFoot } from '#ui/src/components/form/form-foot.tsx';
+import { Notice } from '#ui/src/components/notice.tsx';
+import { useForm } from '#ui/src/components/use-form.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import type { NewTest } from './kept.ts';
-import { type FormErrors, fromForm, type TestForm, toForm } from './test-draft.ts';
+import { fromForm, type TestForm, toForm } from './test-draft.ts';
 import { WORDS } from './words.ts';
 
 type TextName = { [K in keyof TestForm]: TestForm[K] extends string ? K : never }[keyof TestForm];
@@ -46,6 +48,19 @@ const FIELDS: readonly Field[] = [
   { name: 'max_bytes', label: 'Maximum size (bytes)', of: 'result' },
 ];
 
+/** A text or a switch each: `fromForm` says what is wrong with it. */
+const Fields = v.looseObject(
+  Object.fromEntries(
+    [
+      { name: 'name', label: 'Name' },
+      { name: 'arguments', label: 'Arguments' },
+      { name: 'fails', label: 'The call must fail' },
+      { name: 'enabled', label: 'Enabled' },
+      ...FIELDS,
+    ].map(({ name, label }) => [name, marked(v.union([v.string(), v.boolean()]), { label })]),
+  ),
+);
+
 /** Creates a test, or changes a stored one. */
 export function TestEditor(props: { test: Test | NewTest | undefined; onClose: () => void; onSaved?: () => void }) {
   return (
@@ -60,72 +75,63 @@ function Editor(props: { test: Test | NewTest; onClose: () => void; onSaved: (()
   // The editor is made anew for each test.
   // oxlint-disable-next-line solid/reactivity
   const { test } = props;
-  const stored = 'id' in test ? test : undefined;
-  const [form, setForm] = createSignal<TestForm>(toForm(test as Partial<TestDraft>));
-  const [errors, setErrors] = createSignal<FormErrors>({});
-  const set =
-    <K extends keyof TestForm>(name: K) =>
-    (value: TestForm[K]) =>
-      setForm((before) => ({ ...before, [name]: value }));
-  const save = createMutation(async (draft: Extract<ReturnType<typeof fromForm>, { draft: unknown }>['draft']) =>
-    stored === undefined
-      ? call('tests.create', { owner: test.owner, caller: test.caller ?? null, ...draft })
-      : call('tests.update', { id: stored.id, version: stored.version, ...draft }),
-  );
-  const submit = async (event: SubmitEvent) => {
-    event.preventDefault();
-    const read = fromForm(form());
-    setErrors('errors' in read ? read.errors : {});
-    if ('errors' in read || (await save.run(read.draft)) === undefined) return;
-    toasts.show(stored === undefined ? WORDS.kept : WORDS.saved, 'good');
-    props.onSaved?.();
-    props.onClose();
-  };
+  let stored = 'id' in test ? test : undefined;
+  const form = useForm<TestForm, Test>({
+    schema: Fields,
+    check: (values) => {
+      const read = fromForm(values);
+      return 'errors' in read ? read.errors : {};
+    },
+    initial: () => toForm(test as Partial<TestDraft>),
+    unsaved: WORDS.unsaved,
+    ...(stored === undefined
+      ? {}
+      : {
+          latest: async () => {
+            stored = await call('tests.get', { id: (test as Test).id });
+            return toForm(stored);
+          },
+        }),
+    submit: (values) => {
+      const read = fromForm(values);
+      const draft = 'draft' in read ? read.draft : { name: values.name };
+      return stored === undefined
+        ? call('tests.create', { owner: test.owner, caller: test.caller ?? null, ...draft })
+        : call('tests.update', { id: stored.id, version: stored.version, ...draft });
+    },
+    onDone: () => {
+      toasts.show(stored === undefined ? WORDS.kept : WORDS.saved, 'good');
+      props.onSaved?.();
+      props.onClose();
+    },
+  });
   const isShown = (of: Field['of']): boolean =>
-    of === 'any' || (form().fails ? of === 'error' : of === 'result' || (of === 'rows' && test.owner.kind !== 'prompt'));
+    of === 'any' || (form.values.fails ? of === 'error' : of === 'result' || (of === 'rows' && test.owner.kind !== 'prompt'));
 
   return (
     <Drawer open title={stored === undefined ? WORDS.new : WORDS.edit} onClose={props.onClose}>
-      <form class="stack" novalidate onSubmit={(event) => void submit(event)}>
-        <Show when={save.problem()}>{(problem) => <ProblemNotice problem={problem()} />}</Show>
-        <TextField label="Name" required value={form().name} onInput={set('name')} error={errors().name} autofocus />
-        <TextArea
-          label="Arguments"
-          mono
-          rows={4}
-          value={form().arguments}
-          onInput={set('arguments')}
-          error={errors().arguments}
-          hint="What the caller sends, as JSON."
-        />
+      <form class="stack" novalidate onSubmit={(event) => void form.submit(event)}>
+        <TextField label="Name" required {...form.text('name')} autofocus />
+        <TextArea label="Arguments" mono rows={4} {...form.text('arguments')} hint="What the caller sends, as JSON." />
         <Show when={'arguments_unknown' in test && test.arguments_unknown}>
           <Notice tone="plain">{WORDS.arguments_unknown}</Notice>
         </Show>
         <Show when={test.caller}>
           <Notice tone="plain">It runs as the chosen caller, with their values, masks and session values.</Notice>
         </Show>
-        <Switch label="The call must fail" checked={form().fails} onChange={set('fails')} />
+        <Switch label="The call must fail" {...form.flag('fails')} />
         <For each={FIELDS.filter(({ of }) => isShown(of))}>
           {(field) => {
             const shared = { ...field, optional: true, mono: true };
-            const value = () => form()[field.name];
             return (
-              <Show
-                when={field.rows}
-                fallback={<TextField {...shared} value={value()} onInput={set(field.name)} error={errors()[field.name]} />}
-              >
-                <TextArea {...shared} value={value()} onInput={set(field.name)} error={errors()[field.name]} />
+              <Show when={field.rows} fallback={<TextField {...shared} {...form.text(field.name)} />}>
+                <TextArea {...shared} {...form.text(field.name)} />
               </Show>
             );
           }}
         </For>
-        <Switch label="Enabled" checked={form().enabled} onChange={set('enabled')} />
-        <div class="row">
-          <Button type="submit" kind="primary" busy={save.busy()}>
-            {stored === undefined ? 'Create test' : 'Save test'}
-          </Button>
-          <Button onPress={props.onClose}>Cancel</Button>
-        </div>
+        <Switch label="Enabled" {...form.flag('enabled')} />
+        <FormFoot form={form} submit={stored === undefined ? 'Create test' : 'Save test'} always onCancel={props.onClose} />
       </form>
     </Drawer>
   );

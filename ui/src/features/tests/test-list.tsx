@@ -3,16 +3,18 @@ import type { Test, TestOwner } from '#core/contract/definitions/tests.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
-import { Link } from '#ui/src/components/link.tsx';
+import { Link, LinkButton } from '#ui/src/components/link.tsx';
 import { Menu } from '#ui/src/components/menu.tsx';
 import { ProblemNotice } from '#ui/src/components/notice.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
+import { useAct } from '#ui/src/components/use-act.ts';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { createMutation } from '#ui/src/kernel/data/mutation.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import type { NewTest } from './kept.ts';
 import { LastResult } from './test-result.tsx';
 import { tally, WORDS } from './words.ts';
+import { passesFocus } from '#ui/src/components/form/passes-focus.ts';
 import './tests.css';
 
 const MOST = 500;
@@ -23,7 +25,8 @@ const failingFirst = (tests: readonly Test[]): Test[] => tests.toSorted((a, b) =
 
 /** Tests with their state: those of one definition, or all. */
 export function TestList(props: { owner?: TestOwner | undefined; owner_name?: string | undefined }) {
-  const { call, dialogs, toasts } = useKernel();
+  const { call, toasts } = useKernel();
+  const { ask } = useAct();
   const owner = () => props.owner;
   const filter = () => (props.owner === undefined ? {} : { owner: `${props.owner.kind}:${props.owner.id}` });
   const list = useQuery((read) => read('tests.list', { limit: MOST, ...filter() }), { watch: () => props.owner?.id });
@@ -36,21 +39,17 @@ export function TestList(props: { owner?: TestOwner | undefined; owner_name?: st
     await list.reload();
   };
   const remove = async (test: Test) => {
-    const agreed = await dialogs.confirm({
+    const question = {
       title: `Delete the test ${test.name}?`,
       text: 'Deploys no longer check what it expects. History can restore it.',
       action: 'Delete test',
-      cancel: 'Cancel',
-      danger: true,
-    });
-    if (!agreed) return;
-    await call('tests.delete', { id: test.id });
-    await list.reload();
+    };
+    await ask(question, () => call('tests.delete', { id: test.id }), WORDS.deleted(test.name));
   };
 
   return (
     <div class="stack">
-      <div class="row">
+      <div class="row" hidden={props.owner === undefined && list.data()?.total === 0}>
         <Button
           size="small"
           icon="play"
@@ -78,20 +77,31 @@ export function TestList(props: { owner?: TestOwner | undefined; owner_name?: st
       </div>
       <Show when={running.problem()}>{(problem) => <ProblemNotice problem={problem()} />}</Show>
       <Show when={list.problem()}>{(problem) => <ProblemNotice problem={problem()} onRetry={() => void list.reload()} />}</Show>
-      <Show when={list.data()?.items} fallback={<SkeletonList rows={2} label="Loading tests" />}>
+      <Show when={list.data()?.items} fallback={<SkeletonList rows={2} label="Loading tests" failed={list.problem()} />}>
         {(items) => (
           <Show
             when={items().length > 0}
             fallback={
-              <EmptyState icon="check" title={WORDS.none}>
-                <p>{WORDS.none_lead}</p>
-              </EmptyState>
+              <Show
+                when={props.owner}
+                fallback={
+                  <section class="panel">
+                    <EmptyState icon="check" title={WORDS.none} action={<LinkButton href="/tools">Choose a tool</LinkButton>}>
+                      <p>Open a tool, run its preview and keep the result as a test. Every deploy of a change then checks it.</p>
+                    </EmptyState>
+                  </section>
+                }
+              >
+                <EmptyState icon="check" title={WORDS.none}>
+                  <p>{WORDS.none_lead}</p>
+                </EmptyState>
+              </Show>
             }
           >
             <ul class="test-list" aria-label={WORDS.tests}>
               <For each={failingFirst(items())}>
                 {(row) => (
-                  <li>
+                  <li ref={passesFocus}>
                     <div class="stack-small">
                       <span class="row">
                         <strong>{row.name}</strong>

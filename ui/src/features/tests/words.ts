@@ -16,7 +16,10 @@ export const WORDS = {
   run_all: 'Run tests',
   kept: 'Test created. Every deploy of a change runs it.',
   saved: 'Test saved.',
-  arguments_unknown: 'Arguments of other callers are not kept. Enter those that the test sends.',
+  unsaved: 'The changes to this test are not saved.',
+  deleted: (name: string) => `Test ${name} deleted.`,
+  no_definition: 'The definition of this result was deleted or renamed. Run it again under its new name.',
+  arguments_unknown: 'The arguments of this call are not known. Enter those that the test sends.',
   none: 'No tests yet',
   none_lead: 'Run the preview and keep its result as a test. Every deploy of a change then checks it.',
 } as const;

@@ -3,7 +3,7 @@ import type { OperationName } from '#core/contract/index.ts';
 type Noun<N extends string = OperationName> = N extends `${infer First}.${string}` ? First : never;
 
 /** Follows from whatever people configure. */
-const CONFIGURATION = ['deploy', 'flow', 'history', 'server', 'queue', 'lint'] as const;
+const CONFIGURATION = ['deploy', 'flow', 'history', 'server', 'queue', 'lint', 'insights'] as const;
 const EVERYTHING = undefined;
 
 /** What is no longer true after a change of a noun, by nouns. */
@@ -40,7 +40,7 @@ const AFFECTED = {
 
 /** Operations that ask something with a body, and the ends of a session: nobody may read after it, and everything is read anew with the next. */
 const CHANGES_NOTHING =
-  /^(preview|guard|metrics|logs|replay)\.|^proposals\.replay$|^toolsets\.(preview|visible)$|^identity_providers\.test$|^connections\.test_draft$|^two_factor\.(login|setup)$|^auth\.(setup|login|logout)$|^oauth_requests\./;
+  /^(preview|guard|metrics|logs|replay|insights)\.|^proposals\.replay$|^toolsets\.(preview|visible)$|^identity_providers\.test$|^connections\.test_draft$|^two_factor\.(login|setup)$|^auth\.(setup|login|logout)$|^(oauth_requests|confirmations)\./;
 
 /** The nouns whose answers an operation has made untrue: none when it only reads, undefined for all. */
 export function affectedBy(name: OperationName, method: string, input: object): readonly string[] | undefined {

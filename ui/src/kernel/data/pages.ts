@@ -1,4 +1,5 @@
 import { createSignal } from 'solid-js';
+import { keepEqual } from './query.ts';
 import { type Problem, toProblem } from '#ui/src/kernel/problem.ts';
 
 export interface Pages<T> {
@@ -18,7 +19,7 @@ export interface Pages<T> {
 
 type LoadPage<T> = (skip: number, limit: number, signal: AbortSignal) => Promise<{ items: readonly T[]; total: number }>;
 
-/** A long list that is loaded piece by piece. A newer request gives up the one before it. */
+/** A long list that is loaded piece by piece, at most `most` at once. A newer request gives up the one before it; what did not change stays the same objects. */
 export function createPages<T>(load: LoadPage<T>, { size = 50, most = 500 }: { size?: number; most?: number } = {}): Pages<T> {
   const [items, setItems] = createSignal<readonly T[]>();
   const [total, setTotal] = createSignal<number>();
@@ -26,19 +27,28 @@ export function createPages<T>(load: LoadPage<T>, { size = 50, most = 500 }: { s
   const [pending, setPending] = createSignal(false);
   let current: AbortController | undefined;
 
-  const fetch = async (skip: number, limit: number) => {
+  /** @param wanted how many from there on: more requests than one when the server gives fewer at once. */
+  const fetch = async (skip: number, wanted: number) => {
     current?.abort();
     const mine = new AbortController();
     current = mine;
     setPending(true);
     try {
-      const answer = await load(skip, limit, mine.signal);
-      if (mine !== current) return;
-      setItems((before) => (skip === 0 ? answer.items : [...(before ?? []).slice(0, skip), ...answer.items]));
-      setTotal(answer.total);
+      const loaded: T[] = [];
+      let all = 0;
+      for (;;) {
+        const answer = await load(skip + loaded.length, Math.min(most, wanted - loaded.length), mine.signal);
+        if (mine !== current) return;
+        loaded.push(...answer.items);
+        all = answer.total;
+        if (answer.items.length === 0 || loaded.length >= wanted || skip + loaded.length >= all) break;
+      }
+      setItems((before) => keepEqual(before, skip === 0 ? loaded : [...(before ?? []).slice(0, skip), ...loaded]));
+      setTotal(all);
       setProblem(undefined);
     } catch (fault) {
-      if (mine === current) setProblem(toProblem(fault));
+      const found = toProblem(fault);
+      if (mine === current && found.code !== 'aborted') setProblem(found);
     } finally {
       if (mine === current) setPending(false);
     }
@@ -54,7 +64,7 @@ export function createPages<T>(load: LoadPage<T>, { size = 50, most = 500 }: { s
     more: async () => {
       if (!pending() && !done()) await fetch(items()?.length ?? 0, size);
     },
-    reload: () => fetch(0, Math.min(most, Math.max(size, items()?.length ?? 0))),
+    reload: () => fetch(0, Math.max(size, items()?.length ?? 0)),
     restart: () => fetch(0, size),
   };
 }

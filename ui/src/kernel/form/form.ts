@@ -29,6 +29,8 @@ export interface Form<T extends Shape = Shape> {
   change(change: (draft: T) => void): void;
   /** The sentence for one field, without its name. */
   error(path: Path<T>): string | undefined;
+  /** The sentence for one field, or for the first of its parts that is wrong. */
+  errorWithin(path: Path<T>): string | undefined;
   /** Every fault by its path. */
   readonly errors: () => ReadonlyMap<string, string>;
   /** What the last attempt failed with; its fields are in `errors`. */
@@ -151,6 +153,7 @@ export function createForm<T extends Shape, O>(options: FormOptions<T, O>): Form
       touched('');
     },
     error,
+    errorWithin: (path) => error(path) ?? [...errors()].find(([field]) => isWithin(field, path))?.[1],
     errors,
     problem,
     busy,
@@ -244,6 +247,8 @@ const plain = <T extends Shape>(values: T): T => structuredClone(unwrap(values))
 /** `name must not be empty.` under the label Name: `Must not be empty.` */
 export function bare(message: string, field: string): string {
   const rest = field !== '' && message.startsWith(`${field} `) ? message.slice(field.length + 1) : message;
+  // “Must be …” is a sentence without the name of the field, “is wrong” is none.
+  if (/^(?:is|has|was|does) /.test(rest)) return `This ${rest}`;
   return rest.charAt(0).toUpperCase() + rest.slice(1);
 }
 

@@ -27,6 +27,8 @@ export interface Router {
   block(block: Block): () => void;
   /** The sentence of the first part of the page that would lose something. */
   readonly blocked: Block;
+  /** Asks when a part of the page would lose something; for changes that keep the path. */
+  mayLeave(): Promise<boolean>;
 }
 
 /** @param ask whether to leave all the same. */
@@ -97,6 +99,10 @@ export function createRouter(browser: RouterWindow, ask: (sentence: string) => P
       return () => void blocks.delete(block);
     },
     blocked,
+    async mayLeave() {
+      const sentence = blocked();
+      return sentence === undefined || ask(sentence);
+    },
   };
 }
 

@@ -7,6 +7,7 @@ import { Panel } from '#ui/src/components/panel.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { ConnectPanel } from '#ui/src/features/connect/connect-panel.tsx';
+import { whenAsked } from '#ui/src/kernel/route/asked.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { TestPanel } from './test-panel.tsx';
 import { TokensPanel } from './tokens-panel.tsx';
@@ -15,7 +16,7 @@ import './access.css';
 
 /** How clients reach the deployed server and what they show. */
 export function Access() {
-  const { commands } = useKernel();
+  const { commands, router } = useKernel();
   const [made, setMade] = createSignal<string>();
   const [creating, setCreating] = createSignal(false);
   const health = useQuery((read) => read('server.health', {}));
@@ -23,6 +24,7 @@ export function Access() {
   const auth = () => health.data()?.auth_type;
   const acceptsTokens = () => (auth() === 'oauth' || auth() === 'jwt') && config.data()?.accept_mcp_tokens === true;
   const pending = () => config.data() !== undefined && config.data()?.auth_type !== auth();
+  whenAsked(router, 'token', () => setCreating(true));
   onCleanup(
     commands.register([
       { id: 'new-mcp-token', title: 'New access token for MCP clients', group: 'Create', run: () => setCreating(true) },
@@ -44,7 +46,7 @@ export function Access() {
           }
         >
           <div class="panel-body stack">
-            <Show when={health.data()} fallback={<SkeletonList rows={2} label="Loading the address" />}>
+            <Show when={health.data()} fallback={<SkeletonList rows={2} label="Loading the address" failed={health.problem()} />}>
               {(server) => (
                 <KeyValue
                   items={[

@@ -13,7 +13,7 @@ export function About() {
   return (
     <Section title={WORDS.about} lead={WORDS.about_lead}>
       <Show when={me.problem()}>{(problem) => <ProblemNotice problem={problem()} onRetry={() => void me.reload()} />}</Show>
-      <Show when={me.data()} fallback={<Skeleton width="half" />}>
+      <Show when={me.data()} fallback={me.problem() === undefined && <Skeleton width="half" />}>
         {(account) => (
           <>
             <KeyValue

@@ -1,5 +1,11 @@
+import { onMount, Show } from 'solid-js';
+import { Notice } from '#ui/src/components/notice.tsx';
 import { GrantsPanel } from '#ui/src/features/grants/grants-panel.tsx';
 import { Page } from '#ui/src/components/page.tsx';
+import { Section } from '#ui/src/components/panel.tsx';
+import { useQuery } from '#ui/src/components/use-query.ts';
+import { refusalOf } from '#ui/src/features/sign-in/refusals.ts';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { About } from './about.tsx';
 import { Credentials } from './credentials.tsx';
 import { Providers } from './providers.tsx';
@@ -10,12 +16,39 @@ import './account.css';
 
 /** The signed-in person, whatever their role. */
 export function Account() {
+  const { router } = useKernel();
+  const me = useQuery((read) => read('auth.me', {}));
+  // Said once: a reload is another visit.
+  const refusal = refusalOf(router.query().get('refused'));
+  onMount(() => {
+    if (refusal !== undefined) router.setQuery({ refused: '' });
+  });
   return (
     <Page title={WORDS.title} lead={WORDS.lead}>
       <div class="stack account-page">
+        <Show when={refusal}>
+          {(text) => (
+            <Notice tone="bad" live>
+              {text()}
+            </Notice>
+          )}
+        </Show>
         <About />
-        <Credentials />
-        <SecondFactor />
+        <Show when={me.data()}>
+          {(account) => (
+            <Show
+              when={account().has_password}
+              fallback={
+                <Section title={WORDS.no_password}>
+                  <p>{WORDS.no_password_text}</p>
+                </Section>
+              }
+            >
+              <Credentials />
+              <SecondFactor />
+            </Show>
+          )}
+        </Show>
         <Providers />
         <Sessions />
         <GrantsPanel mine />

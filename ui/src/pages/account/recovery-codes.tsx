@@ -19,6 +19,7 @@ export function CodesDialog(props: { codes: readonly string[] | undefined; onClo
   return (
     <Dialog
       open={props.codes !== undefined}
+      once
       title={WORDS.codes_title}
       lead={WORDS.codes_text}
       onClose={props.onClose}

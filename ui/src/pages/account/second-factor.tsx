@@ -32,7 +32,7 @@ export function SecondFactor() {
       <Show when={status.problem()}>
         {(problem) => <ProblemNotice problem={problem()} onRetry={() => void status.reload()} />}
       </Show>
-      <Show when={status.data()} fallback={<Skeleton width="half" />}>
+      <Show when={status.data()} fallback={status.problem() === undefined && <Skeleton width="half" />}>
         {(now) => (
           <>
             <p class="row">

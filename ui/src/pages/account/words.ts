@@ -8,6 +8,9 @@ export const WORDS = {
   role: 'Role',
   groups: 'Groups',
   no_groups: 'None',
+  no_password: 'Name and password',
+  no_password_text:
+    'You sign in through an identity provider and have no password here, so a second factor is up to the provider. An administrator can change your name, or send you an invitation to set a password.',
   name: 'Username',
   name_title: 'Name',
   name_lead: 'The name you sign in with. Changing it ends every other session.',

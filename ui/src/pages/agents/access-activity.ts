@@ -10,12 +10,3 @@ export function countryName(country: string): string {
     return country;
   }
 }
-
-/** `in 3 hours`, `ended`: how long a credential still lives. */
-export function left(iso: string, now: number): string {
-  const minutes = Math.floor((Date.parse(iso) - now) / 60_000);
-  if (minutes < 0) return 'ended';
-  if (minutes < 60) return `in ${Math.max(1, minutes)} min`;
-  if (minutes < 48 * 60) return `in ${Math.round(minutes / 60)} h`;
-  return `in ${Math.round(minutes / 1_440)} days`;
-}

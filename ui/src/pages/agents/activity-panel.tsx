@@ -16,8 +16,9 @@ import { Ago } from '#ui/src/components/time.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { countryName, flagOf } from './access-activity.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { count, percent } from '#ui/src/kernel/numbers.ts';
 import { createSearchParams, flag, text } from '#ui/src/kernel/route/search-params.ts';
-import { count, duration, percent } from '#ui/src/kernel/words.ts';
+import { duration } from '#ui/src/kernel/words.ts';
 import { usePages } from '#ui/src/components/use-pages.ts';
 import { PERIODS, WORDS } from './words.ts';
 

@@ -1,6 +1,6 @@
 import { createSignal, For, Show } from 'solid-js';
 import { type AgentCredential, agentTexts } from '#core/client-texts.ts';
-import { placeholdersIn } from '#core/lib/command-text.ts';
+import { placeholdersIn } from '#core/lib/text/command-text.ts';
 import type { AgentToken, OauthClient } from '#core/contract/identity/agent-access.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { Button, IconButton } from '#ui/src/components/button.tsx';
@@ -9,10 +9,9 @@ import { Dialog } from '#ui/src/components/dialog.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { SecretOnce } from '#ui/src/components/show/secret-once.tsx';
-import { Ago } from '#ui/src/components/time.tsx';
+import { Ago, In, useNow } from '#ui/src/components/time.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { ClientTexts } from '#ui/src/features/connect/client-texts.tsx';
-import { left } from './access-activity.ts';
 import { useAct } from '#ui/src/components/use-act.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { minutesWord } from '#ui/src/kernel/words.ts';
@@ -30,18 +29,21 @@ interface Row {
   readonly last_used_at: string | null;
   readonly last_ip: string | null;
   readonly revoked: boolean;
-  readonly ends: string;
+  /** When it ends, or how long it may stay unused. */
+  readonly expires_at: string | null;
+  readonly idle: string | null;
 }
 
 const ofToken = (token: AgentToken): Row => ({
   ...token,
   mark: `${token.token_prefix}…`,
-  ends: left(token.expires_at, Date.now()),
+  idle: null,
 });
 const ofClient = (client: OauthClient): Row => ({
   ...client,
   mark: client.client_id,
-  ends: minutesWord(client.idle_timeout_minutes),
+  expires_at: null,
+  idle: minutesWord(client.idle_timeout_minutes),
 });
 
 const KINDS = {
@@ -94,7 +96,8 @@ export function CredentialsPanel(props: {
       ? (await read('agent_tokens.list', { limit: MOST })).items.map(ofToken)
       : (await read('oauth_clients.list', { limit: MOST })).items.map(ofClient),
   );
-  const over = (row: Row) => row.revoked || row.ends === 'ended';
+  const now = useNow();
+  const over = (row: Row) => row.revoked || (row.expires_at !== null && Date.parse(row.expires_at) <= now());
   const revoke = async ({ id, name }: Row) => {
     const operation = props.kind === 'token' ? 'agent_tokens.delete' : 'oauth_clients.delete';
     await ask(
@@ -157,15 +160,24 @@ export function CredentialsPanel(props: {
             ),
             sort: (row) => row.last_used_at,
           },
-          { id: 'ends', head: words().ends, cell: (row) => <span class="num">{row.ends}</span> },
+          {
+            id: 'ends',
+            head: words().ends,
+            cell: (row) => (
+              <span class="num">{row.expires_at === null ? row.idle : <In iso={row.expires_at} past={WORDS.ended} />}</span>
+            ),
+          },
         ]}
-        actions={(row) =>
-          over(row) ? (
+        actions={(row) => (
+          <Show
+            when={over(row)}
+            fallback={
+              <IconButton icon="trash" size="small" label={`${WORDS.revoke} ${row.name}`} onPress={() => void revoke(row)} />
+            }
+          >
             <Badge>{row.revoked ? WORDS.revoked : WORDS.ended}</Badge>
-          ) : (
-            <IconButton icon="trash" size="small" label={`${WORDS.revoke} ${row.name}`} onPress={() => void revoke(row)} />
-          )
-        }
+          </Show>
+        )}
         empty={
           <EmptyState
             icon="bot"

@@ -3,7 +3,8 @@ import type * as v from 'valibot';
 import type { Scopes } from '#core/contract/identity/agent-access.ts';
 import { operations } from '#core/contract/index.ts';
 import { Checkbox } from '#ui/src/components/form/choice.tsx';
-import { FieldNotes, TextField } from '#ui/src/components/form/field.tsx';
+import { TextField } from '#ui/src/components/form/field.tsx';
+import { Fieldset } from '#ui/src/components/form/fieldset.tsx';
 import { FormFoot } from '#ui/src/components/form/form-foot.tsx';
 import { Select } from '#ui/src/components/form/select.tsx';
 import { createForm } from '#ui/src/kernel/form/form.ts';
@@ -67,8 +68,7 @@ export function NewCredential(props: { kind: 'token' | 'client'; onDone: (made: 
         onChange={(value) => form.set(field, Number(value))}
         error={form.error(field)}
       />
-      <fieldset class="field">
-        <legend class="field-label">{WORDS.scopes}</legend>
+      <Fieldset label={WORDS.scopes} error={form.error('scopes')}>
         <div class="agents-choices">
           <For each={SCOPES}>
             {({ scope, label, hint }) => (
@@ -81,8 +81,7 @@ export function NewCredential(props: { kind: 'token' | 'client'; onDone: (made: 
             )}
           </For>
         </div>
-        <FieldNotes id="scopes" error={form.error('scopes')} />
-      </fieldset>
+      </Fieldset>
       <FormFoot form={form} submit={token ? WORDS.create_token : WORDS.create_client} always onCancel={() => props.onCancel()} />
     </form>
   );

@@ -59,6 +59,10 @@ export const isFolder = ({ db_type, database }: Pick<ConnectionDraft, 'db_type' 
 
 export const fieldsOf = (db_type: DbType): ConnectionFields => FIELDS[db_type] ?? NETWORK;
 
+/** What the schema of all kinds cannot say of one. */
+export const checkDraft = ({ db_type, host }: ConnectionDraft): Readonly<Record<string, string>> =>
+  fieldsOf(db_type).host !== undefined && (host ?? '') === '' ? { host: 'Must not be empty.' } : {};
+
 /** A new connection of one kind, with the contract's defaults. */
 export function emptyDraft(type: Pick<ConnectionType, 'db_type' | 'default_port'>): ConnectionDraft {
   const { name: _name, db_type: _type, database: _database, ...defaults } = v.getDefaults(ConnectionDraft);
@@ -120,7 +124,7 @@ export function parseAddress(text: string): Partial<ConnectionDraft> | undefined
   const ssl_mode = Object.values(SSL_MODES).find((known) => known === mode);
   return {
     db_type,
-    host: decodeURIComponent(url.hostname).replaceAll(/^\[|\]$/g, ''),
+    host: decode(url.hostname).replaceAll(/^\[|\]$/g, ''),
     database: decode(url.pathname.slice(1)),
     ...(url.port === '' ? {} : { port: Number(url.port) }),
     ...(url.username === '' ? {} : { username: decode(url.username) }),

@@ -7,7 +7,7 @@ import { Section } from '#ui/src/components/panel.tsx';
 import { useForm } from '#ui/src/components/use-form.ts';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import type { ConnectionHealth } from './connection-health.ts';
-import { changesOf, draftOf } from './connection-draft.ts';
+import { changesOf, checkDraft, draftOf } from './connection-draft.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { ConnectionFields } from './connection-fields.tsx';
 import { TestResult } from './test-result.tsx';
@@ -27,6 +27,7 @@ export function ConnectionSettings(props: { connection: Connection; health: Conn
   const form = useForm({
     schema: ConnectionDraft,
     initial: (): ConnectionDraft => draftOf(stored),
+    check: checkDraft,
     unsaved: WORDS.unsaved,
     latest: async () => {
       stored = await call('connections.get', { id: stored.id });

@@ -21,14 +21,21 @@ import { useDelete } from './use-delete.ts';
 import { WORDS } from './words.ts';
 import './connections.css';
 
+const TABS = ['settings', 'tables', 'files'] as const;
+type Tab = (typeof TABS)[number];
+
 /** One connection: its settings, and what is in the database. */
 export function ConnectionPage() {
   const { call, router } = useKernel();
   const { id = '' } = useParams();
   const connection = useQuery((read) => read('connections.get', { id }));
-  const place = createSearchParams(router, { tab: oneOf(['settings', 'tables', 'files']) });
+  const place = createSearchParams(router, { tab: oneOf(TABS) });
   const remove = useDelete();
   const health = createConnectionHealth(call);
+  /** A tab that is left is gone with what was typed there. */
+  const choose = async (tab: Tab) => {
+    if (tab !== place.get('tab') && (await router.mayLeave())) place.set({ tab });
+  };
   const enabled = createMemo(() => connection.data()?.enabled);
   createEffect(() => enabled() && void health.check([id]));
 
@@ -74,8 +81,9 @@ export function ConnectionPage() {
           >
             <Tabs
               label="Connection views"
+              navigates
               value={place.get('tab')}
-              onChange={(tab) => place.set({ tab })}
+              onChange={(tab) => void choose(tab)}
               tabs={[
                 {
                   value: 'settings',

@@ -1,4 +1,4 @@
-import { createSignal, For, Show } from 'solid-js';
+import { createSignal, For, Show, untrack } from 'solid-js';
 import * as v from 'valibot';
 import type { Connection } from '#core/contract/definitions/connections.ts';
 import type { ConnectionFile } from '#core/contract/definitions/files.ts';
@@ -10,7 +10,9 @@ import { Select } from '#ui/src/components/form/select.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
+import { useLeaveGuard } from '#ui/src/components/form/use-leave-guard.ts';
 import { createMutation } from '#ui/src/kernel/data/mutation.ts';
+import { same } from '#ui/src/kernel/form/merge.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { TableSample } from './table-sample.tsx';
 
@@ -20,7 +22,7 @@ const DELIMITERS = [
   { value: ',', label: 'Comma' },
   { value: ';', label: 'Semicolon' },
   { value: '\t', label: 'Tab' },
-  { value: '|', label: 'Bar' },
+  { value: '|', label: 'Pipe' },
 ] as const;
 const HEADERS = [
   { value: '', label: 'Detect' },
@@ -34,9 +36,12 @@ const ENCODINGS = [
   { value: 'latin-1', label: 'Latin-1' },
 ] as const;
 const DECIMALS = [
-  { value: '', label: '1,234.50' },
+  { value: '', label: 'Detect' },
+  { value: '.', label: '1,234.50' },
   { value: ',', label: '1.234,50' },
 ] as const;
+
+const MOST_COLUMNS = 60;
 
 /** What is in a file, and how it is read. */
 export function FileDetail(props: { connection: Connection; file: ConnectionFile; onSaved: () => void }) {
@@ -59,9 +64,11 @@ export function FileDetail(props: { connection: Connection; file: ConnectionFile
   /** Files of a pattern are one table; the key of the settings is the pattern then. */
   // oxlint-disable-next-line solid/reactivity
   const [pattern, setPattern] = createSignal(props.file.key.includes('*') ? props.file.key : '');
-  const save = createMutation(async () => {
+  const current = () => ({ draft: draft(), pattern: pattern() });
+  const [base, setBase] = createSignal(untrack(current));
+  const save = createMutation(async (wanted: ReturnType<typeof current>) => {
     const { [props.file.key]: _, ...others } = all();
-    const files = { ...others, [pattern().trim() || props.file.name]: draft() };
+    const files = { ...others, [wanted.pattern.trim() || props.file.name]: wanted.draft };
     const kept = Object.fromEntries(
       Object.entries(files).filter(([key, value]) => key.includes('*') || Object.keys(value).length > 0),
     );
@@ -70,18 +77,29 @@ export function FileDetail(props: { connection: Connection; file: ConnectionFile
   });
   const press = async () => {
     if (pattern() !== '' && !fits(pattern(), props.file.name)) return;
-    if ((await save.run(undefined)) === undefined) return;
+    const wanted = current();
+    const saved = await save.run(wanted);
+    if (saved === undefined) {
+      // Another save is sent with what is stored by now.
+      if (is_conflict()) props.onSaved();
+      return;
+    }
+    setBase(wanted);
     toasts.show('Saved. It is live with the next deploy.', 'good');
     props.onSaved();
   };
+  const is_conflict = () => save.problem()?.code === 'conflict';
+  useLeaveGuard(() => (same(current(), base()) || save.busy() ? undefined : 'Changes to these file settings are not saved.'));
   const is_csv = () => /\.(?:csv|tsv)(?:\.gz)?$/i.test(props.file.name);
+  const is_set = (column: string) => [draft(), base().draft].some(({ types }) => types?.[column] !== undefined);
   const setType = (column: string, type: string) => {
     const { [column]: _, ...rest } = draft().types ?? {};
     const types = type === '' ? rest : { ...rest, [column]: type };
     set({ types: Object.keys(types).length === 0 ? undefined : types });
   };
-  const options = (type: string) => [
-    { value: '', label: `Detected (${type})` },
+  /** The type of a column that has one set is not a detected one. */
+  const options = (name: string, type: string) => [
+    { value: '', label: is_set(name) ? 'Detect' : `Detected (${type})` },
     ...TYPES.map((each) => ({ value: each, label: each })),
   ];
 
@@ -99,7 +117,7 @@ export function FileDetail(props: { connection: Connection; file: ConnectionFile
         <For each={props.file.notes}>{(note) => <Notice tone="brass">{note}</Notice>}</For>
         <Show when={props.file.rejected_rows > 0}>
           <Notice tone="brass">
-            <p>These lines were left out:</p>
+            <p>Skipped lines:</p>
             <ul>
               <For each={props.file.rejected}>
                 {({ line, reason }) => (
@@ -126,17 +144,20 @@ export function FileDetail(props: { connection: Connection; file: ConnectionFile
               </div>
               <Show when={props.file.tables.length === 1 && session.may('connections.update')}>
                 <div class="grid-2">
-                  <For each={table.columns.slice(0, 60)}>
+                  <For each={table.columns.slice(0, MOST_COLUMNS)}>
                     {(column) => (
                       <Select
                         label={column.name}
-                        options={options(column.type)}
+                        options={options(column.name, column.type)}
                         value={draft().types?.[column.name] ?? ''}
                         onChange={(type) => setType(column.name, type)}
                       />
                     )}
                   </For>
                 </div>
+                <Show when={table.columns.length > MOST_COLUMNS}>
+                  <p class="small soft">{`The first ${MOST_COLUMNS} of ${table.columns.length} columns are shown.`}</p>
+                </Show>
               </Show>
               <Show when={session.may('preview.execute')}>
                 <TableSample
@@ -171,12 +192,12 @@ export function FileDetail(props: { connection: Connection; file: ConnectionFile
               <Select
                 label="Numbers"
                 options={DECIMALS}
-                value={draft().decimal === ',' ? ',' : ''}
-                onChange={(decimal) => set({ decimal: decimal || undefined })}
+                value={draft().decimal ?? ''}
+                onChange={(decimal: '' | '.' | ',') => set({ decimal: decimal || undefined })}
               />
               <TextField
-                label="Dates"
-                hint="Such as %d.%m.%Y; detected when empty."
+                label="Date format"
+                hint="For example %d.%m.%Y. Leave empty to detect it."
                 optional
                 mono
                 value={draft().dates ?? ''}
@@ -186,7 +207,7 @@ export function FileDetail(props: { connection: Connection; file: ConnectionFile
           </Show>
           <Show when={!/\.(?:sqlite3?|db)$/i.test(props.file.name)}>
             <TextField
-              label="One table of several files"
+              label="Combine files into one table"
               hint={`A pattern with *, such as ${patternOf(props.file.name)}. Files that match become one table, with their names in the column filename.`}
               optional
               mono
@@ -200,8 +221,8 @@ export function FileDetail(props: { connection: Connection; file: ConnectionFile
             />
           </Show>
           <TextField
-            label="Name of the table"
-            hint="Made from the name of the file when empty."
+            label="Table name"
+            hint="Leave empty to use the file name."
             optional
             mono
             value={draft().table ?? ''}
@@ -212,10 +233,16 @@ export function FileDetail(props: { connection: Connection; file: ConnectionFile
             checked={draft().as_text === true}
             onChange={(as_text) => set({ as_text: as_text || undefined })}
           />
-          <Show when={save.problem()}>{(problem) => <Notice tone="bad">{problem().detail}</Notice>}</Show>
+          <Show when={save.problem()}>
+            {(problem) => (
+              <Notice tone="bad" live>
+                {is_conflict() ? 'This connection changed. Save again to apply your settings.' : problem().detail}
+              </Notice>
+            )}
+          </Show>
           <div class="row">
             <Button kind="primary" busy={save.busy()} onPress={() => void press()}>
-              Save how it is read
+              Save file settings
             </Button>
           </div>
         </Show>

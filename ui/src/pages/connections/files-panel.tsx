@@ -1,4 +1,4 @@
-import { createMemo, createSignal, For, Match, Show, Switch } from 'solid-js';
+import { createMemo, createSignal, For, Match, onCleanup, Show, Switch } from 'solid-js';
 import type { Connection } from '#core/contract/definitions/connections.ts';
 import type { ConnectionFile } from '#core/contract/definitions/files.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
@@ -10,6 +10,7 @@ import { type Column, DataTable } from '#ui/src/components/table/data-table.tsx'
 import { Ago } from '#ui/src/components/time.tsx';
 import { usePoll, useQuery } from '#ui/src/components/use-query.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { num } from '#ui/src/kernel/numbers.ts';
 import { toProblem } from '#ui/src/kernel/problem.ts';
 import { bytes, plural } from '#ui/src/kernel/words.ts';
 import { isFolder } from './connection-draft.ts';
@@ -27,10 +28,16 @@ interface Upload {
 
 /** The files of a folder: what became of each, and a place to drop more. */
 export function FilesPanel(props: { connection: Connection; onSaved: () => void }) {
-  const { call, dialogs, session, toasts } = useKernel();
+  const { call, dialogs, router, session, toasts } = useKernel();
   const files = useQuery((read) => read('files.list', { id: props.connection.id }));
   const [uploads, setUploads] = createSignal<readonly Upload[]>([]);
   const [chosen, setChosen] = createSignal<string>();
+  let is_here = true;
+  onCleanup(() => (is_here = false));
+  /** What was entered for another file is asked about first. */
+  const choose = async (name: string) => {
+    if (name !== chosen() && (await router.mayLeave())) setChosen(name);
+  };
   usePoll(async () => {
     if (files.data()?.reading === true) await files.reload();
   }, POLL_MS);
@@ -45,14 +52,20 @@ export function FilesPanel(props: { connection: Connection; onSaved: () => void 
       put(name, undefined);
       toasts.show(`${replaced ? 'Replaced' : 'Added'} “${name}”.`, 'good');
     } catch (fault) {
-      put(name, { name, state: 'failed', detail: toProblem(fault).detail });
+      const { detail } = toProblem(fault);
+      put(name, { name, state: 'failed', detail });
+      // Nobody sees the list of uploads any more.
+      if (!is_here) toasts.show(`“${name}” wasn’t uploaded. ${detail}`, 'bad');
     }
-    await files.reload();
+    if (is_here) await files.reload();
   };
   /** A SQLite connection is one file, whatever the one is called that takes its place. */
   const replace = async (file: File) => {
     const own = files.data()?.items[0]?.name;
-    if (own === undefined) return;
+    if (own === undefined) {
+      toasts.show('The file list isn’t loaded yet. Try again.', 'bad');
+      return;
+    }
     const agreed = await dialogs.confirm({
       title: `Replace “${own}” with “${file.name}”?`,
       text: 'Tools use the new database from their next call on. What was written to the old one is lost. This cannot be undone.',
@@ -144,7 +157,7 @@ export function FilesPanel(props: { connection: Connection; onSaved: () => void 
           query={files}
           key={({ name }) => name}
           current={({ name }) => name === chosen()}
-          {...(is_folder() ? { onOpen: ({ name }: ConnectionFile) => setChosen(name) } : {})}
+          {...(is_folder() ? { onOpen: ({ name }: ConnectionFile) => void choose(name) } : {})}
           columns={[
             {
               id: 'name',
@@ -152,7 +165,7 @@ export function FilesPanel(props: { connection: Connection; onSaved: () => void 
               sort: ({ name }) => name,
               cell: (file) => (
                 <Show when={is_folder()} fallback={<span class="mono">{file.name}</span>}>
-                  <button type="button" class="table-name mono" onClick={() => setChosen(file.name)}>
+                  <button type="button" class="table-name mono" onClick={() => void choose(file.name)}>
                     {file.name}
                   </button>
                 </Show>
@@ -204,7 +217,7 @@ const tablesOf = ({ tables }: ConnectionFile): string =>
 
 const TABLE_COLUMNS: readonly Column<ConnectionFile>[] = [
   { id: 'tables', head: 'Table', cell: (file) => <span class="mono">{tablesOf(file)}</span> },
-  { id: 'rows', head: 'Rows', align: 'end', narrow: 'hide', cell: (file) => rowsOf(file).toLocaleString('en') },
+  { id: 'rows', head: 'Rows', align: 'end', narrow: 'hide', cell: (file) => num(rowsOf(file)) },
 ];
 const STATE_COLUMN: Column<ConnectionFile> = { id: 'state', head: 'State', cell: (file) => <State file={file} /> };
 
@@ -212,7 +225,7 @@ const rowsOf = ({ tables }: ConnectionFile): number => tables.reduce((sum, { row
 
 function State(props: { file: ConnectionFile }) {
   return (
-    <Switch fallback={<Badge>not read yet</Badge>}>
+    <Switch fallback={<Badge>Not read yet</Badge>}>
       <Match when={props.file.error}>
         {(error) => (
           <span title={error().message}>
@@ -226,7 +239,7 @@ function State(props: { file: ConnectionFile }) {
             imported <Ago iso={at()} />
             <Show when={props.file.rejected_rows > 0}>
               {' '}
-              <Badge tone="brass">{plural(props.file.rejected_rows, 'line')} left out</Badge>
+              <Badge tone="brass">{plural(props.file.rejected_rows, 'line')} skipped</Badge>
             </Show>
           </span>
         )}

@@ -5,11 +5,12 @@ import { Button } from '#ui/src/components/button.tsx';
 import { FormFoot } from '#ui/src/components/form/form-foot.tsx';
 import { TextField } from '#ui/src/components/form/field.tsx';
 import { ProblemNotice } from '#ui/src/components/notice.tsx';
+import { FolderButton } from '#ui/src/features/connect/folder-button.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { Section } from '#ui/src/components/panel.tsx';
 import { useForm } from '#ui/src/components/use-form.ts';
 import { useQuery } from '#ui/src/components/use-query.ts';
-import { emptyDraft, parseAddress, withType } from './connection-draft.ts';
+import { checkDraft, emptyDraft, fieldsOf, parseAddress, withType } from './connection-draft.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { createMutation } from '#ui/src/kernel/data/mutation.ts';
 import { ConnectionFields } from './connection-fields.tsx';
@@ -21,13 +22,19 @@ export function NewConnection() {
   const { call, router, toasts } = useKernel();
   const types = useQuery((read) => read('connections.types', {}));
   const [address, setAddress] = createSignal('');
-  const [tested, setTested] = createSignal<{ readonly draft: string; readonly result: Output<'connections.test'> }>();
+  const [refused, setRefused] = createSignal(false);
+  const [tested, setTested] = createSignal<{
+    readonly draft: string;
+    readonly result: Output<'connections.test'>;
+    readonly asked: 'test' | 'connect';
+  }>();
   let element: HTMLFormElement | undefined;
 
   const form = useForm({
     schema: ConnectionDraft,
     // Read-only until somebody decides otherwise: the tables of a database that is being tried out are at stake.
     initial: (): ConnectionDraft => ({ ...emptyDraft({ db_type: 'postgresql', default_port: 5432 }), read_only: true }),
+    check: checkDraft,
     unsaved: WORDS.unsaved,
     submit: (draft) => call('connections.create', draft),
     onDone: (connection) => {
@@ -36,21 +43,30 @@ export function NewConnection() {
     },
   });
   const test = createMutation((draft: ConnectionDraft) => call('connections.test_draft', draft));
-  const tryIt = async () => {
+  const tryIt = async (by: 'test' | 'connect') => {
     setTested(undefined);
     // A name is not needed to try.
     const draft = { ...form.snapshot(), name: form.values.name || 'test' };
-    if (draft.database === '' || form.errors().size > 0) form.validate();
+    const incomplete = draft.database === '' || Object.keys(checkDraft(draft)).length > 0 || form.errors().size > 0;
+    if (incomplete && !form.validate() && [...form.errors().keys()].some((field) => field !== 'name')) {
+      element?.querySelector<HTMLElement>('[aria-invalid=true]:not([name=name])')?.focus();
+      return undefined;
+    }
+    const tried = addressOf(form.snapshot());
     const result = await test.run(draft);
-    if (result !== undefined) setTested({ draft: addressOf(form.snapshot()), result });
-    return result;
+    if (result !== undefined) setTested({ draft: tried, result, asked: by });
+    return seen()?.result;
+  };
+  /** The newest test, while the fields are as they were tested. */
+  const seen = () => {
+    const newest = tested();
+    return newest?.draft === addressOf(form.values) ? newest : undefined;
   };
   /** Saves what a test has reached; a failure or a warning is read before it is saved. */
   const connect = async (event: Event) => {
     event.preventDefault();
-    const seen = tested();
-    const is_seen = seen?.result.success === true && seen.draft === addressOf(form.snapshot());
-    const result = is_seen || !form.validate() ? undefined : await tryIt();
+    const is_seen = seen()?.result.success === true;
+    const result = is_seen || !form.validate() ? undefined : await tryIt('connect');
     const is_fine = result?.success === true && result.warnings.length === 0;
     // What does not fit the schema is shown at its fields by the attempt.
     if (is_seen || is_fine || form.errors().size > 0) await form.submit(event);
@@ -60,10 +76,19 @@ export function NewConnection() {
     form.change((draft) => void Object.assign(draft, withType({ ...form.snapshot() }, chosen)));
     setTested(undefined);
   };
-  const paste = (text: string) => {
-    const found = parseAddress(text);
+  /** What is typed is a part of an address until it is left; what is pasted is all of it. */
+  const typeAddress = (text: string) => {
+    const is_pasted = text.length > address().length + 1;
     setAddress(text);
-    if (found === undefined) return;
+    setRefused(false);
+    if (is_pasted) fill(text.includes('://'));
+  };
+  const fill = (is_whole = true) => {
+    const found = parseAddress(address());
+    if (found === undefined) {
+      setRefused(is_whole && address().trim() !== '');
+      return;
+    }
     setAddress('');
     const kind = types.data()?.items.find(({ db_type }) => db_type === found.db_type);
     form.change((draft) => {
@@ -92,30 +117,51 @@ export function NewConnection() {
             {(problem) => <ProblemNotice problem={problem()} onRetry={() => void types.reload()} />}
           </Show>
           <TypePicker types={types.data()?.items} value={form.values.db_type} onChange={choose} />
-          <TextField
-            label="Connection string"
-            hint="Such as postgres://user:password@host:5432/shop. Fills in the fields below."
-            optional
-            mono
-            value={address()}
-            onInput={paste}
-            error={address().includes('://') ? 'This isn’t the address of a supported database.' : undefined}
-          />
+          <Show when={fieldsOf(form.values.db_type).host !== undefined}>
+            <TextField
+              label="Connection string"
+              hint="Such as postgres://user:password@host:5432/shop. Fills in the fields below."
+              optional
+              mono
+              value={address()}
+              onInput={typeAddress}
+              onBlur={() => fill()}
+              onKeyDown={(event) => {
+                if (event.key !== 'Enter' || address() === '') return;
+                event.preventDefault();
+                fill();
+              }}
+              error={refused() ? 'This isn’t the address of a supported database.' : undefined}
+            />
+          </Show>
         </Section>
+        <Show when={form.values.db_type === 'duckdb'}>
+          <Section
+            title="New folder"
+            lead="For files that you have here. To use files that are on the server already, fill in the fields below."
+          >
+            <div class="row">
+              <FolderButton name={form.values.name} label="Create an empty folder" onMade={() => form.reset()} />
+            </div>
+          </Section>
+        </Show>
         <ConnectionFields form={form} type={type()} />
         <Section title="Test and save">
-          <Show when={tested()}>
+          <Show when={tested() !== undefined && seen() === undefined}>
+            <p class="small soft">The fields changed since the last test.</p>
+          </Show>
+          <Show when={seen()}>
             {(shown) => (
               <TestResult
                 result={shown().result}
                 onSuspect={(field) => element?.querySelector<HTMLElement>(`[name="${field}"]`)?.focus()}
-                onSave={() => void form.submit()}
+                onSave={shown().result.success && shown().asked === 'test' ? undefined : () => void form.submit()}
               />
             )}
           </Show>
           <Show when={test.problem()}>{(problem) => <ProblemNotice problem={problem()} />}</Show>
           <FormFoot form={form} submit="Connect" always cancel_href="/connections">
-            <Button busy={test.busy()} icon="bolt" onPress={() => void tryIt()}>
+            <Button busy={test.busy()} icon="bolt" onPress={() => void tryIt('test')}>
               Test
             </Button>
           </FormFoot>
@@ -147,10 +193,21 @@ function TypePicker(props: {
               checked={props.value === type.db_type}
               onChange={() => props.onChange(type)}
             />
-            {type.label}
+            <TypeLabel label={type.label} />
           </label>
         )}
       </For>
     </fieldset>
+  );
+}
+
+/** A label such as “libSQL (remote)”: what stands in brackets is said smaller. */
+function TypeLabel(props: { label: string }) {
+  const parts = () => /^(?<name>.+?) \((?<detail>.+)\)$/.exec(props.label)?.groups;
+  return (
+    <span class="type-label">
+      {parts()?.['name'] ?? props.label}
+      <Show when={parts()?.['detail']}>{(detail) => <span class="faint">{detail()}</span>}</Show>
+    </span>
   );
 }

@@ -6,10 +6,11 @@ import { Switch } from '#ui/src/components/form/choice.tsx';
 import { TextField } from '#ui/src/components/form/field.tsx';
 import { TagsField } from '#ui/src/components/form/tags-field.tsx';
 import { Section } from '#ui/src/components/panel.tsx';
-import '#ui/src/features/builder/parameters.css';
+import '#ui/src/features/builder/parameters/parameters.css';
 import { CodeBlock } from '#ui/src/components/show/code-block.tsx';
-import { SourceField } from '#ui/src/features/builder/source-field.tsx';
+import { SourceField } from '#ui/src/features/builder/parameters/source-field.tsx';
 import type { Form, Path } from '#ui/src/kernel/form/form.ts';
+import { passesFocus } from '#ui/src/components/form/passes-focus.ts';
 
 type Values = ConnectionDraft['session_values'];
 
@@ -35,7 +36,7 @@ export function SessionFields(props: { form: Form<ConnectionDraft>; type: Connec
         <ul class="stack session-values">
           <Index each={values()}>
             {(value, index) => (
-              <li class="session-value">
+              <li class="session-value" ref={passesFocus}>
                 <TextField
                   label="Session value"
                   mono
@@ -132,7 +133,7 @@ function CallerSql(props: { form: Form<ConnectionDraft>; postgres: boolean }) {
         <p class="small soft">
           {props.postgres
             ? 'Run it as the owner of the table. The policy shows each caller the rows that name the first session value.'
-            : 'Run it as an administrator of the database, and use the view in tools. It shows each caller own rows.'}
+            : 'Run it as an administrator of the database, and use the view in tools. It shows each caller their own rows.'}
         </p>
         <div class="grid-2">
           <TextField label="Table" mono value={table()} onInput={setTable} />

@@ -8,8 +8,8 @@ import { dialectOf } from '#ui/src/features/builder/sql/scan.ts';
 import { ofPreview } from '#ui/src/features/run/result.ts';
 import { ResultView } from '#ui/src/features/run/result-view.tsx';
 import { createRunner } from '#ui/src/features/run/runner.ts';
+import { count } from '#ui/src/kernel/numbers.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { count } from '#ui/src/kernel/words.ts';
 
 type Table = Output<'schema.tables'>['items'][number];
 
@@ -44,7 +44,7 @@ export function TableSample(props: { connection_id: string; table: Table }) {
           Count rows
         </Button>
         <span class="small soft num" role="status">
-          <Show when={counted() !== undefined}>{count(Number(counted()))} rows</Show>
+          <Show when={counted() !== undefined}>{`${count(Number(counted()))} ${Number(counted()) === 1 ? 'row' : 'rows'}`}</Show>
         </span>
       </div>
       <Show when={rows.problem() ?? total.problem()}>{(problem) => <Notice tone="bad">{problem().detail}</Notice>}</Show>

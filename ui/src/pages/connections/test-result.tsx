@@ -5,7 +5,7 @@ import { labelsIn } from '#core/contract/marks.ts';
 import { Button } from '#ui/src/components/button.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
 import { duration } from '#ui/src/kernel/words.ts';
-import { ADVICE, SUSPECT } from './words.ts';
+import { ADVICE, IN_OTHER_WORDS, SUSPECT } from './words.ts';
 
 const LABELS = labelsIn(ConnectionDraft.entries);
 
@@ -13,7 +13,7 @@ const LABELS = labelsIn(ConnectionDraft.entries);
 export function TestResult(props: {
   result: Output<'connections.test'>;
   onSuspect?: (field: string) => void;
-  onSave?: () => void;
+  onSave?: (() => void) | undefined;
 }) {
   const warned = () => props.result.success && props.result.warnings.length > 0;
   const suspect = () => (props.result.code === undefined ? undefined : SUSPECT[props.result.code]);
@@ -41,7 +41,9 @@ export function TestResult(props: {
         </>
       }
     >
-      <p>{props.result.success ? (props.result.server_version ?? props.result.message) : props.result.message}</p>
+      <Show when={props.result.code === undefined || IN_OTHER_WORDS.has(props.result.code)}>
+        <p>{props.result.success ? (props.result.server_version ?? props.result.message) : props.result.message}</p>
+      </Show>
       <Show when={props.result.code}>{(code) => <p>{ADVICE[code()]}</p>}</Show>
       <Show when={props.result.warnings.length > 0}>
         <ul class="bullets">

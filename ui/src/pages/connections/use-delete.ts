@@ -1,14 +1,18 @@
+import type { Call } from '#ui/src/api.ts';
+import type { Dialogs } from '#ui/src/kernel/dialogs.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { toProblem } from '#ui/src/kernel/problem.ts';
+import type { Toasts } from '#ui/src/kernel/toasts.ts';
 import { plural } from '#ui/src/kernel/words.ts';
-import { useUndo } from '#ui/src/components/use-undo.ts';
+import { createUndo } from '#ui/src/components/use-undo.ts';
 
 const NAMED = 5;
 
 /** Asks with the names of all that goes with the connections, deletes them, offers to take it back. True when deleted. */
-export function useDelete() {
-  const { call, dialogs, toasts } = useKernel();
-  const say = useUndo();
+export const useDelete = () => createDelete(useKernel());
+
+export function createDelete({ call, dialogs, toasts }: { call: Call; dialogs: Dialogs; toasts: Toasts }) {
+  const say = createUndo({ call, toasts });
 
   const owned = async (id: string) => {
     const filter = { connection_id: id, limit: NAMED };
@@ -38,9 +42,15 @@ export function useDelete() {
         danger: true,
       });
       if (!agreed) return false;
-      for (const { id, name } of chosen) {
-        await call('connections.delete', { id });
-        say(`Deleted “${name}”.`, { type: 'connection', id, action: 'delete' }, onUndone);
+      const gone: string[] = [];
+      try {
+        for (const { id } of chosen) {
+          await call('connections.delete', { id });
+          gone.push(id);
+        }
+      } finally {
+        const text = chosen.length === 1 ? `Deleted “${first.name}”.` : `${plural(gone.length, 'connection')} deleted.`;
+        if (gone.length > 0) say(text, { type: 'connection', ids: gone, action: 'delete' }, onUndone);
       }
       return true;
     } catch (fault) {

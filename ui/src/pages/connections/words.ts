@@ -21,6 +21,9 @@ export const ADVICE: Readonly<Record<TestCode, string>> = {
   failed: 'The database rejected the connection.',
 };
 
+/** Failures of which the driver says more than the advice does. */
+export const IN_OTHER_WORDS: ReadonlySet<TestCode> = new Set(['tls_failed', 'failed']);
+
 /** The field that is most likely wrong, to go to. */
 export const SUSPECT: Partial<Record<TestCode, string>> = {
   dns_failed: 'host',

@@ -1,4 +1,4 @@
-import { createEffect, createSignal, For, on, onCleanup, Show } from 'solid-js';
+import { createEffect, createSignal, For, on, Show } from 'solid-js';
 import type { OauthRequest } from '#core/contract/identity/oauth.ts';
 import { Button } from '#ui/src/components/button.tsx';
 import { Switch } from '#ui/src/components/form/choice.tsx';
@@ -6,10 +6,8 @@ import { Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
 import { Entry } from '#ui/src/components/shell/entry.tsx';
 import { KeyValue } from '#ui/src/components/show/key-value.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
-import { createLoginFlow } from '#ui/src/features/sign-in/login-flow.ts';
-import { ProviderButtons } from '#ui/src/features/sign-in/provider-buttons.tsx';
-import { PasswordForm } from '#ui/src/features/sign-in/password-form.tsx';
-import { SecondFactor } from '#ui/src/features/sign-in/second-factor.tsx';
+import { CLIENT_KINDS, clientTitle, isVouchedFor } from '#ui/src/features/sign-in/client-words.ts';
+import { SignInHere } from '#ui/src/features/sign-in/sign-in-here.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { type Problem, toProblem } from '#ui/src/kernel/problem.ts';
 import { isSafeTarget } from './target.ts';
@@ -89,7 +87,17 @@ export function Consent() {
           {(asked) => (
             <>
               <Facts asked={asked()} />
-              <Show when={asked().person} fallback={<SignIn onDeny={() => void decide('deny')} />}>
+              <Show
+                when={asked().person}
+                fallback={
+                  <>
+                    <SignInHere />
+                    <Button kind="quiet" onPress={() => void decide('deny')}>
+                      {WORDS.deny}
+                    </Button>
+                  </>
+                }
+              >
                 <Decision asked={asked()} onDecide={decide} />
               </Show>
             </>
@@ -101,48 +109,24 @@ export function Consent() {
 }
 
 function Facts(props: { asked: OauthRequest }) {
-  const isVouchedFor = () => props.asked.client.kind === 'app' || props.asked.client.kind === 'known';
+  const isKnown = () => isVouchedFor(props.asked.client);
   return (
-    <div class="stack consent-facts">
+    <div class="stack entry-facts">
       <KeyValue
         items={[
-          {
-            label: WORDS.client,
-            value: isVouchedFor() ? props.asked.client.name : WORDS.as_it_says(props.asked.client.name),
-          },
-          { label: WORDS.kind, value: WORDS.kinds[props.asked.client.kind] },
+          { label: WORDS.client, value: clientTitle(props.asked.client) },
+          { label: WORDS.kind, value: CLIENT_KINDS[props.asked.client.kind] },
           props.asked.client.host !== null && { label: WORDS.host, value: props.asked.client.host, mono: true },
           { label: WORDS.answer, value: WORDS.target(props.asked), mono: props.asked.redirect_host !== null },
           { label: WORDS.resource, value: props.asked.resource, mono: true },
         ]}
       />
-      <Show when={!isVouchedFor() || props.asked.redirect_host === null}>
+      <Show when={!isKnown() || props.asked.redirect_host === null}>
         <Notice tone="brass">
-          <p>{isVouchedFor() ? WORDS.careful_local : WORDS.careful}</p>
+          <p>{isKnown() ? WORDS.careful_local : WORDS.careful}</p>
         </Notice>
       </Show>
     </div>
-  );
-}
-
-function SignIn(props: { onDeny: () => void }) {
-  const { session } = useKernel();
-  const flow = createLoginFlow(session);
-  const next = `${window.location.pathname}${window.location.search}`;
-  const [username, setUsername] = createSignal('');
-  onCleanup(() => flow.stop());
-  return (
-    <>
-      <Show when={flow.step() === 'password'} fallback={<SecondFactor flow={flow} />}>
-        <ProviderButtons next={next} />
-        <Show when={session.ways().password}>
-          <PasswordForm flow={flow} username={username()} onUsername={setUsername} />
-        </Show>
-      </Show>
-      <Button kind="quiet" onPress={() => props.onDeny()}>
-        {WORDS.deny}
-      </Button>
-    </>
   );
 }
 
@@ -150,7 +134,11 @@ function Decision(props: {
   asked: OauthRequest;
   onDecide: (decision: 'approve' | 'deny', scopes?: readonly string[]) => Promise<void>;
 }) {
-  const { session } = useKernel();
+  const { session, toasts } = useKernel();
+  const leave = async () => {
+    const failed = await session.logout();
+    if (failed !== undefined) toasts.show(failed.detail, 'bad');
+  };
   const [left_out, setLeftOut] = createSignal<readonly string[]>([]);
   const [busy, setBusy] = createSignal(false);
   const chosen = () => props.asked.scopes.map(({ name }) => name).filter((name) => !left_out().includes(name));
@@ -213,7 +201,7 @@ function Decision(props: {
           </p>
         </Show>
       </section>
-      <div class="consent-buttons">
+      <div class="entry-buttons">
         <Button
           kind="primary"
           busy={busy()}
@@ -226,7 +214,7 @@ function Decision(props: {
           {WORDS.deny}
         </Button>
       </div>
-      <button type="button" class="link-button" onClick={() => void session.logout()}>
+      <button type="button" class="link-button" onClick={() => void leave()}>
         {WORDS.other}
       </button>
     </>

@@ -1,12 +1,5 @@
 import type { OauthRequest } from '#core/contract/identity/oauth.ts';
 
-const KINDS = {
-  app: 'Added by an administrator of this server',
-  known: 'Known client',
-  document: 'Identified by its web address, not checked by anyone here',
-  registration: 'Registered itself, unverified',
-} as const satisfies Record<OauthRequest['client']['kind'], string>;
-
 const EDITORS: Readonly<Record<string, string>> = { 'cursor:': 'Cursor on this computer', 'vscode:': 'VS Code on this computer' };
 
 export const WORDS = {
@@ -15,9 +8,7 @@ export const WORDS = {
   lead_signed_in: (username: string) => `It will act as you, ${username}.`,
   lead_anonymous: 'Sign in to decide.',
   client: 'Client',
-  as_it_says: (name: string) => `${name} (as the client says)`,
   kind: 'Identity',
-  kinds: KINDS,
   host: 'From',
   answer: 'Answer goes to',
   resource: 'Access to',

@@ -80,16 +80,16 @@ export function ChangesPanel(props: {
               <Breaking count={breaking()} />
             </div>
           </Show>
+          <Show when={props.deployment.diff.problem()}>
+            {(problem) => (
+              <div class="panel-body">
+                <ProblemNotice problem={problem()} onRetry={() => void props.deployment.diff.reload()} />
+              </div>
+            )}
+          </Show>
           <Switch>
-            <Match when={props.deployment.diff.problem()}>
-              {(problem) => (
-                <div class="panel-body">
-                  <ProblemNotice problem={problem()} onRetry={() => void props.deployment.diff.reload()} />
-                </div>
-              )}
-            </Match>
             <Match when={props.deployment.diff.data() === undefined}>
-              <SkeletonList rows={3} label="Loading changes" />
+              <SkeletonList rows={3} label="Loading changes" failed={props.deployment.diff.problem()} />
             </Match>
             <Match when={fresh()}>
               <EmptyState
@@ -157,8 +157,8 @@ export function ChangesPanel(props: {
           <Panel title="Try it first">
             <div class="panel-body stack">
               <p class="small soft">
-                A candidate is served at a URL of its own. A canary is served to a share of the callers, and returns by itself
-                when too many calls fail or take too long.
+                A candidate is served at a URL of its own. A canary is served to a share of the callers, and is rolled back when
+                too many of its calls fail or take too long.
               </p>
               <div class="row">
                 <Button needs="candidates.create" onPress={() => props.onCandidate()}>
@@ -175,7 +175,13 @@ export function ChangesPanel(props: {
           </Panel>
         </Show>
         <ReplayDrawer open={replaying()} onClose={() => setReplaying(false)} />
-        <Show when={status()} fallback={<SkeletonList rows={2} label="Loading the state" />}>
+        <Show when={props.deployment.status.problem()}>
+          {(problem) => <ProblemNotice problem={problem()} onRetry={() => void props.deployment.status.reload()} />}
+        </Show>
+        <Show
+          when={status()}
+          fallback={<SkeletonList rows={2} label="Loading the state" failed={props.deployment.status.problem()} />}
+        >
           {(live) => <Live status={live()} busy={props.deployment.phase() === 'stopping'} onStop={props.onStop} />}
         </Show>
       </div>

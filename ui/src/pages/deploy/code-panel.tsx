@@ -28,6 +28,8 @@ export function CodePanel(props: { version: number; active: number | null; onVer
     },
     { watch: () => [shown(), toolset()] },
   );
+  const nothing = () => code.problem()?.code === 'not_found';
+  const failed = () => (nothing() ? undefined : code.problem());
   const files = () => code.data()?.files ?? [];
   const folders = createMemo(() => toFolders(files()));
   const file = createMemo(
@@ -45,112 +47,114 @@ export function CodePanel(props: { version: number; active: number | null; onVer
     );
 
   return (
-    <Switch>
-      <Match when={code.problem()?.code === 'not_found'}>
-        <div class="panel">
-          <EmptyState icon="braces" title="Nothing deployed yet">
-            <p>The first deploy generates a project that runs without Sluice.</p>
-          </EmptyState>
-        </div>
-      </Match>
-      <Match when={code.problem()}>{(problem) => <ProblemNotice problem={problem()} onRetry={() => void code.reload()} />}</Match>
-      <Match when={code.data() === undefined}>
-        <SkeletonList rows={5} label="Loading the code" />
-      </Match>
-      <Match when={code.data()}>
-        <div class="stack">
-          <div class="spread code-head">
-            <p class="soft small">This version as a TypeScript project that runs without Sluice.</p>
-            <div class="row">
-              <Select
-                label="Version"
-                hide_label
-                size="small"
-                options={(versions.data()?.items ?? []).map(({ version, active }) => ({
-                  value: String(version),
-                  label: active ? WORDS.live_version(version) : WORDS.plain_version(version),
-                }))}
-                value={String(shown() ?? '')}
-                onChange={(version) => {
-                  setToolset(EVERYTHING);
-                  props.onVersion(Number(version));
-                }}
-              />
-              <Show when={(code.data()?.toolsets.length ?? 0) > 0}>
+    <>
+      <Show when={failed()}>{(problem) => <ProblemNotice problem={problem()} onRetry={() => void code.reload()} />}</Show>
+      <Switch>
+        <Match when={nothing()}>
+          <div class="panel">
+            <EmptyState icon="braces" title="Nothing deployed yet">
+              <p>The first deploy generates a project that runs without Sluice.</p>
+            </EmptyState>
+          </div>
+        </Match>
+        <Match when={code.data() === undefined}>
+          <SkeletonList rows={5} label="Loading the code" failed={code.problem()} />
+        </Match>
+        <Match when={code.data()}>
+          <div class="stack">
+            <div class="spread code-head">
+              <p class="soft small">This version as a TypeScript project that runs without Sluice.</p>
+              <div class="row">
                 <Select
-                  label="Toolset"
+                  label="Version"
                   hide_label
                   size="small"
-                  options={[
-                    { value: EVERYTHING, label: 'All tools' },
-                    ...(code.data()?.toolsets ?? []).map((name) => ({ value: name, label: name })),
-                  ]}
-                  value={toolset()}
-                  onChange={setToolset}
+                  options={(versions.data()?.items ?? []).map(({ version, active }) => ({
+                    value: String(version),
+                    label: active ? WORDS.live_version(version) : WORDS.plain_version(version),
+                  }))}
+                  value={String(shown() ?? '')}
+                  onChange={(version) => {
+                    setToolset(EVERYTHING);
+                    props.onVersion(Number(version));
+                  }}
                 />
+                <Show when={(code.data()?.toolsets.length ?? 0) > 0}>
+                  <Select
+                    label="Toolset"
+                    hide_label
+                    size="small"
+                    options={[
+                      { value: EVERYTHING, label: 'All tools' },
+                      ...(code.data()?.toolsets ?? []).map((name) => ({ value: name, label: name })),
+                    ]}
+                    value={toolset()}
+                    onChange={setToolset}
+                  />
+                </Show>
+                <Button size="small" icon="download" onPress={saveAll}>
+                  Download all
+                </Button>
+              </div>
+            </div>
+            <div class="code-view">
+              <nav class="code-tree" aria-label="Files">
+                <For each={folders()}>
+                  {(folder) => (
+                    <>
+                      <Show when={folder.path !== ''}>
+                        <p class="code-folder mono">{folder.path}/</p>
+                      </Show>
+                      <ul>
+                        <For each={folder.files}>
+                          {(entry) => (
+                            <li>
+                              <button
+                                type="button"
+                                class="code-file mono"
+                                data-inside={folder.path === '' ? undefined : 'true'}
+                                aria-current={file()?.path === entry.path ? 'true' : undefined}
+                                onClick={() => setChosen(entry.path)}
+                              >
+                                {entry.name}
+                              </button>
+                            </li>
+                          )}
+                        </For>
+                      </ul>
+                    </>
+                  )}
+                </For>
+              </nav>
+              <Show when={file()}>
+                {(current) => (
+                  <div class="code-file-view">
+                    <div class="spread code-file-head">
+                      <span class="mono small truncate">{current().path}</span>
+                      <span class="row">
+                        <CopyButton text={current().content} label={current().path} />
+                        <Button
+                          kind="quiet"
+                          size="small"
+                          icon="download"
+                          onPress={() => saveFile(current().path.split('/').at(-1) ?? 'file', 'text/plain', current().content)}
+                        >
+                          Download file
+                        </Button>
+                      </span>
+                    </div>
+                    <pre class="code-text" tabindex="0" role="group" aria-label={current().path}>
+                      <code>
+                        <For each={tokens()}>{(token) => <span data-kind={token.kind}>{token.text}</span>}</For>
+                      </code>
+                    </pre>
+                  </div>
+                )}
               </Show>
-              <Button size="small" icon="download" onPress={saveAll}>
-                Download all
-              </Button>
             </div>
           </div>
-          <div class="code-view">
-            <nav class="code-tree" aria-label="Files">
-              <For each={folders()}>
-                {(folder) => (
-                  <>
-                    <Show when={folder.path !== ''}>
-                      <p class="code-folder mono">{folder.path}/</p>
-                    </Show>
-                    <ul>
-                      <For each={folder.files}>
-                        {(entry) => (
-                          <li>
-                            <button
-                              type="button"
-                              class="code-file mono"
-                              data-inside={folder.path === '' ? undefined : 'true'}
-                              aria-current={file()?.path === entry.path ? 'true' : undefined}
-                              onClick={() => setChosen(entry.path)}
-                            >
-                              {entry.name}
-                            </button>
-                          </li>
-                        )}
-                      </For>
-                    </ul>
-                  </>
-                )}
-              </For>
-            </nav>
-            <Show when={file()}>
-              {(current) => (
-                <div class="code-file-view">
-                  <div class="spread code-file-head">
-                    <span class="mono small truncate">{current().path}</span>
-                    <span class="row">
-                      <CopyButton text={current().content} label={current().path} />
-                      <Button
-                        kind="quiet"
-                        size="small"
-                        icon="download"
-                        onPress={() => saveFile(current().path.split('/').at(-1) ?? 'file', 'text/plain', current().content)}
-                      >
-                        Download file
-                      </Button>
-                    </span>
-                  </div>
-                  <pre class="code-text" tabindex="0" role="group" aria-label={current().path}>
-                    <code>
-                      <For each={tokens()}>{(token) => <span data-kind={token.kind}>{token.text}</span>}</For>
-                    </code>
-                  </pre>
-                </div>
-              )}
-            </Show>
-          </div>
-        </div>
-      </Match>
-    </Switch>
+        </Match>
+      </Switch>
+    </>
   );
 }

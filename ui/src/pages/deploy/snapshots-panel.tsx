@@ -230,23 +230,25 @@ function Difference(props: { from: number; to: number }) {
   });
   const changes = () => diff.data()?.changes ?? [];
   return (
-    <Switch>
-      <Match when={diff.problem()}>{(problem) => <ProblemNotice problem={problem()} onRetry={() => void diff.reload()} />}</Match>
-      <Match when={diff.data() === undefined}>
-        <SkeletonList rows={3} label="Comparing" />
-      </Match>
-      <Match when={changes().length === 0}>
-        <p class="soft">These versions are the same.</p>
-      </Match>
-      <Match when={changes().length > 0}>
-        <div class="stack">
-          <p class="small soft">{summary(changes())}</p>
-          <Breaking count={breakingCount(changes())} />
-          <div class="change-box">
-            <ChangeList changes={changes()} label={WORDS.activate_changes} />
+    <>
+      <Show when={diff.problem()}>{(problem) => <ProblemNotice problem={problem()} onRetry={() => void diff.reload()} />}</Show>
+      <Switch>
+        <Match when={diff.data() === undefined}>
+          <SkeletonList rows={3} label="Comparing" failed={diff.problem()} />
+        </Match>
+        <Match when={changes().length === 0}>
+          <p class="soft">These versions are the same.</p>
+        </Match>
+        <Match when={changes().length > 0}>
+          <div class="stack">
+            <p class="small soft">{summary(changes())}</p>
+            <Breaking count={breakingCount(changes())} />
+            <div class="change-box">
+              <ChangeList changes={changes()} label={WORDS.activate_changes} />
+            </div>
           </div>
-        </div>
-      </Match>
-    </Switch>
+        </Match>
+      </Switch>
+    </>
   );
 }

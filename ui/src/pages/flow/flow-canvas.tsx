@@ -2,11 +2,11 @@ import { createMemo, createSignal, For, on, createEffect, onCleanup, onMount, Sh
 import { CHIP, cut, type FlowGroup, type FlowNode, type FlowPicture, related, SERVER_ID } from './flow-graph.ts';
 import { centreOn, firstView, fit, shownPart, type View, zoomAt } from './flow-view.ts';
 import type { Kind } from '#ui/src/kernel/metrics.ts';
-import { count } from '#ui/src/kernel/words.ts';
 import { IconButton } from '#ui/src/components/button.tsx';
 import { FlowMinimap } from './flow-minimap.tsx';
 import { FlowShape } from './flow-node.tsx';
 import './canvas.css';
+import { count } from '#ui/src/kernel/numbers.ts';
 
 interface CanvasWords {
   readonly zoom_in: string;

@@ -4,7 +4,8 @@ import { Icon, type IconName } from '#ui/src/components/icon.tsx';
 import { Link } from '#ui/src/components/link.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import type { FlowNode, FlowPicture } from './flow-graph.ts';
-import { count, plural } from '#ui/src/kernel/words.ts';
+import { count } from '#ui/src/kernel/numbers.ts';
+import { plural } from '#ui/src/kernel/words.ts';
 
 const ICONS = {
   tool: 'tool',

@@ -1,6 +1,6 @@
 import { Show } from 'solid-js';
 import type { FlowNode } from './flow-graph.ts';
-import { count } from '#ui/src/kernel/words.ts';
+import { count } from '#ui/src/kernel/numbers.ts';
 
 /** From this share of failed calls on a node is marked. */
 const BAD_SHARE = 0.05;

@@ -1,167 +1,74 @@
-import { createMemo, createSignal, Match, Show, Switch } from 'solid-js';
+import { createMemo, Match, Switch } from 'solid-js';
 import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
-import { EmptyState } from '#ui/src/components/empty-state.tsx';
-import { FilterBar } from '#ui/src/components/table/filter-bar.tsx';
-import { FlowCanvas } from './flow-canvas.tsx';
-import { Link, LinkButton } from '#ui/src/components/link.tsx';
 import { ProblemNotice } from '#ui/src/components/notice.tsx';
 import { Page } from '#ui/src/components/page.tsx';
-import { Select } from '#ui/src/components/form/select.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
-import { drawFlow, type FlowPicture } from './flow-graph.ts';
-import { keepEqual } from '#ui/src/kernel/data/query.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { type Kind, KINDS } from '#ui/src/kernel/metrics.ts';
-import { choice, createSearchParams, oneOf, text } from '#ui/src/kernel/route/search-params.ts';
-import { FlowList } from './flow-list.tsx';
-import { TokenCost } from '#ui/src/features/connect/token-cost.tsx';
-import { plural } from '#ui/src/kernel/words.ts';
-import { KINDS_WORDS, WORDS } from './words.ts';
+import { choice, createSearchParams } from '#ui/src/kernel/route/search-params.ts';
+import { Definitions } from './definitions.tsx';
+import { Live } from './live/live.tsx';
+import { addAnswer } from './live/traffic.ts';
+import { WORDS } from './words.ts';
 import './flow.css';
 
-const POLL_MS = 15_000;
-const KIND_CHOICES = ['all', ...KINDS] as const;
-
-/** Connections, what is built on them, and the server: as a drawing or as a list. */
+/** What clients call, live, or what is built on each connection. */
 export function Flow() {
   const { router } = useKernel();
-  const params = createSearchParams(router, {
-    view: choice(['graph', 'list']),
-    kind: oneOf(KIND_CHOICES),
-    connection: text(),
-    toolset: text(),
-    q: text(),
-  });
+  const params = createSearchParams(router, { mode: choice(['live', 'definitions']), view: choice(['graph', 'list']) });
   // A drawing needs room: on a phone the list is what can be read.
   const small = window.matchMedia('(width < 40rem)').matches;
   const view = () => params.get('view') ?? (small ? 'list' : 'graph');
   const layout = useQuery((read) => read('flow.layout', {}));
-  const memberships = useQuery((read) => read('flow.toolsets', {}));
-  const stats = useQuery((read) => read('metrics.stats', { period: '24h' }), { every_ms: POLL_MS });
-  const [expanded, setExpanded] = createSignal<ReadonlySet<string>>(new Set());
-  const toolset = () => params.get('toolset') || undefined;
-  const filter = createMemo(() => {
-    const kind = params.get('kind');
-    const connection = params.get('connection');
-    const kinds: readonly Kind[] = kind === 'all' ? KINDS : [kind];
-    return {
-      search: params.get('q'),
-      kinds,
-      connection_id: connection === '' ? undefined : connection,
-      toolset: toolset(),
-      expanded: view() === 'list' ? ('all' as const) : expanded(),
-    };
+  const first = useQuery(async (read) => addAnswer(undefined, await read('flow.traffic', {})));
+  /** Where there is traffic one wants to see it. It is decided once: nothing turns over while somebody reads. */
+  const preferred = createMemo<'live' | 'definitions' | undefined>((before) => {
+    const hour = first.data();
+    if (before !== undefined || hour === undefined) return before;
+    return hour.moments.size > 0 ? 'live' : 'definitions';
   });
-  const picture = createMemo<FlowPicture | undefined>((before) => {
-    const given = layout.data();
-    return given === undefined
-      ? undefined
-      : keepEqual(before, drawFlow(given, stats.data(), filter(), memberships.data()?.items));
-  });
-  /** Whether a search has found anything. */
-  const found = () => (picture()?.groups.length ?? 0) > 0;
-  const nothing = () => {
-    const totals = layout.data()?.totals;
-    return totals !== undefined && Object.values(totals).every((total) => total === 0);
-  };
-
+  const mode = () => params.get('mode') ?? preferred();
   return (
     <Page
       title={WORDS.title}
-      lead="What is built on each connection, with calls of the last 24 hours."
+      lead={
+        mode() === 'live'
+          ? 'Which clients call which tools, and how their databases respond.'
+          : 'What is built on each connection, with calls of the last 24 hours.'
+      }
       width="full"
       actions={
-        <SegmentedControl
-          label="View"
-          value={view()}
-          onChange={(view) => params.set({ view })}
-          options={[
-            { value: 'graph', label: 'Graph', icon: 'flow' },
-            { value: 'list', label: 'List', icon: 'list' },
-          ]}
-        />
-      }
-    >
-      <FilterBar
-        search={{ label: 'Find by name, tag or address', value: params.get('q'), onInput: (q) => params.set({ q }) }}
-        active={params.active('q', 'kind', 'connection', 'toolset')}
-        onClear={() => params.clear('q', 'kind', 'connection', 'toolset')}
-      >
-        <Select
-          label="Connection"
-          hide_label
-          value={params.get('connection') === '' ? 'all' : params.get('connection')}
-          onChange={(connection) => params.set({ connection: connection === 'all' ? '' : connection })}
-          options={[
-            { value: 'all', label: 'All connections' },
-            ...(layout.data()?.connections ?? []).map(({ id, name }) => ({ value: id, label: name })),
-          ]}
-        />
-        <Show when={(memberships.data()?.items.length ?? 0) > 0}>
-          <Select
-            label="Toolset"
-            hide_label
-            value={toolset() ?? 'all'}
-            onChange={(name) => params.set({ toolset: name === 'all' ? '' : name })}
+        <>
+          <SegmentedControl
+            label="Mode"
+            value={mode() ?? 'live'}
+            onChange={(value) => params.set({ mode: value })}
             options={[
-              { value: 'all', label: 'All toolsets' },
-              ...(memberships.data()?.items ?? []).map(({ name, members }) => ({
-                value: name,
-                label: name,
-                hint: plural(members.length, 'definition'),
-              })),
+              { value: 'live' as const, label: 'Live', icon: 'bolt' },
+              { value: 'definitions' as const, label: 'Definitions', icon: 'tool' },
             ]}
           />
-        </Show>
-        <SegmentedControl
-          label="Show"
-          value={params.get('kind')}
-          onChange={(kind) => params.set({ kind })}
-          options={KIND_CHOICES.map((value) => ({ value, label: value === 'all' ? 'All' : KINDS_WORDS[value] }))}
-        />
-      </FilterBar>
-      <Show when={layout.problem()}>
-        {(problem) => <ProblemNotice problem={problem()} onRetry={() => void layout.reload()} />}
-      </Show>
-      <Show when={memberships.data()?.items.find(({ name }) => name === toolset())}>
-        {(shown) => (
-          <p class="small">
-            <Link href={`/toolsets/${shown().id}`} class="mono">
-              {shown().name}
-            </Link>{' '}
-            <TokenCost toolset={shown().name} />
-          </p>
-        )}
-      </Show>
+          <SegmentedControl
+            label="View"
+            value={view()}
+            onChange={(value) => params.set({ view: value })}
+            options={[
+              { value: 'graph' as const, label: 'Graph', icon: 'flow' },
+              { value: 'list' as const, label: 'List', icon: 'list' },
+            ]}
+          />
+        </>
+      }
+    >
       <Switch fallback={<SkeletonList rows={6} label={WORDS.title} />}>
-        <Match when={nothing()}>
-          <div class="panel">
-            <EmptyState
-              icon="flow"
-              title="Nothing is configured yet"
-              action={<LinkButton href="/connections/new">Connect a database</LinkButton>}
-            >
-              Connect a database and create a tool from one of its tables to see them here.
-            </EmptyState>
-          </div>
+        <Match when={mode() === 'definitions'}>
+          <Definitions layout={layout} view={view()} />
         </Match>
-        <Match when={picture() && !found() && (filter().search !== '' || toolset() !== undefined)}>
-          <div class="panel">
-            <EmptyState title="No results">Change the search or the filters.</EmptyState>
-          </div>
+        <Match when={first.problem() !== undefined && first.data() === undefined && first.problem()}>
+          {(problem) => <ProblemNotice problem={problem()} onRetry={() => void first.reload()} />}
         </Match>
-        <Match when={view() === 'list' && picture()}>{(found) => <FlowList picture={found()} />}</Match>
-        <Match when={picture()}>
-          {(found) => (
-            <FlowCanvas
-              picture={found()}
-              words={WORDS}
-              kinds={KINDS_WORDS}
-              onOpen={(href) => router.navigate(href)}
-              onExpand={setExpanded}
-            />
-          )}
+        <Match when={mode() === 'live' && first.data()}>
+          {(hour) => <Live layout={layout.data()} first={hour()} view={view()} />}
         </Match>
       </Switch>
     </Page>

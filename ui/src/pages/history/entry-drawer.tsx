@@ -10,9 +10,13 @@ import { KeyValue } from '#ui/src/components/show/key-value.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
 import { labelsOf } from '#ui/src/features/deploy/changes.ts';
-import { ACTION_WORDS, blockedOf, byOf, type Deed, placeOf, TYPE_WORDS, whyNot } from './history-log.ts';
+import { ACTION_WORDS, TYPE_WORDS } from '#ui/src/kernel/record-words.ts';
+import { blockedOf, byOf, type Deed, placeOf, whyNot } from './history-log.ts';
 import { exactTime } from '#ui/src/kernel/dates.ts';
 import { WORDS } from './words.ts';
+
+/** What came into being or went has nothing to be compared with. */
+const ALONE: Readonly<Partial<Record<string, 'added' | 'removed'>>> = { create: 'added', delete: 'removed' };
 
 /** One change: who, what, every field before and after, and the way back. */
 export function EntryDrawer(props: {
@@ -122,7 +126,7 @@ function Details(props: { deed: Deed; onOnly: (entry: HistoryEntry) => void }) {
         <section>
           <h3 class="history-sub">Fields</h3>
           <Show when={Object.keys(main().changes).length > 0} fallback={<p class="soft small">No fields changed.</p>}>
-            <FieldDiff changes={main().changes} labels={labelsOf(main().entity_type)} />
+            <FieldDiff changes={main().changes} labels={labelsOf(main().entity_type)} alone={ALONE[main().action]} />
           </Show>
         </section>
         <Show when={main().snapshot}>

@@ -1,5 +1,6 @@
 import { CONFIGURED } from '#core/contract/entities.ts';
 import type { HistoryEntry } from '#core/contract/history.ts';
+import { TYPE_WORDS } from '#ui/src/kernel/record-words.ts';
 import { plural } from '#ui/src/kernel/words.ts';
 
 /** What one decision did: a single entry, or all of an import, of a deletion with what it owned, of a rollback. */
@@ -56,37 +57,6 @@ export function dayName(date: string, now: number): string {
     year: 'numeric',
   });
 }
-
-export const TYPE_WORDS: Readonly<Record<HistoryEntry['entity_type'], string>> = {
-  connection: 'connection',
-  tool: 'tool',
-  resource: 'resource',
-  prompt: 'prompt',
-  toolset: 'toolset',
-  test: 'test',
-  server_config: 'server configuration',
-  mcp_token: 'MCP token',
-  agent_token: 'agent token',
-  oauth_client: 'OAuth client',
-  identity_provider: 'identity provider',
-  oauth_app: 'OAuth app',
-  grant: 'sign-in',
-  signing_key: 'signing key',
-  notice: 'webhook',
-  admin: 'person',
-  snapshot: 'version',
-  file: 'file',
-};
-
-export const ACTION_WORDS: Readonly<Record<HistoryEntry['action'], string>> = {
-  create: 'created',
-  update: 'changed',
-  delete: 'deleted',
-  rollback: 'rolled back',
-  import: 'imported',
-  deploy: 'deployed',
-  blocked: 'blocked',
-};
 
 const UNDOABLE: readonly HistoryEntry['entity_type'][] = [...CONFIGURED, 'identity_provider', 'oauth_app'];
 

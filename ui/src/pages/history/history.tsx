@@ -15,7 +15,8 @@ import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { usePages } from '#ui/src/components/use-pages.ts';
 import { labelsOf } from '#ui/src/features/deploy/changes.ts';
-import { ACTION_WORDS, byDay, byOf, dayName, type Deed, TYPE_WORDS } from './history-log.ts';
+import { ACTION_WORDS, TYPE_WORDS } from '#ui/src/kernel/record-words.ts';
+import { byDay, byOf, dayName, type Deed } from './history-log.ts';
 import { exactTime, hourTime } from '#ui/src/kernel/dates.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { choice, createSearchParams, text } from '#ui/src/kernel/route/search-params.ts';
@@ -170,10 +171,9 @@ export function History() {
           </Button>
         </Show>
       </FilterBar>
+      <Show when={pages.problem()}>{(problem) => <ProblemNotice problem={problem()} onRetry={() => void pages.reload()} />}</Show>
       <Switch>
-        <Match when={pages.problem()}>
-          {(problem) => <ProblemNotice problem={problem()} onRetry={() => void pages.reload()} />}
-        </Match>
+        <Match when={pages.items() === undefined && pages.problem() !== undefined}>{null}</Match>
         <Match when={pages.items() === undefined}>
           <div class="panel">
             <SkeletonList rows={6} label="Loading the history" />

@@ -1,109 +1,128 @@
-import { For, Show } from 'solid-js';
+import { For, Match, Show, Switch } from 'solid-js';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { Drawer } from '#ui/src/components/dialog.tsx';
-import { Notice } from '#ui/src/components/notice.tsx';
+import { Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
 import { KeyValue } from '#ui/src/components/show/key-value.tsx';
-import { Link, LinkButton } from '#ui/src/components/link.tsx';
+import { Link } from '#ui/src/components/link.tsx';
+import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
-import { KeepTest } from '#ui/src/features/tests/keep-test.tsx';
-import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { exactTime } from '#ui/src/kernel/dates.ts';
 import type { Output } from '#core/contract/index.ts';
-import { callsHref, keyOf, metricsHref } from '#ui/src/kernel/metrics.ts';
+import { num } from '#ui/src/kernel/numbers.ts';
 import { bytes, duration } from '#ui/src/kernel/words.ts';
-import { errorWord, KIND_WORDS } from '#ui/src/kernel/metrics-words.ts';
-import type { CallEntry } from './download.ts';
-import { testOfCall } from './test-of-call.ts';
-import { CONFIRMATION_WORDS, OUTCOME_WORDS, WORDS } from './words.ts';
+import { KIND_WORDS } from '#ui/src/kernel/metrics-words.ts';
+import { CallAgain } from './call-again.tsx';
+import { CallArguments } from './call-arguments.tsx';
+import { CONFIRMATION_WORDS, endWord, OUTCOME_WORDS, WORDS } from './words.ts';
 
 /** One call: what is known of it, and where to go on. */
-export function CallDrawer(props: { entry: CallEntry | undefined; onClose: () => void }) {
+export function CallDrawer(props: { id: string | undefined; onClose: () => void }) {
   return (
-    <Drawer open={props.entry !== undefined} title="Call" lead="Arguments and results are not logged." onClose={props.onClose}>
-      <Show when={props.entry}>{(entry) => <CallFacts entry={entry()} />}</Show>
+    <Drawer open={props.id !== undefined} title="Call" lead="Results are not logged." onClose={props.onClose}>
+      <Show when={props.id} keyed>
+        {(id) => <OneCall id={id} />}
+      </Show>
     </Drawer>
   );
 }
 
-const LISTS = { tool: 'tools.list', resource: 'resources.list', prompt: 'prompts.list' } as const;
-const PLAYGROUND = { tool: 'tool', resource: 'resource', prompt: 'prompt' } as const;
+function OneCall(props: { id: string }) {
+  const detail = useQuery((read) => read('logs.get', { call_id: props.id }));
+  return (
+    <Switch fallback={<SkeletonList rows={4} label="Call" />}>
+      <Match when={detail.data()}>{(of) => <CallFacts of={of()} />}</Match>
+      <Match when={detail.problem()}>
+        {(problem) => <ProblemNotice problem={problem()} onRetry={() => void detail.reload()} />}
+      </Match>
+    </Switch>
+  );
+}
 
-function CallFacts(props: { entry: CallEntry }) {
-  const { call } = useKernel();
+const LISTS = { tool: 'tools.list', resource: 'resources.list', prompt: 'prompts.list' } as const;
+
+function CallFacts(props: { of: Detail }) {
   // The log knows the name only: what it was the name of may be gone, or have another now.
-  const entity = useQuery(async (read) => {
-    const { kind, name } = props.entry;
+  const definition = useQuery(async (read) => {
+    const { kind, name } = props.of;
     const { items } = await read(LISTS[kind], { search: name, limit: 50 });
-    return items.find((item) => item.name === name)?.id ?? null;
+    const found = items.find((item) => item.name === name);
+    if (found === undefined) return null;
+    const sent = 'parameters' in found ? found.parameters.filter(({ from }) => from === undefined) : [];
+    return { id: found.id, reads: kind === 'tool' && 'read_only' in found && found.read_only, has_arguments: sent.length > 0 };
   });
   const connection = useQuery(async (read) => {
-    const id = props.entry.connection_id;
+    const id = props.of.connection_id;
     return id === null ? null : (await read('connections.get', { id })).name;
   });
-  const detail = useQuery((read) => read('logs.get', { call_id: props.entry.id }));
   return (
     <div class="stack">
-      <Show when={detail.data()?.error_message}>
+      <Show when={props.of.error_message}>
         {(message) => (
-          <Notice tone="bad" title={`${WORDS.answered}: ${OUTCOME_WORDS[props.entry.outcome]}`}>
+          <Notice tone="bad" title={`${WORDS.answered}: ${OUTCOME_WORDS[props.of.outcome]}`}>
             <p class="logs-sentence">{message()}</p>
           </Notice>
         )}
       </Show>
-      <Show when={detail.data()}>{(measures) => <Times of={measures()} />}</Show>
+      <CallAgain of={props.of} definition={definition.data() ?? undefined} />
+      <Show when={props.of.kind === 'tool'}>
+        <CallArguments of={props.of} tool={definition.data()?.id} />
+      </Show>
+      <Times of={props.of} />
       <KeyValue
         items={[
-          { label: WORDS.called, value: props.entry.name, mono: true, copy: props.entry.name },
-          { label: WORDS.kind, value: KIND_WORDS[props.entry.kind] },
+          { label: WORDS.called, value: props.of.name, mono: true, copy: props.of.name },
+          { label: WORDS.kind, value: KIND_WORDS[props.of.kind] },
           {
             label: WORDS.result,
-            value: (
-              <Badge tone={props.entry.success ? 'good' : 'bad'}>
-                {props.entry.success ? WORDS.ok : errorWord(props.entry.error)}
-              </Badge>
-            ),
+            value: <Badge tone={props.of.success ? 'good' : 'bad'}>{endWord(props.of)}</Badge>,
           },
-          props.entry.confirmation !== null && {
-            label: WORDS.confirmation,
-            value: CONFIRMATION_WORDS[props.entry.confirmation],
+          props.of.confirmation !== null && { label: WORDS.confirmation, value: CONFIRMATION_WORDS[props.of.confirmation] },
+          { label: WORDS.time, value: exactTime(props.of.timestamp), copy: props.of.timestamp },
+          { label: WORDS.duration, value: duration(props.of.duration_ms) },
+          {
+            label: WORDS.rows,
+            value: `${num(props.of.rows)}${props.of.truncated ? ', cut off at a limit' : ''}`,
           },
-          { label: WORDS.time, value: exactTime(props.entry.timestamp), copy: props.entry.timestamp },
-          { label: WORDS.duration, value: duration(props.entry.duration_ms) },
-          { label: WORDS.rows, value: props.entry.rows.toLocaleString('en') },
-          ...measured(detail.data()),
-          { label: WORDS.client, value: props.entry.client ?? '–' },
-          { label: WORDS.token, value: props.entry.token_prefix ?? '–', mono: true },
-          ...known(detail.data()),
-          props.entry.connection_id !== null && {
+          line('Size', bytes(props.of.bytes), false),
+          line('Tokens', `About ${num(props.of.tokens)}`, false),
+          line('SQLSTATE', props.of.sqlstate),
+          { label: WORDS.client, value: props.of.client ?? '–' },
+          { label: WORDS.token, value: props.of.token_prefix ?? '–', mono: true },
+          line('Person', props.of.person),
+          line('Token ID', props.of.token),
+          line('Client ID', props.of.client_id),
+          props.of.session_id !== null && {
+            label: 'Session',
+            value: <Link href={sessionHref(props.of.session_id)}>What this client did</Link>,
+          },
+          line('Session ID', props.of.session),
+          line('Trace ID', props.of.trace_id),
+          props.of.connection_id !== null && {
             label: 'Connection',
-            value: (
-              <Link href={`/connections/${props.entry.connection_id}`}>{connection.data() ?? props.entry.connection_id}</Link>
-            ),
+            value: <Link href={`/connections/${props.of.connection_id}`}>{connection.data() ?? props.of.connection_id}</Link>,
           },
-          { label: 'Version', value: props.entry.snapshot_version === null ? '–' : String(props.entry.snapshot_version) },
-          { label: 'ID', value: props.entry.id, mono: true, copy: props.entry.id },
+          { label: 'Version', value: <VersionLink version={props.of.snapshot_version} /> },
+          { label: 'ID', value: props.of.id, mono: true, copy: props.of.id },
         ]}
       />
-      <div class="row">
-        <Show when={entity.data()}>
-          {(id) => (
-            <>
-              <LinkButton href={`/${props.entry.kind}s/${id()}`}>Open definition</LinkButton>
-              <KeepTest about={() => testOfCall(call, props.entry, id())} />
-            </>
-          )}
-        </Show>
-        <LinkButton href={metricsHref('24h', keyOf(props.entry.kind, props.entry.name))}>View metrics</LinkButton>
-        <LinkButton href={`/playground?${new URLSearchParams({ [PLAYGROUND[props.entry.kind]]: props.entry.name })}`}>
-          Run again in the playground
-        </LinkButton>
-        <Show when={!props.entry.success}>
-          <LinkButton href={callsHref({ kind: props.entry.kind, name: props.entry.name, outcome: 'failed', range: '7d' })}>
-            View all failures
-          </LinkButton>
-        </Show>
-      </div>
     </div>
+  );
+}
+
+const sessionHref = (session: string): string => `/logs?${new URLSearchParams({ view: 'sessions', session })}`;
+
+/** What was served when it was called: with what had changed in it. */
+function VersionLink(props: { version: number | null }) {
+  const href = (version: number) =>
+    `/deploy?${new URLSearchParams({ view: 'versions', from: String(version - 1), to: String(version) })}`;
+  return (
+    <Show when={props.version} fallback="–">
+      {(version) => (
+        <Show when={version() > 1} fallback={String(version())}>
+          <Link href={href(version())}>{`${version()}, changes since ${version() - 1}`}</Link>
+        </Show>
+      )}
+    </Show>
   );
 }
 
@@ -111,26 +130,6 @@ type Detail = Output<'logs.get'>;
 /** Of what is not there, no line. */
 const line = (label: string, value: string | null, mono = true) =>
   value !== null && { label, value, mono, ...(mono ? { copy: value } : {}) };
-
-const measured = (of: Detail | undefined) =>
-  of === undefined
-    ? []
-    : [
-        line('Size', bytes(of.bytes), false),
-        line('Tokens', `About ${of.tokens.toLocaleString('en')}`, false),
-        line('SQLSTATE', of.sqlstate),
-      ];
-
-const known = (of: Detail | undefined) =>
-  of === undefined
-    ? []
-    : [
-        line('Person', of.person),
-        line('Token ID', of.token),
-        line('Client ID', of.client_id),
-        line('Session', of.session),
-        line('Trace ID', of.trace_id),
-      ];
 
 /** Where the time of a call went. */
 function Times(props: { of: Detail }) {

@@ -1,3 +1,4 @@
+import { tenths } from '#ui/src/kernel/numbers.ts';
 import { plural } from '#ui/src/kernel/words.ts';
 import { createEffect, createSignal, For, on, Show } from 'solid-js';
 import { exactTime, logTime } from '#ui/src/kernel/dates.ts';
@@ -20,9 +21,22 @@ export function LogList(props: {
   const [active, setActive] = createSignal<string>();
   const sight = createRowWindow({ count: () => props.entries.length, row_px: LINE_PX, around: 20 });
   let top = 0;
+  /** The first line in sight: it stays where it is when others come in or go above it. */
+  let first: { readonly id: string; readonly index: number } | undefined;
+  const note = (index: number) => {
+    const id = props.entries[index]?.id;
+    first = id === undefined ? undefined : { id, index };
+  };
+  const hold = () => {
+    const scroller = sight.scroller();
+    if (scroller === undefined) return;
+    const index = props.entries.findIndex(({ id }) => id === first?.id);
+    if (first !== undefined && index !== -1 && index !== first.index) scroller.scrollTop += (index - first.index) * LINE_PX;
+    note(Math.floor(scroller.scrollTop / LINE_PX));
+  };
   createEffect(
     on([() => props.entries, () => props.follow, sight.height], ([, follow]) => {
-      if (!follow) return;
+      if (!follow) return hold();
       // After the taller list is in the page.
       requestAnimationFrame(() => {
         const scroller = sight.scroller();
@@ -34,6 +48,7 @@ export function LogList(props: {
     const { scrollTop, scrollHeight, clientHeight } = event.currentTarget;
     const up = scrollTop < top;
     top = scrollTop;
+    note(Math.floor(scrollTop / LINE_PX));
     if (props.follow && up && scrollHeight - scrollTop - clientHeight > NEAR_PX) props.onFollow(false);
   };
   const at = () => {
@@ -121,4 +136,4 @@ function OneLine(props: { line: Line }) {
 
 /** Durations come with more digits than anybody reads; the whole value stands in the drawer. */
 const shortValue = (value: string | number | boolean | null): string =>
-  typeof value === 'number' && !Number.isInteger(value) ? value.toFixed(1) : String(value);
+  typeof value === 'number' && !Number.isInteger(value) ? tenths(value) : String(value);

@@ -1,7 +1,7 @@
 import { Page } from '#ui/src/components/page.tsx';
 import { Tabs } from '#ui/src/components/tabs.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { createSearchParams, oneOf } from '#ui/src/kernel/route/search-params.ts';
+import { choice, createSearchParams } from '#ui/src/kernel/route/search-params.ts';
 import { LivePanel } from './live-panel.tsx';
 import { RefusalsPanel } from './refusals-panel.tsx';
 import { RequestsPanel } from './requests-panel.tsx';
@@ -11,23 +11,30 @@ import './logs.css';
 
 /** The live log and the log of calls. */
 export function Logs() {
-  const { router } = useKernel();
-  const params = createSearchParams(router, { view: oneOf(['live', 'requests', 'sessions', 'refusals']) });
+  const { router, session } = useKernel();
+  /** What holds addresses and lines of programs is for administrators. */
+  const all = session.may('logs.refusals');
+  const params = createSearchParams(router, { view: choice(['live', 'requests', 'sessions', 'refusals']) });
+  const first = all ? 'live' : 'requests';
   return (
     <Page
       title="Logs"
-      lead="Live log of the server and its hosts, every call of the last 30 days, and refused requests."
+      lead={
+        all
+          ? 'Live log of the server and its hosts, every call of the last 30 days, and refused requests.'
+          : 'Every call of the last 30 days, and what each client did.'
+      }
       width="full"
     >
       <Tabs
         label="Logs"
-        value={params.get('view')}
-        onChange={(view) => router.navigate(view === 'live' ? '/logs' : `/logs?view=${view}`, { replace: true })}
+        value={params.get('view') ?? first}
+        onChange={(view) => router.navigate(view === first ? '/logs' : `/logs?view=${view}`, { replace: true })}
         tabs={[
-          { value: 'live', label: 'Live', panel: () => <LivePanel /> },
+          ...(all ? [{ value: 'live' as const, label: 'Live', panel: () => <LivePanel /> }] : []),
           { value: 'requests', label: WORDS.requests, panel: () => <RequestsPanel /> },
           { value: 'sessions', label: WORDS.sessions, panel: () => <SessionsPanel /> },
-          { value: 'refusals', label: WORDS.refusals, panel: () => <RefusalsPanel /> },
+          ...(all ? [{ value: 'refusals' as const, label: WORDS.refusals, panel: () => <RefusalsPanel /> }] : []),
         ]}
       />
     </Page>

@@ -1,16 +1,16 @@
-import { createEffect, on, Show } from 'solid-js';
+import { Show } from 'solid-js';
 import type { Output } from '#core/contract/index.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { Select } from '#ui/src/components/form/select.tsx';
 import { type Column, DataTable } from '#ui/src/components/table/data-table.tsx';
 import { FilterBar } from '#ui/src/components/table/filter-bar.tsx';
+import { usePages } from '#ui/src/components/use-pages.ts';
 import { usePoll } from '#ui/src/components/use-query.ts';
-import { createPages } from '#ui/src/kernel/data/pages.ts';
-import { clockTime, exactTime, shortDay } from '#ui/src/kernel/dates.ts';
+import { clockTime, exactTime, minuteTime, shortDay } from '#ui/src/kernel/dates.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { count } from '#ui/src/kernel/numbers.ts';
 import { choice, createSearchParams } from '#ui/src/kernel/route/search-params.ts';
-import { count } from '#ui/src/kernel/words.ts';
 import { REFUSAL_KINDS, REFUSAL_WORDS, type RefusalKind, WORDS } from './words.ts';
 
 type Entry = Output<'logs.refusals'>['items'][number];
@@ -23,27 +23,24 @@ export function RefusalsPanel() {
   const { call, router } = useKernel();
   const params = createSearchParams(router, { refused: choice(REFUSAL_KINDS) });
   let counts: Output<'logs.refusals'>['counts'] = {};
-  const entries = createPages(
+  let since = '';
+  const entries = usePages(
     async (skip, limit, signal) => {
       const kind = params.get('refused');
       const page = await call('logs.refusals', { skip, limit, ...(kind === undefined ? {} : { kind }) }, signal);
       counts = page.counts;
+      since = page.counted_since;
       return page;
     },
+    () => params.get('refused'),
     { size: PAGE, most: 200 },
-  );
-  createEffect(
-    on(
-      () => params.get('refused'),
-      () => void entries.restart(),
-    ),
   );
   usePoll(async () => {
     if ((entries.items()?.length ?? 0) <= PAGE) await entries.reload();
   }, POLL_MS);
   const word = (kind: RefusalKind) => {
     const refused = entries.items() === undefined ? 0 : (counts[kind] ?? 0);
-    return refused === 0 ? REFUSAL_WORDS[kind] : `${REFUSAL_WORDS[kind]} (${count(refused)} in 24 h)`;
+    return refused === 0 ? REFUSAL_WORDS[kind] : `${REFUSAL_WORDS[kind]} (${count(refused)} since ${minuteTime(since)})`;
   };
   const columns: Column<Entry>[] = [
     {

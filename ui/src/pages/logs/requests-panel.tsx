@@ -1,6 +1,6 @@
-import { createEffect, createMemo, createSignal, on, Show } from 'solid-js';
+import { Show } from 'solid-js';
+import { OUTCOMES } from '#core/contract/observe/outcomes.ts';
 import { Badge, StatusDot } from '#ui/src/components/badge.tsx';
-import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
 import { Combobox } from '#ui/src/components/form/combobox.tsx';
 import { type Column, DataTable } from '#ui/src/components/table/data-table.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
@@ -8,17 +8,19 @@ import { FilterBar } from '#ui/src/components/table/filter-bar.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { Menu } from '#ui/src/components/menu.tsx';
 import { Select } from '#ui/src/components/form/select.tsx';
+import { usePages } from '#ui/src/components/use-pages.ts';
 import { usePoll, useQuery } from '#ui/src/components/use-query.ts';
 import { clockTime, exactTime, minuteTime, shortDay } from '#ui/src/kernel/dates.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { type Kind, KINDS, startOf } from '#ui/src/kernel/metrics.ts';
-import { createPages } from '#ui/src/kernel/data/pages.ts';
+import { type Kind, KINDS, startOf, UNNAMED_CLIENT } from '#ui/src/kernel/metrics.ts';
+import { num } from '#ui/src/kernel/numbers.ts';
+import { toProblem } from '#ui/src/kernel/problem.ts';
 import { choice, createSearchParams, oneOf, text } from '#ui/src/kernel/route/search-params.ts';
 import { duration, plural } from '#ui/src/kernel/words.ts';
-import { errorWord, KIND_WORDS } from '#ui/src/kernel/metrics-words.ts';
+import { KIND_WORDS } from '#ui/src/kernel/metrics-words.ts';
 import { CallDrawer } from './call-drawer.tsx';
 import { type CallEntry, saveCalls } from './download.ts';
-import { RANGE_WORDS, RANGES, WORDS } from './words.ts';
+import { endWord, OUTCOME_WORDS, RANGE_WORDS, RANGES, WORDS } from './words.ts';
 
 const POLL_MS = 10_000;
 const PAGE = 100;
@@ -29,13 +31,15 @@ export function RequestsPanel() {
   const params = createSearchParams(router, {
     kind: choice(KINDS),
     name: text(),
-    outcome: choice(['ok', 'failed']),
+    outcome: choice(['failed', ...OUTCOMES]),
     range: oneOf(RANGES),
     from: text(),
     until: text(),
     connection: text(),
+    call: text(),
+    client: text(),
   });
-  const [shown, setShown] = createSignal<CallEntry>();
+  const shown = () => params.get('call') || undefined;
   const exact = () => params.get('from') !== '' && params.get('until') !== '';
   const filter = () => {
     const [kind, name, outcome, range, connection_id] = [
@@ -48,8 +52,9 @@ export function RequestsPanel() {
     return {
       ...(kind === undefined ? {} : { kind }),
       ...(name === '' ? {} : { name }),
-      ...(outcome === undefined ? {} : { success: outcome === 'ok' }),
+      ...(outcome === undefined ? {} : outcome === 'failed' ? { success: false } : { outcome }),
       ...(connection_id === '' ? {} : { connection_id }),
+      ...(params.get('client') === '' ? {} : { client: params.get('client') === UNNAMED_CLIENT ? '' : params.get('client') }),
       ...(exact()
         ? { since: params.get('from'), until: params.get('until') }
         : range === 'all'
@@ -57,12 +62,15 @@ export function RequestsPanel() {
           : { since: startOf(range, Date.now()) }),
     };
   };
-  const calls = createPages((skip, limit, signal) => call('logs.list', { ...filter(), skip, limit }, signal), {
+  const key = () => {
+    const query = new URLSearchParams(router.query());
+    query.delete('call');
+    return query.toString();
+  };
+  const calls = usePages((skip, limit, signal) => call('logs.list', { ...filter(), skip, limit }, signal), key, {
     size: PAGE,
     most: 200,
   });
-  const key = createMemo(() => router.query().toString());
-  createEffect(on(key, () => void calls.restart()));
   // Beyond the first page a person reads; what is new would push it away.
   usePoll(async () => {
     if ((calls.items()?.length ?? 0) <= PAGE && shown() === undefined) await calls.reload();
@@ -75,17 +83,20 @@ export function RequestsPanel() {
       .toSorted()
       .map((value) => ({ value, label: value }));
   };
-  const save = (form: 'csv' | 'json') => async () => {
+  /** Each in place of the one before. */
+  const say = (text: string, tone: 'good' | 'bad' | 'plain') =>
+    toasts.show(text, tone, { tally: { kind: 'download', count: 0, text: () => text } });
+  const save = async (form: 'csv' | 'json') => {
+    say('Preparing the download…', 'plain');
     const { saved, total } = await saveCalls(form, (skip, limit) => call('logs.list', { ...filter(), skip, limit }));
-    toasts.show(
+    say(
       saved < total
         ? `Saved the newest ${plural(saved, 'call')}. Narrow the filters to get older ones`
         : `${plural(saved, 'call')} saved to a file`,
       'good',
     );
   };
-  const download = (form: 'csv' | 'json') => () =>
-    void save(form)().catch(() => toasts.show(calls.problem()?.detail ?? WORDS.no_call, 'bad'));
+  const download = (form: 'csv' | 'json') => () => void save(form).catch((fault: unknown) => say(toProblem(fault).detail, 'bad'));
 
   const columns: Column<CallEntry>[] = [
     {
@@ -103,7 +114,7 @@ export function RequestsPanel() {
       head: WORDS.called,
       cell: (entry) => (
         <span class="logs-called">
-          <StatusDot tone={entry.success ? 'good' : 'bad'} label={entry.success ? WORDS.ok : errorWord(entry.error)} hide_label />
+          <StatusDot tone={entry.success ? 'good' : 'bad'} label={endWord(entry)} hide_label />
           <span class="mono">{entry.name}</span>
           <Show when={entry.kind !== 'tool'}>
             <Badge>{KIND_WORDS[entry.kind]}</Badge>
@@ -115,13 +126,11 @@ export function RequestsPanel() {
       id: 'result',
       head: WORDS.result,
       narrow: 'hide',
-      cell: (entry) => (
-        <span classList={{ 'logs-bad': !entry.success }}>{entry.success ? WORDS.ok : errorWord(entry.error)}</span>
-      ),
+      cell: (entry) => <span classList={{ 'logs-bad': !entry.success }}>{endWord(entry)}</span>,
     },
     { id: 'took', head: WORDS.duration, align: 'end', cell: (entry) => duration(entry.duration_ms) },
     { id: 'wait', head: WORDS.wait, align: 'end', narrow: 'hide', cell: (entry) => duration(entry.wait_ms) },
-    { id: 'rows', head: WORDS.rows, align: 'end', narrow: 'hide', cell: (entry) => entry.rows.toLocaleString('en') },
+    { id: 'rows', head: WORDS.rows, align: 'end', narrow: 'hide', cell: (entry) => num(entry.rows) },
     {
       id: 'client',
       head: WORDS.client,
@@ -135,13 +144,13 @@ export function RequestsPanel() {
       cell: (entry) => <span class="faint mono">{entry.token_prefix ?? ''}</span>,
     },
   ];
-  const active = () => params.active('kind', 'name', 'outcome', 'range', 'connection') + (exact() ? 1 : 0);
+  const active = () => params.active('kind', 'name', 'outcome', 'range', 'connection', 'client') + (exact() ? 1 : 0);
 
   return (
     <div class="logs-requests">
       <FilterBar
         active={active()}
-        onClear={() => params.clear()}
+        onClear={() => params.clear('kind', 'name', 'outcome', 'range', 'from', 'until', 'connection', 'client')}
         end={
           <Menu
             label={WORDS.download}
@@ -173,14 +182,15 @@ export function RequestsPanel() {
             ...KINDS.map((value: Kind) => ({ value, label: `${KIND_WORDS[value]}s` })),
           ]}
         />
-        <SegmentedControl
+        <Select
           label="Outcome"
+          hide_label
           value={params.get('outcome') ?? 'all'}
           onChange={(outcome) => params.set({ outcome: outcome === 'all' ? undefined : outcome })}
           options={[
-            { value: 'all' as const, label: 'All' },
-            { value: 'ok' as const, label: WORDS.ok },
-            { value: 'failed' as const, label: 'Failed' },
+            { value: 'all' as const, label: 'All outcomes' },
+            { value: 'failed' as const, label: 'All failures' },
+            ...OUTCOMES.map((value) => ({ value, label: OUTCOME_WORDS[value] })),
           ]}
         />
         <Show
@@ -197,6 +207,11 @@ export function RequestsPanel() {
         >
           <Badge tone="water">{`${minuteTime(params.get('from'))} to ${minuteTime(params.get('until'))}`}</Badge>
         </Show>
+        <Show when={params.get('client') !== ''}>
+          <Badge tone="water">
+            {params.get('client') === UNNAMED_CLIENT ? 'Unnamed client' : `Client: ${params.get('client')}`}
+          </Badge>
+        </Show>
         <Show when={params.get('connection') !== ''}>
           <Badge tone="water">One connection</Badge>
         </Show>
@@ -208,7 +223,7 @@ export function RequestsPanel() {
           columns={columns}
           key={({ id }) => id}
           query={calls}
-          onOpen={setShown}
+          onOpen={({ id }) => params.set({ call: id })}
           more={
             calls.total() === undefined
               ? undefined
@@ -228,7 +243,7 @@ export function RequestsPanel() {
           }
         />
       </div>
-      <CallDrawer entry={shown()} onClose={() => setShown(undefined)} />
+      <CallDrawer id={shown()} onClose={() => params.clear('call')} />
     </div>
   );
 }

@@ -1,46 +1,59 @@
-import { createEffect, For, on, Show } from 'solid-js';
+import { createSignal, For, Match, Show, Switch } from 'solid-js';
 import type { Output } from '#core/contract/index.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { Drawer } from '#ui/src/components/dialog.tsx';
 import { ProblemNotice } from '#ui/src/components/notice.tsx';
 import { KeyValue } from '#ui/src/components/show/key-value.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
-import { createPages } from '#ui/src/kernel/data/pages.ts';
+import { Link } from '#ui/src/components/link.tsx';
+import { usePages } from '#ui/src/components/use-pages.ts';
+import { LoadMore } from '#ui/src/components/table/load-more.tsx';
+import type { Pages } from '#ui/src/kernel/data/pages.ts';
 import { clockTime, exactTime } from '#ui/src/kernel/dates.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { count, duration, plural } from '#ui/src/kernel/words.ts';
-import type { McpSession } from './sessions-panel.tsx';
+import { count } from '#ui/src/kernel/numbers.ts';
+import { duration, plural } from '#ui/src/kernel/words.ts';
 import { OUTCOME_WORDS, WORDS } from './words.ts';
 
 type Event = Output<'mcp_sessions.get'>['events'][number];
 const PAGE = 200;
 
 /** What one client did, in order. */
-export function SessionDrawer(props: { session: McpSession | undefined; onClose: () => void }) {
+export function SessionDrawer(props: { id: string | undefined; onClose: () => void }) {
   return (
-    <Drawer open={props.session !== undefined} title="Session" lead="What the client did, in order." onClose={props.onClose}>
-      <Show when={props.session} keyed>
-        {(session) => <Steps session={session} />}
+    <Drawer open={props.id !== undefined} title="Session" lead="What the client did, in order." onClose={props.onClose}>
+      <Show when={props.id} keyed>
+        {(id) => <OneSession id={id} />}
       </Show>
     </Drawer>
   );
 }
 
-function Steps(props: { session: McpSession }) {
+function OneSession(props: { id: string }) {
   const { call } = useKernel();
-  const events = createPages<Event>(
+  const [session, setSession] = createSignal<Output<'mcp_sessions.get'>>();
+  const steps = usePages<Event>(
     async (skip, limit, signal) => {
-      const answer = await call('mcp_sessions.get', { id: props.session.id, skip, limit }, signal);
-      return { items: answer.events, total: answer.calls };
+      const { events, ...found } = await call('mcp_sessions.get', { id: props.id, skip, limit }, signal);
+      setSession({ ...found, events });
+      // Some of the calls that were counted may be kept no longer.
+      const total = events.length < limit ? skip + events.length : Math.max(found.calls + found.lists, skip + events.length);
+      return { items: events, total };
     },
-    { size: PAGE, most: PAGE },
+    () => props.id,
+    { size: PAGE, most: 500 },
   );
-  createEffect(
-    on(
-      () => props.session.id,
-      () => void events.restart(),
-    ),
+  return (
+    <Switch fallback={<SkeletonList rows={4} label="Steps" />}>
+      <Match when={session()}>{(found) => <Steps session={found()} steps={steps} />}</Match>
+      <Match when={steps.problem()}>
+        {(problem) => <ProblemNotice problem={problem()} onRetry={() => void steps.reload()} />}
+      </Match>
+    </Switch>
   );
+}
+
+function Steps(props: { session: Output<'mcp_sessions.get'>; steps: Pages<Event> }) {
   return (
     <div class="stack">
       <KeyValue
@@ -55,16 +68,17 @@ function Steps(props: { session: McpSession }) {
           { label: 'Tokens', value: `About ${count(props.session.tokens)}` },
         ]}
       />
-      <Show when={events.problem()}>{(problem) => <ProblemNotice problem={problem()} />}</Show>
-      <Show when={events.items()} fallback={<SkeletonList rows={4} label="Steps" />}>
-        {(items) => (
-          <ol class="session-steps" aria-label="Steps">
-            <For each={items()}>{(event) => <Step event={event} />}</For>
-          </ol>
-        )}
-      </Show>
-      <Show when={props.session.calls > PAGE}>
-        <p class="soft">{`The first ${plural(PAGE, 'call')} of ${count(props.session.calls)}. Open the log of calls for the others.`}</p>
+      <ol class="session-steps" aria-label="Steps">
+        <For each={props.steps.items()}>{(event) => <Step event={event} />}</For>
+      </ol>
+      <Show when={props.steps.problem()}>{(problem) => <ProblemNotice problem={problem()} />}</Show>
+      <Show when={(props.steps.total() ?? 0) > PAGE}>
+        <LoadMore
+          shown={props.steps.items()?.length ?? 0}
+          total={props.steps.total() ?? 0}
+          busy={props.steps.pending()}
+          onMore={() => void props.steps.more()}
+        />
       </Show>
     </div>
   );
@@ -78,7 +92,13 @@ function Step(props: { event: Event }) {
         {clockTime(props.event.timestamp)}
       </time>
       <div>
-        <span class="mono">{props.event.name}</span>{' '}
+        <Show when={props.event.call_id} fallback={<span class="mono">{props.event.name}</span>}>
+          {(id) => (
+            <Link href={`/logs?${new URLSearchParams({ view: 'requests', call: id() })}`}>
+              <span class="mono">{props.event.name}</span>
+            </Link>
+          )}
+        </Show>{' '}
         <Show when={props.event.retry}>
           <Badge tone="brass">Retry</Badge>
         </Show>{' '}

@@ -1,16 +1,17 @@
-import { createEffect, createMemo, createSignal, For, on, Show } from 'solid-js';
+import { For, Show } from 'solid-js';
 import type { Output } from '#core/contract/index.ts';
 import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
 import { Combobox } from '#ui/src/components/form/combobox.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { type Column, DataTable } from '#ui/src/components/table/data-table.tsx';
 import { FilterBar } from '#ui/src/components/table/filter-bar.tsx';
+import { usePages } from '#ui/src/components/use-pages.ts';
 import { usePoll } from '#ui/src/components/use-query.ts';
-import { createPages } from '#ui/src/kernel/data/pages.ts';
 import { exactTime, minuteTime } from '#ui/src/kernel/dates.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { count } from '#ui/src/kernel/numbers.ts';
 import { choice, createSearchParams, text } from '#ui/src/kernel/route/search-params.ts';
-import { count, duration } from '#ui/src/kernel/words.ts';
+import { duration } from '#ui/src/kernel/words.ts';
 import { SessionDrawer } from './session-drawer.tsx';
 import { SessionLanes } from './session-lanes.tsx';
 import { WORDS } from './words.ts';
@@ -31,19 +32,24 @@ export function SessionsPanel() {
     client: text(),
     tool: text(),
     outcome: choice(['ok', 'failed']),
+    session: text(),
   });
-  const [shown, setShown] = createSignal<McpSession>();
+  const shown = () => params.get('session') || undefined;
+  const open = ({ id }: McpSession) => params.set({ session: id });
   const filter = () => {
     const outcome = params.get('outcome');
     const named = FILTERS.flatMap((name) => (params.get(name) === '' ? [] : [[name, params.get(name)] as const]));
     return { ...Object.fromEntries(named), ...(outcome === undefined ? {} : { failed: outcome === 'failed' }) };
   };
-  const sessions = createPages((skip, limit, signal) => call('mcp_sessions.list', { ...filter(), skip, limit }, signal), {
+  const key = () => {
+    const query = new URLSearchParams(router.query());
+    query.delete('session');
+    return query.toString();
+  };
+  const sessions = usePages((skip, limit, signal) => call('mcp_sessions.list', { ...filter(), skip, limit }, signal), key, {
     size: PAGE,
     most: 100,
   });
-  const key = createMemo(() => router.query().toString());
-  createEffect(on(key, () => void sessions.restart()));
   usePoll(async () => {
     if ((sessions.items()?.length ?? 0) <= PAGE && shown() === undefined) await sessions.reload();
   }, POLL_MS);
@@ -85,7 +91,7 @@ export function SessionsPanel() {
   ];
   return (
     <div class="logs-requests">
-      <FilterBar active={params.active(...FILTERS, 'outcome')} onClear={() => params.clear()}>
+      <FilterBar active={params.active(...FILTERS, 'outcome')} onClear={() => params.clear(...FILTERS, 'outcome')}>
         <For each={FILTERS}>
           {(name) => (
             <Combobox
@@ -111,7 +117,7 @@ export function SessionsPanel() {
         />
       </FilterBar>
       <Show when={(sessions.items()?.length ?? 0) > 0}>
-        <SessionLanes sessions={sessions.items() ?? []} onOpen={setShown} />
+        <SessionLanes sessions={sessions.items() ?? []} onOpen={open} />
       </Show>
       <div class="panel">
         <DataTable
@@ -120,20 +126,27 @@ export function SessionsPanel() {
           columns={columns}
           key={({ id }) => id}
           query={sessions}
-          onOpen={setShown}
+          onOpen={open}
           more={
             sessions.total() === undefined
               ? undefined
               : { total: sessions.total() ?? 0, busy: sessions.pending(), onMore: () => void sessions.more() }
           }
           empty={
-            <EmptyState title="No sessions yet">
-              What one client does, with no gap of more than 30 minutes, is one session.
-            </EmptyState>
+            <Show
+              when={params.active(...FILTERS, 'outcome') > 0}
+              fallback={
+                <EmptyState title="No sessions yet">
+                  What one client does, with no gap of more than 30 minutes, is one session.
+                </EmptyState>
+              }
+            >
+              <EmptyState title="No results">Change or clear the filters.</EmptyState>
+            </Show>
           }
         />
       </div>
-      <SessionDrawer session={shown()} onClose={() => setShown(undefined)} />
+      <SessionDrawer id={shown()} onClose={() => params.clear('session')} />
     </div>
   );
 }

@@ -1,16 +1,29 @@
 import type { Call } from '#ui/src/api.ts';
+import type { Output } from '#core/contract/index.ts';
+import type { CalledTool } from '#ui/src/features/run/call-once.ts';
 import { type KeptRun, keptRuns, kindOfRun } from '#ui/src/features/run/kept-runs.ts';
+import { allArguments } from '#ui/src/features/run/logged-arguments.ts';
 import { CLIENT } from '#ui/src/features/run/mcp-client.ts';
 import { nameFor, type NewTest } from '#ui/src/features/tests/kept.ts';
 import { toTest } from '#ui/src/features/tests/to-test.ts';
 import type { CallEntry } from './download.ts';
 
-/** A test of what was called: with arguments and result if this tab made the call, else without, since nobody keeps them. */
-export async function testOfCall(call: Call, entry: CallEntry, id: string): Promise<NewTest> {
-  const run = await runOf(call, entry);
-  const known = run === undefined ? undefined : await toTest(call, run);
+/**
+ * A test of what was called: with the arguments that it sent, if they were logged or this tab made the call, and with a result if
+ * this tab has seen one. What is not known stays open.
+ */
+export async function testOfCall(
+  call: Call,
+  entry: Output<'logs.get'>,
+  id: string,
+  again: CalledTool | undefined,
+): Promise<NewTest> {
   const { kind, name } = entry;
-  return known ?? { owner: { kind, id }, name: nameFor(name, {}), arguments: {}, arguments_unknown: true };
+  const run = again === undefined ? await runOf(call, entry) : { ...again, offer: { noun: 'tool', name } as const };
+  const known = run === undefined ? undefined : await toTest(call, run);
+  const sent = allArguments(entry);
+  const unknown = sent === undefined ? { arguments_unknown: true } : {};
+  return known ?? { owner: { kind, id }, name: nameFor(name, sent ?? {}), arguments: sent ?? {}, ...unknown };
 }
 
 const isOfPlayground = ({ client }: CallEntry): boolean => client?.startsWith(CLIENT.name) === true;

@@ -1,3 +1,4 @@
+import { errorWord } from '#ui/src/kernel/metrics-words.ts';
 import type { Confirmation } from '#core/contract/observe/calls.ts';
 import type { Outcome } from '#core/contract/observe/outcomes.ts';
 import type { LogLevel } from '#core/contract/log-levels.ts';
@@ -41,6 +42,20 @@ export const CONFIRMATION_WORDS = {
   checked: 'Checked by token',
 } as const satisfies Record<Confirmation, string>;
 
+const STILL_ASKS: ReadonlySet<Confirmation | null> = new Set(['asked', 'expired', 'changed']);
+
+/** How a call ended. One that asked a person did not run yet. */
+export function endWord({ success, error, confirmation }: Ended): string {
+  if (!success) return errorWord(error);
+  return confirmation !== null && STILL_ASKS.has(confirmation) ? CONFIRMATION_WORDS[confirmation] : OUTCOME_WORDS.ok;
+}
+
+interface Ended {
+  readonly success: boolean;
+  readonly error: string | null;
+  readonly confirmation: Confirmation | null;
+}
+
 export const OUTCOME_WORDS = {
   ok: 'Succeeded',
   tool_error: 'Tool error',
@@ -71,7 +86,6 @@ export const WORDS = {
   source: 'Program',
   time: 'Time',
   kind: 'Kind',
-  ok: 'Succeeded',
   duration: 'Duration',
   wait: 'Wait',
   rows: 'Rows',

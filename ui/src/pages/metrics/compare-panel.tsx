@@ -5,9 +5,10 @@ import { ProblemNotice } from '#ui/src/components/notice.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import type { Read } from '#ui/src/kernel/data/cache.ts';
-import { fromKey, INTERVAL_SECONDS, type Kind, type Period, type Series } from '#ui/src/kernel/metrics.ts';
-import { PERIOD_WORDS } from '#ui/src/kernel/metrics-words.ts';
-import { count, duration } from '#ui/src/kernel/words.ts';
+import { type CallerFilter, fromKey, type Kind, type Range, type Series, seriesInput } from '#ui/src/kernel/metrics.ts';
+import { rangeWords } from '#ui/src/kernel/metrics-words.ts';
+import { count } from '#ui/src/kernel/numbers.ts';
+import { duration } from '#ui/src/kernel/words.ts';
 import { WORDS } from './words.ts';
 
 const TOKENS = ['--water', '--brass', '--good', '--bad', '--ink-faint'] as const;
@@ -21,21 +22,21 @@ const FIGURES = [
 type Figure = (typeof FIGURES)[number]['value'];
 
 /** One figure of several things in one drawing. */
-export function ComparePanel(props: { period: Period; keys: readonly string[]; refreshed: unknown }) {
+export function ComparePanel(props: { range: Range; filter: CallerFilter; keys: readonly string[]; refreshed: unknown }) {
   const [figure, setFigure] = createSignal<Figure>('calls');
   const shown = () => FIGURES.find(({ value }) => value === figure()) ?? FIGURES[0];
   const compared = () => props.keys.flatMap((key) => fromKey(key) ?? []).slice(0, TOKENS.length);
-  const loadOne = async (read: Read, period: Period, of: { kind: Kind; name: string }) => {
+  const loadOne = async (read: Read, whose: Pick<typeof props, 'range' | 'filter'>, of: { kind: Kind; name: string }) => {
     const { kind, name } = of;
-    const answer = await read('metrics.timeseries', { period, interval_seconds: INTERVAL_SECONDS[period], tool: name, kind });
-    return { name, points: answer.points };
+    const answer = await read('metrics.timeseries', { ...seriesInput(whose.range), ...whose.filter, tool: name, kind });
+    return { name, points: answer.points, step: answer.interval_seconds };
   };
   const all = useQuery(
     (read) => {
-      const { period } = props;
-      return Promise.all(compared().map((of) => loadOne(read, period, of)));
+      const whose = { range: props.range, filter: props.filter };
+      return Promise.all(compared().map((of) => loadOne(read, whose, of)));
     },
-    { watch: () => [props.period, props.keys.join(), props.refreshed] },
+    { watch: () => [rangeWords(props.range), JSON.stringify(props.filter), props.keys.join(), props.refreshed] },
   );
   const times = createMemo(() => (all.data()?.[0]?.points ?? []).map(({ timestamp }) => Date.parse(timestamp)));
   const series = createMemo<ChartSeries[]>(() =>
@@ -53,9 +54,9 @@ export function ComparePanel(props: { period: Period; keys: readonly string[]; r
       <div class="panel-body stack">
         <Show when={all.problem()}>{(problem) => <ProblemNotice problem={problem()} onRetry={() => void all.reload()} />}</Show>
         <Chart
-          label={`${WORDS.compare}: ${shown().label}, ${PERIOD_WORDS[props.period]}`}
+          label={`${WORDS.compare}: ${shown().label}, ${rangeWords(props.range)}`}
           times={times()}
-          step_seconds={INTERVAL_SECONDS[props.period]}
+          step_seconds={all.data()?.[0]?.step ?? 60}
           series={series()}
           format={shown().format}
         />

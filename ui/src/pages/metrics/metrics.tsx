@@ -1,81 +1,246 @@
-import { createMemo, Show } from 'solid-js';
-import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
+import { createMemo, For, Show } from 'solid-js';
+import { CALLER_KEYS, type CallerKey } from '#core/contract/observe/metric-ranges.ts';
+import { Button } from '#ui/src/components/button.tsx';
+import { SegmentedControl, Switch } from '#ui/src/components/form/choice.tsx';
+import { Menu } from '#ui/src/components/menu.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { ProblemNotice } from '#ui/src/components/notice.tsx';
 import { Skeleton } from '#ui/src/components/skeleton.tsx';
 import { Stat, StatGrid } from '#ui/src/components/show/stat.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { callsHref, errorTone, fromKey, PERIODS, toRows, topBy, totalsOf } from '#ui/src/kernel/metrics.ts';
-import { PERIOD_WORDS } from '#ui/src/kernel/metrics-words.ts';
-import { createSearchParams, oneOf, text } from '#ui/src/kernel/route/search-params.ts';
+import {
+  type CallerFilter,
+  callsFilter,
+  callsHref,
+  callsRange,
+  canCompare,
+  changeOf,
+  errorTone,
+  fromKey,
+  minutesOf,
+  type Range,
+  rangeInput,
+  seriesInput,
+  toRows,
+  topBy,
+  totalsOf,
+  type UsageRow,
+} from '#ui/src/kernel/metrics.ts';
+import { rangeWords } from '#ui/src/kernel/metrics-words.ts';
+import { count, percent, tenths } from '#ui/src/kernel/numbers.ts';
+import { createSearchParams, flag, oneOf, text } from '#ui/src/kernel/route/search-params.ts';
 import { createSelection } from '#ui/src/kernel/selection.ts';
-import { count, duration, percent } from '#ui/src/kernel/words.ts';
+import { duration } from '#ui/src/kernel/words.ts';
+import { CallerTable } from './caller-table.tsx';
 import { ComparePanel } from './compare-panel.tsx';
+import { saveMetrics } from './export.ts';
+import { RangePicker } from './range-picker.tsx';
 import { SeriesPanel } from './series-panel.tsx';
 import { UsageTable } from './usage-table.tsx';
-import { WORDS } from './words.ts';
+import { CALLER_WORDS, WORDS } from './words.ts';
 import './metrics.css';
 
 const POLL_MS = 15_000;
-const MINUTES = { '1h': 60, '6h': 360, '24h': 1_440, '7d': 10_080 } as const;
 
-/** Tools, resources and prompts, how long it took, what failed: everything, or one tool beside others. */
+/** Tools, resources and prompts, who called them, how long it took, what failed: everything, or one of them beside others. */
 export function Metrics() {
-  const { router } = useKernel();
+  const { router, call, toasts } = useKernel();
   // The newest day first: who looks has usually heard of something today.
-  const params = createSearchParams(router, { period: oneOf(['24h', '1h', '6h', '7d']), of: text() });
-  const period = () => params.get('period');
-  const stats = useQuery((read) => read('metrics.stats', { period: period() }), { every_ms: POLL_MS, watch: period });
+  const params = createSearchParams(router, {
+    period: oneOf(['24h', '1h', '6h', '7d']),
+    from: text(),
+    until: text(),
+    of: text(),
+    by: oneOf(['tool', ...CALLER_KEYS]),
+    compare: flag(),
+    client: text(),
+    person: text(),
+    token: text(),
+  });
+  const range = createMemo<Range>((before) => {
+    const [since, until] = [params.get('from'), params.get('until')];
+    const next = isTime(since) && isTime(until) ? { since, until } : params.get('period');
+    // The same range stays the same object.
+    return before !== undefined && JSON.stringify(before) === JSON.stringify(next) ? before : next;
+  });
+  const setRange = (wanted: Range) =>
+    params.set(
+      typeof wanted === 'string' ? { period: wanted, from: '', until: '' } : { from: wanted.since, until: wanted.until },
+    );
+  const by = () => params.get('by');
+  const caller = (key: CallerKey) => params.get(key);
+  const filter = createMemo(() =>
+    Object.fromEntries(CALLER_KEYS.flatMap((key) => (caller(key) === '' ? [] : [[key, caller(key)] as const]))),
+  );
+  const comparing = () => params.get('compare') === true && canCompare(range(), Date.now());
+  const stats = useQuery(
+    (read) =>
+      read('metrics.stats', {
+        ...rangeInput(range()),
+        ...filter(),
+        ...(by() === 'tool' ? {} : { by: by() }),
+        ...(comparing() ? { compare: true } : {}),
+      }),
+    { every_ms: POLL_MS, watch: () => [range(), by(), comparing(), ...CALLER_KEYS.map(caller)] },
+  );
   const rows = createMemo(() => {
     const given = stats.data();
     return given === undefined ? undefined : toRows(given);
   });
+  const before = createMemo(() => {
+    const given = stats.data()?.previous;
+    return given === undefined ? undefined : toRows(given);
+  });
+  /** Nothing waits under an error. */
+  const shown = () => stats.data() !== undefined || stats.problem() === undefined;
   const chosen = () => fromKey(params.get('of'));
   const chosenRow = () => rows()?.find(({ key }) => key === params.get('of'));
   const compared = createSelection();
+  const openCaller = (key: string) => {
+    const kind = by();
+    if (kind !== 'tool') params.set({ [kind]: key === caller(kind) ? '' : key });
+  };
+  const saveTable = (form: 'csv' | 'json') => () => {
+    const callers = stats.data()?.callers;
+    saveMetrics(
+      form,
+      by() === 'tool' || callers === undefined ? { what: 'usage', rows: rows() ?? [] } : { what: 'callers', rows: callers },
+    );
+  };
+  const saveSeries = (form: 'csv' | 'json') => () => {
+    const of = chosen();
+    const input = { ...seriesInput(range()), ...filter(), ...(of === undefined ? {} : { tool: of.name, kind: of.kind }) };
+    void call('metrics.timeseries', input).then(
+      ({ points }) => saveMetrics(form, { what: 'series', rows: points }),
+      () => toasts.show('The metrics couldn’t be downloaded. Try again.', 'bad'),
+    );
+  };
+  const byWhat = () => (
+    <SegmentedControl
+      label="Group by"
+      value={by()}
+      onChange={(value) => params.set({ by: value })}
+      options={[
+        { value: 'tool' as const, label: 'Tools' },
+        ...CALLER_KEYS.map((value) => ({ value, label: CALLER_WORDS[value].label })),
+      ]}
+    />
+  );
 
   return (
     <Page
       title="Metrics"
       lead="Calls, errors and durations."
       actions={
-        <SegmentedControl
-          label="Period"
-          value={period()}
-          onChange={(value) => params.set({ period: value })}
-          options={PERIODS.map((value) => ({ value, label: value }))}
+        <Menu
+          label={WORDS.download}
+          trigger={WORDS.download}
+          items={[
+            { label: 'Table as CSV', onSelect: saveTable('csv'), disabled: stats.data() === undefined },
+            { label: 'Table as JSON', onSelect: saveTable('json'), disabled: stats.data() === undefined },
+            { label: 'Chart as CSV', onSelect: saveSeries('csv') },
+            { label: 'Chart as JSON', onSelect: saveSeries('json') },
+          ]}
         />
       }
     >
+      <div class="metrics-controls">
+        <RangePicker range={range()} onChange={setRange} />
+        <Switch
+          label={WORDS.compare_before}
+          checked={params.get('compare') === true}
+          onChange={(checked) => params.set({ compare: checked ? true : undefined })}
+          hint={
+            params.get('compare') === true && !comparing()
+              ? 'The previous period is past retention. Choose a shorter or more recent range.'
+              : undefined
+          }
+        />
+        <For each={CALLER_KEYS.filter((key) => caller(key) !== '')}>
+          {(key) => (
+            <Button
+              size="small"
+              icon="close"
+              onPress={() => params.clear(key)}
+              aria-label={`Show every ${CALLER_WORDS[key].one.toLowerCase()}`}
+            >
+              {`${CALLER_WORDS[key].one}: ${caller(key)}`}
+            </Button>
+          )}
+        </For>
+      </div>
       <Show when={stats.problem()}>{(problem) => <ProblemNotice problem={problem()} onRetry={() => void stats.reload()} />}</Show>
-      <Figures rows={rows()} period={period()} />
+      <Show when={shown()}>
+        <Figures rows={rows()} before={before()} range={range()} filter={filter()} />
+      </Show>
       <SeriesPanel
-        period={period()}
+        range={range()}
+        filter={filter()}
+        compare={comparing()}
         of={chosen()}
         usage={chosenRow()}
         refreshed={stats.data()}
         onBack={() => params.clear('of')}
+        onZoom={setRange}
       />
       <Show when={compared.count() > 1}>
-        <ComparePanel period={period()} keys={[...compared.ids()]} refreshed={stats.data()} />
+        <ComparePanel range={range()} filter={filter()} keys={[...compared.ids()]} refreshed={stats.data()} />
       </Show>
-      <UsageTable
-        rows={rows()}
-        period={period()}
-        current={params.get('of')}
-        selection={compared}
-        onOpen={(row) => {
-          params.set({ of: row.key === params.get('of') ? '' : row.key });
-          document.querySelector('#main')?.scrollIntoView({ block: 'start' });
-        }}
-      />
+      <Show when={shown()}>
+        <Show
+          when={CALLER_KEYS.find((key) => key === by())}
+          fallback={
+            <UsageTable
+              rows={rows()}
+              range={range()}
+              filter={filter()}
+              current={params.get('of')}
+              selection={compared}
+              actions={byWhat()}
+              onOpen={(row) => {
+                params.set({ of: row.key === params.get('of') ? '' : row.key });
+                document.querySelector('#main')?.scrollIntoView({ block: 'start' });
+              }}
+            />
+          }
+        >
+          {(kind) => (
+            <CallerTable
+              by={kind()}
+              rows={stats.data()?.callers}
+              current={caller(kind())}
+              onOpen={openCaller}
+              actions={byWhat()}
+            />
+          )}
+        </Show>
+      </Show>
     </Page>
   );
 }
 
-function Figures(props: { rows: ReturnType<typeof toRows> | undefined; period: keyof typeof MINUTES }) {
+const isTime = (text: string): boolean => text !== '' && !Number.isNaN(Date.parse(text));
+
+function Figures(props: {
+  rows: readonly UsageRow[] | undefined;
+  before: readonly UsageRow[] | undefined;
+  range: Range;
+  filter: CallerFilter;
+}) {
+  const callsOf = (outcome?: 'failed') => {
+    const whose = callsFilter(props.filter);
+    return whose && callsHref({ ...(outcome && { outcome }), ...whose, ...callsRange(props.range) });
+  };
   const total = () => totalsOf(props.rows ?? []);
+  /** How it was before, and how much that differs. */
+  const than = (hint: string, now: number, read: (rows: readonly UsageRow[]) => number, format: (value: number) => string) => {
+    if (props.before === undefined) return hint;
+    const past = read(props.before);
+    const change = changeOf(now, past);
+    return `${change === undefined ? '' : `${change}, `}${format(past)} ${WORDS.before}`;
+  };
+  const highest = (rows: readonly UsageRow[]) => topBy(rows, 'p95_ms', 1)[0]?.p95_ms ?? 0;
   const slowest = () => topBy(props.rows ?? [], 'p95_ms', 1)[0];
   const known = (text: () => string) => (
     <Show when={props.rows} fallback={<Skeleton width="half" height="1.75rem" />}>
@@ -87,25 +252,34 @@ function Figures(props: { rows: ReturnType<typeof toRows> | undefined; period: k
       <Stat
         label={WORDS.calls}
         value={known(() => count(total().calls))}
-        hint={`${(total().calls / MINUTES[props.period]).toFixed(1)} a minute`}
-        href={callsHref({ range: props.period })}
+        hint={than(
+          `${tenths(total().calls / minutesOf(props.range))} per minute`,
+          total().calls,
+          (rows) => totalsOf(rows).calls,
+          count,
+        )}
+        href={callsOf()}
       />
       <Stat
         label={WORDS.errors}
         value={known(() => count(total().errors))}
-        hint={`${percent(total().error_rate)} of calls`}
+        hint={than(`${percent(total().error_rate)} of calls`, total().errors, (rows) => totalsOf(rows).errors, count)}
         tone={total().errors === 0 ? 'plain' : errorTone(total().error_rate)}
-        href={callsHref({ outcome: 'failed', range: props.period })}
+        href={callsOf('failed')}
       />
       <Stat
         label="Average"
         value={known(() => (total().calls === 0 ? '–' : duration(total().avg_ms)))}
-        hint={PERIOD_WORDS[props.period]}
+        hint={than(rangeWords(props.range), total().avg_ms, (rows) => totalsOf(rows).avg_ms, duration)}
       />
       <Stat
         label="Highest p95"
         value={known(() => (total().calls === 0 ? '–' : duration(slowest()?.p95_ms ?? 0)))}
-        hint={<span class="mono">{slowest()?.name ?? 'No calls'}</span>}
+        hint={
+          <Show when={props.before} fallback={<span class="mono">{slowest()?.name ?? 'No calls'}</span>}>
+            {than('', slowest()?.p95_ms ?? 0, highest, duration)}
+          </Show>
+        }
       />
     </StatGrid>
   );

@@ -2,25 +2,43 @@ import { createMemo, For, Show } from 'solid-js';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
 import { Chart, type ChartSeries } from '#ui/src/components/chart/chart.tsx';
+import type { ChartMark } from '#ui/src/components/chart/chart-marks.tsx';
 import { Link, LinkButton } from '#ui/src/components/link.tsx';
 import { ProblemNotice } from '#ui/src/components/notice.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { Ago } from '#ui/src/components/time.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { callsHref, INTERVAL_SECONDS, type Kind, type Period, startOf, type UsageRow } from '#ui/src/kernel/metrics.ts';
-import { errorWord, KIND_WORDS, PERIOD_WORDS } from '#ui/src/kernel/metrics-words.ts';
-import { count, duration } from '#ui/src/kernel/words.ts';
+import {
+  callsHref,
+  callsRange,
+  type CallerFilter,
+  callsFilter,
+  isPeriod,
+  type Kind,
+  type Range,
+  type Series,
+  seriesInput,
+  startOf,
+  type UsageRow,
+} from '#ui/src/kernel/metrics.ts';
+import { errorWord, KIND_WORDS, rangeWords } from '#ui/src/kernel/metrics-words.ts';
+import { minuteTime } from '#ui/src/kernel/dates.ts';
+import { count } from '#ui/src/kernel/numbers.ts';
+import { duration } from '#ui/src/kernel/words.ts';
 import { WORDS } from './words.ts';
 
 interface SeriesProps {
-  period: Period;
+  range: Range;
+  filter: CallerFilter;
+  compare: boolean;
   /** Undefined: everything. */
   of: { readonly kind: Kind; readonly name: string } | undefined;
   usage: UsageRow | undefined;
   /** Whatever changes when figures were read again. */
   refreshed: unknown;
   onBack: () => void;
+  onZoom: (range: { since: string; until: string }) => void;
 }
 
 /** Calls, errors and durations over time, of everything or of one thing with its newest failures. */
@@ -29,21 +47,34 @@ export function SeriesPanel(props: SeriesProps) {
   const series = useQuery(
     (read) =>
       read('metrics.timeseries', {
-        period: props.period,
-        interval_seconds: INTERVAL_SECONDS[props.period],
+        ...seriesInput(props.range),
+        ...props.filter,
+        ...(props.compare ? { compare: true } : {}),
         ...(props.of === undefined ? {} : { tool: props.of.name, kind: props.of.kind }),
       }),
-    { watch: () => [props.period, props.of?.kind, props.of?.name, props.refreshed] },
+    {
+      watch: () => [
+        rangeWords(props.range),
+        JSON.stringify(props.filter),
+        props.compare,
+        props.of?.kind,
+        props.of?.name,
+        props.refreshed,
+      ],
+    },
   );
   const points = () => series.data()?.points ?? [];
   const times = createMemo(() => points().map(({ timestamp }) => Date.parse(timestamp)));
-  const step = () => series.data()?.interval_seconds ?? INTERVAL_SECONDS[props.period];
+  const step = () => series.data()?.interval_seconds ?? 60;
+  const before = () => series.data()?.previous?.points;
+  const marks = createMemo(() => (series.data()?.deploys ?? []).map(toMark));
   const counted = createMemo<ChartSeries[]>(() => [
     { label: WORDS.calls, token: '--water', kind: 'bars', values: points().map(({ calls }) => calls) },
     { label: WORDS.errors, token: '--bad', kind: 'bars', values: points().map(({ errors }) => errors) },
+    ...ghostOf(before(), `${WORDS.calls} ${WORDS.before}`, ({ calls }) => calls),
   ]);
-  const timed = createMemo<ChartSeries[]>(() =>
-    (
+  const timed = createMemo<ChartSeries[]>(() => [
+    ...(
       [
         ['p99', '--line-strong', 'p99_ms'],
         ['p95', '--brass', 'p95_ms'],
@@ -54,19 +85,47 @@ export function SeriesPanel(props: SeriesProps) {
       token,
       values: points().map((point) => (point.calls === 0 ? null : point[field])),
     })),
-  );
+    ...ghostOf(before(), `p95 ${WORDS.before}`, ({ calls, p95_ms }) => (calls === 0 ? null : p95_ms)),
+  ]);
   const what = () => props.of?.name ?? WORDS.everything.toLowerCase();
   const pick = (index: number) => {
     const from = times()[index];
-    if (from === undefined || !session.may('logs.list')) return;
+    const whose = callsFilter(props.filter);
+    if (from === undefined || whose === undefined || !session.may('logs.list')) return;
     router.navigate(
       callsHref({
         ...props.of,
+        ...whose,
         from: new Date(from).toISOString(),
         until: new Date(from + step() * 1_000).toISOString(),
       }),
     );
   };
+
+  const zoom = (from: number, to: number) => {
+    const [first] = times();
+    if (first === undefined) return;
+    const step_ms = step() * 1_000;
+    props.onZoom({
+      since: new Date(first + from * step_ms).toISOString(),
+      until: new Date(Math.min(Date.now(), first + (to + 1) * step_ms)).toISOString(),
+    });
+  };
+
+  const drawn = (title: string, lines: () => readonly ChartSeries[], format: (value: number) => string) => (
+    <Chart
+      label={`${title} of ${what()}, ${rangeWords(props.range)}`}
+      times={times()}
+      step_seconds={step()}
+      series={lines()}
+      format={format}
+      sync="metrics"
+      empty={WORDS.empty_title}
+      onPick={pick}
+      onZoom={zoom}
+      marks={marks()}
+    />
+  );
 
   return (
     <Panel
@@ -83,9 +142,13 @@ export function SeriesPanel(props: SeriesProps) {
                   </LinkButton>
                 )}
               </Show>
-              <LinkButton kind="quiet" size="small" href={callsHref({ ...of(), range: props.period })}>
-                View calls
-              </LinkButton>
+              <Show when={callsFilter(props.filter)}>
+                {(whose) => (
+                  <LinkButton kind="quiet" size="small" href={callsHref({ ...of(), ...whose(), ...callsRange(props.range) })}>
+                    View calls
+                  </LinkButton>
+                )}
+              </Show>
               <Button kind="quiet" size="small" onPress={() => props.onBack()}>
                 Show all calls
               </Button>
@@ -98,46 +161,66 @@ export function SeriesPanel(props: SeriesProps) {
         <Show when={series.problem()}>
           {(problem) => <ProblemNotice problem={problem()} onRetry={() => void series.reload()} />}
         </Show>
-        <Chart
-          label={`Calls and errors of ${what()}, last ${PERIOD_WORDS[props.period]}`}
-          times={times()}
-          step_seconds={step()}
-          series={counted()}
-          format={count}
-          sync="metrics"
-          empty={WORDS.empty_title}
-          onPick={pick}
-        />
-        <Chart
-          label={`Durations of ${what()}, last ${PERIOD_WORDS[props.period]}`}
-          times={times()}
-          step_seconds={step()}
-          series={timed()}
-          format={duration}
-          sync="metrics"
-          empty={WORDS.empty_title}
-          onPick={pick}
-        />
+        <Show when={series.data() !== undefined || series.problem() === undefined}>
+          {drawn('Calls and errors', counted, count)}
+          {drawn('Durations', timed, duration)}
+        </Show>
       </div>
-      <Show when={session.may('logs.list') && props.of}>
-        {(of) => <Failures of={of()} period={props.period} refreshed={props.refreshed} />}
+      <Show when={session.may('logs.list') && callsFilter(props.filter) && props.of}>
+        {(of) => <Failures of={of()} whose={callsFilter(props.filter) ?? {}} range={props.range} refreshed={props.refreshed} />}
       </Show>
     </Panel>
   );
 }
 
+type Point = Series['points'][number];
+
+/** The same points of the time before, as a line to compare with. */
+const ghostOf = (points: readonly Point[] | undefined, label: string, read: (point: Point) => number | null): ChartSeries[] =>
+  points === undefined ? [] : [{ label, token: '--ink-faint', ghost: true, values: points.map(read) }];
+
+function toMark({ version, from_version, at, note, by, restored }: Series['deploys'][number]): ChartMark {
+  const said = `Version ${version} ${restored ? 'restored' : 'deployed'} by ${by}, ${minuteTime(at)}`;
+  const query = from_version === null ? '' : `&from=${from_version}&to=${version}`;
+  return {
+    time: Date.parse(at),
+    label: `v${version}`,
+    text: note === null ? said : `${said}: ${note}`,
+    href: `/deploy?view=versions${query}`,
+  };
+}
+
+const sinceOf = (range: Range) => (isPeriod(range) ? { since: startOf(range, Date.now()) } : range);
+
 const SHOWN = 5;
 
-function Failures(props: { of: { readonly kind: Kind; readonly name: string }; period: Period; refreshed: unknown }) {
+interface FailuresProps {
+  of: { readonly kind: Kind; readonly name: string };
+  whose: { readonly client?: string };
+  range: Range;
+  refreshed: unknown;
+}
+
+function Failures(props: FailuresProps) {
   const failures = useQuery(
-    (read) => read('logs.list', { ...props.of, success: false, since: startOf(props.period, Date.now()), limit: SHOWN }),
-    { watch: () => [props.of.kind, props.of.name, props.period, props.refreshed] },
+    (read) => read('logs.list', { ...props.of, ...props.whose, success: false, ...sinceOf(props.range), limit: SHOWN }),
+    { watch: () => [props.of.kind, props.of.name, props.whose.client, rangeWords(props.range), props.refreshed] },
   );
   return (
     <div class="metrics-failures">
       <h3>Latest errors</h3>
+      <Show when={failures.problem()}>
+        {(problem) => <ProblemNotice problem={problem()} onRetry={() => void failures.reload()} />}
+      </Show>
       <ul>
-        <For each={failures.data()?.items} fallback={<li class="soft small">No errors in this period.</li>}>
+        <For
+          each={failures.data()?.items}
+          fallback={
+            <Show when={failures.data()}>
+              <li class="soft small">No errors in this time.</li>
+            </Show>
+          }
+        >
           {(entry) => (
             <li>
               <span>{errorWord(entry.error)}</span>
@@ -151,7 +234,9 @@ function Failures(props: { of: { readonly kind: Kind; readonly name: string }; p
         </For>
       </ul>
       <Show when={(failures.data()?.total ?? 0) > SHOWN}>
-        <Link href={callsHref({ ...props.of, outcome: 'failed', range: props.period })}>View all errors</Link>
+        <Link href={callsHref({ ...props.of, ...props.whose, outcome: 'failed', ...callsRange(props.range) })}>
+          View all errors
+        </Link>
       </Show>
     </div>
   );

@@ -1,4 +1,4 @@
-import { createMemo, createSignal, Show } from 'solid-js';
+import { createMemo, createSignal, type JSX, Show } from 'solid-js';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
@@ -8,18 +8,30 @@ import { FilterBar } from '#ui/src/components/table/filter-bar.tsx';
 import { Link } from '#ui/src/components/link.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { Ago } from '#ui/src/components/time.tsx';
-import { callsHref, type Kind, KINDS, type Period, type UsageRow } from '#ui/src/kernel/metrics.ts';
+import {
+  type CallerFilter,
+  callsFilter,
+  callsHref,
+  callsRange,
+  type Kind,
+  KINDS,
+  type Range,
+  type UsageRow,
+} from '#ui/src/kernel/metrics.ts';
 import { KIND_WORDS } from '#ui/src/kernel/metrics-words.ts';
+import { count, percent } from '#ui/src/kernel/numbers.ts';
 import type { Selection } from '#ui/src/kernel/selection.ts';
-import { bytes, count, duration, percent } from '#ui/src/kernel/words.ts';
+import { bytes, duration } from '#ui/src/kernel/words.ts';
 import { WORDS } from './words.ts';
 
 interface UsageTableProps {
   rows: readonly UsageRow[] | undefined;
-  period: Period;
+  range: Range;
+  filter: CallerFilter;
   current: string;
   selection: Selection;
   onOpen: (row: UsageRow) => void;
+  actions: JSX.Element;
 }
 
 /** Every tool, resource and prompt that was called, sortable by each figure; the most called stands first. */
@@ -55,9 +67,16 @@ export function UsageTable(props: UsageTableProps) {
       sort: ({ errors }) => errors,
       cell: (row) => (
         <Show when={row.errors > 0} fallback={<span class="faint">0</span>}>
-          <Link class="metrics-bad" href={callsHref({ kind: row.kind, name: row.name, outcome: 'failed', range: props.period })}>
-            {count(row.errors)}
-          </Link>
+          <Show when={callsFilter(props.filter)} fallback={<span class="metrics-bad">{count(row.errors)}</span>}>
+            {(whose) => (
+              <Link
+                class="metrics-bad"
+                href={callsHref({ kind: row.kind, name: row.name, outcome: 'failed', ...whose(), ...callsRange(props.range) })}
+              >
+                {count(row.errors)}
+              </Link>
+            )}
+          </Show>
         </Show>
       ),
     },
@@ -94,6 +113,7 @@ export function UsageTable(props: UsageTableProps) {
       title={WORDS.used}
       lead="Select a row to see it over time, or tick up to five to compare."
       count={props.rows?.length}
+      actions={props.actions}
       flush
     >
       <div class="metrics-filter">

@@ -15,7 +15,8 @@ import {
   type UsageRow,
 } from '#ui/src/kernel/metrics.ts';
 import { PERIOD_WORDS } from '#ui/src/kernel/metrics-words.ts';
-import { count, duration, percent, plural } from '#ui/src/kernel/words.ts';
+import { count, percent } from '#ui/src/kernel/numbers.ts';
+import { duration, plural } from '#ui/src/kernel/words.ts';
 import { WORDS } from './words.ts';
 
 /** The state of everything in six figures, each of which leads to the page that explains it. */
@@ -26,6 +27,8 @@ export function Figures(props: {
   status: Status | undefined;
   health: Output<'server.health'> | undefined;
   queues: Output<'queue.metrics'> | undefined;
+  /** Something could not be read: what is not there does not come. */
+  failed: boolean;
 }) {
   const total = () => totalsOf(props.rows ?? []);
   const points = () => props.series?.points ?? [];
@@ -36,7 +39,7 @@ export function Figures(props: {
     props.status?.hosts.filter(({ snapshot_version }) => snapshot_version !== props.status?.snapshot_version) ?? [];
   const sick = () => props.health?.connections.filter(({ healthy }) => !healthy) ?? [];
   const known = (there: unknown, text: () => string) => (
-    <Show when={there} fallback={<Skeleton width="half" height="1.75rem" />}>
+    <Show when={there} fallback={props.failed ? '–' : <Skeleton width="half" height="1.75rem" />}>
       {text()}
     </Show>
   );

@@ -1,6 +1,5 @@
 import { createMemo, For, Show } from 'solid-js';
 import type { Output } from '#core/contract/index.ts';
-import { Badge } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
 import { Link, LinkButton } from '#ui/src/components/link.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
@@ -9,20 +8,24 @@ import { Ago } from '#ui/src/components/time.tsx';
 import type { Diff } from '#ui/src/features/deploy/deployment.ts';
 import { callsHref, metricsHref, type Period, topBy, type UsageRow } from '#ui/src/kernel/metrics.ts';
 import { errorWord } from '#ui/src/kernel/metrics-words.ts';
+import type { Problem } from '#ui/src/kernel/problem.ts';
 import { keepEqual } from '#ui/src/kernel/data/query.ts';
-import { count, duration, plural } from '#ui/src/kernel/words.ts';
-import { ACTION_WORDS, ENTITY_WORDS, WORDS } from './words.ts';
+import { count } from '#ui/src/kernel/numbers.ts';
+import { duration, plural } from '#ui/src/kernel/words.ts';
+import { DONE_WORDS, RECORD_WORDS, WORDS } from './words.ts';
+import { ChangeRisks } from '#ui/src/features/deploy/change-risks.tsx';
+import { sortChanges } from '#ui/src/features/deploy/changes.ts';
 
 const TOP = 6;
 const SHOWN_CHANGES = 5;
 
 /** What is called most, with how long it takes. */
-export function TopPanel(props: { period: Period; rows: readonly UsageRow[] | undefined }) {
+export function TopPanel(props: { period: Period; rows: readonly UsageRow[] | undefined; failed: Problem | undefined }) {
   const top = createMemo<readonly UsageRow[]>((before) => keepEqual(before, topBy(props.rows ?? [], 'calls', TOP)));
   const most = () => top()[0]?.calls ?? 1;
   return (
     <Panel title={WORDS.top} flush>
-      <Show when={props.rows} fallback={<SkeletonList rows={3} label={WORDS.top} />}>
+      <Show when={props.rows} fallback={<SkeletonList rows={3} label={WORDS.top} failed={props.failed} />}>
         <ul class={top().length > 0 ? 'dash-top' : 'dash-rows'}>
           <For
             each={top()}
@@ -54,7 +57,7 @@ export function TopPanel(props: { period: Period; rows: readonly UsageRow[] | un
 }
 
 /** Calls that failed last. */
-export function FailuresPanel(props: { period: Period; failures: Output<'logs.list'> | undefined }) {
+export function FailuresPanel(props: { period: Period; failures: Output<'logs.list'> | undefined; failed: Problem | undefined }) {
   const items = createMemo(() => props.failures?.items);
   return (
     <Panel
@@ -69,7 +72,7 @@ export function FailuresPanel(props: { period: Period; failures: Output<'logs.li
         </Show>
       }
     >
-      <Show when={props.failures} fallback={<SkeletonList rows={2} label={WORDS.failures} />}>
+      <Show when={props.failures} fallback={<SkeletonList rows={2} label={WORDS.failures} failed={props.failed} />}>
         <ul class="dash-rows">
           <For each={items()} fallback={<li class="soft small">No failed calls in this period.</li>}>
             {(entry) => (
@@ -93,9 +96,9 @@ export function FailuresPanel(props: { period: Period; failures: Output<'logs.li
   );
 }
 
-/** What the next deploy brings, those first that may break a client. */
+/** What the next deploy brings, those first that may break a client or change rows. */
 export function ChangesPanel(props: { diff: Diff | undefined; onReview: () => void }) {
-  const changes = () => (props.diff?.changes ?? []).toSorted((a, b) => b.breaking.length - a.breaking.length);
+  const changes = () => sortChanges(props.diff?.changes ?? []);
   return (
     <Show when={changes().length > 0}>
       <Panel
@@ -114,11 +117,9 @@ export function ChangesPanel(props: { diff: Diff | undefined; onReview: () => vo
               <li>
                 <span class="mono truncate">{change.name}</span>
                 <span class="soft">
-                  {ENTITY_WORDS[change.entity_type]} {change.change}
+                  {RECORD_WORDS[change.entity_type]} {change.change}
                 </span>
-                <Show when={change.breaking.length > 0}>
-                  <Badge tone="brass">may break clients</Badge>
-                </Show>
+                <ChangeRisks change={change} />
               </li>
             )}
           </For>
@@ -132,7 +133,7 @@ export function ChangesPanel(props: { diff: Diff | undefined; onReview: () => vo
 }
 
 /** Who changed what. */
-export function ActivityPanel(props: { history: Output<'history.list'> | undefined }) {
+export function ActivityPanel(props: { history: Output<'history.list'> | undefined; failed: Problem | undefined }) {
   const items = createMemo(() => props.history?.items);
   return (
     <Panel
@@ -144,7 +145,7 @@ export function ActivityPanel(props: { history: Output<'history.list'> | undefin
         </LinkButton>
       }
     >
-      <Show when={props.history} fallback={<SkeletonList rows={3} label={WORDS.activity} />}>
+      <Show when={props.history} fallback={<SkeletonList rows={3} label={WORDS.activity} failed={props.failed} />}>
         <ul class="dash-rows">
           <For each={items()} fallback={<li class="soft small">No changes yet.</li>}>
             {(entry) => (
@@ -153,7 +154,7 @@ export function ActivityPanel(props: { history: Output<'history.list'> | undefin
                   href={`/history?${new URLSearchParams({ type: entry.entity_type, id: entry.entity_id })}`}
                   class="dash-sentence"
                 >
-                  <b>{entry.actor.name}</b> {ACTION_WORDS[entry.action]} {ENTITY_WORDS[entry.entity_type]}{' '}
+                  <b>{entry.actor.name}</b> {DONE_WORDS[entry.action]} {RECORD_WORDS[entry.entity_type]}{' '}
                   <span class="mono">{entry.entity_name}</span>
                 </Link>
                 <span class="faint">

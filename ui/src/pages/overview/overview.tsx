@@ -4,7 +4,7 @@ import { Badge } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
 import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
-import { Notice } from '#ui/src/components/notice.tsx';
+import { Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { DeployDialog } from '#ui/src/features/deploy/deploy-dialog.tsx';
@@ -18,6 +18,7 @@ import { createSearchParams, oneOf } from '#ui/src/kernel/route/search-params.ts
 import { ConnectPanel } from '#ui/src/features/connect/connect-panel.tsx';
 import { Figures } from './figures.tsx';
 import { Gate } from './gate.tsx';
+import { InsightsPanel } from './insights-panel.tsx';
 import { ActivityPanel, ChangesPanel, FailuresPanel, TopPanel } from './lists.tsx';
 import { TrafficPanel } from './traffic-panel.tsx';
 import './dashboard.css';
@@ -54,7 +55,8 @@ export function Overview() {
 
   const { deployment, asking, ask, close, stop } = useDeployment();
   const status = () => deployment.status.data();
-  const offline = () => deployment.status.problem()?.code === 'offline';
+  const queries = [deployment.status, deployment.diff, health, stats, series, failures, queues, history];
+  const failed = () => queries.find(({ problem }) => problem() !== undefined);
 
   onCleanup(
     commands.register([
@@ -83,10 +85,12 @@ export function Overview() {
         />
       }
     >
-      <Show when={offline()}>
-        <p class="banner" role="alert">
-          The server does not answer. Trying again every two seconds.
-        </p>
+      <Show when={failed()}>
+        {(query) => (
+          <Show when={query().problem()}>
+            {(problem) => <ProblemNotice problem={problem()} onRetry={() => cache.invalidate()} />}
+          </Show>
+        )}
       </Show>
       <FirstSteps />
       <Gate deployment={deployment} onDeploy={ask} onStop={() => void stop()} />
@@ -100,13 +104,17 @@ export function Overview() {
         status={status()}
         health={health.data()}
         queues={queues.data()}
+        failed={failed() !== undefined}
       />
       <div class="dash">
         <div class="stack">
+          <Show when={session.may('insights.list')}>
+            <InsightsPanel />
+          </Show>
           <TrafficPanel period={period()} series={series.data()} />
-          <TopPanel period={period()} rows={rows()} />
+          <TopPanel period={period()} rows={rows()} failed={stats.problem()} />
           <Show when={reads_logs}>
-            <FailuresPanel period={period()} failures={failures.data()} />
+            <FailuresPanel period={period()} failures={failures.data()} failed={failures.problem()} />
           </Show>
         </div>
         <div class="stack">
@@ -114,7 +122,7 @@ export function Overview() {
             diff={deployment.diff.data()}
             onReview={session.may('deploy.run') ? ask : () => router.navigate('/deploy')}
           />
-          <ActivityPanel history={history.data()} />
+          <ActivityPanel history={history.data()} failed={history.problem()} />
           <Show when={health.data()}>{(server) => <ConnectPanel server={server()} address />}</Show>
         </div>
       </div>

@@ -5,8 +5,8 @@ import { Panel } from '#ui/src/components/panel.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { callsHref, INTERVAL_SECONDS, metricsHref, type Period, type Series } from '#ui/src/kernel/metrics.ts';
 import { PERIOD_WORDS } from '#ui/src/kernel/metrics-words.ts';
-import { count } from '#ui/src/kernel/words.ts';
 import { WORDS } from './words.ts';
+import { count } from '#ui/src/kernel/numbers.ts';
 
 /** How much was called and failed over the period. */
 export function TrafficPanel(props: { period: Period; series: Series | undefined }) {

@@ -1,42 +1,20 @@
-import type { Output } from '#core/contract/index.ts';
+import { ACTION_WORDS, TYPE_WORDS } from '#ui/src/kernel/record-words.ts';
+import { num } from '#ui/src/kernel/numbers.ts';
 
-type Entry = Output<'history.list'>['items'][number];
-
-export const ACTION_WORDS = {
-  create: 'created',
-  update: 'changed',
-  delete: 'deleted',
-  rollback: 'rolled back',
-  import: 'imported',
-  deploy: 'deployed',
-  blocked: 'could not save',
-} as const satisfies Record<Entry['action'], string>;
-export const ENTITY_WORDS = {
-  connection: 'connection',
-  tool: 'tool',
-  resource: 'resource',
-  prompt: 'prompt',
-  toolset: 'toolset',
-  test: 'test',
+/** In sentences such as "Ada changed the settings of shop". */
+export const DONE_WORDS = { ...ACTION_WORDS, blocked: 'could not save' } as const;
+export const RECORD_WORDS = {
+  ...TYPE_WORDS,
   server_config: 'the settings of',
-  mcp_token: 'access token',
-  agent_token: 'agent token',
-  oauth_client: 'OAuth client',
-  identity_provider: 'identity provider',
-  oauth_app: 'OAuth app',
   grant: 'sign-in of',
   signing_key: 'the',
-  notice: 'webhook',
-  admin: 'person',
-  snapshot: 'version',
-  file: 'file',
-} as const satisfies Record<Entry['entity_type'], string>;
+} as const;
 
 export const WORDS = {
   calls: 'Calls',
   errors: 'Errors',
   slowest: (p95: string) => `p95 up to ${p95}`,
-  waiting: (waiting: number) => `${waiting.toLocaleString('en')} waiting`,
+  waiting: (waiting: number) => `${num(waiting)} waiting`,
   of: (part: number, all: number) => `${part} of ${all}`,
   last: (period: string) => `Last ${period}`,
   top: 'Most called',

@@ -13,6 +13,7 @@ import { DataTable } from '#ui/src/components/table/data-table.tsx';
 import { FilterBar } from '#ui/src/components/table/filter-bar.tsx';
 import { Ago } from '#ui/src/components/time.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
+import { whenAsked } from '#ui/src/kernel/route/asked.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { choice, createSearchParams, text } from '#ui/src/kernel/route/search-params.ts';
 import { PersonForm } from './person-form.tsx';
@@ -45,6 +46,7 @@ export function People() {
   const isSelf = ({ username }: Person) => username === session.username();
   /** Owners are the business of owners, and one's own account has a page of its own. */
   const isMine = ({ role }: Person) => role !== 'owner' || session.role() === 'owner';
+  whenAsked(router, 'invite', () => setInviting(true));
   onCleanup(
     commands.register([{ id: 'invite-person', title: WORDS.invite, group: 'This page', key: 'n', run: () => setInviting(true) }]),
   );

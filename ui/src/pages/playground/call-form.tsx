@@ -1,13 +1,14 @@
-import { focusInvalid } from '#ui/src/components/form/focus-invalid.ts';
 import { createEffect, createSignal, on, onCleanup, onMount, Show } from 'solid-js';
 import { Button } from '#ui/src/components/button.tsx';
 import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
 import { TextArea } from '#ui/src/components/form/field.tsx';
+import { withMod } from '#ui/src/kernel/keys.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { isMembers, type Members } from '#core/lib/view/table.ts';
 import { ArgumentForm } from '#ui/src/features/run/argument-form.tsx';
-import { type Entered, parseEntry, toArguments } from '#ui/src/features/run/arguments.ts';
+import { parseEntry, toArguments } from '#ui/src/features/run/arguments.ts';
 import { toEntered } from '#ui/src/features/run/schema-fields.ts';
+import { useArguments } from '#ui/src/features/run/use-arguments.ts';
 import type { SavedCall } from './saved-calls.ts';
 import type { Offer, Playground, Run } from './state.ts';
 import { WORDS } from './words.ts';
@@ -19,8 +20,7 @@ const MOST_COMPLETED = 10;
 /** The arguments of one tool, template or prompt, as a form or as JSON, and the button that sends them. */
 export function CallForm(props: { state: Playground; offer: Offer; again: Run | undefined; given: SavedCall | undefined }) {
   const { commands } = useKernel();
-  const [texts, setTexts] = createSignal<Entered>({});
-  const [errors, setErrors] = createSignal<Readonly<Record<string, string>>>({});
+  const entries = useArguments(() => props.offer.fields);
   const [view, setView] = createSignal<'form' | 'json'>('form');
   const [json, setJson] = createSignal('{}');
   const [fault, setFault] = createSignal<string>();
@@ -28,9 +28,8 @@ export function CallForm(props: { state: Playground; offer: Offer; again: Run | 
   let form: HTMLFormElement | undefined;
 
   const begin = (values: Members) => {
-    setTexts(toEntered(values));
+    entries.begin(toEntered(values));
     setJson(JSON.stringify(values, null, 2));
-    setErrors({});
   };
   // A call that is looked at again brings its arguments with it, and so does a saved one.
   createEffect(
@@ -54,19 +53,11 @@ export function CallForm(props: { state: Playground; offer: Offer; again: Run | 
     }
   });
 
-  const write = (name: string, value: string | undefined) => {
-    setTexts({ ...texts(), [name]: value });
-    const { [name]: _, ...rest } = errors();
-    setErrors(rest);
-  };
   const show = (next: 'form' | 'json') => {
-    if (next === 'json') setJson(JSON.stringify(toArguments(props.offer.fields, texts()).values, null, 2));
-    else {
-      const parsed = parseEntry(json(), { type: 'json' });
-      if ('value' in parsed && isMembers(parsed.value)) setTexts(toEntered(parsed.value));
-    }
+    const parsed = parseEntry(json(), { type: 'json' });
+    if (next === 'json') setJson(JSON.stringify(toArguments(props.offer.fields, entries.texts()).values, null, 2));
+    entries.begin(next === 'form' && 'value' in parsed && isMembers(parsed.value) ? toEntered(parsed.value) : entries.texts());
     setFault(undefined);
-    setErrors({});
     setView(next);
   };
   /** The arguments to send, or undefined when something is wrong with them. */
@@ -78,11 +69,7 @@ export function CallForm(props: { state: Playground; offer: Offer; again: Run | 
       setFault(wrong);
       return wrong === undefined && 'value' in parsed ? (parsed.value as Members) : undefined;
     }
-    const filled = toArguments(props.offer.fields, texts());
-    setErrors(filled.errors);
-    if (Object.keys(filled.errors).length === 0) return filled.values;
-    void focusInvalid(form);
-    return undefined;
+    return entries.given(form);
   };
   const send = (event?: Event) => {
     event?.preventDefault();
@@ -91,7 +78,7 @@ export function CallForm(props: { state: Playground; offer: Offer; again: Run | 
   };
   onCleanup(
     commands.register([
-      { id: 'play-run', title: 'Call with these arguments (Ctrl Enter)', group: 'This page', run: send },
+      { id: 'play-run', title: `Call with these arguments (${withMod('Enter')})`, group: 'This page', run: send },
       {
         id: 'play-cancel',
         title: 'Cancel the call',
@@ -140,10 +127,10 @@ export function CallForm(props: { state: Playground; offer: Offer; again: Run | 
           <ArgumentForm
             parameters={props.offer.fields}
             described
-            entered={texts()}
+            entered={entries.texts()}
             proposals={proposals()}
-            onInput={write}
-            error={(name) => errors()[name]}
+            onInput={entries.write}
+            error={entries.error}
           />
         </Show>
       </Show>
@@ -157,7 +144,7 @@ export function CallForm(props: { state: Playground; offer: Offer; again: Run | 
           </Button>
         </Show>
         <span class="faint small">
-          <kbd>Ctrl</kbd> <kbd>Enter</kbd>
+          <kbd>{withMod('Enter')}</kbd>
         </span>
       </div>
     </form>

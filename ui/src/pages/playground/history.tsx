@@ -8,6 +8,7 @@ import { cellText } from '#core/lib/csv.ts';
 import { duration } from '#ui/src/kernel/words.ts';
 import type { SavedCall, SavedCalls } from './saved-calls.ts';
 import type { Playground, Run } from './state.ts';
+import { passesFocus } from '#ui/src/components/form/passes-focus.ts';
 
 const valuesInWords = (values: Members): string =>
   Object.entries(values)
@@ -33,7 +34,7 @@ export function History(props: {
           <ul class="play-runs">
             <For each={props.saved.calls()}>
               {(call) => (
-                <li class="play-row">
+                <li class="play-row" ref={passesFocus}>
                   <button type="button" class="play-run" onClick={() => props.onSaved(call)}>
                     <span class="grow play-run-words">
                       <span class="mono truncate">{call.key.slice(call.key.indexOf(':') + 1)}</span>
@@ -82,6 +83,7 @@ export function History(props: {
                 </button>
                 <Show when={!props.saved.has(callOf(run))}>
                   <IconButton
+                    ref={passesFocus}
                     icon="plus"
                     label={`Save this call of ${run.offer.name}`}
                     size="small"

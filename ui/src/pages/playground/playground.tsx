@@ -16,6 +16,7 @@ import { ERAS } from '#ui/src/features/run/mcp-client.ts';
 import { createPlayground, type Memory, type Offer, type Playground as State } from './state.ts';
 import { browserStorage, type Storage, tabStorage } from '#ui/src/kernel/storage.ts';
 import { CallForm } from './call-form.tsx';
+import { FromCall } from './from-call.tsx';
 import { History } from './history.tsx';
 import { QuestionDialog } from './question-dialog.tsx';
 import { OfferList } from './offer-list.tsx';
@@ -31,19 +32,18 @@ const memory = (storage: Storage, key: string): Memory => ({
   write: (text) => storage.write(key, text),
 });
 const PLAYGROUND_RUNS = memory(tabStorage, RUNS_KEY);
-const SAVED_CALLS = memory(browserStorage, 'playground.calls');
 
 const LINKED = ['tool', 'resource', 'prompt'] as const;
 
 /** Calls tools, resources and prompts through the deployed MCP endpoint. */
 export function Playground() {
-  const { call, router, toasts } = useKernel();
+  const { call, router, session, toasts } = useKernel();
   const state = createPlayground({
     runs: PLAYGROUND_RUNS,
     // The next call of the REST API finds out that the session is over, and says so.
     onSessionEnd: () => void call('deploy.status', {}).catch(() => undefined),
   });
-  const saved = createSavedCalls(SAVED_CALLS);
+  const saved = createSavedCalls(memory(browserStorage, `playground.calls ${session.username()}`));
   const [given, setGiven] = createSignal<SavedCall>();
   const [as_token, setAsToken] = createSignal(false);
   const [as_caller, setAsCaller] = createSignal(false);
@@ -184,6 +184,9 @@ export function Playground() {
                 </div>
               </div>
               <div class="play-main">
+                <Show when={router.query().get('call')} keyed>
+                  {(id) => <FromCall id={id} onArguments={(name, values) => setGiven({ key: `tool:${name}`, values })} />}
+                </Show>
                 <Show when={chosen()} keyed fallback={<NotChosen wanted={wanted()} />}>
                   {(offer) => <Bench state={state} offer={offer} given={given()} />}
                 </Show>

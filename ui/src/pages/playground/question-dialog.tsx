@@ -1,28 +1,52 @@
+import { createEffect, on, Show } from 'solid-js';
 import { Button } from '#ui/src/components/button.tsx';
 import { Dialog } from '#ui/src/components/dialog.tsx';
+import { ArgumentForm } from '#ui/src/features/run/argument-form.tsx';
+import { MAY_WRITE } from '#ui/src/features/run/questions.ts';
+import { useArguments } from '#ui/src/features/run/use-arguments.ts';
 import type { Asked } from './state.ts';
 
-/** What a tool asks before it writes, in the server's own words. */
+/** What a tool asks during its call, in the server's own words: whether it may write, or arguments that are missing. */
 export function QuestionDialog(props: { question: Asked | undefined }) {
+  let form: HTMLFormElement | undefined;
+  const fields = () => props.question?.fields ?? [];
+  const entries = useArguments(fields);
+  createEffect(
+    on(
+      () => props.question,
+      () => entries.begin({}),
+    ),
+  );
+  const answer = (event?: Event) => {
+    event?.preventDefault();
+    const said = fields().length === 0 ? MAY_WRITE : entries.given(form);
+    if (said !== undefined) props.question?.answer(said);
+  };
+
   return (
     <Dialog
       open={props.question !== undefined}
-      title="Confirm this change"
+      title={fields().length === 0 ? 'Confirm this change' : 'Missing arguments'}
       alert
       size="small"
       onClose={() => props.question?.answer(null)}
       foot={
         <>
-          <Button autofocus onPress={() => props.question?.answer(false)}>
+          <Button autofocus={fields().length === 0} onPress={() => props.question?.answer(false)}>
             Decline
           </Button>
-          <Button kind="primary" onPress={() => props.question?.answer(true)}>
+          <Button kind="primary" onPress={() => answer()}>
             {props.question?.yes ?? 'Confirm'}
           </Button>
         </>
       }
     >
       <p>{props.question?.message}</p>
+      <Show when={fields().length > 0}>
+        <form ref={(element) => (form = element)} novalidate onSubmit={answer}>
+          <ArgumentForm parameters={fields()} described entered={entries.texts()} onInput={entries.write} error={entries.error} />
+        </form>
+      </Show>
     </Dialog>
   );
 }

@@ -10,7 +10,7 @@ import {
   type Refusal,
 } from '#ui/src/features/run/mcp-client.ts';
 import type { Members } from '#core/lib/view/table.ts';
-import type { Question } from '#ui/src/features/run/questions.ts';
+import type { Question, Said } from '#ui/src/features/run/questions.ts';
 import { expand, fieldsOfPrompt, fieldsOfSchema, fieldsOfTemplate } from '#ui/src/features/run/schema-fields.ts';
 import { type Result, toResult } from '#ui/src/features/run/result.ts';
 
@@ -45,7 +45,7 @@ export interface Run {
 }
 
 export interface Asked extends Question {
-  readonly answer: (yes: boolean | null) => void;
+  readonly answer: (said: Said) => void;
 }
 
 export interface Playground {
@@ -138,10 +138,10 @@ export function createPlayground(options: PlaygroundOptions = {}): Playground {
 
   const [question, setQuestion] = createSignal<Asked>();
   const onQuestion = (asked: Question) => {
-    const { promise, resolve } = Promise.withResolvers<boolean | null>();
-    const answer = (yes: boolean | null) => {
+    const { promise, resolve } = Promise.withResolvers<Said>();
+    const answer = (said: Said) => {
       setQuestion(undefined);
-      resolve(yes);
+      resolve(said);
     };
     abort()?.signal.addEventListener('abort', () => answer(null), { once: true });
     setQuestion({ ...asked, answer });

@@ -4,6 +4,7 @@ import { Button, IconButton } from '#ui/src/components/button.tsx';
 import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
 import { CodeEditor, type Language } from '#ui/src/components/editor/code-editor.tsx';
 import { placeInText } from '#ui/src/features/builder/sql/template.ts';
+import { passesFocus } from '#ui/src/components/form/passes-focus.ts';
 
 /** What is said, in turns. */
 export function MessageList(props: {
@@ -33,7 +34,7 @@ export function MessageList(props: {
     <div class="message-list">
       <Index each={props.messages}>
         {(message, index) => (
-          <div class="message" role="group" aria-label={`Message ${index + 1}`}>
+          <div class="message" ref={passesFocus} role="group" aria-label={`Message ${index + 1}`}>
             <div class="message-head">
               <SegmentedControl
                 label={`Role of message ${index + 1}`}
@@ -44,14 +45,13 @@ export function MessageList(props: {
                   { value: 'assistant', label: 'Assistant' },
                 ]}
               />
-              {props.messages.length > 1 ? (
-                <IconButton
-                  icon="trash"
-                  size="small"
-                  label={`Remove message ${index + 1}`}
-                  onPress={() => props.onChange(props.messages.filter((_, place) => place !== index))}
-                />
-              ) : null}
+              <IconButton
+                icon="trash"
+                size="small"
+                label={`Remove message ${index + 1}`}
+                blocked={props.messages.length === 1}
+                onPress={() => props.onChange(props.messages.filter((_, place) => place !== index))}
+              />
             </div>
             <CodeEditor
               label={`Message ${index + 1}`}

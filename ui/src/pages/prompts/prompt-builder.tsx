@@ -5,9 +5,9 @@ import { type Prompt, PromptDraft } from '#core/contract/definitions/prompts.ts'
 import { AboutPanel } from '#ui/src/features/builder/about-panel.tsx';
 import { ArgumentForm } from '#ui/src/features/run/argument-form.tsx';
 import { BuilderFrame } from '#ui/src/features/builder/builder-frame.tsx';
-import { ModelView, ScriptView } from '#ui/src/features/builder/model-view.tsx';
-import { ParameterTable } from '#ui/src/features/builder/parameter-table.tsx';
-import { followParameters } from '#ui/src/features/builder/parameters.ts';
+import { ModelView, ScriptView } from '#ui/src/features/builder/lazy-views.tsx';
+import { ParameterTable } from '#ui/src/features/builder/parameters/parameter-table.tsx';
+import { followParameters } from '#ui/src/features/builder/parameters/parameters.ts';
 import { useBuilder } from '#ui/src/features/builder/use-builder.ts';
 import { ownId, useDraftCheck } from '#ui/src/features/builder/use-draft-check.ts';
 import { BUILDER_WORDS } from '#ui/src/features/builder/words.ts';

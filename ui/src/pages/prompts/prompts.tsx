@@ -1,5 +1,5 @@
 import type { Prompt } from '#core/contract/definitions/prompts.ts';
-import { count } from '#ui/src/kernel/words.ts';
+import { count } from '#ui/src/kernel/numbers.ts';
 import { EntityList } from '#ui/src/features/builder/definitions/entity-list.tsx';
 
 /** Every prompt. */

@@ -8,9 +8,13 @@ import { createMutation } from '#ui/src/kernel/data/mutation.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { approveTitle, WORDS } from './words.ts';
 
-/** A key alone decides nothing: the button in here does, and Enter presses it. */
+/**
+ * A key alone decides nothing: the button in here does, and Enter presses it.
+ * @param props.version the one that was read; what was added since is not decided on.
+ */
 export function DecisionDialog(props: {
   proposal: Proposal;
+  version: number;
   deciding: 'approve' | 'reject' | undefined;
   onClose: () => void;
   onDone: () => void;
@@ -31,9 +35,9 @@ export function DecisionDialog(props: {
     ),
   );
   const decide = async () => {
-    const { id, version } = props.proposal;
+    const { id } = props.proposal;
     const text = comment().trim();
-    const done = await decision.run({ id, version, ...(text === '' ? {} : { comment: text }) });
+    const done = await decision.run({ id, version: props.version, ...(text === '' ? {} : { comment: text }) });
     if (done === undefined) return;
     toasts.show(done.status === 'approved' ? WORDS.approved_toast : WORDS.rejected_toast, 'good');
     props.onDone();

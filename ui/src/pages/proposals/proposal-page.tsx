@@ -1,4 +1,4 @@
-import { createSignal, For, Match, onCleanup, Show, Switch } from 'solid-js';
+import { createEffect, createSignal, For, Match, onCleanup, Show, Switch } from 'solid-js';
 import type { Proposal } from '#core/contract/proposals.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
@@ -25,12 +25,20 @@ export function ProposalPage() {
   const query = useQuery((read) => read('proposals.get', { id }), { every_ms: POLL_MS });
   const [deciding, setDeciding] = createSignal<'approve' | 'reject'>();
   const open = () => query.data()?.status === 'open';
-  const approvable = () => open() && query.data()?.stale.length === 0 && query.data()?.problem === null;
+  // An agent may add to an open proposal while a person reads it.
+  const [read, setRead] = createSignal<number>();
+  createEffect(() => {
+    if (read() === undefined) setRead(query.data()?.version);
+  });
+  const changed = () => open() && query.data() !== undefined && query.data()?.version !== read();
+  const approvable = () => open() && !changed() && query.data()?.stale.length === 0 && query.data()?.problem === null;
   const rebasing = createMutation(() => call('proposals.rebase', { id }));
   const rebase = async () => {
-    if ((await rebasing.run(undefined)) === undefined) return;
+    const done = await rebasing.run(undefined);
+    if (done === undefined) return;
     toasts.show(WORDS.rebased, 'good');
     await query.reload();
+    setRead(done.version);
   };
   onCleanup(
     commands.register([
@@ -103,6 +111,19 @@ export function ProposalPage() {
       <Show when={query.data()}>
         {(found) => (
           <div class="stack">
+            <Show when={changed()}>
+              <Notice
+                tone="brass"
+                title={WORDS.changed}
+                action={
+                  <Button size="small" icon="check" onPress={() => setRead(found().version)}>
+                    {WORDS.changed_read}
+                  </Button>
+                }
+              >
+                <p>{WORDS.changed_text}</p>
+              </Notice>
+            </Show>
             <Show when={found().stale.length > 0}>
               <Notice
                 tone="brass"
@@ -143,6 +164,7 @@ export function ProposalPage() {
         {(found) => (
           <DecisionDialog
             proposal={found()}
+            version={read() ?? found().version}
             deciding={deciding()}
             onClose={() => setDeciding(undefined)}
             onDone={() => {
@@ -157,12 +179,14 @@ export function ProposalPage() {
 }
 
 function Who(props: { proposal: Proposal }) {
+  const { commands, session } = useKernel();
   return (
     <Show
       when={props.proposal.closed_at}
       fallback={
         <>
-          {props.proposal.author.name} proposed this <Ago iso={props.proposal.created_at} />. {WORDS.keys}
+          {props.proposal.author.name} proposed this <Ago iso={props.proposal.created_at} />.
+          <Show when={commands.keys() && session.may('proposals.approve')}> {WORDS.keys}</Show>
         </>
       }
     >

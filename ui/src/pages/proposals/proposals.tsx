@@ -11,6 +11,7 @@ import { Ago } from '#ui/src/components/time.tsx';
 import { usePoll } from '#ui/src/components/use-query.ts';
 import { usePages } from '#ui/src/components/use-pages.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { num } from '#ui/src/kernel/numbers.ts';
 import { choice, createSearchParams } from '#ui/src/kernel/route/search-params.ts';
 import { plural } from '#ui/src/kernel/words.ts';
 import { STATUS, WORDS } from './words.ts';
@@ -72,7 +73,7 @@ export function Proposals() {
             width: '7rem',
             align: 'end',
             narrow: 'hide',
-            cell: (row) => <span class="num">{row.operation_count.toLocaleString('en')}</span>,
+            cell: (row) => <span class="num">{num(row.operation_count)}</span>,
           },
           {
             id: 'updated',

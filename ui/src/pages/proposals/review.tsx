@@ -84,7 +84,11 @@ function Changes(props: { proposal: Proposal }) {
                       <Badge tone={TONE[test.change]}>{test.change}</Badge>
                     </span>
                   </summary>
-                  <FieldDiff changes={test.values} labels={labelsOf('test')} />
+                  <FieldDiff
+                    changes={test.values}
+                    labels={labelsOf('test')}
+                    alone={test.change === 'changed' ? undefined : test.change}
+                  />
                 </details>
               </li>
             )}

@@ -41,6 +41,9 @@ export const WORDS = {
   reject: 'Reject',
   reject_text: 'Nothing changes. The proposal stays in the list for 90 days.',
   reason: 'Comment',
+  changed: 'This proposal changed while you read it',
+  changed_text: 'Its author added to it. Read what it does now, then decide.',
+  changed_read: 'I have read it',
   stale: 'This proposal is out of date',
   stale_text:
     'Something that it changes was changed since. Its author can bring it up to date, or you can. Then review it again: you will see what it changes now.',

@@ -6,7 +6,8 @@ import { Notice } from '#ui/src/components/notice.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { Stat, StatGrid } from '#ui/src/components/show/stat.tsx';
 import { callsHref } from '#ui/src/kernel/metrics.ts';
-import { count, duration, plural } from '#ui/src/kernel/words.ts';
+import { count } from '#ui/src/kernel/numbers.ts';
+import { duration, plural } from '#ui/src/kernel/words.ts';
 import { type QueueMetrics, queueState, type QueueState, type Sample } from './metrics-queue.ts';
 import { WORDS } from './words.ts';
 

@@ -25,7 +25,7 @@ export function RunningCalls() {
     ask(
       {
         title: `Cancel ${row.name}?`,
-        text: 'Its statement is cancelled in the database and the caller is told. A commit that was sent is not undone.',
+        text: 'Its statement is cancelled in the database and the caller gets an error. A commit that was sent is not undone.',
         action: 'Cancel call',
       },
       () => call('calls.cancel', { id: row.id }),

@@ -10,6 +10,7 @@ export const GROUP_WORDS = {
 export const STATE_WORDS = {
   waiting: 'Waiting for a slot',
   running: 'Statement running',
+  asking: 'Asking a person',
   finishing: 'Writing the result',
 } as const;
 

@@ -3,7 +3,7 @@ import { type Resource, ResourceDraft } from '#core/contract/definitions/resourc
 import { Combobox } from '#ui/src/components/form/combobox.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { toResourceDraft, uriVariables } from '#ui/src/features/builder/drafts.ts';
-import { trimmed } from '#ui/src/features/builder/parameters.ts';
+import { trimmed } from '#ui/src/features/builder/parameters/parameters.ts';
 import { askedOf, StatementBuilder } from '#ui/src/features/builder/statement-builder.tsx';
 import { useBuilder } from '#ui/src/features/builder/use-builder.ts';
 import { ownId } from '#ui/src/features/builder/use-draft-check.ts';

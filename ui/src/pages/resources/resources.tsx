@@ -1,6 +1,6 @@
 import type { Resource } from '#core/contract/definitions/resources.ts';
-import { count } from '#ui/src/kernel/words.ts';
 import { EntityList } from '#ui/src/features/builder/definitions/entity-list.tsx';
+import { count } from '#ui/src/kernel/numbers.ts';
 import { uriVariables } from '#ui/src/features/builder/drafts.ts';
 
 const isTemplate = ({ uri_template }: Resource): boolean => uriVariables(uri_template).length > 0;

@@ -12,6 +12,7 @@ import type { SettingsDraft } from './settings-draft.ts';
 import { Issuers } from './issuers-part.tsx';
 import { TokenCheck } from './token-check.tsx';
 import { type PartProps, Setting, SettingsForm, SettingsSection, useSettings } from './settings-form.tsx';
+import { passesFocus } from '#ui/src/components/form/passes-focus.ts';
 
 const SECRET_BYTES = 24;
 const LOCKED_OUT = {
@@ -112,7 +113,7 @@ function Clients(props: { form: Form<SettingsDraft> }) {
       </Show>
       <Index each={rows()}>
         {(row, index) => (
-          <div class="settings-client">
+          <div class="settings-client" ref={passesFocus}>
             <TextField label="Client ID" mono {...props.form.text(`oauth_clients.${index}.client_id`)} />
             <TextField
               label="Client secret"

@@ -72,7 +72,7 @@ export function Certificate(props: { enabled: boolean; dirty: boolean }) {
       <Show when={status.problem()}>
         {(problem) => <ProblemNotice problem={problem()} onRetry={() => void status.reload()} />}
       </Show>
-      <Show when={status.data()} fallback={<SkeletonList rows={3} label="Loading the certificate" />}>
+      <Show when={status.data()} fallback={<SkeletonList rows={3} label="Loading the certificate" failed={status.problem()} />}>
         {(now) => (
           <>
             <KeyValue

@@ -33,7 +33,7 @@ export function GatesPart(props: PartProps) {
       </Section>
       <SettingsSection
         title="Drift"
-        lead="Finds deployed definitions whose tables have changed. A database that is down is no drift."
+        lead="Finds deployed definitions whose tables have changed. A database that is down does not count."
         fields={['drift_check_minutes']}
       />
     </SettingsForm>

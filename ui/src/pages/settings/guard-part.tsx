@@ -53,7 +53,7 @@ export function GuardPart(props: PartProps) {
           <Show when={rules.problem()}>
             {(problem) => <ProblemNotice problem={problem()} onRetry={() => void rules.reload()} />}
           </Show>
-          <Show when={rules.data()} fallback={<SkeletonList rows={5} label="Loading rules" />}>
+          <Show when={rules.data()} fallback={<SkeletonList rows={5} label="Loading rules" failed={rules.problem()} />}>
             <div class="settings-rules" tabindex="0" role="group" aria-label="Rules">
               <ul>
                 <For each={shown()}>
@@ -68,6 +68,7 @@ export function GuardPart(props: PartProps) {
                       </div>
                       <Switch
                         label="Enabled"
+                        of={rule.id}
                         checked={!form.values.prompt_guard_allow.includes(rule.id)}
                         onChange={(enabled) => enable(rule.id, enabled)}
                       />

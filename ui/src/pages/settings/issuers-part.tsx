@@ -1,10 +1,12 @@
-import { createSignal, Index, Show } from 'solid-js';
+import { Index, Show } from 'solid-js';
 import { ASYMMETRIC_ALGORITHMS, type JwtIssuer, MOST_ISSUERS } from '#core/contract/settings/jwt-issuers.ts';
 import { Button, IconButton } from '#ui/src/components/button.tsx';
 import { TextField } from '#ui/src/components/form/field.tsx';
 import { TagsField } from '#ui/src/components/form/tags-field.tsx';
 import type { Form } from '#ui/src/kernel/form/form.ts';
+import { claimsOf, claimTags } from './required-claims.ts';
 import type { SettingsDraft } from './settings-draft.ts';
+import { passesFocus } from '#ui/src/components/form/passes-focus.ts';
 
 const NEW_ISSUER: JwtIssuer = {
   issuer: '',
@@ -17,45 +19,11 @@ const NEW_ISSUER: JwtIssuer = {
   required_claims: {},
 };
 
-/** Claims as they are typed, such as `tid=8f2c…`. */
-const toTags = (claims: JwtIssuer['required_claims']): string[] =>
-  Object.entries(claims).map(([name, value]) => `${name}=${value}`);
-const isClaim = (tag: string): boolean => /^[^=]+=./.test(tag);
-const toClaims = (tags: readonly string[]): JwtIssuer['required_claims'] =>
-  Object.fromEntries(
-    tags.map((tag) => {
-      const at = tag.indexOf('=');
-      return [tag.slice(0, at).trim(), tag.slice(at + 1).trim()];
-    }),
-  );
-
 /** Keys that only the issuer has: with a shared secret, whoever verifies could sign. */
 function algorithmsError(names: readonly string[]): string | undefined {
   const unknown = names.filter((name) => !(ASYMMETRIC_ALGORITHMS as readonly string[]).includes(name));
   if (unknown.length === 0) return undefined;
-  return `${unknown.join(', ')}: not an asymmetric signature algorithm. Use ${ASYMMETRIC_ALGORITHMS.join(', ')}.`;
-}
-
-/** What was typed and is no claim stays in sight, with the reason, and is not saved. */
-function RequiredClaims(props: {
-  value: JwtIssuer['required_claims'];
-  onChange: (claims: JwtIssuer['required_claims']) => void;
-  error: string | undefined;
-}) {
-  const [wrong, setWrong] = createSignal<readonly string[]>([]);
-  return (
-    <TagsField
-      label="Required claims"
-      optional
-      hint="Such as tid=8f2c: the claim must have the value, or contain it in a list."
-      value={[...toTags(props.value), ...wrong()]}
-      onChange={(tags) => {
-        setWrong(tags.filter((tag) => !isClaim(tag)));
-        props.onChange(toClaims(tags.filter(isClaim)));
-      }}
-      error={wrong().length > 0 ? `${wrong().join(', ')}: write a claim as name=value. It is not saved.` : props.error}
-    />
-  );
+  return `Use asymmetric signature algorithms (${ASYMMETRIC_ALGORITHMS.join(', ')}) instead of ${unknown.join(', ')}.`;
 }
 
 /** The authorization servers whose signed tokens are accepted. */
@@ -67,7 +35,7 @@ export function Issuers(props: { form: Form<SettingsDraft> }) {
         {(row, index) => {
           const text = (name: keyof JwtIssuer) => props.form.text(`jwt_issuers.${index}.${name}`);
           return (
-            <div class="settings-client">
+            <div class="settings-client" ref={passesFocus}>
               <TextField
                 label="Issuer"
                 mono
@@ -112,10 +80,16 @@ export function Issuers(props: { form: Form<SettingsDraft> }) {
                 {...text('groups_claim')}
               />
               <TextField label="Name claim" mono {...text('name_claim')} />
-              <RequiredClaims
-                value={row().required_claims}
-                onChange={(claims) => props.form.set(`jwt_issuers.${index}.required_claims`, claims)}
-                error={props.form.error(`jwt_issuers.${index}.required_claims`)}
+              <TagsField
+                label="Required claims"
+                optional
+                hint="Such as tid=8f2c: the claim must have the value, or contain it in a list."
+                value={claimTags(row().required_claims)}
+                onChange={(tags) => props.form.set(`jwt_issuers.${index}.required_claims`, claimsOf(tags).value)}
+                error={
+                  claimsOf(claimTags(row().required_claims)).fault ??
+                  props.form.errorWithin(`jwt_issuers.${index}.required_claims`)
+                }
               />
               <div class="row settings-client-ways">
                 <IconButton

@@ -35,6 +35,7 @@ export function LintPart(props: PartProps) {
                   </div>
                   <Switch
                     label="Enabled"
+                    of={LINT_RULES[rule].label}
                     checked={!form.values.lint_off.includes(rule)}
                     onChange={(enabled) => enable(rule, enabled)}
                   />

@@ -12,6 +12,7 @@ export const PARTS = {
     fields: [
       'server_name',
       'instructions',
+      'skill',
       'openai_apps_challenge',
       'transport',
       'host',
@@ -61,6 +62,7 @@ export const PARTS = {
   },
   lint: { title: 'Lint', fields: ['lint_off'] },
   gates: { title: 'Deploy gates', fields: ['deploy_gates', 'drift_check_minutes'] },
+  logs: { title: 'Logs', fields: ['log_arguments_hours'] },
   agent: { title: 'Agent', fields: ['agent_enabled', 'agent_rate_limit'] },
 } as const satisfies Record<string, { readonly title: string; readonly fields: readonly SettingName[] }>;
 

@@ -10,7 +10,7 @@ import type { Form, FormOptions } from '#ui/src/kernel/form/form.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { same } from '#ui/src/kernel/form/merge.ts';
 import { changesOf, draftOf, type Part, PARTS, type SettingsDraft } from './settings-draft.ts';
-import { plural } from '#ui/src/kernel/words.ts';
+import { firstLine, plural } from '#ui/src/kernel/words.ts';
 
 type Shape = Record<string, unknown>;
 
@@ -141,7 +141,7 @@ export const Live = (props: { value: unknown }) => (
 
 function inWords(value: unknown): string {
   if (value === null || value === undefined || value === '') return 'not set';
-  if (typeof value === 'string') return value;
+  if (typeof value === 'string') return firstLine(value);
   if (typeof value === 'boolean') return value ? 'on' : 'off';
   return typeof value === 'object' ? plural(Object.keys(value).length, 'entry', 'entries') : JSON.stringify(value);
 }

@@ -1,5 +1,6 @@
 import { MOST_VARIABLES, type ServerConfig } from '#core/contract/settings/config.ts';
 import type { Variable, VariableType } from '#core/contract/settings/setting-values.ts';
+import { num } from '#ui/src/kernel/numbers.ts';
 
 export interface VariableRow {
   readonly name: string;
@@ -26,7 +27,7 @@ export function valueOf(text: string, type: VariableType): Variable['value'] | u
 }
 
 const WANTED: Readonly<Record<VariableType, string>> = {
-  string: `Use at most ${LONGEST.toLocaleString('en')} characters.`,
+  string: `Use at most ${num(LONGEST)} characters.`,
   integer: 'Enter a whole number up to 2^53.',
   float: 'Enter a number such as 0.19.',
   boolean: 'Choose true or false.',

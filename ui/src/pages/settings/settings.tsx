@@ -30,6 +30,7 @@ const PANELS: Readonly<Record<Part, Component<PartProps>>> = {
   sign_in: SignInPart,
   lint: LintPart,
   gates: GatesPart,
+  logs: LogsPart,
   agent: AgentPart,
 };
 /** A page of settings, or of what is beside them. */
@@ -75,6 +76,7 @@ export function Settings() {
       </Show>
       <Tabs
         label="Settings"
+        navigates
         value={part()}
         onChange={(name) => router.navigate(pathOf(name))}
         tabs={[
@@ -82,7 +84,7 @@ export function Settings() {
             value,
             label: PARTS[value].title,
             panel: () => (
-              <Show when={config.data()} fallback={<SkeletonList rows={4} label="Loading settings" />}>
+              <Show when={config.data()} fallback={<SkeletonList rows={4} label="Loading settings" failed={config.problem()} />}>
                 {(stored) => (
                   <Dynamic
                     component={PANELS[value]}
@@ -109,7 +111,7 @@ function GeneralPart(props: PartProps) {
       <SettingsSection
         title="Identity"
         lead="What clients see when they connect."
-        fields={['server_name', 'instructions', 'openai_apps_challenge']}
+        fields={['server_name', 'instructions', 'skill', 'openai_apps_challenge']}
       />
       <SettingsSection
         title="Network"
@@ -126,6 +128,19 @@ function GeneralPart(props: PartProps) {
         title="Replay"
         lead="Runs recent calls on a candidate or an earlier version and compares the answers, before callers see them."
         fields={['replay_samples']}
+      />
+    </SettingsForm>
+  );
+}
+
+function LogsPart(props: PartProps) {
+  const form = useSettings(props);
+  return (
+    <SettingsForm of={props} form={form}>
+      <SettingsSection
+        title="Logged arguments"
+        lead="Tools can log the arguments of their calls, encrypted, for people with the role editor or higher."
+        fields={['log_arguments_hours']}
       />
     </SettingsForm>
   );

@@ -1,5 +1,5 @@
 import { KeysPanel } from './keys-panel.tsx';
-import { ProvidersPanel } from './providers-panel.tsx';
+import { ProvidersPanel } from './providers/providers-panel.tsx';
 import { type PartProps, SettingsForm, SettingsSection, useSettings } from './settings-form.tsx';
 
 /** How people sign in, here and from MCP clients. */

@@ -8,6 +8,7 @@ import { TextField } from '#ui/src/components/form/field.tsx';
 import { Select } from '#ui/src/components/form/select.tsx';
 import { rowFaults, toRows, toVariables, type VariableRow } from './settings-variables.ts';
 import { Live, type PartProps, SettingsForm, useSettings } from './settings-form.tsx';
+import { passesFocus } from '#ui/src/components/form/passes-focus.ts';
 
 /** The table; `rowFaults` says what is wrong with its rows. */
 const Rows = v.object({ rows: v.array(v.object({ name: v.string(), type: VariableType, text: v.string() })) });
@@ -66,7 +67,7 @@ export function VariablesPart(props: PartProps) {
         <ul class="panel settings-variables" aria-label="Variables">
           <Index each={rows()}>
             {(row, index) => (
-              <li>
+              <li ref={passesFocus}>
                 <TextField label="Name" mono autocomplete="off" {...form.text(`rows.${index}.name`)} />
                 <Select label="Type" options={TYPES} value={row().type} onChange={(type) => retype(index, type)} />
                 <Show

@@ -1,10 +1,11 @@
-import { createSignal, untrack } from 'solid-js';
+import * as v from 'valibot';
 import type { OauthApp } from '#core/contract/identity/oauth.ts';
 import { operations, type Output } from '#core/contract/index.ts';
 import { Switch } from '#ui/src/components/form/choice.tsx';
-import { TextArea, TextField } from '#ui/src/components/form/field.tsx';
+import { TextField } from '#ui/src/components/form/field.tsx';
 import { FormFoot } from '#ui/src/components/form/form-foot.tsx';
-import { createForm } from '#ui/src/kernel/form/form.ts';
+import { TypedField } from '#ui/src/components/form/typed-field.tsx';
+import { useForm } from '#ui/src/components/use-form.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { WORDS } from './words.ts';
 
@@ -25,7 +26,7 @@ interface Draft extends Record<string, unknown> {
 
 export function NewApp(props: { onDone: (app: Made) => void; onCancel: () => void }) {
   const { call } = useKernel();
-  const form = createForm({
+  const form = useForm({
     schema: operations['oauth_apps.create'].input,
     initial: (): Draft => ({ name: '', redirect_uris: [], confidential: false, trusted: false }),
     submit: (values) => call('oauth_apps.create', values),
@@ -37,7 +38,7 @@ export function NewApp(props: { onDone: (app: Made) => void; onCancel: () => voi
       <Redirects
         value={form.values.redirect_uris}
         onChange={(lines) => form.set('redirect_uris', lines)}
-        error={form.error('redirect_uris') ?? form.error('redirect_uris.0')}
+        error={form.errorWithin('redirect_uris')}
       />
       <Switch
         label={WORDS.confidential}
@@ -51,15 +52,25 @@ export function NewApp(props: { onDone: (app: Made) => void; onCancel: () => voi
   );
 }
 
+const MOST = 100;
+const toDraft = ({ name, redirect_uris, trusted }: OauthApp) => ({ name, redirect_uris: [...redirect_uris], trusted });
+
 export function EditApp(props: { app: OauthApp; onDone: () => void; onCancel: () => void }) {
   const { call } = useKernel();
-  const form = createForm({
-    schema: operations['oauth_apps.update'].input,
-    initial: () => {
-      const { id, version, name, redirect_uris, trusted } = props.app;
-      return { id, version, name, redirect_uris: [...redirect_uris], trusted };
+  // One app for as long as its form is there; `version` is the one that a change is made on.
+  // oxlint-disable-next-line solid/reactivity
+  const { id, version: first } = props.app;
+  let version = first;
+  const form = useForm({
+    schema: v.omit(operations['oauth_apps.update'].input, ['id', 'version']),
+    initial: () => toDraft(props.app),
+    unsaved: WORDS.unsaved,
+    async latest() {
+      const stored = (await call('oauth_apps.list', { limit: MOST })).items.find((app) => app.id === id);
+      if (stored !== undefined) ({ version } = stored);
+      return stored && toDraft(stored);
     },
-    submit: (values) => call('oauth_apps.update', values),
+    submit: (values) => call('oauth_apps.update', { id, version, ...values }),
     onDone: () => props.onDone(),
   });
   return (
@@ -68,7 +79,7 @@ export function EditApp(props: { app: OauthApp; onDone: () => void; onCancel: ()
       <Redirects
         value={form.values.redirect_uris}
         onChange={(lines) => form.set('redirect_uris', lines)}
-        error={form.error('redirect_uris') ?? form.error('redirect_uris.0')}
+        error={form.errorWithin('redirect_uris')}
       />
       <Trusted checked={form.values.trusted} onChange={(on) => form.set('trusted', on)} />
       <FormFoot form={form} submit={WORDS.save} always onCancel={() => props.onCancel()} />
@@ -77,21 +88,17 @@ export function EditApp(props: { app: OauthApp; onDone: () => void; onCancel: ()
 }
 
 function Redirects(props: { value: readonly string[]; onChange: (lines: string[]) => void; error: string | undefined }) {
-  // Lines are cut off what is typed, so the text is kept as it is.
-  const [text, setText] = createSignal(untrack(() => props.value.join('\n')));
   return (
-    <TextArea
+    <TypedField
       label={WORDS.redirects}
       hint={WORDS.redirects_hint}
       required
-      mono
       rows={3}
       placeholder="https://app.example.com/oauth/callback"
-      value={text()}
-      onInput={(typed) => {
-        setText(typed);
-        props.onChange(toLines(typed));
-      }}
+      value={props.value}
+      write={(lines) => lines.join('\n')}
+      read={(text) => ({ value: toLines(text) })}
+      onChange={(lines) => props.onChange(lines as string[])}
       error={props.error}
     />
   );

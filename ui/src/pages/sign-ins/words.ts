@@ -1,6 +1,7 @@
 import type { OauthAttempt } from '#core/contract/identity/oauth.ts';
 
 export const WORDS = {
+  unsaved: 'The changes to this application are not saved.',
   title: 'Sign-in',
   lead: 'How people sign in from MCP clients such as Claude, ChatGPT, Cursor and VS Code.',
   settings: 'Settings',

@@ -5,7 +5,7 @@ import { WORDS } from '#ui/src/features/tests/words.ts';
 /** The state of every test. */
 export function Tests() {
   return (
-    <Page title={WORDS.tests} lead="What tools, resources and prompts must give. Deploys run the tests of what changes.">
+    <Page title={WORDS.tests} lead="What tools, resources and prompts must return. A deploy runs the tests of what it changes.">
       <TestList />
     </Page>
   );

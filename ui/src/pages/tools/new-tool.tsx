@@ -1,8 +1,7 @@
 import { createMemo, createSignal, Match, Show, Switch } from 'solid-js';
 import type { Connection } from '#core/contract/definitions/connections.ts';
-import type { TableColumn } from '#core/contract/definitions/schema.ts';
 import type { Tool, ToolDraft } from '#core/contract/definitions/tools.ts';
-import { useBuilderWorld } from '#ui/src/features/builder/definitions/use-builder-world.ts';
+import { firstEnabled, useBuilderWorld } from '#ui/src/features/builder/definitions/use-builder-world.ts';
 import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
 import { Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
 import { Page } from '#ui/src/components/page.tsx';
@@ -10,7 +9,7 @@ import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { blankTool, toolOfResource } from '#ui/src/features/builder/drafts.ts';
 import { dialectOf } from '#ui/src/features/builder/sql/scan.ts';
-import { draftFromTable, recipesFor, type TableRecipe } from '#ui/src/features/builder/sql/tables.ts';
+import { draftFromTable, recipesFor, type TableRecipe, type TableSource } from '#ui/src/features/builder/sql/tables.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { ToolBuilder } from './tool-builder.tsx';
 
@@ -24,9 +23,15 @@ export function NewTool() {
   const resource = useQuery(async (read) => ({
     draft: from === null ? undefined : toolOfResource(await read('resources.get', { id: from })),
   }));
-  const columns = useQuery(async (read): Promise<readonly TableColumn[]> => {
-    if (table === null || wanted === '') return [];
-    return (await read('schema.columns', { connection_id: wanted, table })).items;
+  const source = useQuery(async (read): Promise<TableSource | null> => {
+    if (table === null || wanted === '') return null;
+    const parts = partsOf(table);
+    const [columns, tables] = await Promise.all([
+      read('schema.columns', { connection_id: wanted, table }),
+      read('schema.tables', { connection_id: wanted, search: parts.name }),
+    ]);
+    const found = tables.items.find(({ schema, name }) => name === parts.name && (parts.schema ?? schema) === schema);
+    return { table: { ...parts, comment: found?.comment ?? null }, columns: columns.items };
   });
   const saved = (tool: Tool) => {
     router.navigate(`/tools/${tool.id}`, { replace: true });
@@ -34,20 +39,15 @@ export function NewTool() {
       action: { label: 'Deploy', run: () => router.navigate('/deploy') },
     });
   };
-  const settled = () => resource.data() !== undefined && (columns.data() !== undefined || columns.problem() !== undefined);
+  const settled = () => resource.data() !== undefined && (source.data() !== undefined || source.problem() !== undefined);
 
   return (
     <Page title="New tool" width="full" back={{ href: '/tools', label: 'Tools' }}>
       <Switch fallback={<SkeletonList rows={6} label="Loading the connections" />}>
-        <Match when={world.problem() ?? resource.problem()}>
-          {(problem) => (
-            <ProblemNotice problem={problem()} onRetry={() => void Promise.all([world.reload(), resource.reload()])} />
-          )}
-        </Match>
         <Match when={settled() ? world.connections() : undefined}>
           {(connections) => (
             <>
-              <Show when={columns.problem()}>
+              <Show when={source.problem()}>
                 <Notice tone="brass">This table could not be read. Check the connection, or write the statement by hand.</Notice>
               </Show>
               <Draft
@@ -55,11 +55,15 @@ export function NewTool() {
                 tags={world.tags()}
                 connection_id={resource.data()?.draft?.connection_id ?? wanted}
                 draft={resource.data()?.draft}
-                table={columns.problem() === undefined ? table : null}
-                columns={columns.data() ?? []}
+                source={source.problem() === undefined ? (source.data() ?? null) : null}
                 onSaved={saved}
               />
             </>
+          )}
+        </Match>
+        <Match when={world.problem() ?? resource.problem()}>
+          {(problem) => (
+            <ProblemNotice problem={problem()} onRetry={() => void Promise.all([world.reload(), resource.reload()])} />
           )}
         </Match>
       </Switch>
@@ -72,24 +76,19 @@ interface DraftProps {
   tags: readonly string[];
   connection_id: string;
   draft: ToolDraft | undefined;
-  table: string | null;
-  columns: readonly TableColumn[];
+  source: TableSource | null;
   onSaved: (tool: Tool) => void;
 }
 
 function Draft(props: DraftProps) {
   const { router, dialogs } = useKernel();
-  const recipes = createMemo(() => recipesFor(props.columns));
+  const recipes = createMemo(() => recipesFor(props.source?.columns ?? []));
   const [recipe, setRecipe] = createSignal<TableRecipe>(recipes()[0]?.recipe ?? 'list');
-  const connection = () => props.connections.find(({ id }) => id === props.connection_id) ?? only(props.connections);
+  const connection = () => props.connections.find(({ id }) => id === props.connection_id) ?? firstEnabled(props.connections);
   const initial = (): ToolDraft => {
     const blank = props.draft ?? blankTool(connection()?.id ?? '');
-    if (props.table === null || props.columns.length === 0) return blank;
-    const dialect = dialectOf(connection()?.db_type);
-    return {
-      ...blank,
-      ...draftFromTable(recipe(), { table: { ...partsOf(props.table), comment: null }, columns: props.columns, dialect }),
-    };
+    if (props.source === null || props.source.columns.length === 0) return blank;
+    return { ...blank, ...draftFromTable(recipe(), { ...props.source, dialect: dialectOf(connection()?.db_type) }) };
   };
   const choose = async (next: TableRecipe) => {
     const text = router.blocked();
@@ -114,10 +113,10 @@ function Draft(props: DraftProps) {
           initial={initial()}
           onSaved={(tool) => props.onSaved(tool)}
           before={
-            <Show when={props.columns.length > 0 && props.table}>
+            <Show when={props.source !== null && props.source.columns.length > 0 && props.source.table}>
               {(table) => (
                 <div class="recipe">
-                  <span class="small soft">{`From table ${table()}`}</span>
+                  <span class="small soft">{`From table ${nameOf(table())}`}</span>
                   <SegmentedControl
                     label="What the tool does"
                     value={recipe()}
@@ -134,8 +133,7 @@ function Draft(props: DraftProps) {
   );
 }
 
-const only = (connections: readonly Connection[]): Connection | undefined =>
-  connections.length === 1 ? connections[0] : undefined;
+const nameOf = ({ schema, name }: TableSource['table']): string => (schema === null ? name : `${schema}.${name}`);
 
 function partsOf(table: string): { schema: string | null; name: string } {
   const dot = table.indexOf('.');

@@ -7,7 +7,8 @@ import { Select } from '#ui/src/components/form/select.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import type { ErrorOf } from '#ui/src/features/builder/statement-builder.tsx';
 import type { Form } from '#ui/src/kernel/form/form.ts';
-import '#ui/src/features/builder/parameters.css';
+import { passesFocus } from '#ui/src/components/form/passes-focus.ts';
+import '#ui/src/features/builder/parameters/parameters.css';
 
 const ORDERS = [
   { value: 'asc', label: 'Ascending' },
@@ -42,7 +43,7 @@ export function PagesPanel(props: {
           <ul class="stack mask-list">
             <Index each={value()}>
               {(one, index) => (
-                <li class="mask-row">
+                <li class="mask-row" ref={passesFocus}>
                   <TextField
                     label="Column"
                     mono

@@ -3,6 +3,7 @@ import type { Preview } from '#core/contract/definitions/preview.ts';
 import type { ToolDraft } from '#core/contract/definitions/tools.ts';
 import type { ErrorOf } from '#ui/src/features/builder/statement-builder.tsx';
 import { FormField } from '#ui/src/fields/form-field.tsx';
+import { num } from '#ui/src/kernel/numbers.ts';
 import type { Form } from '#ui/src/kernel/form/form.ts';
 
 /** Return types with structured content, beside which a text stands. */
@@ -19,9 +20,7 @@ export function TextFormatField(props: { form: Form<ToolDraft>; error: ErrorOf<T
   const costs = () => {
     const tokens = props.preview?.format_tokens;
     if (tokens === undefined) return undefined;
-    const each = (Object.keys(NAMES) as (keyof typeof NAMES)[]).map(
-      (name) => `${NAMES[name]} ${(tokens[name] ?? 0).toLocaleString()}`,
-    );
+    const each = (Object.keys(NAMES) as (keyof typeof NAMES)[]).map((name) => `${NAMES[name]} ${num(tokens[name] ?? 0)}`);
     return `Tokens of the previewed rows, about: ${each.join(', ')}.`;
   };
   return (

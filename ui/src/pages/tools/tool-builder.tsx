@@ -2,7 +2,7 @@ import { type JSX, Show } from 'solid-js';
 import type { Connection } from '#core/contract/definitions/connections.ts';
 import { type Tool, ToolDraft } from '#core/contract/definitions/tools.ts';
 import { toToolDraft } from '#ui/src/features/builder/drafts.ts';
-import { trimmed } from '#ui/src/features/builder/parameters.ts';
+import { trimmed } from '#ui/src/features/builder/parameters/parameters.ts';
 import { askedOf, StatementBuilder } from '#ui/src/features/builder/statement-builder.tsx';
 import { useBuilder } from '#ui/src/features/builder/use-builder.ts';
 import { ownId } from '#ui/src/features/builder/use-draft-check.ts';

@@ -4,8 +4,8 @@ import { useAct } from '#ui/src/components/use-act.ts';
 import { DriftBadge, useDrift } from '#ui/src/features/checks/drift.tsx';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
+import { count } from '#ui/src/kernel/numbers.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { count } from '#ui/src/kernel/words.ts';
 
 /** Every tool. */
 export function Tools() {
@@ -60,10 +60,7 @@ export function Tools() {
           )}
         </>
       )}
-      menu={(tool) => [
-        { label: 'Duplicate', icon: 'copy', needs: 'tools.duplicate', onSelect: () => void duplicate(tool) },
-        { label: 'Open in playground', icon: 'play', href: `/playground?tool=${encodeURIComponent(tool.name)}` },
-      ]}
+      menu={(tool) => [{ label: 'Duplicate', icon: 'copy', needs: 'tools.duplicate', onSelect: () => void duplicate(tool) }]}
       empty_action={<LinkButton href="/connections">Choose a table</LinkButton>}
     />
   );

@@ -103,7 +103,7 @@ export function ViewFields(props: { form: Form<ToolDraft>; statement: Statement;
             error={errorOf('y')}
           />
         </Show>
-        <Show when={fields().includes('series')}>{column('series', 'Told apart by', 'Nothing')}</Show>
+        <Show when={fields().includes('series')}>{column('series', 'Split by', 'Nothing')}</Show>
         <Show when={fields().includes('format')}>
           <TextField
             label="Number format"

@@ -1,11 +1,12 @@
 import * as v from 'valibot';
-import { Match, Switch } from 'solid-js';
+import { Show } from 'solid-js';
 import { ToolsetDraft } from '#core/contract/definitions/toolsets.ts';
 import { ProblemNotice } from '#ui/src/components/notice.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useForm } from '#ui/src/components/use-form.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { pickFaults } from './picks.ts';
 import { ToolsetForm } from './toolset-form.tsx';
 import { useSelectable } from './use-selectable.ts';
 import { WORDS } from './words.ts';
@@ -16,6 +17,7 @@ export function NewToolset() {
   const selectable = useSelectable();
   const form = useForm<ToolsetDraft, { readonly id: string }>({
     schema: ToolsetDraft,
+    check: pickFaults,
     initial: () => ({ ...v.parse(ToolsetDraft, { name: 'new' }), name: '' }),
     submit: (draft) => call('toolsets.create', draft),
     unsaved: WORDS.unsaved,
@@ -26,14 +28,12 @@ export function NewToolset() {
   });
   return (
     <Page title={WORDS.new_title} lead={WORDS.new_lead} width="full" back={{ href: '/toolsets', label: WORDS.back }}>
-      <Switch fallback={<SkeletonList rows={6} label="Loading" />}>
-        <Match when={selectable.problem()}>
-          {(problem) => <ProblemNotice problem={problem()} onRetry={() => void selectable.reload()} />}
-        </Match>
-        <Match when={selectable.ready()}>
-          <ToolsetForm form={form} selectable={selectable} fresh onSubmit={(event) => void form.submit(event)} />
-        </Match>
-      </Switch>
+      <Show when={selectable.problem()}>
+        {(problem) => <ProblemNotice problem={problem()} onRetry={() => void selectable.reload()} />}
+      </Show>
+      <Show when={selectable.ready()} fallback={<SkeletonList rows={6} label="Loading" failed={selectable.problem()} />}>
+        <ToolsetForm form={form} selectable={selectable} fresh onSubmit={(event) => void form.submit(event)} />
+      </Show>
     </Page>
   );
 }

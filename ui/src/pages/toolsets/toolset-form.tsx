@@ -93,9 +93,7 @@ export function ToolsetForm(props: {
 function SelectionPanel(props: { part: 'include' | 'exclude'; form: Form<ToolsetDraft>; selectable: Selectable }) {
   const value = () => props.form.values[props.part];
   const path = (list: keyof ToolsetDraft['include']): Path<ToolsetDraft> => `${props.part}.${list}`;
-  /** The sentence for the list, or for the first of its entries that is wrong. */
-  const error = (list: keyof ToolsetDraft['include']) =>
-    props.form.error(path(list)) ?? [...props.form.errors()].find(([at]) => at.startsWith(`${path(list)}.`))?.[1];
+  const error = (list: keyof ToolsetDraft['include']) => props.form.errorWithin(path(list));
   return (
     <Panel title={WORDS[props.part]} lead={props.part === 'include' ? WORDS.include_lead : WORDS.exclude_lead}>
       <div class="panel-body stack">

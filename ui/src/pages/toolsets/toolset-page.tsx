@@ -12,6 +12,7 @@ import { useForm } from '#ui/src/components/use-form.ts';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { useAct } from '#ui/src/components/use-act.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { pickFaults } from './picks.ts';
 import { ToolsetForm } from './toolset-form.tsx';
 import { useSelectable } from './use-selectable.ts';
 import { WORDS } from './words.ts';
@@ -26,6 +27,8 @@ export function ToolsetPage() {
   const { act, ask } = useAct();
   const query = useQuery((read) => read('toolsets.get', { id }));
   const selectable = useSelectable();
+  const missing = () => query.problem()?.code === 'not_found';
+  const failed = () => (missing() ? undefined : (selectable.problem() ?? query.problem()));
 
   const remove = async ({ name }: Toolset) => {
     const question = { title: WORDS.remove_title(name), text: WORDS.remove_text, action: WORDS.remove_action };
@@ -69,16 +72,16 @@ export function ToolsetPage() {
         </Show>
       }
     >
-      <Switch fallback={<SkeletonList rows={6} label="Loading" />}>
-        <Match when={query.problem()?.code === 'not_found'}>
+      <Show when={failed()}>
+        {(problem) => (
+          <ProblemNotice problem={problem()} onRetry={() => void Promise.all([selectable.reload(), query.reload()])} />
+        )}
+      </Show>
+      <Switch fallback={<SkeletonList rows={6} label="Loading" failed={failed()} />}>
+        <Match when={missing()}>
           <EmptyState icon="filter" title={WORDS.missing} action={<LinkButton href="/toolsets">{WORDS.to_list}</LinkButton>}>
             {WORDS.missing_lead}
           </EmptyState>
-        </Match>
-        <Match when={selectable.problem() ?? (query.data() === undefined ? query.problem() : undefined)}>
-          {(problem) => (
-            <ProblemNotice problem={problem()} onRetry={() => void Promise.all([selectable.reload(), query.reload()])} />
-          )}
         </Match>
         <Match when={selectable.ready() && query.data()}>
           {(toolset) => <StoredToolset toolset={toolset()} selectable={selectable} />}
@@ -96,6 +99,7 @@ function StoredToolset(props: { toolset: Toolset; selectable: ReturnType<typeof 
   let version = first;
   const form = useForm<ToolsetDraft, Toolset>({
     schema: ToolsetDraft,
+    check: pickFaults,
     initial: () => toDraft(props.toolset),
     submit: (draft) => call('toolsets.update', { id, version, ...draft }),
     async latest() {

@@ -1,3 +1,4 @@
+import { num } from '#ui/src/kernel/numbers.ts';
 import { plural } from '#ui/src/kernel/words.ts';
 
 export const WORDS = {
@@ -28,7 +29,7 @@ export const WORDS = {
   resources: 'Resources',
   prompts: 'Prompts',
   connections_hint: 'All definitions of these connections, including ones added later.',
-  unknown: (names: readonly string[]) => `${names.join(', ')}: nothing has this name. Choose from the list.`,
+  unknown: (names: readonly string[]) => `Nothing is named ${names.join(' or ')}. Choose from the list.`,
   members: 'Members',
   members_lead: 'What clients of this toolset will see after the next deploy.',
   show_as: 'Show as…',
@@ -41,7 +42,7 @@ export const WORDS = {
     `${plural(total, 'member')}, about ${plural(tokens, 'token')} in the context of a model`,
   costly: 'More than 8,000 tokens: models choose worse from long lists. Split the toolset or shorten descriptions.',
   tokens: (tokens: number) => plural(tokens, 'token'),
-  show_all: (total: number) => `Show all ${total.toLocaleString('en')}`,
+  show_all: (total: number) => `Show all ${num(total)}`,
   save: 'Save toolset',
   create: 'Create toolset',
   saved: 'Toolset saved. Clients see it after the next deploy.',

@@ -10,6 +10,7 @@ import { exactTime } from '#ui/src/kernel/dates.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { createMutation } from '#ui/src/kernel/data/mutation.ts';
 import { toProblem } from '#ui/src/kernel/problem.ts';
+import { takeBack } from '#ui/src/kernel/data/take-back.ts';
 import { createQuery } from '#ui/src/kernel/data/query.ts';
 import { type ExportFile, type ImportChoices, toImport, writes } from './transfer-file.ts';
 import { plural } from '#ui/src/kernel/words.ts';
@@ -29,10 +30,7 @@ export function ImportPanel(props: { file: ExportFile }) {
 
   const undo = async () => {
     try {
-      const { items } = await call('history.list', { action: 'import', limit: 1 });
-      const [newest] = items;
-      if (newest === undefined) return;
-      await call('history.rollback', { history_id: newest.id });
+      if (!(await takeBack(call, { action: 'import' }))) return;
       setDone(undefined);
       await rehearsal.reload();
       toasts.show('Import undone.', 'good');

@@ -1,5 +1,6 @@
 import type { OwnedKind, Plural } from '#core/contract/entities.ts';
 import type { Call } from '#ui/src/api.ts';
+import { takeBack } from '#ui/src/kernel/data/take-back.ts';
 import { toProblem } from '#ui/src/kernel/problem.ts';
 
 export type EntityNoun = Plural<OwnedKind>;
@@ -80,16 +81,11 @@ export function createBulk(call: Call, noun: EntityNoun): Bulk {
       const result = await each(entities, async ({ id }) => void (await call(`${noun}.delete`, { id })));
       const removed = entities.filter(({ id }) => result.done.includes(id));
       if (removed.length === 0) return result;
-      return { ...result, undo: () => each(removed, ({ id }) => restore(call, noun, id)) };
+      const back = async ({ id }: Entity) =>
+        void (await takeBack(call, { action: 'delete', entity: { type: ENTITY_TYPE[noun], id } }));
+      return { ...result, undo: () => each(removed, back) };
     },
   };
-}
-
-/** Takes a deletion back through the history. */
-async function restore(call: Call, noun: EntityNoun, id: string): Promise<void> {
-  const { items } = await call('history.entity', { entity_type: ENTITY_TYPE[noun], entity_id: id, limit: 1 });
-  const [newest] = items;
-  if (newest?.action === 'delete') await call('history.rollback', { history_id: newest.id });
 }
 
 async function each<E extends { readonly id: string }>(

@@ -12,12 +12,12 @@ import { Ago } from '#ui/src/components/time.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { type Entity, ENTITY_TYPE, type EntityNoun } from './bulk.ts';
 import type { Read } from '#ui/src/kernel/data/cache.ts';
-import { LivenessBadge, useLiveness } from '#ui/src/features/deploy/liveness.tsx';
+import { isServed, LivenessBadge, useLiveness } from '#ui/src/features/deploy/liveness.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { choice, createSearchParams, many, text } from '#ui/src/kernel/route/search-params.ts';
 import { createSelection } from '#ui/src/kernel/selection.ts';
 import { BulkBar } from './bulk-bar.tsx';
-import { ENTITY_WORDS } from './entity-words.ts';
+import { ENTITY_WORDS, playgroundOf } from './entity-words.ts';
 import { useBuilderWorld } from './use-builder-world.ts';
 import { useEntityActions } from './use-entity-actions.ts';
 import '#ui/src/features/builder/builder.css';
@@ -113,6 +113,12 @@ export function EntityList<E extends Entity>(props: EntityListProps<E>) {
     const items = query.data()?.items;
     return kind === undefined ? items : items?.filter((entity) => kind.is(entity));
   });
+  const menu = (entity: E): MenuItem[] => [
+    ...(props.menu?.(entity) ?? []),
+    ...(isServed(liveness(entity))
+      ? [{ label: 'Open in playground', icon: 'play' as const, href: playgroundOf(noun, entity) }]
+      : []),
+  ];
   const href = ({ id }: E) => `/${noun}/${id}`;
   const chosen = (ids: readonly string[]) => (rows() ?? []).filter(({ id }) => ids.includes(id));
 
@@ -223,7 +229,7 @@ export function EntityList<E extends Entity>(props: EntityListProps<E>) {
             },
           ]}
           actions={(entity) => (
-            <Menu label={`More about ${entity.name}`} size="small" items={actions.menu(entity, props.menu?.(entity))} />
+            <Menu label={`More about ${entity.name}`} size="small" items={actions.menu(entity, menu(entity))} />
           )}
           empty={
             <Show

@@ -1,5 +1,5 @@
 import type { IconName } from '#ui/src/components/icon.tsx';
-import type { EntityNoun } from './bulk.ts';
+import { ENTITY_TYPE, type EntityNoun } from './bulk.ts';
 
 /** What the lists and pages of definitions say of each kind. */
 export const ENTITY_WORDS: Readonly<
@@ -25,3 +25,7 @@ export const ENTITY_WORDS: Readonly<
     empty_lead: 'A prompt is a text with arguments that a person chooses in a client, such as a slash command.',
   },
 };
+
+/** Where a served definition is called by hand. */
+export const playgroundOf = (noun: EntityNoun, { name }: { readonly name: string }): string =>
+  `/playground?${ENTITY_TYPE[noun]}=${encodeURIComponent(name)}`;

@@ -8,7 +8,7 @@ import { ENTITY_TYPE, type EntityNoun } from './bulk.ts';
 import { ENTITY_WORDS } from './entity-words.ts';
 import type { Read } from '#ui/src/kernel/data/cache.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { useBuilderWorld } from './use-builder-world.ts';
+import { firstEnabled, useBuilderWorld } from './use-builder-world.ts';
 
 /** The page of something that is not stored yet; `?from=id` begins it as a copy. */
 export function NewEntity<D>(props: {
@@ -39,19 +39,12 @@ export function NewEntity<D>(props: {
     });
   };
   const initial = (): D => {
-    const connections = world.connections() ?? [];
-    const only = connections.length === 1 ? connections[0]?.id : undefined;
-    return original.data()?.draft ?? props.blank(wanted === '' ? (only ?? '') : wanted);
+    return original.data()?.draft ?? props.blank(wanted === '' ? (firstEnabled(world.connections() ?? [])?.id ?? '') : wanted);
   };
 
   return (
     <Page title={`New ${one}`} width="full" back={{ href: `/${noun}`, label: ENTITY_WORDS[noun].title }}>
       <Switch fallback={<SkeletonList rows={6} label="Loading" />}>
-        <Match when={world.problem() ?? original.problem()}>
-          {(problem) => (
-            <ProblemNotice problem={problem()} onRetry={() => void Promise.all([world.reload(), original.reload()])} />
-          )}
-        </Match>
         <Match when={original.data() !== undefined && world.connections() !== undefined}>
           {props.builder({
             initial: initial(),
@@ -63,6 +56,11 @@ export function NewEntity<D>(props: {
             },
             onSaved: saved,
           })}
+        </Match>
+        <Match when={world.problem() ?? original.problem()}>
+          {(problem) => (
+            <ProblemNotice problem={problem()} onRetry={() => void Promise.all([world.reload(), original.reload()])} />
+          )}
         </Match>
       </Switch>
     </Page>

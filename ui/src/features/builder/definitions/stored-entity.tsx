@@ -11,9 +11,9 @@ import { useQuery } from '#ui/src/components/use-query.ts';
 import { type Entity, ENTITY_TYPE, type EntityNoun } from './bulk.ts';
 import type { Read } from '#ui/src/kernel/data/cache.ts';
 import { DriftBadge, DriftNotice, useDrift } from '#ui/src/features/checks/drift.tsx';
-import { LivenessBadge, useLiveness } from '#ui/src/features/deploy/liveness.tsx';
+import { isServed, LivenessBadge, useLiveness } from '#ui/src/features/deploy/liveness.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { ENTITY_WORDS } from './entity-words.ts';
+import { ENTITY_WORDS, playgroundOf } from './entity-words.ts';
 import { useBuilderWorld } from './use-builder-world.ts';
 import { useEntityActions } from './use-entity-actions.ts';
 
@@ -85,8 +85,8 @@ export function StoredEntity<E extends Entity>(props: {
         <Show when={entity()}>
           {(found) => (
             <>
-              <Show when={['live', 'changed'].includes(liveness(found()) ?? '')}>
-                <LinkButton href={`/playground?${ENTITY_TYPE[noun]}=${encodeURIComponent(found().name)}`} icon="play">
+              <Show when={isServed(liveness(found()))}>
+                <LinkButton href={playgroundOf(noun, found())} icon="play">
                   Open in playground
                 </LinkButton>
               </Show>

@@ -1,7 +1,12 @@
+import type { Connection } from '#core/contract/definitions/connections.ts';
 import type { EntityNoun } from './bulk.ts';
 import { useQuery } from '#ui/src/components/use-query.ts';
 
 const MOST = 500;
+
+/** What a new definition begins with: the first connection that is in use. */
+export const firstEnabled = (connections: readonly Connection[]): Connection | undefined =>
+  connections.find(({ enabled }) => enabled) ?? connections[0];
 
 /** What a builder chooses from: the connections, and the tags that are in use. */
 export function useBuilderWorld(noun: EntityNoun) {

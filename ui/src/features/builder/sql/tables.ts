@@ -38,9 +38,12 @@ interface TableDraft {
   readonly tags: string[];
 }
 
-interface Source {
+export interface TableSource {
   readonly table: Pick<Table, 'schema' | 'name' | 'comment'>;
   readonly columns: readonly TableColumn[];
+}
+
+interface Source extends TableSource {
   readonly dialect: Dialect;
 }
 
@@ -204,21 +207,23 @@ function tableName({ table: { schema, name }, dialect }: Source): string {
   return implied || dialect === 'mysql' ? bare : `${quoteName(schema, dialect)}.${bare}`;
 }
 
-function required(column: TableColumn, description: string): Parameter {
+const required = (column: TableColumn, description: string): Parameter => ({
+  ...parameterOf(column, description),
+  required: true,
+});
+
+const optionalFilter = (column: TableColumn): Parameter => ({
+  ...parameterOf(column, `Only with this ${readable(column.name)}`),
+  required: false,
+});
+
+function parameterOf(column: TableColumn, description: string): Omit<Parameter, 'required'> {
+  const choices = column.enum ?? [];
   return {
     name: parameterName(column.name),
     type: typeOfColumn(column),
     description: column.comment ?? description,
-    required: true,
-  };
-}
-
-function optionalFilter(column: TableColumn): Parameter {
-  return {
-    name: parameterName(column.name),
-    type: typeOfColumn(column),
-    description: column.comment ?? `Only with this ${readable(column.name)}`,
-    required: false,
+    ...(choices.length === 0 ? {} : { enum: choices }),
   };
 }
 

@@ -4,11 +4,11 @@ import { StatusDot } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { DataTable } from '#ui/src/components/table/data-table.tsx';
-import { Ago } from '#ui/src/components/time.tsx';
+import { Ago, In } from '#ui/src/components/time.tsx';
 import { useAct } from '#ui/src/components/use-act.ts';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { eventWord, STATUS } from './words.ts';
+import { eventWord, outcomeOf, STATUS } from './words.ts';
 
 const SHOWN = 100;
 
@@ -18,10 +18,10 @@ export function DeliveryLog(props: { notice: Notice }) {
   const { act } = useAct();
   const log = useQuery((read) => read('notices.deliveries', { id: props.notice.id, limit: SHOWN }));
   const again = (id: string, delivery_id: string) =>
-    act(async () => {
-      const { status, error } = await call('notices.redeliver', { id, delivery_id });
-      if (status !== 'delivered') throw new Error(error ?? 'The event was not delivered.');
-    }, 'Sent again.');
+    act(
+      () => call('notices.redeliver', { id, delivery_id }),
+      outcomeOf(() => 'Sent again.'),
+    );
   return (
     <DataTable
       label="Deliveries"
@@ -45,7 +45,7 @@ export function DeliveryLog(props: { notice: Notice }) {
           id: 'next',
           head: 'Next attempt',
           narrow: 'hide',
-          cell: (row) => <Show when={row.next_attempt_at}>{(iso) => <Ago iso={iso()} />}</Show>,
+          cell: (row) => <Show when={row.next_attempt_at}>{(iso) => <In iso={iso()} />}</Show>,
         },
       ]}
       actions={(row) => (

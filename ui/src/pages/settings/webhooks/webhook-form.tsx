@@ -1,12 +1,15 @@
-import { For, Show } from 'solid-js';
+import { For } from 'solid-js';
 import { operations, type Output } from '#core/contract/index.ts';
 import { NOTICE_EVENTS, type Notice, type NoticeEvent } from '#core/contract/notices.ts';
 import { Checkbox } from '#ui/src/components/form/choice.tsx';
 import { TextField } from '#ui/src/components/form/field.tsx';
+import { Fieldset } from '#ui/src/components/form/fieldset.tsx';
 import { FormFoot } from '#ui/src/components/form/form-foot.tsx';
-import { createForm, type Form } from '#ui/src/kernel/form/form.ts';
+import { useForm } from '#ui/src/components/use-form.ts';
+import type { Form } from '#ui/src/kernel/form/form.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { EVENT_WORDS } from './words.ts';
+import { EVENT_LABELS } from '#ui/src/kernel/record-words.ts';
+import { EVENT_HINTS } from './words.ts';
 
 interface Values extends Record<string, unknown> {
   readonly name: string;
@@ -17,7 +20,7 @@ const BLANK: Values = { name: '', url: '', events: ['deploy', 'rollback', 'host_
 
 export function NewWebhook(props: { onDone: (notice: Output<'notices.create'>) => void; onCancel: () => void }) {
   const { call } = useKernel();
-  const form = createForm({
+  const form = useForm({
     schema: operations['notices.create'].input,
     initial: () => BLANK,
     submit: ({ name, url, events }) => call('notices.create', { name, url, events: [...events] }),
@@ -31,7 +34,7 @@ export function EditWebhook(props: { notice: Notice; onDone: (notice: Notice) =>
   // One webhook for as long as its form is there.
   // oxlint-disable-next-line solid/reactivity
   const { id } = props.notice;
-  const form = createForm({
+  const form = useForm({
     schema: operations['notices.create'].input,
     initial: (): Values => {
       const { name, url, events } = props.notice;
@@ -68,22 +71,20 @@ function WebhookFields(props: { form: Form<Values>; submit: string; always?: boo
         mono
         {...props.form.text('url')}
       />
-      <fieldset class="field">
-        <legend class="field-label">Events</legend>
+      <Fieldset label="Events" error={props.form.error('events')}>
         <div class="stack">
           <For each={NOTICE_EVENTS}>
             {(event) => (
               <Checkbox
-                label={EVENT_WORDS[event].label}
-                hint={EVENT_WORDS[event].hint}
+                label={EVENT_LABELS[event]}
+                hint={EVENT_HINTS[event]}
                 checked={props.form.values.events.includes(event)}
                 onChange={(chosen) => choose(event, chosen)}
               />
             )}
           </For>
         </div>
-        <Show when={props.form.error('events')}>{(error) => <p class="field-error">{error()}</p>}</Show>
-      </fieldset>
+      </Fieldset>
       <FormFoot form={props.form} submit={props.submit} always={props.always === true} onCancel={() => props.onCancel()} />
     </form>
   );

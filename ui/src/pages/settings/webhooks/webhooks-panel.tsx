@@ -13,7 +13,7 @@ import { useAct } from '#ui/src/components/use-act.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { DeliveryLog } from './delivery-log.tsx';
 import { EditWebhook, NewWebhook } from './webhook-form.tsx';
-import { eventWord, STATUS } from './words.ts';
+import { eventWord, outcomeOf, STATUS } from './words.ts';
 
 const MOST = 100;
 
@@ -28,11 +28,10 @@ export function WebhooksPanel() {
   const [secret, setSecret] = createSignal<string>();
 
   const test = (notice: Notice) =>
-    act(async () => {
-      const { status, error, response_status } = await call('notices.test', { id: notice.id });
-      if (status !== 'delivered') throw new Error(error ?? 'The test event was not delivered.');
-      return `${notice.name} answered ${response_status}.`;
-    }, String);
+    act(
+      () => call('notices.test', { id: notice.id }),
+      outcomeOf((status) => `${notice.name} answered ${status}.`),
+    );
   const enable = ({ id, name, enabled }: Notice) =>
     act(() => call('notices.update', { id, enabled: !enabled }), `${name} ${enabled ? 'disabled' : 'enabled'}.`);
   const rotate = ({ id, name }: Notice) =>

@@ -1,17 +1,18 @@
 import type { Delivery, NoticeEvent } from '#core/contract/notices.ts';
+import { EVENT_LABELS } from '#ui/src/kernel/record-words.ts';
 
 /** What each event is, for who chooses among them. */
-export const EVENT_WORDS: Readonly<Record<NoticeEvent, { readonly label: string; readonly hint: string }>> = {
-  proposal: { label: 'Proposal', hint: 'An agent proposes a change, or a person approves or rejects it.' },
-  deploy: { label: 'Deploy', hint: 'A new version is served.' },
-  rollback: { label: 'Rollback', hint: 'An earlier version is served again.' },
-  canary_aborted: { label: 'Canary aborted', hint: 'A canary ended without being promoted: by a limit, or by a person.' },
-  test_failed: { label: 'Failed test', hint: 'A test fails that passed before, or has not run before.' },
-  drift: { label: 'Drift', hint: 'A deployed definition no longer fits its tables.' },
-  host_gone: { label: 'Host lost', hint: 'An MCP host has not been connected for 30 seconds.' },
-  certificate: { label: 'Certificate', hint: 'A certificate was issued, or an order failed.' },
-  guard_hit: { label: 'Refused change', hint: 'The prompt guard or another control refused a change.' },
-  login_locked: { label: 'Locked sign-in', hint: 'Sign-ins are refused after too many failures.' },
+export const EVENT_HINTS: Readonly<Record<NoticeEvent, string>> = {
+  proposal: 'An agent proposes a change, or a person approves or rejects it.',
+  deploy: 'A new version is served.',
+  rollback: 'An earlier version is served again.',
+  canary_aborted: 'A canary ended without being promoted: by a limit, or by a person.',
+  test_failed: 'A test fails that passed before, or has not run before.',
+  drift: 'A deployed definition no longer fits its tables.',
+  host_gone: 'An MCP host has not been connected for 30 seconds.',
+  certificate: 'A certificate was issued, or an order failed.',
+  guard_hit: 'The prompt guard or another control refused a change.',
+  login_locked: 'Sign-ins are refused after too many failures.',
 };
 
 export const STATUS: Readonly<Record<Delivery['status'], { readonly label: string; readonly tone: 'good' | 'bad' | 'brass' }>> = {
@@ -20,5 +21,11 @@ export const STATUS: Readonly<Record<Delivery['status'], { readonly label: strin
   failed: { label: 'Failed', tone: 'bad' },
 };
 
+/** Said of an attempt that was just made. */
+export const outcomeOf =
+  (delivered: (response_status: number | null) => string) =>
+  ({ status, error, response_status }: Delivery): string | { readonly bad: string } =>
+    status === 'delivered' ? delivered(response_status) : { bad: `The event was not delivered. ${error ?? ''}`.trimEnd() };
+
 export const eventWord = (event: string): string =>
-  event in EVENT_WORDS ? EVENT_WORDS[event as NoticeEvent].label : event === 'test' ? 'Test' : event;
+  event in EVENT_LABELS ? EVENT_LABELS[event as NoticeEvent] : event === 'test' ? 'Test' : event;

@@ -1,0 +1,103 @@
+import type { Input } from '#core/contract/index.ts';
+import type { Parameter, ScalarType } from '#core/contract/definitions/parameters.ts';
+import { engineOf } from '#core/engines/index.ts';
+import { AppError, invalidField } from '#core/errors.ts';
+import { checkParameters } from '#core/lib/call/arguments.ts';
+import { sessionOf } from '#core/lib/call/session.ts';
+import { type CallFacts, compileValues } from '#core/lib/call/values.ts';
+import { wholeVariant } from '#core/lib/sql/bind.ts';
+import { classify } from '#core/lib/sql/classify.ts';
+import { parameterNames, parseSql } from '#core/lib/sql/parse.ts';
+import type { Classification, Statement } from '#core/lib/sql/statement.ts';
+import type { Context } from '#core/run.ts';
+import { refuseFreeSql } from '#snapshots/entities.ts';
+import { ownerOf } from '../owners.ts';
+import { readServerConfig } from '../settings/config.ts';
+import type { ConnectionRow } from '../source-pool.ts';
+import { pretended, withSources } from './pretended.ts';
+
+/** What a preview of any kind is given: a statement of an author with values for its parameters. */
+type Given = Pick<Input<'preview.explain'>, 'connection_id' | 'sql_query' | 'parameters' | 'from' | 'caller' | 'definitions'>;
+
+/** A statement of an author with its checked values, and who calls it. @param writes it may write. */
+export async function boundStatement(context: Context, input: Given, writes: boolean) {
+  const { connection_id, sql_query, parameters, from } = input;
+  const { app } = context;
+  const caller = pretended(context, input.caller);
+  const definitions = withSources(input.definitions ?? [], from);
+  const connection = await ownerOf(context, connection_id);
+  const { dialect } = engineOf(connection.db_type);
+  const names = parameterNames(sql_query, dialect);
+  for (const name of Object.keys(parameters)) {
+    if (!names.includes(name)) throw invalidField(`parameters.${name}`, `The statement has no parameter ${name}.`);
+    const source = definitions.find((definition) => definition.name === name)?.from;
+    if (source !== undefined) throw invalidField(`parameters.${name}`, `${name} is filled with ${source}. Remove the value.`);
+  }
+  const faults = checkParameters(definitions).map(({ field, message }) => ({
+    field: `definitions${field.slice(10)}`,
+    message,
+  }));
+  if (faults.length > 0) throw new AppError('invalid', faults.map(({ message }) => message).join(' '), { errors: faults });
+  const declared = names.map(
+    (name) => definitions.find((definition) => definition.name === name) ?? guessParameter(name, parameters[name]),
+  );
+  const parsed = parseSql(sql_query, dialect, declared);
+  const classification = await classify(parsed, dialect);
+  if (classification.passthrough && !app.env.SVC_ALLOW_PASSTHROUGH_SQL) {
+    throw invalidField('sql_query', 'The whole statement is a parameter. Write the statement itself.', 'passthrough_sql_blocked');
+  }
+  refuseFreeSql(classification, connection);
+  if (writes) refuseTrial(classification, connection);
+  else if (!classification.read_only) {
+    throw new AppError(
+      'not_read_only',
+      `Preview runs only read-only statements. ${classification.forbidden ?? classification.reason ?? 'This one is not.'}`,
+    );
+  }
+  const vars = (await readServerConfig(app)).global_variables;
+  const facts = { arguments: parameters, vars, caller, call: { id: app.ids(), time: app.clock().getTime() } };
+  const values = await checkedValues(declared, parsed, facts);
+  const session = sessionOf(connection, facts) ?? undefined;
+  return { connection, dialect, parsed, classification, values, facts, session, caller, form: wholeVariant(parsed, dialect) };
+}
+
+/** Statements that change rows and nothing else; what defines tables, or calls procedures, may commit by itself. */
+const TRIED: ReadonlySet<string> = new Set(['insert', 'update', 'delete', 'replace', 'merge', 'with', 'select', 'values']);
+
+function refuseTrial(its: Classification, { name, read_only }: ConnectionRow): void {
+  if (read_only)
+    throw new AppError('not_read_only', `The connection ${name} is read-only, so no statement can write through it.`);
+  if (its.forbidden) throw invalidField('sql_query', its.forbidden);
+  const reason = notTried(its);
+  if (reason !== null) throw invalidField('sql_query', reason);
+}
+
+/** Why a statement cannot be run and rolled back, whatever the database; null: it can. */
+export const notTried = ({ command, lasting }: Pick<Classification, 'command' | 'lasting'>): string | null =>
+  TRIED.has(command)
+    ? (lasting ?? null)
+    : `Only INSERT, UPDATE, DELETE, REPLACE, MERGE, WITH and SELECT can be run and rolled back, not ${command.toUpperCase()}.`;
+
+/** The values as the parameters declare them; a fault stands at `parameters.<name>`. */
+async function checkedValues(declared: readonly Parameter[], statement: Statement, facts: CallFacts) {
+  try {
+    return await compileValues(declared, statement)(facts);
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    const errors = error.errors.map(({ field, message }) => ({ field: `parameters.${field}`, message }));
+    throw new AppError(error.code, error.detail, { errors });
+  }
+}
+
+/** Preview has values and no declarations: the type is that of the JSON value. */
+function guessParameter(name: string, value: unknown): Parameter {
+  const common = { name, description: '', required: false };
+  if (!Array.isArray(value)) return { ...common, type: scalarOf(value) };
+  return { ...common, type: 'array', items: scalarOf(value.find((item) => item !== null)) };
+}
+
+function scalarOf(value: unknown): ScalarType {
+  if (typeof value === 'boolean') return 'boolean';
+  if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'number';
+  return typeof value === 'object' && value !== null ? 'json' : 'string';
+}

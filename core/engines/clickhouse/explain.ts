@@ -1,0 +1,47 @@
+import { asText, type PlanNode, type PlanReader } from '../shared/plans/plan-reader.ts';
+
+const STEP = /^( *)(\S.*)$/;
+const READS = /^ReadFrom\w+ \(([^)]+)\)/;
+
+/** Lines indented by two spaces a level. With its indexes, so that it says how many granules they leave. */
+export const CLICKHOUSE_PLANS: PlanReader = {
+  prefix: 'explain indexes = 1 ',
+  read(rows) {
+    const lines = rows.map((row) => asText(Object.values(row)[0]) ?? '');
+    return { text: lines.join('\n'), nodes: nodesOf(lines) };
+  },
+};
+
+interface Open extends Omit<PlanNode, 'children'> {
+  readonly children: Open[];
+}
+
+function nodesOf(lines: readonly string[]): PlanNode[] {
+  const root: Open[] = [];
+  const open: { readonly depth: number; readonly node: Open }[] = [];
+  for (const line of lines) {
+    const [, indent = '', text = ''] = STEP.exec(line) ?? [];
+    if (text === '') continue;
+    while ((open.at(-1)?.depth ?? -1) >= indent.length) open.pop();
+    const place = READS.exec(text)?.[1];
+    const table = place?.split('.').at(-1);
+    const node: Open = {
+      operation: text,
+      table,
+      scan: table === undefined ? undefined : 'full',
+      sorts: text.startsWith('Sorting'),
+      children: [],
+    };
+    (open.at(-1)?.node.children ?? root).push(node);
+    open.push({ depth: indent.length, node });
+  }
+  return root.map(withIndexes);
+}
+
+/** What reads a table says below it which of its parts and granules are left. */
+function withIndexes(node: PlanNode): PlanNode {
+  const said = JSON.stringify(node.children);
+  const scan =
+    node.scan === 'full' && /Granules: (\d+)\/(\d+)/.test(said) && !/Granules: (\d+)\/\1(?!\d)/.test(said) ? 'index' : node.scan;
+  return { ...node, scan, children: node.children.map(withIndexes) };
+}

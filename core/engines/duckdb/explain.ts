@@ -1,0 +1,40 @@
+import {
+  asDocument,
+  asList,
+  asNumber,
+  asObject,
+  asText,
+  firstCell,
+  type PlanNode,
+  type PlanReader,
+} from '../shared/plans/plan-reader.ts';
+import type { Json } from '../shared/source.ts';
+
+export const DUCKDB_PLANS: PlanReader = {
+  prefix: 'explain (format json) ',
+  read(rows) {
+    const { value, text } = asDocument(firstCell(rows, 'explain_value'));
+    return { text, nodes: asList(value).map(toNode) };
+  },
+};
+
+function toNode(value: Json): PlanNode {
+  const step = asObject(value) ?? {};
+  const operation = (asText(step['name']) ?? 'step').trim();
+  const extra = asObject(step['extra_info']) ?? {};
+  const said = Object.entries(extra).flatMap(([name, one]) => {
+    const text = Array.isArray(one) ? one.join(', ') : asText(one);
+    return text === undefined || name === 'Estimated Cardinality' ? [] : [`${name}: ${text}`];
+  });
+  // Qualified by catalog and schema in newer versions.
+  const table = asText(extra['Table'])?.split('.').at(-1);
+  return {
+    operation,
+    table,
+    rows: asNumber(extra['Estimated Cardinality']),
+    detail: said.join('; ') || undefined,
+    scan: table === undefined ? undefined : /Index/i.test(asText(extra['Type']) ?? '') ? 'index' : 'full',
+    sorts: /ORDER|TOP_N/.test(operation),
+    children: asList(step['children']).map(toNode),
+  };
+}

@@ -1,0 +1,35 @@
+import { asNumber, asText, type PlanNode, type PlanReader } from '../shared/plans/plan-reader.ts';
+import type { Row } from '../shared/source.ts';
+
+/** Rows of a tree: id, parent and a sentence (https://www.sqlite.org/eqp.html). SQLite tells neither rows nor costs. */
+export const SQLITE_PLANS: PlanReader = {
+  prefix: 'explain query plan ',
+  read(rows) {
+    const text = rows.map(({ detail }) => asText(detail) ?? '').join('\n');
+    return {
+      text,
+      nodes: childrenOf(
+        0,
+        Map.groupBy(rows, ({ parent }) => asNumber(parent) ?? 0),
+      ),
+    };
+  },
+};
+
+function childrenOf(id: number, by_parent: ReadonlyMap<number, readonly Row[]>): PlanNode[] {
+  return (by_parent.get(id) ?? []).map((row) => {
+    const own = asNumber(row['id']) ?? 0;
+    return { ...stepOf(asText(row['detail']) ?? ''), children: own === id ? [] : childrenOf(own, by_parent) };
+  });
+}
+
+const ACCESS = /^(SCAN|SEARCH) (?:TABLE )?(\S+)(?: AS \S+)?(?: USING (?:AUTOMATIC |PARTIAL )*(?:COVERING )?INDEX (\S+))?/;
+
+function stepOf(detail: string): Omit<PlanNode, 'children'> {
+  const [, access, table, index] = ACCESS.exec(detail) ?? [];
+  const sorts = /TEMP B-TREE/.test(detail);
+  // A constant row, a subquery and the like are no tables.
+  if (access === undefined || table === undefined || /^(?:CONSTANT|SUBQUERY)$/.test(table)) return { operation: detail, sorts };
+  const scan = access === 'SCAN' ? ('full' as const) : ('index' as const);
+  return { operation: access, table, index, detail: detail.slice(access.length + 1), scan, sorts };
+}

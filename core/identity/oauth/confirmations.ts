@@ -1,0 +1,72 @@
+import { eq } from 'drizzle-orm';
+import type { App } from '#core/app.ts';
+import { onSignal, signal } from '#core/cluster/signals.ts';
+import { createPageQuestions, type DecisionNews, type PageQuestion } from '#core/edge/confirmation-page.ts';
+import { AppError } from '#core/errors.ts';
+import type { Context, Handlers } from '#core/run.ts';
+import type { GrantRow } from './grants.ts';
+
+/** A question counts for two minutes; clocks of hosts and servers may differ by a minute. */
+const KEPT_MS = 180_000;
+const decidedKey = (nonce: string): string => `confirmation:${nonce}`;
+
+export const confirmationHandlers: Pick<Handlers, `confirmations.${'get' | 'approve' | 'decline'}`> = {
+  'confirmations.get': async (context, { request }) => {
+    const { app, actor } = context;
+    const { question, grant } = await openQuestion(context, request);
+    if ((await app.kv.get(decidedKey(question.nonce)).catch(() => null)) !== null) throw over();
+    const { name, kind, host } = grant.client;
+    return {
+      tool: question.tool,
+      title: question.title,
+      statement: question.statement,
+      affected_rows: question.all,
+      direct_rows: question.direct,
+      rows_before: question.before,
+      arguments: question.arguments.map(([name, value]) => ({ name, value })),
+      more_arguments: question.more,
+      client: { name, kind, host },
+      resource: grant.resource,
+      person: { username: actor?.name ?? '' },
+      expires_at: new Date(question.ends_at).toISOString(),
+    };
+  },
+  'confirmations.approve': (context, { request }) => decide(context, request, true),
+  'confirmations.decline': (context, { request }) => decide(context, request, false),
+};
+
+async function decide(context: Context, request: string, approved: boolean): Promise<Record<string, never>> {
+  const { app } = context;
+  const { nonce } = (await openQuestion(context, request)).question;
+  const { count } = await app.kv.increment(`${decidedKey(nonce)}:decisions`, KEPT_MS);
+  if (count > 1) throw over();
+  // Only keeps the page from being shown again.
+  await app.kv.set(decidedKey(nonce), 'decided', KEPT_MS).catch(() => undefined);
+  const news: DecisionNews = { nonce, approved };
+  app.hosts.publish({ event: 'decision', data: news });
+  await signal(app, 'decision', JSON.stringify(news));
+  return {};
+}
+
+/** Hands on to the hosts of this server what people decided at another one. */
+export const followDecisions = (app: App): (() => void) =>
+  onSignal(app, 'decision', (text) => app.hosts.publish({ event: 'decision', data: JSON.parse(text) as DecisionNews }));
+
+const over = () =>
+  new AppError('not_found', 'This request has expired, was decided already, or is not one of this server. Call the tool again.');
+
+/** The address lets nobody in: it is opened for the person whose client asked, in their own session, and for nobody else. */
+async function openQuestion(
+  { app, actor }: Context,
+  request: string,
+): Promise<{ readonly question: PageQuestion; readonly grant: GrantRow }> {
+  const question = createPageQuestions(app.env.SVC_ENCRYPTION_KEY).open(request);
+  if (question === null || question.ends_at <= app.clock().getTime()) throw over();
+  if (actor?.session_id === undefined || actor.id !== question.person) {
+    throw new AppError('forbidden', 'This request is for another person. Sign in as the person whose client sent you here.');
+  }
+  const { oauth_grants: table } = app.store.tables;
+  const [grant] = await app.store.db.select().from(table).where(eq(table.id, question.grant));
+  if (grant === undefined || grant.person_id !== question.person) throw over();
+  return { question, grant };
+}

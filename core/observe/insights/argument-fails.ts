@@ -1,0 +1,175 @@
+import { inArray } from 'drizzle-orm';
+import type { App } from '#core/app.ts';
+import type { Parameter } from '#core/contract/definitions/parameters.ts';
+import { isSent } from '#core/lib/call/arguments.ts';
+import { behind, type Found, type InsightRule, times } from './insight.ts';
+import type { ObservedCall, ObservedTool } from './observed.ts';
+
+/** So often an argument has to be refused for one reason, and for so many of the calls of its tool. */
+const LEAST = 3;
+const LEAST_SHARE = 0.05;
+const LONGEST_DESCRIPTION = 5_000;
+const SHOWN_CHOICES = 20;
+
+/** An argument that callers get wrong in the same way: its description does not say enough. */
+export const argumentFails: InsightRule = {
+  name: 'argument-fails',
+  find: async (app, { failed, usage, by_name }) => {
+    const wrong = failed.filter(
+      ({ name, error, error_message }) => error === 'invalid' && error_message !== null && by_name.has(name),
+    );
+    const by_tool = Map.groupBy(wrong, ({ name }) => name);
+    const candidates = [...by_tool].filter(([, calls]) => calls.length >= LEAST).map(([name]) => name);
+    const parameters = await readParameters(app, candidates);
+    return candidates.flatMap((name): Found[] => {
+      const tool = by_name.get(name);
+      const declared = (parameters.get(name) ?? []).filter(isSent);
+      if (tool === undefined) return [];
+      const groups = new Map<string, { readonly fault: Fault; readonly calls: ObservedCall[] }>();
+      for (const call of by_tool.get(name) ?? []) {
+        for (const fault of faultsIn(call.error_message ?? '', declared)) {
+          const key = `${fault.parameter.name} ${fault.sentence}`;
+          const group = groups.get(key) ?? { fault, calls: [] };
+          group.calls.push(call);
+          groups.set(key, group);
+        }
+      }
+      const all = usage.get(name)?.calls ?? 0;
+      return [...groups.values()]
+        .filter(({ calls }) => calls.length >= LEAST && calls.length >= LEAST_SHARE * all)
+        .map(({ fault, calls }) => toFound(tool, parameters.get(name) ?? [], fault, calls, all));
+    });
+  },
+};
+
+interface Fault {
+  readonly parameter: Parameter;
+  /** What the caller got, without places and values. */
+  readonly sentence: string;
+}
+
+/** The sentences about parameters in what a caller got (`core/lib/call/arguments.ts` writes one for each). */
+function faultsIn(message: string, parameters: readonly Parameter[]): Fault[] {
+  return parameters.flatMap((parameter) => {
+    const { name } = parameter;
+    const own = new RegExp(
+      `(?:^|[.?] )(${name} (?:must|is|has|does)\\b.*?[.?])(?= [A-Za-z_]\\w* (?:must|is|has|does)\\b| There is no |$)`,
+      's',
+    );
+    const sentence = own.exec(message)?.[1];
+    if (sentence !== undefined) return [{ parameter, sentence: sentence.replace(/at position \d+/, 'in the list') }];
+    return message.includes(`Did you mean ${name}?`) ? [{ parameter, sentence: `Callers use another name for ${name}.` }] : [];
+  });
+}
+
+function toFound(
+  tool: ObservedTool,
+  parameters: readonly Parameter[],
+  { parameter, sentence }: Fault,
+  calls: readonly ObservedCall[],
+  all: number,
+): Found {
+  const { name } = tool;
+  const kind = KINDS.find(({ of }) => of.test(sentence));
+  const added = kind?.says(parameter);
+  const fix = added === undefined ? undefined : describing(tool, parameters, parameter, added);
+  return {
+    entity: { kind: 'tool', id: tool.id, name },
+    about: `${parameter.name} ${sentence}`,
+    message: `The argument ${parameter.name} of ${name} was refused ${times(calls.length)} for the same reason: ${sentence}`,
+    advice: kind?.advice ?? 'Say in the description of the argument what it takes, with an example.',
+    logs: { name, outcome: 'tool_error' },
+    fix: fix ?? (kind?.asks === true ? asking(tool) : undefined),
+    ...behind(calls, calls.length, all),
+  };
+}
+
+interface Kind {
+  readonly of: RegExp;
+  readonly advice: string;
+  /** What the description lacks; undefined: nothing can be added by itself. */
+  readonly says: (parameter: Parameter) => string | undefined;
+  /** A person can be asked for it. */
+  readonly asks?: true;
+}
+
+const KINDS: readonly Kind[] = [
+  {
+    of: /must be one of /,
+    advice: 'Name the allowed values in the description; add a value if callers are right to send it.',
+    says: ({ enum: choices }) =>
+      choices === undefined
+        ? undefined
+        : `One of: ${choices.slice(0, SHOWN_CHOICES).join(', ')}${choices.length > SHOWN_CHOICES ? ', …' : ''}.`,
+  },
+  {
+    of: /is required/,
+    advice: 'Say that it is required and where the value comes from, give it a default, or let a person be asked for it.',
+    says: () => undefined,
+    asks: true,
+  },
+  {
+    of: /another name/,
+    advice: 'Rename the parameter as callers call it, or name it in the description of the tool.',
+    says: () => undefined,
+  },
+  {
+    of: /pattern/,
+    advice: 'Describe the form of the value and give examples: models do not read patterns well.',
+    says: ({ pattern }) => (pattern === undefined ? undefined : `Has to match ${pattern}`),
+  },
+  {
+    of: /must be at (?:least|most) /,
+    advice: 'Say the range in the description, or widen it.',
+    says: ({ minimum, maximum }) => {
+      const parts = [minimum === undefined ? [] : `from ${minimum}`, maximum === undefined ? [] : `to ${maximum}`].flat();
+      return parts.length === 0 ? undefined : `A number ${parts.join(' ')}.`;
+    },
+  },
+  {
+    of: /must be an integer/,
+    advice: 'Say in the description that it is a whole number, or change its type.',
+    says: () => 'A whole number, without quotes.',
+  },
+  {
+    of: /must be (?:a number|true or false|a string|an array|a UUID|a date)/,
+    advice: 'Say the type in the description and give an example, or change the type.',
+    says: ({ type }) => SAID[type],
+  },
+];
+const SAID: Partial<Readonly<Record<Parameter['type'], string>>> = {
+  number: 'A number, without quotes.',
+  boolean: 'true or false, without quotes.',
+  date: 'A date such as 2026-01-31.',
+  datetime: 'A time with its zone such as 2026-01-31T09:30:00Z.',
+  uuid: 'A UUID.',
+  array: 'A list, also for one value.',
+};
+
+/** Adds a sentence to the description of a parameter. */
+function describing(tool: ObservedTool, parameters: readonly Parameter[], parameter: Parameter, added: string): Found['fix'] {
+  const before = parameter.description.trim().replace(/(?<=[^.!?…])$/, '.');
+  const description = before === '' ? added : `${before} ${added}`;
+  if (parameter.description.includes(added) || description.length > LONGEST_DESCRIPTION) return undefined;
+  return {
+    label: `Add “${added}” to the description of ${parameter.name}`,
+    entity: { kind: 'tool', id: tool.id },
+    changes: { version: tool.version, parameters: parameters.map((one) => (one === parameter ? { ...one, description } : one)) },
+  };
+}
+
+const asking = ({ id, version }: ObservedTool): Found['fix'] => ({
+  label: 'Let clients ask a person for missing arguments',
+  entity: { kind: 'tool', id },
+  changes: { version, ask_missing: true },
+});
+
+async function readParameters({ store }: App, names: readonly string[]): Promise<ReadonlyMap<string, readonly Parameter[]>> {
+  const { tools: table } = store.tables;
+  if (names.length === 0) return new Map();
+  const rows = await store.db
+    .select({ name: table.name, parameters: table.parameters })
+    .from(table)
+    .where(inArray(table.name, [...names]));
+  return new Map(rows.map(({ name, parameters }) => [name, parameters]));
+}

@@ -1,0 +1,47 @@
+import { behind, type Found, type InsightRule, times } from './insight.ts';
+
+/** So often a statement has to fail with one sentence. */
+const LEAST = 3;
+const LONGEST = 300;
+
+/** The database's own sentence again and again: the statement does not fit its tables, whatever is sent. */
+export const statementFails: InsightRule = {
+  name: 'statement-fails',
+  find: (_, { failed, usage, by_name }) => {
+    const groups = Map.groupBy(
+      failed.filter(({ error, error_message }) => error === 'sql_error' && error_message !== null),
+      ({ name, error_message }) => `${name}\n${error_message ?? ''}`,
+    );
+    return [...groups.values()].flatMap((calls): Found[] => {
+      const [{ name, error_message, sqlstate } = NOTHING] = calls;
+      const tool = by_name.get(name);
+      if (calls.length < LEAST || tool === undefined || error_message === null) return [];
+      const sentence = error_message.slice(0, LONGEST);
+      return [
+        {
+          entity: { kind: 'tool', id: tool.id, name },
+          about: error_message,
+          message: `${name} failed ${times(calls.length)} with the same answer of its database: ${sentence}`,
+          advice: ADVICE.find(([states]) => states.test(sqlstate ?? error_message))?.[1] ?? OTHER,
+          logs: { name, outcome: 'tool_error' },
+          ...behind(calls, calls.length, usage.get(name)?.calls ?? 0),
+        },
+      ];
+    });
+  },
+};
+
+const NOTHING = { name: '', error_message: null, sqlstate: null };
+/** By SQLSTATE, or by what an engine without one says. */
+const ADVICE: readonly (readonly [RegExp, string])[] = [
+  [
+    /^42703$|^42S22$|no such column|unknown column/i,
+    'The table has no such column, or no longer. Correct the statement in the builder and deploy; drift lists every definition that is concerned.',
+  ],
+  [
+    /^42P01$|^42S02$|no such table|unknown table/i,
+    'The table is not there, or the account cannot see it. Correct the statement or grant the right, then deploy.',
+  ],
+  [/^42501$|permission denied|denied/i, 'The database account lacks a right. Grant it, or use another connection.'],
+];
+const OTHER = 'Run the statement in the builder with the values of one of these calls, correct it and deploy.';

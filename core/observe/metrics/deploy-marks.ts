@@ -1,0 +1,36 @@
+import { and, desc, eq, lt } from 'drizzle-orm';
+import type { App } from '#core/app.ts';
+import type { DeployMark } from '#core/contract/observe/metrics.ts';
+import type { Span } from './ranges.ts';
+
+const MOST = 500;
+
+/** Versions that began to be served within a span, in their order. */
+export async function readDeployMarks({ store }: App, { from, until }: Span): Promise<DeployMark[]> {
+  const { history } = store.tables;
+  const rows = await store.db
+    .select({ after: history.after, actor: history.actor, at: history.created_at, entity_id: history.entity_id })
+    .from(history)
+    .where(
+      and(
+        eq(history.action, 'deploy'),
+        eq(history.entity_type, 'snapshot'),
+        lt(history.created_at, new Date(until).toISOString()),
+      ),
+    )
+    .orderBy(desc(history.id))
+    .limit(MOST);
+  const marks: DeployMark[] = [];
+  let before: number | null = null;
+  let most = 0;
+  for (const { after, actor, at, entity_id } of rows.toReversed()) {
+    const version = Number(entity_id);
+    const note = after?.['note'];
+    const said = { note: typeof note === 'string' ? note : null, by: actor.name };
+    // Versions count up: one that is not the newest was there before.
+    if (version !== before) marks.push({ version, from_version: before, at, ...said, restored: version <= most });
+    before = version;
+    most = Math.max(most, version);
+  }
+  return marks.filter(({ at }) => Date.parse(at) >= from);
+}

@@ -1,0 +1,87 @@
+import { and, eq, gte } from 'drizzle-orm';
+import type { App } from '#core/app.ts';
+import { operations } from '#core/contract/index.ts';
+import { byPlural, OWNED_KINDS } from '#core/contract/entities.ts';
+import type { UsageKind } from '#core/contract/observe/calls.ts';
+import { leastRole } from '#core/contract/operation.ts';
+import { requireRole } from '#core/identity/roles.ts';
+import type { Context, Handlers } from '#core/run.ts';
+import { readDeployMarks } from './deploy-marks.ts';
+import { beforeOf, type Grid, gridBefore, gridOf, keptOf, type Span, spanOf, widened } from './ranges.ts';
+import { type Filter, isFiltered, readCallers, readNames, readTimes, type Series } from './read.ts';
+import { toCallerStats, toPoint, toStats } from './stats.ts';
+import { hourOf } from './sums.ts';
+
+export const metricsHandlers: Pick<Handlers, `metrics.${'stats' | 'timeseries'}`> = {
+  'metrics.stats': async (context, { period, since, until, by, compare, ...filter }) => {
+    const { app } = context;
+    if (by !== 'tool') refuseWhose(context);
+    refuseOthers(context, filter);
+    const kept = await keptOf(app, by !== 'tool' || isFiltered(filter));
+    const asked = spanOf({ period, since, until }, '24h', kept);
+    const answer = async (span: Span) => {
+      const [names, callers] = await Promise.all([
+        readNames(app, span, filter),
+        by === 'tool' ? undefined : readCallers(app, span, filter).then((rows) => toCallerStats(app, rows, by)),
+      ]);
+      const kinds = byPlural(OWNED_KINDS, (kind) => toStats(names.filter((row) => row.kind === kind)));
+      return { ...saidOf(span), ...kinds, ...(callers && { callers }) };
+    };
+    const before = compare ? widened(beforeOf(asked, kept), kept) : undefined;
+    return { ...(await answer(widened(asked, kept))), ...(before && { previous: await answer(before) }) };
+  },
+  'metrics.timeseries': async (context, { period, since, until, tool, kind, interval_seconds, compare, ...filter }) => {
+    const { app } = context;
+    refuseOthers(context, filter);
+    const kept = await keptOf(app, isFiltered(filter));
+    const grid = gridOf({ period, since, until }, interval_seconds, kept);
+    const before = compare ? gridBefore(grid, kept) : undefined;
+    const of = tool === undefined ? null : await seriesNamed(app, kind, tool, before ?? grid);
+    return {
+      period: since === undefined ? (period ?? '1h') : null,
+      ...saidOf(grid),
+      interval_seconds: grid.step / 1_000,
+      points: await readPoints(app, grid, filter, of),
+      deploys: await readDeployMarks(app, grid),
+      ...(before && { previous: { ...saidOf(before), points: await readPoints(app, before, filter, of) } }),
+    };
+  },
+};
+
+const saidOf = ({ from, until }: Span) => ({ since: new Date(from).toISOString(), until: new Date(until).toISOString() });
+
+/** Who called is read by whoever may read the request log. */
+const refuseWhose = ({ actor }: Context): void => {
+  if (actor !== null) requireRole(actor, leastRole(operations['logs.list']));
+};
+
+function refuseOthers(context: Context, { client, person, token }: Filter): void {
+  if (isFiltered({ client, person, token })) refuseWhose(context);
+}
+
+async function readPoints(app: App, grid: Grid, filter: Filter, of: Series | null) {
+  const { step, from, until } = grid;
+  const totals = await readTimes(app, grid, step, filter, of);
+  return Array.from({ length: (until - from) / step }, (_, index) => {
+    const at = from + index * step;
+    return { timestamp: new Date(at).toISOString(), ...toPoint(totals.get(at)) };
+  });
+}
+
+const ID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/;
+
+/** An id stands for every name that its definition had, also when it is gone; a name that nothing has gives a series of zeros. */
+async function seriesNamed({ store }: App, kind: UsageKind, name_or_id: string, { from }: Span): Promise<Series> {
+  if (!ID.test(name_or_id)) return { kind, names: [name_or_id], entity_id: null };
+  const { tools, resources, prompts, usage_series: series } = store.tables;
+  const table = { tool: tools, resource: resources, prompt: prompts }[kind];
+  const counted = and(eq(series.seconds, 3_600), gte(series.start, hourOf(from)), eq(series.kind, kind));
+  const [now, earlier] = await Promise.all([
+    store.db.select({ name: table.name }).from(table).where(eq(table.id, name_or_id)),
+    store.db
+      .selectDistinct({ name: series.name })
+      .from(series)
+      .where(and(counted, eq(series.entity_id, name_or_id))),
+  ]);
+  return { kind, names: [...new Set([...now, ...earlier].map(({ name }) => name))], entity_id: name_or_id };
+}

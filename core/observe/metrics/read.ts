@@ -1,0 +1,171 @@
+import { and, eq, gte, inArray, isNull, lt, ne, or, type SQL, sql } from 'drizzle-orm';
+import type { App } from '#core/app.ts';
+import type { UsageKind } from '#core/contract/observe/calls.ts';
+import type { Schema } from '#core/store/schema.ts';
+import { type Histogram, mergeInto } from '#core/lib/histogram.ts';
+import { isClient } from '../client-filter.ts';
+import { type Part, partsOf, type Span } from './ranges.ts';
+import { ADDED } from './sums.ts';
+
+/** Whose calls are counted. */
+export interface Filter {
+  readonly client?: string | undefined;
+  readonly person?: string | undefined;
+  readonly token?: string | undefined;
+  readonly connection_id?: string | undefined;
+}
+
+export const isFiltered = ({ client, person, token, connection_id }: Filter): boolean =>
+  [client, person, token, connection_id].some((value) => value !== undefined);
+
+/** Calls that were counted together. */
+export interface Total extends Readonly<Record<(typeof ADDED)[number], number>> {
+  readonly last_called_at: string;
+  readonly histogram: Histogram;
+}
+
+export interface NamedTotal extends Total {
+  readonly kind: UsageKind;
+  readonly name: string;
+  readonly entity_id: string | null;
+}
+
+type Table = Schema['usage_series'] | Schema['caller_series'];
+
+/** Totals by name. Without a filter they come from the series of names, which is kept for longer than that of callers may be. */
+export async function readNames(app: App, span: Span, filter: Filter): Promise<NamedTotal[]> {
+  const { table, where } = seriesOf(app, span, filter);
+  const rows = await app.store.db
+    .select({ kind: table.kind, name: table.name, entity_id: sql<string | null>`max(${table.entity_id})`, ...totals(app, table) })
+    .from(table)
+    .where(where)
+    .groupBy(table.kind, table.name);
+  return rows.flatMap(({ kind, ...row }) => (kind === 'all' ? [] : [{ ...row, kind, ...toTotal(row) }]));
+}
+
+export interface CallerTotal extends Total {
+  readonly client: string | null;
+  readonly person: string | null;
+  readonly token: string | null;
+}
+
+/** Totals of each caller; several may share a client, person or token. */
+export async function readCallers(app: App, span: Span, filter: Filter): Promise<CallerTotal[]> {
+  const { caller_series: table, usage_callers: callers } = app.store.tables;
+  const { client, person, token } = callers;
+  const rows = await app.store.db
+    .select({ client, person, token, ...totals(app, table) })
+    .from(table)
+    .innerJoin(callers, eq(callers.id, table.caller_id))
+    .where(and(within(table, partsOf(span, CALLER_LEVELS)), filtered(app, filter)))
+    .groupBy(client, person, token);
+  return rows.map((row) => ({ ...row, ...toTotal(row) }));
+}
+
+/** Which of the calls of a span: those of a name, or of one definition whatever it was called. */
+export interface Series {
+  readonly kind: UsageKind;
+  readonly names: readonly string[];
+  /** null: whatever had the name. */
+  readonly entity_id: string | null;
+}
+
+/** Totals by the beginning of their rows. @param step in ms, a multiple of the rows that are read. */
+export async function readTimes(
+  app: App,
+  span: Span,
+  step: number,
+  filter: Filter,
+  of: Series | null,
+): Promise<Map<number, Total>> {
+  const { table, where } = seriesOf(app, span, filter, step, of === null);
+  const rows = await app.store.db
+    .select({ start: table.start, ...totals(app, table) })
+    .from(table)
+    .where(and(where, of === null ? undefined : inSeries(table, of)))
+    .groupBy(table.start);
+  const found = new Map<number, Total>();
+  for (const { start, ...row } of rows) {
+    const at = Math.floor(Date.parse(start) / step) * step;
+    const total = toTotal(row);
+    const known = found.get(at);
+    found.set(at, known === undefined ? total : addTotals(known, total));
+  }
+  return found;
+}
+
+function inSeries(table: Table, { kind, names, entity_id }: Series): SQL | undefined {
+  if (names.length === 0) return sql`1 = 0`;
+  const its = entity_id === null ? undefined : or(isNull(table.entity_id), eq(table.entity_id, entity_id));
+  return and(eq(table.kind, kind), inArray(table.name, [...names]), its);
+}
+
+/** Two totals as one. */
+export function addTotals<T extends Total>(a: T, b: Total): T {
+  mergeInto(a.histogram, b.histogram);
+  const last_called_at = a.last_called_at > b.last_called_at ? a.last_called_at : b.last_called_at;
+  return { ...a, ...Object.fromEntries(ADDED.map((name) => [name, a[name] + b[name]])), last_called_at };
+}
+
+const NAME_LEVELS = [3_600, 60] as const;
+const CALLER_LEVELS = [86_400, 3_600, 60] as const;
+
+/** @param step of the points, which rows must not be longer than. @param all whether calls of every name are wanted as one. */
+function seriesOf(
+  { store, ...app }: App,
+  span: Span,
+  filter: Filter,
+  step?: number,
+  all = false,
+): { table: Table; where: SQL | undefined } {
+  const fits = (levels: readonly number[]) => levels.filter((seconds) => step === undefined || step % (seconds * 1_000) === 0);
+  if (isFiltered(filter)) {
+    const table = store.tables.caller_series;
+    return { table, where: and(within(table, partsOf(span, fits(CALLER_LEVELS))), filtered({ ...app, store }, filter)) };
+  }
+  const table = store.tables.usage_series;
+  const parts = partsOf(span, fits(NAME_LEVELS));
+  // Every call of a minute is also in a row of all, so only one of them may be read.
+  const kind = (seconds: number) => (all && seconds === 60 ? eq(table.kind, 'all') : ne(table.kind, 'all'));
+  return { table, where: within(table, parts, kind) };
+}
+
+const within = (table: Table, parts: readonly Part[], more: (seconds: number) => SQL | undefined = () => undefined): SQL =>
+  or(
+    ...parts.map(({ seconds, from, until }) =>
+      and(eq(table.seconds, seconds as 60), gte(table.start, isoOf(from)), lt(table.start, isoOf(until)), more(seconds)),
+    ),
+  ) ?? sql`1 = 0`;
+
+const isoOf = (ms: number): string => new Date(ms).toISOString();
+
+function filtered({ store }: Pick<App, 'store'>, { client, person, token, connection_id }: Filter): SQL | undefined {
+  const { caller_series: table, usage_callers: callers } = store.tables;
+  const whose = and(
+    client === undefined ? undefined : isClient(store, callers.client, client),
+    person === undefined ? undefined : eq(callers.person, person),
+    token === undefined ? undefined : or(eq(callers.token, token), eq(callers.token_prefix, token)),
+  );
+  return and(
+    whose === undefined ? undefined : inArray(table.caller_id, store.db.select({ id: callers.id }).from(callers).where(whose)),
+    connection_id === undefined ? undefined : eq(table.connection_id, connection_id),
+  );
+}
+
+type Summed = { readonly [K in (typeof ADDED)[number]]: SQL<number> };
+
+/** Histograms come joined as they are stored: the database cannot merge them. */
+function totals({ store }: Pick<App, 'store'>, table: Table) {
+  const summed = Object.fromEntries(ADDED.map((name) => [name, sql`sum(${table[name]})`.mapWith(Number)])) as Summed;
+  const joined =
+    store.dialect === 'sqlite' ? sql<string>`group_concat(${table.histogram})` : sql<string>`string_agg(${table.histogram}, ',')`;
+  return { ...summed, last_called_at: sql<string>`max(${table.last_called_at})`, histograms: joined };
+}
+
+type Row = Readonly<Record<(typeof ADDED)[number], number>> & { readonly last_called_at: string; readonly histograms: string };
+
+function toTotal({ histograms, ...row }: Row): Total {
+  const histogram: Histogram = {};
+  for (const one of JSON.parse(`[${histograms}]`) as Histogram[]) mergeInto(histogram, one);
+  return { ...row, histogram };
+}

@@ -1,0 +1,71 @@
+import type { NoticeEvent } from '#core/contract/notices.ts';
+
+type Data = Readonly<Record<string, unknown>>;
+
+/** An event in one sentence, and what it is about. Only what every reader of the event may know is in it. */
+export function describeEvent(event: NoticeEvent, data: Data): { message: string; about: string | null } {
+  const { message, about } = DESCRIBED[event];
+  return { message: message(data), about: about === undefined ? null : textOf(data[about]) };
+}
+
+interface Described {
+  readonly message: (data: Data) => string;
+  readonly about?: string;
+}
+
+const DESCRIBED: Readonly<Record<NoticeEvent, Described>> = {
+  deploy: { message: (data) => `${by(data)} deployed version ${text(data['version'])}${note(data)}.`, about: 'version' },
+  rollback: { message: (data) => `${by(data)} restored version ${text(data['version'])}${note(data)}.`, about: 'version' },
+  canary_aborted: { message: (data) => `A canary deploy was aborted${reason(data)}` },
+  proposal: {
+    message: (data) => {
+      const [title, state] = [text(data['title']), text(data['state'])];
+      return state === 'open' ? `${text(data['author'])} proposed: ${title}` : `${by(data)} ${state} the proposal: ${title}`;
+    },
+    about: 'id',
+  },
+  test_failed: { message: (data) => `${counted(data['failed'], 'test')} failed${named(data['tests'])}.` },
+  drift: {
+    message: (data) =>
+      `${counted(data['drifted'], 'definition')} no longer ${data['drifted'] === 1 ? 'matches' : 'match'} the database${named(data['definitions'])}.`,
+  },
+  host_gone: { message: (data) => `The host ${text(data['url'] ?? data['id'])} disconnected.` },
+  certificate: {
+    message: (data) =>
+      typeof data['error'] === 'string'
+        ? `The certificate could not be issued: ${data['error']}`
+        : `The certificate for ${list(data['domains'])} was issued.`,
+  },
+  guard_hit: {
+    message: (data) => `${control(data)} blocked a change of ${text(data['entity_name']) || 'a record'} by ${text(data['by'])}.`,
+    about: 'entity_type',
+  },
+  login_locked: { message: (data) => `Sign-in is locked after too many failed attempts${from(data)}.` },
+};
+
+/** What refused a change, by the code of the refusal. */
+const control = ({ code }: Data): string =>
+  code === 'private_network_blocked'
+    ? 'The rule against private addresses'
+    : code === 'passthrough_sql_blocked'
+      ? 'The rule against passthrough SQL'
+      : 'The prompt guard';
+const textOf = (value: unknown): string | null =>
+  typeof value === 'string' ? value : typeof value === 'number' ? String(value) : null;
+const text = (value: unknown): string => textOf(value) ?? '';
+const by = ({ by: who }: Data): string => text(who) || 'Somebody';
+const note = ({ note: said }: Data): string => (typeof said === 'string' && said !== '' ? `: ${said.replace(/\.$/, '')}` : '');
+const reason = ({ reason: said }: Data): string => (typeof said === 'string' && said !== '' ? `: ${said}` : '.');
+const from = ({ address }: Data): string => (typeof address === 'string' ? ` from ${address}` : '');
+const counted = (value: unknown, word: string): string => `${text(value)} ${word}${value === 1 ? '' : 's'}`;
+const list = (value: unknown): string => (Array.isArray(value) ? value.map(text).join(', ') : '');
+
+const SHOWN = 3;
+/** The first names of a list of records. */
+function named(records: unknown): string {
+  if (!Array.isArray(records)) return '';
+  const names = records.flatMap((record: unknown) =>
+    typeof record === 'object' && record !== null && 'name' in record ? text(record.name) : [],
+  );
+  return names.length === 0 ? '' : `: ${names.slice(0, SHOWN).join(', ')}${names.length > SHOWN ? ' and others' : ''}`;
+}

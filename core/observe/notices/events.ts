@@ -1,0 +1,114 @@
+import { and, count, desc, eq, gt, gte, lt, lte, notInArray, type SQL, sql } from 'drizzle-orm';
+import type { App } from '#core/app.ts';
+import type { NoticeEvent } from '#core/contract/notices.ts';
+import { EVENTS_KEPT, EVENTS_KEPT_DAYS, MOST_UNREAD } from '#core/contract/observe/notice-events.ts';
+import { isAdministrator } from '#core/identity/roles.ts';
+import type { Actor, Handlers } from '#core/run.ts';
+import { countUpTo } from '#core/store/count.ts';
+import type { Db } from '#core/store/open.ts';
+import { describeEvent } from './describe.ts';
+
+const DAY_MS = 24 * 3_600_000;
+/** Their pages are administrators' as well. */
+const ADMINISTRATORS_ONLY: readonly NoticeEvent[] = ['guard_hit', 'login_locked', 'certificate'];
+
+export const noticeEventHandlers: Pick<Handlers, 'notices.events' | 'notices.read'> = {
+  'notices.events': async ({ app, actor }, { skip, limit, event }) => {
+    const { notice_events: table } = app.store.tables;
+    const where = and(visibleTo(app, actor), event === undefined ? undefined : eq(table.event, event));
+    const [rows, total, read] = await Promise.all([
+      app.store.db.select().from(table).where(where).orderBy(desc(table.id)).limit(limit).offset(skip),
+      app.store.db.$count(table, where),
+      unreadOf(app, actor),
+    ]);
+    const items = rows.map(({ id, event: kind, created_at, data }) => ({
+      id: String(id),
+      event: kind,
+      created_at,
+      ...describeEvent(kind, data),
+      unread: read !== null && read.isUnread({ id, created_at }),
+    }));
+    return { items, total, unread: await countUnread(app, actor, read) };
+  },
+  'notices.read': async ({ app, actor }, { up_to }) => {
+    const { notice_events: table, notice_reads } = app.store.tables;
+    const person_id = personOf(actor);
+    if (person_id !== null) {
+      await app.store.write(async (tx) => {
+        // One that is not there yet was read by nobody.
+        const [newest] = await tx
+          .select({ id: table.id })
+          .from(table)
+          .where(lte(table.id, Number(up_to)))
+          .orderBy(desc(table.id))
+          .limit(1);
+        if (newest === undefined) return;
+        await tx
+          .insert(notice_reads)
+          .values({ person_id, event_id: newest.id })
+          .onConflictDoUpdate({
+            target: notice_reads.person_id,
+            set: { event_id: newest.id },
+            setWhere: lt(notice_reads.event_id, newest.id),
+          });
+      });
+    }
+    return { unread: await countUnread(app, actor, await unreadOf(app, actor)) };
+  },
+};
+
+/** Keeps an event, for everybody who may see it. */
+export async function recordEvent(app: App, event: NoticeEvent, data: Readonly<Record<string, unknown>>, tx: Db): Promise<void> {
+  await tx.insert(app.store.tables.notice_events).values({ event, data, created_at: app.clock().toISOString() });
+}
+
+const visibleTo = ({ store }: App, actor: Actor | null): SQL | undefined =>
+  isAdministrator(actor) ? undefined : notInArray(store.tables.notice_events.event, [...ADMINISTRATORS_ONLY]);
+
+const personOf = (actor: Actor | null): string | null => (actor?.type === 'admin' ? actor.id : null);
+
+interface Unread {
+  readonly where: SQL;
+  isUnread(event: { readonly id: number; readonly created_at: string }): boolean;
+}
+
+/** What a person has not read: nobody has to read what happened before they came. null: nobody reads. */
+async function unreadOf({ store }: App, actor: Actor | null): Promise<Unread | null> {
+  const { notice_events: table, notice_reads, people } = store.tables;
+  const person_id = personOf(actor);
+  if (person_id === null) return null;
+  const [read] = await store.db.select().from(notice_reads).where(eq(notice_reads.person_id, person_id));
+  if (read !== undefined) return { where: gt(table.id, read.event_id), isUnread: ({ id }) => id > read.event_id };
+  const [person] = await store.db.select({ since: people.created_at }).from(people).where(eq(people.id, person_id));
+  if (person === undefined) return null;
+  return { where: gte(table.created_at, person.since), isUnread: ({ created_at }) => created_at >= person.since };
+}
+
+async function countUnread(app: App, actor: Actor | null, unread: Unread | null): Promise<number> {
+  const { notice_events: table } = app.store.tables;
+  if (unread === null) return 0;
+  const where = and(visibleTo(app, actor), unread.where);
+  return countUpTo(app, MOST_UNREAD, app.store.db.select({ id: table.id }).from(table).where(where));
+}
+
+/** Forgets what is old, or too much of one kind. The newest event stays: ids go on from it. */
+export async function forgetEvents(app: App): Promise<void> {
+  const { notice_events: table } = app.store.tables;
+  const before = new Date(app.clock().getTime() - EVENTS_KEPT_DAYS * DAY_MS).toISOString();
+  const newest = sql`(select max(${table.id}) from ${table})`;
+  const many = await app.store.db.select({ event: table.event, count: count() }).from(table).groupBy(table.event);
+  await app.store.write(async (tx) => {
+    await tx.delete(table).where(and(lt(table.created_at, before), lt(table.id, newest)));
+    for (const { event, count: kept } of many) {
+      if (kept <= EVENTS_KEPT) continue;
+      const [last] = await tx
+        .select({ id: table.id })
+        .from(table)
+        .where(eq(table.event, event))
+        .orderBy(desc(table.id))
+        .limit(1)
+        .offset(EVENTS_KEPT);
+      if (last !== undefined) await tx.delete(table).where(and(eq(table.event, event), lte(table.id, last.id)));
+    }
+  });
+}

@@ -1,0 +1,217 @@
+import { and, gte, inArray, or, type SQL, sql } from 'drizzle-orm';
+import type { App } from '#core/app.ts';
+import type { CallGroup, ListRead } from '#core/contract/observe/usage-batch.ts';
+import { rowsOf } from '#core/store/columns.ts';
+import type { Db } from '#core/store/open.ts';
+import type { Schema } from '#core/store/schema.ts';
+import { sessionKey } from './caller-key.ts';
+import { type Cell, errorsOf } from '../count-calls.ts';
+
+/** Calls of a caller without sessions belong together until there is none for so long (contract section 20). */
+export const GAP_MS = 30 * 60_000;
+/** Keys that one statement asks for. */
+const PAGE = 500;
+
+/** Calls of one client in a batch, without a long break. */
+interface Stretch {
+  readonly key: string;
+  readonly of: CallGroup;
+  started_ms: number;
+  last_ms: number;
+  lists: number;
+  calls: number;
+  errors: number;
+  rows: number;
+  tokens: number;
+  /** By the name of what was called. */
+  readonly names: Map<string, { calls: number; errors: number }>;
+  /** Of the stored session, once it is stored. */
+  id: number;
+}
+
+/** Adds calls and lists to the sessions that they are part of, and keeps the lists. @returns the id of its session for each cell. */
+export async function addToSessions(
+  app: App,
+  tx: Db,
+  groups: readonly CallGroup[],
+  cells: readonly Cell[],
+  lists: readonly ListRead[],
+): Promise<number[]> {
+  const stretches: Stretch[] = [];
+  const find = createFind(stretches);
+  const keys = groups.map(sessionKey);
+  const of_cell = cells.map((cell) => {
+    const group = groups[cell.group] ?? NOBODY;
+    const stretch = find(keys[cell.group] ?? '', group, cell.first_ms, cell.last_ms);
+    addCell(stretch, group.name, cell);
+    return stretch;
+  });
+  const of_list = lists.map((list) => {
+    const stretch = find(sessionKey(list), { ...NOBODY, ...list }, list.timestamp, list.timestamp);
+    stretch.lists += 1;
+    return stretch;
+  });
+  const stored = await latestOf(app, tx, stretches);
+  for (const stretch of stretches) {
+    const known = stored.get(stretch.key);
+    if (known === undefined) continue;
+    // A session of the protocol is one, however long it was quiet.
+    if (stretch.of.session === undefined && stretch.started_ms - Date.parse(known.last_at) > GAP_MS) continue;
+    stretch.started_ms = Date.parse(known.started_at);
+  }
+  await write(app, tx, mergeSame(stretches));
+  await keepNames(app, tx, stretches);
+  await keepLists(app, tx, lists, of_list);
+  return of_cell.map(({ id }) => id);
+}
+
+function addCell(stretch: Stretch, name: string, cell: Cell): void {
+  const { calls, rows, tokens } = cell;
+  const errors = errorsOf(cell);
+  const named = stretch.names.get(name) ?? { calls: 0, errors: 0 };
+  stretch.names.set(name, { calls: named.calls + calls, errors: named.errors + errors });
+  stretch.calls += calls;
+  stretch.errors += errors;
+  stretch.rows += rows;
+  stretch.tokens += tokens;
+}
+
+async function keepNames(app: App, tx: Db, stretches: readonly Stretch[]): Promise<void> {
+  const { mcp_session_names: table } = app.store.tables;
+  const rows = new Map<string, { session_id: number; name: string; calls: number; errors: number }>();
+  for (const { id, names } of stretches) {
+    for (const [name, { calls, errors }] of names) {
+      const row = rows.get(`${id} ${name}`) ?? { session_id: id, name, calls: 0, errors: 0 };
+      row.calls += calls;
+      row.errors += errors;
+      rows.set(`${id} ${name}`, row);
+    }
+  }
+  const all = [...rows.values()];
+  for (let start = 0; start < all.length; start += PAGE) {
+    await tx
+      .insert(table)
+      .values(all.slice(start, start + PAGE))
+      .onConflictDoUpdate({
+        target: [table.name, table.session_id],
+        set: { calls: sql`${table.calls} + excluded.calls`, errors: sql`${table.errors} + excluded.errors` },
+      });
+  }
+}
+
+async function keepLists(app: App, tx: Db, lists: readonly ListRead[], of_list: readonly Stretch[]): Promise<void> {
+  for (let start = 0; start < lists.length; start += PAGE) {
+    const rows = lists.slice(start, start + PAGE).map(({ timestamp, method, duration_ms }, n) => {
+      const session_id = of_list[start + n]?.id ?? 0;
+      return { session_id, timestamp: new Date(timestamp).toISOString(), method, duration_ms };
+    });
+    await tx.insert(app.store.tables.mcp_lists).values(rows);
+  }
+}
+
+/** Finds the stretch of moments, which is new after a break. */
+function createFind(stretches: Stretch[]) {
+  const latest = new Map<string, Stretch>();
+  return (key: string, of: CallGroup, first_ms: number, last_ms: number): Stretch => {
+    const known = latest.get(key);
+    if (known !== undefined && (of.session !== undefined || first_ms - known.last_ms <= GAP_MS)) {
+      known.started_ms = Math.min(known.started_ms, first_ms);
+      known.last_ms = Math.max(known.last_ms, last_ms);
+      return known;
+    }
+    const counts = { lists: 0, calls: 0, errors: 0, rows: 0, tokens: 0, names: new Map() };
+    const begun: Stretch = { key, of, started_ms: first_ms, last_ms, ...counts, id: 0 };
+    stretches.push(begun);
+    latest.set(key, begun);
+    return begun;
+  };
+}
+
+const NOBODY: CallGroup = {
+  kind: 'tool',
+  name: '',
+  entity_id: null,
+  connection_id: null,
+  snapshot_version: null,
+  client: null,
+  token_prefix: null,
+};
+
+type StoredSession = Pick<Schema['mcp_sessions']['$inferSelect'], 'key' | 'started_at' | 'last_at'>;
+
+/** Of each key the session that began last, if it may still go on. */
+async function latestOf(app: App, tx: Db, stretches: readonly Stretch[]): Promise<Map<string, StoredSession>> {
+  const { mcp_sessions: table } = app.store.tables;
+  const found = new Map<string, StoredSession>();
+  const since = new Date(stretches.reduce((least, { started_ms }) => Math.min(least, started_ms), Infinity) - GAP_MS);
+  const keys = [...new Set(stretches.map(({ key }) => key))];
+  const with_session = new Set(stretches.filter(({ of }) => of.session !== undefined).map(({ key }) => key));
+  for (let start = 0; start < keys.length; start += PAGE) {
+    const page = keys.slice(start, start + PAGE);
+    const recent = and(inArray(table.key, page), gte(table.last_at, since.toISOString()));
+    const whole = page.filter((key) => with_session.has(key));
+    const rows = await tx
+      .select({ key: table.key, started_at: table.started_at, last_at: table.last_at })
+      .from(table)
+      .where(whole.length === 0 ? recent : or(recent, inArray(table.key, whole)));
+    for (const row of rows) {
+      const known = found.get(row.key);
+      if (known === undefined || known.started_at < row.started_at) found.set(row.key, row);
+    }
+  }
+  return found;
+}
+
+/** Two stretches of a batch may go on the same stored session: a statement writes each row once. */
+function mergeSame(stretches: readonly Stretch[]): Stretch[][] {
+  return [...Map.groupBy(stretches, ({ key, started_ms }) => `${key} ${started_ms}`).values()];
+}
+
+async function write(app: App, tx: Db, merged: readonly Stretch[][]): Promise<void> {
+  const { mcp_sessions: table } = app.store.tables;
+  const first = merged.flatMap(([one]) => one ?? []);
+  const text = (read: (of: CallGroup) => string | null | undefined) =>
+    ({ type: 'text', cells: first.map(({ of }) => read(of) ?? null) }) as const;
+  const total = (name: (typeof SUMS)[number]) =>
+    merged.map((stretches) => stretches.reduce((sum, stretch) => sum + stretch[name], 0));
+  const added = rowsOf(app.store.dialect, 'added', {
+    key: { type: 'text', cells: first.map(({ key }) => key) },
+    session: text(({ session }) => session),
+    client: text(({ client }) => client),
+    token_prefix: text(({ token_prefix }) => token_prefix),
+    person: text(({ caller }) => caller?.person),
+    token: text(({ caller }) => caller?.token),
+    client_id: text(({ caller }) => caller?.client_id),
+    started_at: { type: 'time', cells: first.map(({ started_ms }) => started_ms) },
+    last_at: { type: 'time', cells: merged.map((stretches) => Math.max(...stretches.map(({ last_ms }) => last_ms))) },
+    lists: { type: 'integer', cells: total('lists') },
+    calls: { type: 'integer', cells: total('calls') },
+    errors: { type: 'integer', cells: total('errors') },
+    rows: { type: 'real', cells: total('rows') },
+    tokens: { type: 'real', cells: total('tokens') },
+  });
+  const id = app.store.dialect === 'sqlite' ? 'null' : "nextval('mcp_sessions_id_seq')";
+  const stored = await tx
+    .insert(table)
+    .select(sql`with recursive ${added} select ${sql.raw(`${id}, ${COLUMNS.join(', ')}`)} from added where true`)
+    .onConflictDoUpdate({
+      target: [table.key, table.started_at],
+      set: {
+        ...Object.fromEntries(SUMS.map((name) => [name, sql`${table[name]} + excluded.${sql.identifier(name)}`])),
+        last_at: later(table.last_at),
+      },
+    })
+    .returning({ id: table.id, key: table.key, started_at: table.started_at });
+  const ids = new Map(stored.map(({ id: stored_id, key, started_at }) => [`${key} ${Date.parse(started_at)}`, stored_id]));
+  for (const stretch of merged.flat()) stretch.id = ids.get(`${stretch.key} ${stretch.started_ms}`) ?? 0;
+}
+
+const SUMS = ['lists', 'calls', 'errors', 'rows', 'tokens'] as const;
+/** In the order of the table, after the id. */
+const COLUMNS = [
+  ...(['key', 'session', 'client', 'token_prefix', 'person', 'token', 'client_id', 'started_at', 'last_at'] as const),
+  ...SUMS,
+];
+
+const later = (stored: Schema['mcp_sessions']['last_at']): SQL =>
+  sql`case when excluded.last_at > ${stored} then excluded.last_at else ${stored} end`;

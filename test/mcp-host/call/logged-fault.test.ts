@@ -1,0 +1,50 @@
+import { expect, test } from 'bun:test';
+import { loggedFault } from '#mcp-host/call/logged-fault.ts';
+
+const logged = (text: string, values: unknown): string =>
+  loggedFault({ code: 'sql_error', text, in_arguments: false }, null, values).message;
+const LONG = `${'a'.repeat(40)}-secret-${'b'.repeat(60)}`;
+
+test.each([
+  ['what was sent', 'invalid input: "alice@corp.com"', [{ mail: 'alice@corp.com' }], 'invalid input: "…"'],
+  ['what came from the credential', 'invalid input: "alice@corp.com"', [{}, ['alice@corp.com']], 'invalid input: "…"'],
+  [
+    'a claim that a parameter takes',
+    "no such role 'tenant-4711'",
+    [{}, { tenants: ['tenant-4711'] }, undefined],
+    "no such role '…'",
+  ],
+  ['a short word in quotes only', "column is 'web' of web", [{ channel: 'web' }], "column is '…' of web"],
+  [
+    'what a database shortens',
+    `Duplicate entry '${LONG.slice(0, 64)}' for key 'mail'`,
+    [{ LONG }],
+    "Duplicate entry '…' for key 'mail'",
+  ],
+  ['a part that was not understood', 'Token "secret-bbbb" is invalid.', [{ json: `{"x": ${LONG}}` }], 'Token "…" is invalid.'],
+  [
+    'what lies deep in an argument',
+    'invalid input: "078-05-1120"',
+    [{ data: { a: { b: { c: { d: [[{ ssn: '078-05-1120' }]] } } } } }],
+    'invalid input: "…"',
+  ],
+  [
+    'what stands behind many others',
+    'invalid input: "alice@corp.com"',
+    [{ list: [...Array.from({ length: 500 }, (_, n) => n), 'alice@corp.com'] }],
+    'invalid input: "…"',
+  ],
+  [
+    'anything, when there are too many values',
+    'invalid input: "alice@corp.com"',
+    [{ list: [...Array.from({ length: 5_000 }, (_, n) => n), 'alice@corp.com'] }],
+    'The database rejected the statement. Its message is left out, because the call sent too many values to remove from it.',
+  ],
+])('the log keeps no value: %s', (_, text, values, kept) => {
+  expect(logged(text, values)).toBe(kept);
+});
+
+test('the log keeps what is no value', () => {
+  const text = 'column "channel" does not exist; did you mean "canal"?';
+  expect(logged(text, [{ state: 'open', note: 'a long text about something else' }])).toBe(text);
+});

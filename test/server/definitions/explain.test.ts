@@ -1,0 +1,137 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { join } from 'node:path';
+import type { Plan } from '#core/contract/definitions/explain.ts';
+import { CLICKHOUSE_PLANS } from '#core/engines/clickhouse/explain.ts';
+import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
+import { reachable, type TestDatabase, testDatabase } from '#test/support/databases.ts';
+import { sqliteConnection } from '#test/support/sqlite-connection.ts';
+
+let t: TestApp;
+const databases: TestDatabase[] = [];
+const connections: Record<string, string> = {};
+/** Stands in rows and in no statement. */
+const HIDDEN = 'hidden-value-7c1d';
+const ENGINES = ['sqlite', 'duckdb', ...(reachable.postgres ? ['postgresql'] : []), ...(reachable.mysql ? ['mariadb'] : [])];
+
+const rowsOf = (series: string) => [
+  'create table orders (id int primary key, state varchar(40) not null, note varchar(60))',
+  `insert into orders ${series}`,
+];
+const RECURSIVE = (head: string) =>
+  `with recursive n as (select 1 as i union all select i + 1 from n where i < 3000) ${head} select i, 'open', '${HIDDEN}' from n`;
+
+async function add(name: string, body: object): Promise<void> {
+  const { status, body: made } = await t.request('POST', '/api/v1/connections', { body: { name, ...body } });
+  expect([status, made['detail']]).toEqual([201, undefined]);
+  connections[name] = String(made['id']);
+}
+
+beforeAll(async () => {
+  t = await testApp();
+  await t.signIn();
+  const [table = ''] = rowsOf('');
+  connections['sqlite'] = await sqliteConnection(t, table, RECURSIVE('insert into orders'));
+  const instance = await DuckDBInstance.create(join(t.directory, 'databases/own.duckdb'));
+  const inside = await instance.connect();
+  await inside.run(table);
+  await inside.run(`insert into orders select i, 'open', '${HIDDEN}' from range(1, 3001) as n(i)`);
+  inside.closeSync();
+  instance.closeSync();
+  await add('duckdb', { db_type: 'duckdb', database: 'own.duckdb' });
+  for (const [name, kind] of [
+    ['postgresql', 'postgresql'],
+    ['mariadb', 'mysql'],
+  ] as const) {
+    if (!reachable[kind === 'mysql' ? kind : 'postgres']) continue;
+    const database = await testDatabase(kind);
+    databases.push(database);
+    await database.run(table);
+    if (kind === 'mysql')
+      await database.run(
+        `insert into orders with recursive n as (select 1 as i union all select i + 1 from n where i < 999) select a.i * 3 + b.k, 'open', '${HIDDEN}' from n a join (select 0 as k union select 1 union select 2) b`,
+      );
+    else await database.run(RECURSIVE('insert into orders').replace(/^(.*) (insert into orders) (select.*)$/, '$2 $1 $3'));
+    await database.run(kind === 'mysql' ? 'analyze table orders' : 'analyze orders');
+    const { host, port, database: named, username } = database.settings;
+    await add(name, { db_type: name, host, port, database: named, username, ssl_mode: 'disable' });
+  }
+}, 60_000);
+afterAll(async () => {
+  await t.close();
+  for (const database of databases) await database.drop();
+});
+
+const ask = (body: object, options: object = {}) => t.request('POST', '/api/v1/preview/explain', { body, ...options });
+async function planOf(engine: string, sql_query: string, parameters: object = {}): Promise<Plan> {
+  const { status, body } = await ask({ connection_id: connections[engine], sql_query, parameters });
+  expect([engine, status, body['detail']]).toEqual([engine, 200, undefined]);
+  return body as unknown as Plan;
+}
+
+describe.each(ENGINES)('a plan of %s', (engine) => {
+  test('names the table that is read as a whole, with its size where the database knows it', async () => {
+    const plan = await planOf(engine, 'select id from orders where note <> :note', { note: 'mine-91' });
+    const scan = plan.highlights.find(({ table }) => table === 'orders');
+    expect([engine, scan?.severity, scan?.message]).toEqual([engine, 'warning', expect.stringMatching(/^Full scan of orders/)]);
+    if (engine !== 'sqlite' && engine !== 'duckdb') expect(scan?.message).toMatch(/\([23](\.\d)? K rows\)/);
+    expect(plan.steps.some(({ table, scan: how }) => table === 'orders' && how === 'full')).toBe(true);
+    expect(plan.text.length).toBeGreaterThan(5);
+  }, 30_000);
+
+  test('says nothing that stands in a row, and runs nothing', async () => {
+    const plan = await planOf(engine, 'select note, count(*) from orders group by note having min(id) > 0 order by note');
+    expect(JSON.stringify(plan)).not.toContain(HIDDEN);
+  }, 30_000);
+
+  test('refuses what writes, several statements and an unknown column', async () => {
+    for (const sql_query of ['delete from orders', 'select 1; delete from orders', 'select nothing_there from orders']) {
+      const { status, body } = await ask({ connection_id: connections[engine], sql_query });
+      expect([engine, sql_query, status >= 400 && status < 500, isErrorBody(body)]).toEqual([engine, sql_query, true, true]);
+    }
+    expect((await planOf(engine, 'select count(*) as n from orders')).steps.length).toBeGreaterThan(0);
+  }, 30_000);
+});
+
+// DuckDB reads a table of this size as a whole, index or not.
+test.each(ENGINES.filter((engine) => engine !== 'duckdb'))(
+  'a plan of %s names the index by which rows are found',
+  async (engine) => {
+    const plan = await planOf(engine, 'select note from orders where id = :id', { id: 7 });
+    expect([engine, plan.highlights.filter(({ severity }) => severity === 'warning')]).toEqual([engine, []]);
+    expect(plan.steps.some(({ scan }) => scan === 'full')).toBe(false);
+  },
+  30_000,
+);
+
+test('a function that writes is not run where PostgreSQL only plans', async () => {
+  if (!reachable.postgres) return;
+  const [database] = databases;
+  await database?.run(
+    'create table made (id int); create function make() returns int language plpgsql volatile as $$ begin insert into made values (1); return 1; end $$',
+  );
+  await ask({ connection_id: connections['postgresql'], sql_query: 'select make() as n' });
+  expect(await database?.run('select count(*)::int as n from made')).toEqual([{ n: 0 }]);
+});
+
+test('explain refuses nobody’s credentials, and an unknown connection, parameter or field', async () => {
+  const body = { connection_id: connections['sqlite'], sql_query: 'select id from orders' };
+  expect((await ask(body, { anonymous: true })).status).toBe(401);
+  expect((await ask({ ...body, connection_id: 'nothing' })).status).toBe(422);
+  expect((await ask({ ...body, parameters: { none: 1 } })).status).toBe(422);
+  expect((await ask({ ...body, analyze: true })).status).toBe(422);
+});
+
+test('ClickHouse plans are read from their lines', () => {
+  const lines = [
+    'Expression ((Projection + Before ORDER BY))',
+    '  ReadFromMergeTree (shop.orders)',
+    '  Indexes:',
+    '    PrimaryKey',
+    '      Condition: true',
+    '      Parts: 1/1',
+    '      Granules: 3/3',
+  ];
+  const { nodes } = CLICKHOUSE_PLANS.read(lines.map((explain) => ({ explain })));
+  expect(nodes[0]?.children[0]).toMatchObject({ operation: 'ReadFromMergeTree (shop.orders)', table: 'orders', scan: 'full' });
+});

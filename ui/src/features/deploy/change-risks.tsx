@@ -1,0 +1,18 @@
+import { For, Show } from 'solid-js';
+import type { Change } from '#core/contract/deploy/deploy.ts';
+import { Badge } from '#ui/src/components/badge.tsx';
+import { RISKS } from './changes.ts';
+
+/** What a change can do to rows and clients. */
+export function ChangeRisks(props: { change: Change }) {
+  return (
+    <>
+      <For each={props.change.risks}>
+        {(risk) => <Badge tone={risk === 'changes_rows' ? 'brass' : 'bad'}>{RISKS[risk]}</Badge>}
+      </For>
+      <Show when={props.change.breaking.length > 0}>
+        <Badge tone="brass">may break clients</Badge>
+      </Show>
+    </>
+  );
+}

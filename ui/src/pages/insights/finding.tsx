@@ -1,0 +1,127 @@
+import { For, Show } from 'solid-js';
+import { INSIGHT_RULES, type InsightPeriod } from '#core/contract/observe/insight-rules.ts';
+import { Badge } from '#ui/src/components/badge.tsx';
+import { Button } from '#ui/src/components/button.tsx';
+import { Link, LinkButton } from '#ui/src/components/link.tsx';
+import { Ago } from '#ui/src/components/time.tsx';
+import {
+  behindHref,
+  callHref,
+  entityHref,
+  evidenceOf,
+  type Insight,
+  ruleLabel,
+  SEVERITY_TONES,
+} from '#ui/src/features/insights/words.ts';
+
+/** One finding: what happens, how often, what to do. */
+export function Finding(props: {
+  insight: Insight;
+  period: InsightPeriod;
+  /** Absent: this person cannot change it. */
+  onFix?: ((insight: Insight) => void) | undefined;
+  onDismiss: (insight: Insight) => void;
+  /** Whether this person may read the request log. */
+  reads_logs: boolean;
+}) {
+  const behind = () => (props.reads_logs ? behindHref(props.insight, props.period) : undefined);
+  const tool = () => (props.insight.entity.kind === 'tool' ? props.insight.entity.id : null);
+  return (
+    <li class="finding" data-severity={props.insight.severity} data-rule={props.insight.rule}>
+      <div class="finding-head">
+        <Badge tone={SEVERITY_TONES[props.insight.severity]} title={INSIGHT_RULES[props.insight.rule].help}>
+          {ruleLabel(props.insight)}
+        </Badge>
+        <Show when={entityHref(props.insight)} fallback={<span class="mono truncate">{props.insight.entity.name}</span>}>
+          {(href) => (
+            <Link href={href()} class="mono truncate">
+              {props.insight.entity.name}
+            </Link>
+          )}
+        </Show>
+        <Show when={props.insight.other}>
+          {(other) => (
+            <Link href={`/tools/${other().id}`} class="mono truncate">
+              {other().name}
+            </Link>
+          )}
+        </Show>
+        <span class="finding-evidence num faint small">
+          {evidenceOf(props.insight)}
+          <Show when={props.insight.evidence.last_at}>
+            {(last) => (
+              <>
+                {', last '}
+                <Ago iso={last()} />
+              </>
+            )}
+          </Show>
+        </span>
+      </div>
+      <p>{props.insight.message}</p>
+      <p class="soft small">{props.insight.advice}</p>
+      <div class="row finding-actions">
+        <Show when={props.onFix !== undefined && props.insight.fix !== undefined}>
+          <Button size="small" kind="primary" onPress={() => props.onFix?.(props.insight)}>
+            {props.insight.fix?.label}
+          </Button>
+        </Show>
+        <Show when={behind()}>
+          {(href) => (
+            <LinkButton href={href()} size="small">
+              {props.insight.rule === 'revoked-token' ? 'Show refusals' : 'Show calls'}
+            </LinkButton>
+          )}
+        </Show>
+        <Show when={props.reads_logs ? props.insight.calls[0] : undefined}>
+          {(id) => (
+            <LinkButton href={callHref(id())} size="small">
+              Newest call
+            </LinkButton>
+          )}
+        </Show>
+        <Show when={props.insight.rule === 'slow-statement' ? tool() : null}>
+          {(id) => (
+            <LinkButton href={`/tools/${id()}?side=plan`} size="small">
+              Show plan
+            </LinkButton>
+          )}
+        </Show>
+        <Button size="small" kind="quiet" onPress={() => props.onDismiss(props.insight)}>
+          Dismiss
+        </Button>
+      </div>
+    </li>
+  );
+}
+
+/** Findings of one severity. */
+export function FindingList(props: {
+  label: string;
+  ids: readonly string[];
+  insightOf: (id: string) => Insight | undefined;
+  period: InsightPeriod;
+  onFix?: ((insight: Insight) => void) | undefined;
+  onDismiss: (insight: Insight) => void;
+  reads_logs: boolean;
+}) {
+  return (
+    <ul class="findings" aria-label={props.label}>
+      <For each={props.ids}>
+        {(id) => (
+          <Show when={props.insightOf(id)}>
+            {(insight) => (
+              <Finding
+                insight={insight()}
+                period={props.period}
+                onFix={props.onFix}
+                onDismiss={props.onDismiss}
+                reads_logs={props.reads_logs}
+              />
+            )}
+          </Show>
+        )}
+      </For>
+    </ul>
+  );
+}

@@ -1,0 +1,72 @@
+import * as v from 'valibot';
+import { type IdentityProvider, IdentityProviderDraft, ProvidedRole } from '#core/contract/identity/identity-providers.ts';
+import { field } from '#core/contract/marks.ts';
+import { WORDS } from './provider-words.ts';
+
+const GroupRole = v.object({ group: v.string(), role: ProvidedRole });
+/** A line of the form. One without a group counts for nothing. */
+export type GroupRole = v.InferOutput<typeof GroupRole>;
+
+const namesOf = (lines: readonly GroupRole[]): string[] => lines.map(({ group }) => group.trim()).filter((name) => name !== '');
+const twiceIn = (lines: readonly GroupRole[]): string | undefined =>
+  namesOf(lines).find((name, place, names) => names.indexOf(name) < place);
+
+export const rolesOf = (lines: readonly GroupRole[]): IdentityProviderDraft['role_by_group'] =>
+  Object.fromEntries(lines.map(({ group, role }) => [group.trim(), role] as const).filter(([group]) => group !== ''));
+
+/** As the form holds it: a group of a record could stand in it only once while its name is typed. */
+export const ProviderFields = v.strictObject({
+  ...IdentityProviderDraft.entries,
+  role_by_group: field(
+    v.pipe(
+      v.array(GroupRole),
+      v.check(
+        (lines) => twiceIn(lines) === undefined,
+        ({ input }) => `must have the group ${twiceIn(input)} only once`,
+      ),
+    ),
+    { label: WORDS.roles },
+  ),
+});
+
+export interface ProviderDraft extends Record<string, unknown> {
+  name: string;
+  issuer: string;
+  client_id: string;
+  client_secret: string | null;
+  scopes: string[];
+  groups_claim: string | null;
+  allowed_domains: string[];
+  create_people: boolean;
+  default_role: IdentityProviderDraft['default_role'];
+  role_by_group: readonly GroupRole[];
+  enabled: boolean;
+}
+
+export const NEW: ProviderDraft = {
+  name: '',
+  issuer: '',
+  client_id: '',
+  client_secret: null,
+  scopes: ['openid', 'email', 'profile'],
+  groups_claim: null,
+  allowed_domains: [],
+  create_people: false,
+  default_role: 'caller',
+  role_by_group: [],
+  enabled: true,
+};
+
+export const draftOf = ({ name, issuer, client_id, scopes, groups_claim, ...rest }: IdentityProvider): ProviderDraft => ({
+  name,
+  issuer,
+  client_id,
+  client_secret: null,
+  scopes: [...scopes],
+  groups_claim,
+  allowed_domains: [...rest.allowed_domains],
+  create_people: rest.create_people,
+  default_role: rest.default_role,
+  role_by_group: Object.entries(rest.role_by_group).map(([group, role]) => ({ group, role })),
+  enabled: rest.enabled,
+});

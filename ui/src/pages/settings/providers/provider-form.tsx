@@ -1,0 +1,109 @@
+import { For, Index } from 'solid-js';
+import { CALLBACK_PATH, type IdentityProvider, ProvidedRole } from '#core/contract/identity/identity-providers.ts';
+import { ROLE_CHOICES } from '#core/contract/identity/roles.ts';
+import { Button, IconButton } from '#ui/src/components/button.tsx';
+import { TextField } from '#ui/src/components/form/field.tsx';
+import { FormFoot } from '#ui/src/components/form/form-foot.tsx';
+import { Select } from '#ui/src/components/form/select.tsx';
+import { KeyValue } from '#ui/src/components/show/key-value.tsx';
+import { FormField } from '#ui/src/fields/form-field.tsx';
+import { useForm } from '#ui/src/components/use-form.ts';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { draftOf, type GroupRole, NEW, type ProviderDraft, ProviderFields, rolesOf } from './provider-draft.ts';
+import { WORDS } from './provider-words.ts';
+import { Fieldset } from '#ui/src/components/form/fieldset.tsx';
+import { passesFocus } from '#ui/src/components/form/passes-focus.ts';
+
+const MOST = 100;
+
+/** A new identity provider, or what is changed of one. */
+export function ProviderForm(props: {
+  provider?: IdentityProvider;
+  onDone: (provider: IdentityProvider) => void;
+  onCancel: () => void;
+}) {
+  const { call } = useKernel();
+  // A dialog opens anew for every provider.
+  // oxlint-disable-next-line solid/reactivity
+  const { provider } = props;
+  let stored = provider;
+  const form = useForm<ProviderDraft, IdentityProvider>({
+    schema: ProviderFields,
+    initial: () => (stored === undefined ? NEW : draftOf(stored)),
+    unsaved: WORDS.unsaved,
+    ...(provider === undefined
+      ? {}
+      : {
+          latest: async () => {
+            stored = (await call('identity_providers.list', { limit: MOST })).items.find(({ id }) => id === provider.id);
+            return stored && draftOf(stored);
+          },
+        }),
+    submit: ({ client_secret, role_by_group, ...fields }) => {
+      // An empty field keeps what is stored.
+      const secret = client_secret === null || client_secret === '' ? {} : { client_secret };
+      const draft = { ...fields, ...secret, role_by_group: rolesOf(role_by_group) };
+      return provider === undefined
+        ? call('identity_providers.create', draft)
+        : call('identity_providers.update', { ...draft, id: provider.id, version: stored?.version ?? provider.version });
+    },
+    onDone: (stored) => props.onDone(stored),
+  });
+  const redirect = provider?.redirect_uri ?? `${window.location.origin}${CALLBACK_PATH}`;
+
+  return (
+    <form class="stack" novalidate onSubmit={(event) => void form.submit(event)}>
+      <FormField form={form} name="name" />
+      <KeyValue items={[{ label: WORDS.redirect, value: redirect, mono: true, copy: redirect }]} />
+      <p class="field-hint">{WORDS.redirect_hint}</p>
+      <For each={['issuer', 'client_id', 'client_secret', 'scopes'] as const}>
+        {(name) => <FormField form={form} name={name} stored={provider?.client_secret_set} />}
+      </For>
+      <h3>{WORDS.who}</h3>
+      <For each={['create_people', 'allowed_domains', 'default_role', 'groups_claim'] as const}>
+        {(name) => <FormField form={form} name={name} />}
+      </For>
+      <RolesByGroup
+        lines={form.values.role_by_group}
+        error={form.errorWithin('role_by_group')}
+        onChange={(lines) => form.set('role_by_group', lines)}
+      />
+      <FormField form={form} name="enabled" />
+      <FormFoot form={form} submit={provider === undefined ? WORDS.add : WORDS.save} always onCancel={() => props.onCancel()} />
+    </form>
+  );
+}
+
+const ROLES = ProvidedRole.options.toReversed().map((role) => ({ value: role, label: ROLE_CHOICES[role].label }));
+
+/** Groups of the provider and the role of their members, one per line. */
+function RolesByGroup(props: {
+  lines: readonly GroupRole[];
+  error: string | undefined;
+  onChange: (lines: readonly GroupRole[]) => void;
+}) {
+  const put = (index: number, line: Partial<GroupRole>) =>
+    props.onChange(props.lines.map((old, at) => (at === index ? { ...old, ...line } : old)));
+  return (
+    <Fieldset label={WORDS.roles} hint={WORDS.roles_hint} error={props.error}>
+      <Index each={props.lines}>
+        {(line, index) => (
+          <div class="provider-role" ref={passesFocus}>
+            <TextField label={WORDS.group} value={line().group} onInput={(group) => put(index, { group })} />
+            <Select label={WORDS.role} options={ROLES} value={line().role} onChange={(role) => put(index, { role })} />
+            <IconButton
+              icon="trash"
+              label={WORDS.remove_group(line().group)}
+              onPress={() => props.onChange(props.lines.filter((_, at) => at !== index))}
+            />
+          </div>
+        )}
+      </Index>
+      <div>
+        <Button size="small" icon="plus" onPress={() => props.onChange([...props.lines, { group: '', role: 'viewer' }])}>
+          {WORDS.add_group}
+        </Button>
+      </div>
+    </Fieldset>
+  );
+}
