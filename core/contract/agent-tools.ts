@@ -9,7 +9,7 @@ import { Tool } from './definitions/tools.ts';
 import { Import, importLists, ImportReport } from './transfer.ts';
 
 /** Contract section 12 and specification 4.4: tools of the agent endpoint that are no operation of the REST API otherwise. */
-const path = (tool: string) => `/agent-tools/${tool}`;
+const post = (tool: string) => `POST /agent-tools/${tool}` as const;
 const DryRun = v.pipe(v.optional(v.boolean(), false), v.description('Only report what would happen'));
 
 const page = {
@@ -53,10 +53,7 @@ export type VariablesResult = v.InferOutput<typeof VariablesResult>;
 const VariableDrafts = ServerConfigPatch.entries.global_variables.wrapped;
 
 const deletion = <K extends EntityKind>(kind: K) =>
-  operation({
-    method: 'POST',
-    path: path(`delete_${kind}`),
-    access: 'write',
+  operation(post(`delete_${kind}`), 'write', {
     input: v.strictObject({ [`${kind}_id`]: Id, dry_run: DryRun } as Record<`${K}_id`, typeof Id> & { dry_run: typeof DryRun }),
     output: Deleted,
     agent: `delete_${kind}`,
@@ -67,28 +64,19 @@ const deletions = Object.fromEntries(ENTITY_KINDS.map((kind) => [`agent.delete_$
 };
 
 export const agentTools = {
-  'agent.list_tables': operation({
-    method: 'POST',
-    path: path('list_tables'),
-    access: 'read',
+  'agent.list_tables': operation(post('list_tables'), 'read', {
     input: v.strictObject(page),
     output: v.object({ tables: v.array(Table), total: v.number() }),
     agent: 'list_tables',
     summary: 'List tables and views of a connected database',
   }),
-  'agent.list_columns': operation({
-    method: 'POST',
-    path: path('list_columns'),
-    access: 'read',
+  'agent.list_columns': operation(post('list_columns'), 'read', {
     input: v.strictObject({ ...page, table: textBetween(1, 512) }),
     output: v.object({ columns: v.array(TableColumn), total: v.number() }),
     agent: 'list_columns',
     summary: 'List the columns of a table',
   }),
-  'agent.list_tools': operation({
-    method: 'POST',
-    path: path('list_tools'),
-    access: 'read',
+  'agent.list_tools': operation(post('list_tools'), 'read', {
     input: v.strictObject({
       ...entityFilters,
       connection_id: v.optional(Id),
@@ -100,10 +88,7 @@ export const agentTools = {
     agent: 'list_tools',
     summary: 'List tools, with all or some fields',
   }),
-  'agent.create_tools_batch': operation({
-    method: 'POST',
-    path: path('create_tools_batch'),
-    access: 'write',
+  'agent.create_tools_batch': operation(post('create_tools_batch'), 'write', {
     input: v.strictObject({
       tools: v.pipe(
         v.array(v.record(v.string(), v.unknown())),
@@ -123,10 +108,7 @@ export const agentTools = {
     summary: 'Create up to 50 tools at once',
   }),
   ...deletions,
-  'agent.import_config': operation({
-    method: 'POST',
-    path: path('import_config'),
-    access: 'write',
+  'agent.import_config': operation(post('import_config'), 'write', {
     input: v.strictObject({
       data: v.pipe(
         v.strictObject({
@@ -144,19 +126,13 @@ export const agentTools = {
     summary: 'Add the contents of an export; existing names are left unchanged',
     max_body: 16 * 1024 * 1024,
   }),
-  'agent.get_global_variables': operation({
-    method: 'POST',
-    path: path('get_global_variables'),
-    access: 'read',
+  'agent.get_global_variables': operation(post('get_global_variables'), 'read', {
     input: Empty,
     output: v.object({ variables: Variables, total: v.number(), version: v.number() }),
     agent: 'get_global_variables',
     summary: 'List the global variables of templates',
   }),
-  'agent.set_global_variables': operation({
-    method: 'POST',
-    path: path('set_global_variables'),
-    access: 'write',
+  'agent.set_global_variables': operation(post('set_global_variables'), 'write', {
     role: 'admin',
     input: v.strictObject({ variables: VariableDrafts, dry_run: DryRun }),
     output: VariablesResult,
@@ -164,10 +140,7 @@ export const agentTools = {
     agent: 'set_global_variables',
     summary: 'Replace all global variables',
   }),
-  'agent.update_global_variables': operation({
-    method: 'POST',
-    path: path('update_global_variables'),
-    access: 'write',
+  'agent.update_global_variables': operation(post('update_global_variables'), 'write', {
     role: 'admin',
     input: v.strictObject({
       set: v.optional(VariableDrafts, {}),

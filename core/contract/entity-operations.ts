@@ -33,49 +33,34 @@ export function entityOperations<
   R extends v.GenericSchema,
   F extends v.ObjectEntries,
 >({ kind, plural, draft, record, filters, agents_list, agents_get = true, owns }: EntityOperations<K, P, E, R, F>) {
-  const path = `/${plural}`;
+  const path = `/${plural}` as const;
   return named(plural, {
-    list: operation({
-      method: 'GET',
-      path,
-      access: 'read',
+    list: operation(`GET ${path}`, 'read', {
       input: v.strictObject({ ...entityFilters, ...filters }),
       output: listOf(record),
       ...(agents_list ? { agent: `list_${plural}` } : {}),
       summary: `List ${plural}`,
     }),
-    create: operation({
-      method: 'POST',
-      path,
-      access: 'write',
+    create: operation(`POST ${path}`, 'write', {
       input: draft,
       output: record,
       status: 201,
       agent: `create_${kind}`,
       summary: `Create a ${kind}`,
     }),
-    get: operation({
-      method: 'GET',
-      path: `${path}/{id}`,
-      access: 'read',
+    get: operation(`GET ${path}/{id}`, 'read', {
       input: byId,
       output: record,
       ...(agents_get ? { agent: `get_${kind}` } : {}),
       summary: `Read a ${kind}`,
     }),
-    update: operation({
-      method: 'PATCH',
-      path: `${path}/{id}`,
-      access: 'write',
+    update: operation(`PATCH ${path}/{id}`, 'write', {
       input: changesOf(draft),
       output: record,
       agent: `update_${kind}`,
       summary: `Change fields of a ${kind}`,
     }),
-    delete: operation({
-      method: 'DELETE',
-      path: `${path}/{id}`,
-      access: 'write',
+    delete: operation(`DELETE ${path}/{id}`, 'write', {
       input: byId,
       output: Nothing,
       status: 204,

@@ -41,19 +41,13 @@ export const FlowToolsets = v.object({
 export type FlowToolsets = v.InferOutput<typeof FlowToolsets>;
 
 export const flow = {
-  'flow.layout': operation({
-    method: 'GET',
-    path: '/flow',
-    access: 'read',
+  'flow.layout': operation('GET /flow', 'read', {
     input: Empty,
     output: FlowLayout,
     agent: 'get_flow_layout',
     summary: 'Get everything that is configured and how it is connected',
   }),
-  'flow.toolsets': operation({
-    method: 'GET',
-    path: '/flow/toolsets',
-    access: 'read',
+  'flow.toolsets': operation('GET /flow/toolsets', 'read', {
     input: Empty,
     output: FlowToolsets,
     summary: 'Get which definitions of the working copy each toolset holds',

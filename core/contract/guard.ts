@@ -19,28 +19,19 @@ export const GuardFinding = v.object({ rule: v.string(), severity: Severity, fie
 export type GuardFinding = v.InferOutput<typeof GuardFinding>;
 
 export const guard = {
-  'guard.rules': operation({
-    method: 'GET',
-    path: '/prompt-guard/rules',
-    access: 'admin',
+  'guard.rules': operation('GET /prompt-guard/rules', 'admin', {
     role: 'viewer',
     input: Empty,
     output: listOf(GuardRule),
     summary: 'List the rules of the prompt guard',
   }),
-  'guard.test': operation({
-    method: 'POST',
-    path: '/prompt-guard/test',
-    access: 'admin',
+  'guard.test': operation('POST /prompt-guard/test', 'admin', {
     role: 'editor',
     input: v.strictObject({ text: textBetween(1, LONGEST_STATEMENT), kind: v.optional(TextKind, 'text') }),
     output: v.object({ blocked: v.boolean(), findings: v.array(GuardFinding) }),
     summary: 'Check a text as if it were part of a definition; nothing is stored',
   }),
-  'guard.scan': operation({
-    method: 'POST',
-    path: '/prompt-guard/scan',
-    access: 'admin',
+  'guard.scan': operation('POST /prompt-guard/scan', 'admin', {
     role: 'editor',
     input: Empty,
     output: v.object({

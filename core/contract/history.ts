@@ -68,10 +68,7 @@ export type HistoryEntry = v.InferOutput<typeof HistoryEntry>;
 const History = listOf(HistoryEntry);
 
 export const history = {
-  'history.list': operation({
-    method: 'GET',
-    path: '/history',
-    access: 'read',
+  'history.list': operation('GET /history', 'read', {
     input: v.strictObject({
       ...listInput(100),
       history_id: v.optional(v.pipe(textBetween(1, 64), v.description('Only the entry with this id'))),
@@ -85,19 +82,13 @@ export const history = {
     agent: 'list_history',
     summary: 'List changes, newest first',
   }),
-  'history.entity': operation({
-    method: 'GET',
-    path: '/history/{entity_type}/{entity_id}',
-    access: 'read',
+  'history.entity': operation('GET /history/{entity_type}/{entity_id}', 'read', {
     input: v.strictObject({ ...listInput(100), entity_type: v.string(), entity_id: v.string() }),
     output: History,
     agent: 'get_entity_history',
     summary: 'List changes of one record, newest first',
   }),
-  'history.rollback': operation({
-    method: 'POST',
-    path: '/history/{history_id}/rollback',
-    access: 'write',
+  'history.rollback': operation('POST /history/{history_id}/rollback', 'write', {
     input: v.strictObject({
       history_id: Id,
       dry_run: v.optional(v.boolean(), false),

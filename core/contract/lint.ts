@@ -31,10 +31,7 @@ const Owner = v.pipe(
 );
 
 export const lint = {
-  'lint.list': operation({
-    method: 'GET',
-    path: '/lint',
-    access: 'read',
+  'lint.list': operation('GET /lint', 'read', {
     input: v.strictObject({
       ...listInput(500),
       owner: v.optional(Owner),
@@ -44,10 +41,7 @@ export const lint = {
     output: listOf(LintFinding),
     summary: 'List what could mislead a model in the working copy, the most serious first',
   }),
-  'lint.rules': operation({
-    method: 'GET',
-    path: '/lint/rules',
-    access: 'read',
+  'lint.rules': operation('GET /lint/rules', 'read', {
     input: v.strictObject({}),
     output: listOf(
       v.object({

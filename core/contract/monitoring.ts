@@ -22,10 +22,7 @@ export const QueueMetrics = v.object({
 export type QueueMetrics = v.InferOutput<typeof QueueMetrics>;
 
 export const monitoring = {
-  'queue.metrics': operation({
-    method: 'GET',
-    path: '/queue/metrics',
-    access: 'read',
+  'queue.metrics': operation('GET /queue/metrics', 'read', {
     input: Empty,
     output: v.object({ connections: v.record(v.string(), QueueMetrics) }),
     agent: 'get_queue_metrics',

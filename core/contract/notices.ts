@@ -74,68 +74,44 @@ const WithSecret = v.object({
 
 /** Webhooks, signed as Standard Webhooks describes. */
 export const notices = {
-  'notices.list': operation({
-    method: 'GET',
-    path: '/notices',
-    access: 'admin',
+  'notices.list': operation('GET /notices', 'admin', {
     input: v.strictObject(listInput(100)),
     output: listOf(Notice),
     summary: 'List webhooks, in the order of their names',
   }),
-  'notices.create': operation({
-    method: 'POST',
-    path: '/notices',
-    access: 'admin',
+  'notices.create': operation('POST /notices', 'admin', {
     input: NoticeDraft,
     output: WithSecret,
     status: 201,
     summary: 'Create a webhook',
   }),
-  'notices.update': operation({
-    method: 'PATCH',
-    path: '/notices/{id}',
-    access: 'admin',
+  'notices.update': operation('PATCH /notices/{id}', 'admin', {
     input: v.strictObject({ id: Id, ...patchOf(draft) }),
     output: Notice,
     summary: 'Change a webhook; its secret stays',
   }),
-  'notices.delete': operation({
-    method: 'DELETE',
-    path: '/notices/{id}',
-    access: 'admin',
+  'notices.delete': operation('DELETE /notices/{id}', 'admin', {
     input: byId,
     output: Nothing,
     status: 204,
     summary: 'Delete a webhook with its delivery log',
   }),
-  'notices.test': operation({
-    method: 'POST',
-    path: '/notices/{id}/test',
-    access: 'admin',
+  'notices.test': operation('POST /notices/{id}/test', 'admin', {
     input: byId,
     output: Delivery,
     summary: 'Send a test event to a webhook now, once',
   }),
-  'notices.rotate_secret': operation({
-    method: 'POST',
-    path: '/notices/{id}/rotate-secret',
-    access: 'admin',
+  'notices.rotate_secret': operation('POST /notices/{id}/rotate-secret', 'admin', {
     input: byId,
     output: WithSecret,
     summary: `Give a webhook a new secret; for ${OLD_SECRET_HOURS} hours both sign`,
   }),
-  'notices.deliveries': operation({
-    method: 'GET',
-    path: '/notices/{id}/deliveries',
-    access: 'admin',
+  'notices.deliveries': operation('GET /notices/{id}/deliveries', 'admin', {
     input: v.strictObject({ id: Id, ...listInput(100) }),
     output: listOf(Delivery),
     summary: 'List deliveries of a webhook, newest first; finished ones for 30 days',
   }),
-  'notices.redeliver': operation({
-    method: 'POST',
-    path: '/notices/{id}/deliveries/{delivery_id}/redeliver',
-    access: 'admin',
+  'notices.redeliver': operation('POST /notices/{id}/deliveries/{delivery_id}/redeliver', 'admin', {
     input: v.strictObject({ id: Id, delivery_id: Id }),
     output: Delivery,
     summary: 'Send a delivery again now, once, with the same `webhook-id`',

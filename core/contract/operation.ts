@@ -45,4 +45,18 @@ const LEAST = { public: null, admin: 'admin', read: 'viewer', write: 'editor', d
 /** The least role of a person who may call an operation; null: it asks for nobody's credentials. */
 export const leastRole = ({ access, role }: Pick<Operation, 'access' | 'role'>): Role | null => role ?? LEAST[access];
 
-export const operation = <const O extends Operation>(definition: O): O => definition;
+type Method = Operation['method'];
+type Routed<R, A> = R extends `${infer M extends Method} ${infer P}`
+  ? { readonly method: M; readonly path: P; readonly access: A }
+  : never;
+
+/** @param route its method and path, such as `GET /people/{id}`. */
+export function operation<
+  const R extends `${Method} /${string}`,
+  const A extends Access,
+  const O extends Omit<Operation, 'method' | 'path' | 'access'>,
+>(route: R, access: A, definition: O) {
+  const [method, path] = route.split(' ');
+  const routed: unknown = { method, path, access };
+  return { ...(routed as Routed<R, A>), ...definition };
+}

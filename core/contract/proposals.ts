@@ -119,63 +119,42 @@ const comment = v.optional(textBetween(1, LONGEST_NOTE));
 
 /** Changes that tokens with the scope `propose` ask for (contract section 17). */
 export const proposals = {
-  'proposals.list': operation({
-    method: 'GET',
-    path: '/proposals',
-    access: 'read',
+  'proposals.list': operation('GET /proposals', 'read', {
     input: v.strictObject({ ...listInput(500), state: v.optional(ProposalStatus) }),
     output: v.object({ ...listOf(ProposalItem).entries, open: v.pipe(v.number(), v.description('All open ones')) }),
     summary: 'List proposals, newest first; closed ones for 90 days',
   }),
-  'proposals.get': operation({
-    method: 'GET',
-    path: '/proposals/{id}',
-    access: 'read',
+  'proposals.get': operation('GET /proposals/{id}', 'read', {
     input: byId,
     output: Proposal,
     summary: 'Read a proposal with its diff, findings of the gates and test results',
   }),
-  'proposals.approve': operation({
-    method: 'POST',
-    path: '/proposals/{id}/approve',
-    access: 'admin',
+  'proposals.approve': operation('POST /proposals/{id}/approve', 'admin', {
     role: 'editor',
     // Nobody approves what was added after they read it.
     input: v.strictObject({ id: Id, version: v.optional(reviewed_version), comment }),
     output: ProposalItem,
     summary: 'Apply all operations of a proposal to the working copy, all or nothing',
   }),
-  'proposals.reject': operation({
-    method: 'POST',
-    path: '/proposals/{id}/reject',
-    access: 'admin',
+  'proposals.reject': operation('POST /proposals/{id}/reject', 'admin', {
     role: 'editor',
     input: v.strictObject({ id: Id, version: v.optional(reviewed_version), comment }),
     output: ProposalItem,
     summary: 'Close a proposal without applying it',
   }),
-  'proposals.comment': operation({
-    method: 'POST',
-    path: '/proposals/{id}/comment',
-    access: 'write',
+  'proposals.comment': operation('POST /proposals/{id}/comment', 'write', {
     input: v.strictObject({ id: Id, text: v.optional(textBetween(1, LONGEST_NOTE)) }),
     output: ProposalComment,
     status: 201,
     summary: 'Comment on a proposal; a token with propose alone only on its own',
   }),
-  'proposals.replay': operation({
-    method: 'POST',
-    path: '/proposals/{id}/replay',
-    access: 'deploy',
+  'proposals.replay': operation('POST /proposals/{id}/replay', 'deploy', {
     input: v.strictObject({ id: Id, calls: Calls }),
     output: Replay,
     summary:
       'Run recent calls of reading tools on the live version and on the working copy with a proposal, and compare the answers',
   }),
-  'proposals.rebase': operation({
-    method: 'POST',
-    path: '/proposals/{id}/rebase',
-    access: 'write',
+  'proposals.rebase': operation('POST /proposals/{id}/rebase', 'write', {
     input: byId,
     output: ProposalItem,
     summary: 'Apply a stale proposal to the working copy as it is now, to be reviewed again',

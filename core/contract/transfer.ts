@@ -124,19 +124,13 @@ export const ImportReport = v.object({
 export type ImportReport = v.InferOutput<typeof ImportReport>;
 
 export const transfer = {
-  'transfer.export': operation({
-    method: 'GET',
-    path: '/export-import/export',
-    access: 'write',
+  'transfer.export': operation('GET /export-import/export', 'write', {
     input: Empty,
     output: Export,
     agent: 'export_config',
     summary: 'Export the configuration without secrets',
   }),
-  'transfer.import': operation({
-    method: 'POST',
-    path: '/export-import/import',
-    access: 'write',
+  'transfer.import': operation('POST /export-import/import', 'write', {
     input: Import,
     query: ['dry_run', 'check', 'mode', 'include_server_config'],
     output: ImportReport,

@@ -5,10 +5,13 @@ const PORTS = { least: 10_000, most: 32_000 };
 const LANES = 8;
 const lane = Number(process.env['TEST_LANE'] ?? LANES - 1);
 
-/** A port that was free a moment ago. */
+const COUNT = Math.floor((PORTS.most - PORTS.least) / LANES);
+let next = Math.floor(Math.random() * COUNT);
+
+/** A port that was free a moment ago, and that this process was not told before. */
 export function freePort(): number {
   for (let attempt = 0; attempt < 100; attempt++) {
-    const port = PORTS.least + LANES * Math.floor(Math.random() * ((PORTS.most - PORTS.least) / LANES)) + lane;
+    const port = PORTS.least + LANES * (next++ % COUNT) + lane;
     try {
       void Bun.serve({ port, hostname: '0.0.0.0', reusePort: false, fetch: () => new Response() }).stop(true);
       return port;

@@ -175,40 +175,28 @@ const {
 
 // Where two paths fit an address, the first one has it.
 export const connections = {
-  'connections.types': operation({
-    method: 'GET',
-    path: '/connections/types',
-    access: 'read',
+  'connections.types': operation('GET /connections/types', 'read', {
     input: Empty,
     output: listOf(ConnectionType),
     summary: 'List the supported types of databases',
   }),
   'connections.list': list,
   'connections.create': create,
-  'connections.create_sample': operation({
-    method: 'POST',
-    path: '/connections/sample',
-    access: 'write',
+  'connections.create_sample': operation('POST /connections/sample', 'write', {
     input: Empty,
     output: Connection,
     status: 201,
     summary: 'Create and connect a small sample shop, to try things out',
   }),
   ...others,
-  'connections.test': operation({
-    method: 'POST',
-    path: '/connections/{id}/test',
-    access: 'write',
+  'connections.test': operation('POST /connections/{id}/test', 'write', {
     role: 'viewer',
     input: byId,
     output: TestResult,
     agent: 'test_connection',
     summary: 'Test a stored connection',
   }),
-  'connections.test_draft': operation({
-    method: 'POST',
-    path: '/connections/test',
-    access: 'write',
+  'connections.test_draft': operation('POST /connections/test', 'write', {
     input: ConnectionDraft,
     output: TestResult,
     summary: 'Test a connection without saving it',

@@ -37,10 +37,7 @@ export const Plan = v.object({
 export type Plan = v.InferOutput<typeof Plan>;
 
 export const explain = {
-  'preview.explain': operation({
-    method: 'POST',
-    path: '/preview/explain',
-    access: 'write',
+  'preview.explain': operation('POST /preview/explain', 'write', {
     input: v.strictObject({
       connection_id: Id,
       sql_query: SqlText,

@@ -35,10 +35,7 @@ export const ConnectionFile = v.object({
 export type ConnectionFile = v.InferOutput<typeof ConnectionFile>;
 
 export const files = {
-  'files.list': operation({
-    method: 'GET',
-    path: '/connections/{id}/files',
-    access: 'read',
+  'files.list': operation('GET /connections/{id}/files', 'read', {
     input: byId,
     output: v.object({
       ...listOf(ConnectionFile).entries,
@@ -49,10 +46,7 @@ export const files = {
     }),
     summary: 'List the files of a folder, with their tables and what is wrong with them, or the file of a SQLite connection',
   }),
-  'files.upload': operation({
-    method: 'POST',
-    path: '/connections/{id}/files',
-    access: 'write',
+  'files.upload': operation('POST /connections/{id}/files', 'write', {
     file: true,
     // Checked by the handler: a connection that does not exist is named first.
     input: v.strictObject({ id: Id, name: v.optional(FileName) }),
@@ -61,19 +55,13 @@ export const files = {
     summary:
       'Put a file into a folder, or replace a SQLite database; a file of the same name is replaced at once when all has arrived',
   }),
-  'files.delete': operation({
-    method: 'DELETE',
-    path: '/connections/{id}/files/{name}',
-    access: 'write',
+  'files.delete': operation('DELETE /connections/{id}/files/{name}', 'write', {
     input: v.strictObject({ id: Id, name: FileName }),
     output: v.strictObject({}),
     status: 204,
     summary: 'Delete a file from the folder of a connection',
   }),
-  'files.create_folder': operation({
-    method: 'POST',
-    path: '/connections/folder',
-    access: 'write',
+  'files.create_folder': operation('POST /connections/folder', 'write', {
     input: v.strictObject({ name: textBetween(1, 60) }),
     output: Connection,
     status: 201,

@@ -110,19 +110,13 @@ export type Suggestion = v.InferOutput<typeof Suggestion>;
 const suggested = v.pipe(v.optional(v.array(Suggestion)), v.description('What the database says of each parameter'));
 
 export const preview = {
-  'preview.execute': operation({
-    method: 'POST',
-    path: '/preview/execute',
-    access: 'write',
+  'preview.execute': operation('POST /preview/execute', 'write', {
     input: v.strictObject(execution),
     output: Preview,
     agent: 'preview_sql',
     summary: 'Run a statement read-only, for at most 10 seconds',
   }),
-  'preview.trial': operation({
-    method: 'POST',
-    path: '/preview/trial',
-    access: 'admin',
+  'preview.trial': operation('POST /preview/trial', 'admin', {
     role: 'editor',
     input: v.strictObject(execution),
     output: v.object({
@@ -134,10 +128,7 @@ export const preview = {
     }),
     summary: 'Run a statement that writes and roll it back, for at most 10 seconds',
   }),
-  'preview.tool': operation({
-    method: 'POST',
-    path: '/preview/tool',
-    access: 'admin',
+  'preview.tool': operation('POST /preview/tool', 'admin', {
     role: 'editor',
     input: v.strictObject({
       ...statement,
@@ -159,10 +150,7 @@ export const preview = {
     }),
     summary: 'Preview a tool as a model sees it; checked like a saved tool, but nothing is stored',
   }),
-  'preview.resource': operation({
-    method: 'POST',
-    path: '/preview/resource',
-    access: 'admin',
+  'preview.resource': operation('POST /preview/resource', 'admin', {
     role: 'editor',
     input: v.strictObject({
       ...statement,
@@ -173,10 +161,7 @@ export const preview = {
     output: v.object({ ...judged, parameters: v.optional(Parameters), warnings: v.optional(Warnings), suggested }),
     summary: 'Preview a resource as a client sees it; checked like a saved one, but nothing is stored',
   }),
-  'preview.prompt': operation({
-    method: 'POST',
-    path: '/preview/prompt',
-    access: 'admin',
+  'preview.prompt': operation('POST /preview/prompt', 'admin', {
     role: 'editor',
     input: v.strictObject({
       ...about,

@@ -39,18 +39,12 @@ const filters = {
 };
 
 export const schema = {
-  'schema.tables': operation({
-    method: 'GET',
-    path: '/schema/{connection_id}/tables',
-    access: 'read',
+  'schema.tables': operation('GET /schema/{connection_id}/tables', 'read', {
     input: v.strictObject(filters),
     output: listOf(Table),
     summary: 'List tables and views of a connected database',
   }),
-  'schema.columns': operation({
-    method: 'GET',
-    path: '/schema/{connection_id}/tables/{table}/columns',
-    access: 'read',
+  'schema.columns': operation('GET /schema/{connection_id}/tables/{table}/columns', 'read', {
     input: v.strictObject({ ...filters, table: textBetween(1, 512) }),
     output: listOf(TableColumn),
     summary: 'List columns of one table',

@@ -148,10 +148,7 @@ export const tests = {
     agents_list: true,
     agents_get: false,
   }),
-  'tests.run': operation({
-    method: 'POST',
-    path: '/tests/run',
-    access: 'read',
+  'tests.run': operation('POST /tests/run', 'read', {
     role: 'viewer',
     input: v.pipe(
       v.strictObject({
@@ -172,10 +169,7 @@ export const tests = {
     agent: 'run_tests',
     summary: 'Run tests: some, those of one definition, or all; what writes is rolled back',
   }),
-  'tests.results': operation({
-    method: 'GET',
-    path: '/tests/{id}/results',
-    access: 'read',
+  'tests.results': operation('GET /tests/{id}/results', 'read', {
     input: byId,
     output: listOf(KeptResult),
     summary: `List the latest results of a test, newest first; ${KEPT_RESULTS} are kept`,

@@ -177,10 +177,7 @@ export const tools = {
     filters: ownedFilters,
     agents_list: false,
   }),
-  'tools.duplicate': operation({
-    method: 'POST',
-    path: '/tools/{id}/duplicate',
-    access: 'write',
+  'tools.duplicate': operation('POST /tools/{id}/duplicate', 'write', {
     input: byId,
     output: Tool,
     status: 201,

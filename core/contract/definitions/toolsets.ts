@@ -152,35 +152,23 @@ export const toolsets = {
     agents_list: true,
     agents_get: false,
   }),
-  'toolsets.duplicate': operation({
-    method: 'POST',
-    path: '/toolsets/{id}/duplicate',
-    access: 'write',
+  'toolsets.duplicate': operation('POST /toolsets/{id}/duplicate', 'write', {
     input: byId,
     output: Toolset,
     status: 201,
     summary: 'Copy a toolset under the name <name>-copy',
   }),
-  'toolsets.members': operation({
-    method: 'GET',
-    path: '/toolsets/{id}/members',
-    access: 'read',
+  'toolsets.members': operation('GET /toolsets/{id}/members', 'read', {
     input: byId,
     output: ToolsetMembers,
     summary: 'List what a toolset holds in the working copy, and what its lists cost a model',
   }),
-  'toolsets.preview': operation({
-    method: 'POST',
-    path: '/toolsets/preview',
-    access: 'read',
+  'toolsets.preview': operation('POST /toolsets/preview', 'read', {
     input: v.strictObject(rule),
     output: ToolsetMembers,
     summary: 'List what a toolset with these rules would hold',
   }),
-  'toolsets.visible': operation({
-    method: 'POST',
-    path: '/toolsets/visible',
-    access: 'read',
+  'toolsets.visible': operation('POST /toolsets/visible', 'read', {
     input: Viewer,
     output: v.object({
       toolsets: v.pipe(v.nullable(v.array(v.string())), v.description('Names of the enabled toolsets; null: everything')),

@@ -6,10 +6,7 @@ import { Allow } from '../settings/deploy-gates.ts';
 import { CanaryState } from './canary-state.ts';
 
 export const canary = {
-  'deploy.promote': operation({
-    method: 'POST',
-    path: '/deploy/promote',
-    access: 'deploy',
+  'deploy.promote': operation('POST /deploy/promote', 'deploy', {
     input: v.strictObject({
       note: v.pipe(v.optional(v.nullable(textBetween(1, 1_000)), null), v.description('In place of that of the canary')),
       allow: v.optional(Allow, []),
@@ -17,10 +14,7 @@ export const canary = {
     output: Receipt,
     summary: 'Serve the running canary to everybody, as a new version',
   }),
-  'deploy.abort': operation({
-    method: 'POST',
-    path: '/deploy/abort',
-    access: 'deploy',
+  'deploy.abort': operation('POST /deploy/abort', 'deploy', {
     input: v.strictObject({ reason: v.optional(v.nullable(textBetween(1, 500)), null) }),
     output: CanaryState,
     summary: 'End the running canary: everybody is served the live version again',

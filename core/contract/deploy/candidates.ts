@@ -24,10 +24,7 @@ const byId = v.strictObject({ id: Id });
 
 /** The working copy as it was at some time, served beside the live version to those who have its token. */
 export const candidates = {
-  'candidates.create': operation({
-    method: 'POST',
-    path: '/snapshots/candidate',
-    access: 'deploy',
+  'candidates.create': operation('POST /snapshots/candidate', 'deploy', {
     input: v.strictObject({
       note: v.optional(v.nullable(textBetween(1, 1_000)), null),
       hours: v.optional(v.pipe(integerBetween(1, 72), v.description('Hours until it expires')), 24),
@@ -41,26 +38,17 @@ export const candidates = {
     status: 201,
     summary: 'Freeze the working copy and serve it at a URL of its own, beside the live version',
   }),
-  'candidates.list': operation({
-    method: 'GET',
-    path: '/snapshots/candidate',
-    access: 'read',
+  'candidates.list': operation('GET /snapshots/candidate', 'read', {
     input: Empty,
     output: v.object({ items: v.array(Candidate), total: v.number() }),
     summary: 'List candidates, newest first',
   }),
-  'candidates.get': operation({
-    method: 'GET',
-    path: '/snapshots/candidate/{id}',
-    access: 'read',
+  'candidates.get': operation('GET /snapshots/candidate/{id}', 'read', {
     input: byId,
     output: Candidate,
     summary: 'Get a candidate',
   }),
-  'candidates.delete': operation({
-    method: 'DELETE',
-    path: '/snapshots/candidate/{id}',
-    access: 'deploy',
+  'candidates.delete': operation('DELETE /snapshots/candidate/{id}', 'deploy', {
     input: byId,
     output: Nothing,
     status: 204,

@@ -81,10 +81,7 @@ export const Totals = v.object({
 export type Totals = v.InferOutput<typeof Totals>;
 
 export const deploy = {
-  'deploy.run': operation({
-    method: 'POST',
-    path: '/deploy',
-    access: 'deploy',
+  'deploy.run': operation('POST /deploy', 'deploy', {
     input: v.strictObject({
       note: v.optional(v.nullable(textBetween(1, 1_000)), null),
       dry_run: v.optional(v.boolean(), false),
@@ -100,10 +97,7 @@ export const deploy = {
     agent: 'deploy_server',
     summary: 'Freeze the working copy and serve it on every host',
   }),
-  'deploy.status': operation({
-    method: 'GET',
-    path: '/deploy/status',
-    access: 'read',
+  'deploy.status': operation('GET /deploy/status', 'read', {
     input: Empty,
     output: v.object({
       status: DeployStatus,
@@ -118,10 +112,7 @@ export const deploy = {
     agent: 'get_deploy_status',
     summary: 'Get the deployment status',
   }),
-  'deploy.diff': operation({
-    method: 'GET',
-    path: '/deploy/diff',
-    access: 'read',
+  'deploy.diff': operation('GET /deploy/diff', 'read', {
     input: Empty,
     output: v.object({
       from_version: v.nullable(v.number()),
@@ -135,10 +126,7 @@ export const deploy = {
     }),
     summary: 'List what the next deploy will change',
   }),
-  'deploy.stop': operation({
-    method: 'POST',
-    path: '/deploy/stop',
-    access: 'deploy',
+  'deploy.stop': operation('POST /deploy/stop', 'deploy', {
     input: Empty,
     output: v.object({ status: DeployStatus }),
     agent: 'stop_server',

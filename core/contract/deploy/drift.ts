@@ -29,19 +29,13 @@ export const Drift = v.object({
 export type Drift = v.InferOutput<typeof Drift>;
 
 export const drift = {
-  'drift.list': operation({
-    method: 'GET',
-    path: '/drift',
-    access: 'read',
+  'drift.list': operation('GET /drift', 'read', {
     input: Empty,
     output: Drift,
     agent: 'get_drift',
     summary: 'List deployed definitions whose tables have changed',
   }),
-  'drift.check': operation({
-    method: 'POST',
-    path: '/drift/check',
-    access: 'write',
+  'drift.check': operation('POST /drift/check', 'write', {
     input: Empty,
     output: Drift,
     summary: 'Describe every deployed statement on its database again, now',

@@ -60,10 +60,7 @@ export type Replay = v.InferOutput<typeof Replay>;
 export const Calls = v.optional(v.pipe(integerBetween(1, MOST_SAMPLES), v.description('How many calls, over all hosts')), 100);
 
 export const replay = {
-  'replay.run': operation({
-    method: 'POST',
-    path: '/replay',
-    access: 'deploy',
+  'replay.run': operation('POST /replay', 'deploy', {
     input: v.strictObject({
       candidate: v.optional(Id),
       version: v.optional(integerBetween(1, 999_999_999)),

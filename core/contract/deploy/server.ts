@@ -31,18 +31,12 @@ export const RegistryEntry = v.object({
 export type RegistryEntry = v.InferOutput<typeof RegistryEntry>;
 
 export const server = {
-  'health.get': operation({
-    method: 'GET',
-    path: '/health',
-    access: 'public',
+  'health.get': operation('GET /health', 'public', {
     input: Empty,
     output: v.object({ status: v.literal('ok'), version: v.string() }),
     summary: 'Check that the server answers',
   }),
-  'server.health': operation({
-    method: 'GET',
-    path: '/server/health',
-    access: 'read',
+  'server.health': operation('GET /server/health', 'read', {
     input: Empty,
     output: v.object({
       status: v.picklist(['stopped', 'deploying', 'running', 'error']),
@@ -58,10 +52,7 @@ export const server = {
     agent: 'get_server_health',
     summary: 'Get the health of the deployed MCP server and its databases',
   }),
-  'server.stdio': operation({
-    method: 'GET',
-    path: '/server/stdio',
-    access: 'admin',
+  'server.stdio': operation('GET /server/stdio', 'admin', {
     role: 'viewer',
     input: Empty,
     output: v.object({
@@ -75,18 +66,12 @@ export const server = {
     }),
     summary: 'Get the command that starts the MCP server over standard input and output from any folder on this machine',
   }),
-  'server.registry': operation({
-    method: 'GET',
-    path: '/server/registry',
-    access: 'read',
+  'server.registry': operation('GET /server/registry', 'read', {
     input: Empty,
     output: RegistryEntry,
     summary: 'Get the server.json that lists the deployed server in the public MCP registry; nothing is published',
   }),
-  'server.generated': operation({
-    method: 'GET',
-    path: '/server/generated',
-    access: 'write',
+  'server.generated': operation('GET /server/generated', 'write', {
     input: v.strictObject({
       snapshot: v.optional(integerBetween(1, 2 ** 31 - 1)),
       toolset: v.optional(v.pipe(ToolsetName, v.description('Only what this toolset of the version holds'))),

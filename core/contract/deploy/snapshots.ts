@@ -18,18 +18,12 @@ export const SnapshotSummary = v.object({
 export type SnapshotSummary = v.InferOutput<typeof SnapshotSummary>;
 
 export const snapshots = {
-  'snapshots.list': operation({
-    method: 'GET',
-    path: '/snapshots',
-    access: 'read',
+  'snapshots.list': operation('GET /snapshots', 'read', {
     input: v.strictObject(listInput(100)),
     output: listOf(SnapshotSummary),
     summary: 'List deployed snapshots, newest first',
   }),
-  'snapshots.get': operation({
-    method: 'GET',
-    path: '/snapshots/{version}',
-    access: 'read',
+  'snapshots.get': operation('GET /snapshots/{version}', 'read', {
     input: v.strictObject({ version: SnapshotVersion }),
     output: v.object({
       ...SnapshotSummary.entries,
@@ -38,18 +32,12 @@ export const snapshots = {
     }),
     summary: 'Get a snapshot with its content, secrets redacted',
   }),
-  'snapshots.diff': operation({
-    method: 'GET',
-    path: '/snapshots/{from}/diff/{to}',
-    access: 'read',
+  'snapshots.diff': operation('GET /snapshots/{from}/diff/{to}', 'read', {
     input: v.strictObject({ from: SnapshotVersion, to: SnapshotVersion }),
     output: v.object({ from_version: v.number(), to_version: v.number(), changes: v.array(Change) }),
     summary: 'Compare two snapshots',
   }),
-  'snapshots.activate': operation({
-    method: 'POST',
-    path: '/snapshots/{version}/activate',
-    access: 'deploy',
+  'snapshots.activate': operation('POST /snapshots/{version}/activate', 'deploy', {
     input: v.strictObject({
       version: SnapshotVersion,
       note: v.optional(v.nullable(textBetween(1, 1_000)), null),

@@ -21,18 +21,12 @@ export const SslStatus = v.object({
 export type SslStatus = v.InferOutput<typeof SslStatus>;
 
 export const ssl = {
-  'ssl.status': operation({
-    method: 'GET',
-    path: '/server/ssl/status',
-    access: 'admin',
+  'ssl.status': operation('GET /server/ssl/status', 'admin', {
     input: Empty,
     output: SslStatus,
     summary: 'Get the certificate of the UI and MCP domains, and the state of its next order',
   }),
-  'ssl.issue': operation({
-    method: 'POST',
-    path: '/server/ssl/issue',
-    access: 'admin',
+  'ssl.issue': operation('POST /server/ssl/issue', 'admin', {
     input: v.strictObject({
       force: v.optional(v.pipe(v.boolean(), v.description('Order a new one even if the current one is valid'))),
       wait: v.optional(v.pipe(v.boolean(), v.description('Wait for the order and answer 200 when it is done'))),

@@ -61,18 +61,12 @@ const SHORTEST_MINUTES = 15;
 
 /** Credentials of agents and scripts, and what they did (contract section 12). */
 export const agentAccess = {
-  'agent_tokens.list': operation({
-    method: 'GET',
-    path: '/agent-tokens',
-    access: 'admin',
+  'agent_tokens.list': operation('GET /agent-tokens', 'admin', {
     input: v.strictObject(listInput(100)),
     output: listOf(AgentToken),
     summary: 'List temporary tokens of agents, newest first; expired and revoked ones for 30 days',
   }),
-  'agent_tokens.create': operation({
-    method: 'POST',
-    path: '/agent-tokens',
-    access: 'admin',
+  'agent_tokens.create': operation('POST /agent-tokens', 'admin', {
     input: v.strictObject({
       name: textBetween(1, 255),
       duration_minutes: integerBetween(SHORTEST_MINUTES, LONGEST_TOKEN_MINUTES),
@@ -85,27 +79,18 @@ export const agentAccess = {
     status: 201,
     summary: 'Create a temporary token for an agent or a script',
   }),
-  'agent_tokens.delete': operation({
-    method: 'DELETE',
-    path: '/agent-tokens/{id}',
-    access: 'admin',
+  'agent_tokens.delete': operation('DELETE /agent-tokens/{id}', 'admin', {
     input: byId,
     output: Nothing,
     status: 204,
     summary: 'Revoke a temporary token at once',
   }),
-  'oauth_clients.list': operation({
-    method: 'GET',
-    path: '/oauth-clients',
-    access: 'admin',
+  'oauth_clients.list': operation('GET /oauth-clients', 'admin', {
     input: v.strictObject(listInput(100)),
     output: listOf(OauthClient),
     summary: 'List OAuth clients of the agent endpoint, newest first; revoked ones for 30 days after their last use',
   }),
-  'oauth_clients.create': operation({
-    method: 'POST',
-    path: '/oauth-clients',
-    access: 'admin',
+  'oauth_clients.create': operation('POST /oauth-clients', 'admin', {
     input: v.strictObject({
       name: textBetween(1, 255),
       idle_timeout_minutes: integerBetween(SHORTEST_MINUTES, LONGEST_IDLE_MINUTES),
@@ -118,19 +103,13 @@ export const agentAccess = {
     status: 201,
     summary: 'Create an OAuth client of the agent endpoint',
   }),
-  'oauth_clients.delete': operation({
-    method: 'DELETE',
-    path: '/oauth-clients/{id}',
-    access: 'admin',
+  'oauth_clients.delete': operation('DELETE /oauth-clients/{id}', 'admin', {
     input: byId,
     output: Nothing,
     status: 204,
     summary: 'Revoke an OAuth client and its live tokens',
   }),
-  'agent_activity.list': operation({
-    method: 'GET',
-    path: '/agent-activity',
-    access: 'admin',
+  'agent_activity.list': operation('GET /agent-activity', 'admin', {
     input: v.strictObject({
       ...listInput(100),
       tool_name: v.optional(textBetween(1, 255)),
@@ -140,10 +119,7 @@ export const agentAccess = {
     output: listOf(AgentActivity),
     summary: 'List calls of agents and scripts, newest first; the last 10 000 are kept',
   }),
-  'agent_activity.stats': operation({
-    method: 'GET',
-    path: '/agent-activity/stats',
-    access: 'admin',
+  'agent_activity.stats': operation('GET /agent-activity/stats', 'admin', {
     input: v.strictObject({ period: v.optional(Period, '24h') }),
     output: AgentStats,
     summary: 'Count the last 10 000 calls of agents and scripts by token, tool and country, busiest first',

@@ -50,10 +50,7 @@ const IsRecovery = v.optional(v.pipe(v.boolean(), v.description('The code is a r
 const RecoveryCodes = v.pipe(v.array(v.string()), v.description('Each works once; shown only once'));
 
 export const auth = {
-  'auth.status': operation({
-    method: 'GET',
-    path: '/auth/status',
-    access: 'public',
+  'auth.status': operation('GET /auth/status', 'public', {
     input: Empty,
     output: v.object({
       setup_required: v.boolean(),
@@ -67,82 +64,55 @@ export const auth = {
     }),
     summary: 'Check whether the first account must still be created',
   }),
-  'auth.setup': operation({
-    method: 'POST',
-    path: '/auth/setup',
-    access: 'public',
+  'auth.setup': operation('POST /auth/setup', 'public', {
     input: v.strictObject({ username: Username, password: NewPassword }),
     output: v.object({ username: v.string(), totp_enabled: v.boolean() }),
     status: 201,
     summary: 'Create the first account, the owner, and sign in',
   }),
-  'auth.login': operation({
-    method: 'POST',
-    path: '/auth/login',
-    access: 'public',
+  'auth.login': operation('POST /auth/login', 'public', {
     input: v.strictObject({ username: Username, password: Password }),
     output: LoginResult,
     summary: 'Sign in',
   }),
-  'auth.logout': operation({
-    method: 'POST',
-    path: '/auth/logout',
-    access: 'public',
+  'auth.logout': operation('POST /auth/logout', 'public', {
     input: Empty,
     output: Nothing,
     status: 204,
     summary: 'Sign out',
   }),
-  'auth.me': operation({
-    method: 'GET',
-    path: '/auth/me',
-    access: 'admin',
+  'auth.me': operation('GET /auth/me', 'admin', {
     role: 'caller',
     input: Empty,
     output: Account,
     summary: 'Get the signed-in person',
   }),
-  'auth.update_me': operation({
-    method: 'PATCH',
-    path: '/auth/me',
-    access: 'admin',
+  'auth.update_me': operation('PATCH /auth/me', 'admin', {
     role: 'caller',
     input: v.strictObject({ current_password: Password, username: v.optional(Username), password: v.optional(NewPassword) }),
     output: Account,
     summary: 'Change the user name or password; all other sessions end',
   }),
-  'auth.sessions': operation({
-    method: 'GET',
-    path: '/auth/sessions',
-    access: 'admin',
+  'auth.sessions': operation('GET /auth/sessions', 'admin', {
     role: 'caller',
     input: Empty,
     output: listOf(Session),
     summary: 'List active sessions of this account',
   }),
-  'auth.revoke_session': operation({
-    method: 'DELETE',
-    path: '/auth/sessions/{id}',
-    access: 'admin',
+  'auth.revoke_session': operation('DELETE /auth/sessions/{id}', 'admin', {
     role: 'caller',
     input: byId,
     output: Nothing,
     status: 204,
     summary: 'End a session',
   }),
-  'auth.identities': operation({
-    method: 'GET',
-    path: '/auth/identities',
-    access: 'admin',
+  'auth.identities': operation('GET /auth/identities', 'admin', {
     role: 'caller',
     input: Empty,
     output: listOf(LinkedAccount),
     summary: 'List your linked accounts at identity providers',
   }),
-  'auth.unlink_identity': operation({
-    method: 'DELETE',
-    path: '/auth/identities/{id}',
-    access: 'admin',
+  'auth.unlink_identity': operation('DELETE /auth/identities/{id}', 'admin', {
     role: 'caller',
     input: byId,
     output: Nothing,
@@ -153,27 +123,18 @@ export const auth = {
 
 /** The second factor: time-based codes (RFC 6238) and recovery codes. */
 export const twoFactor = {
-  'two_factor.login': operation({
-    method: 'POST',
-    path: '/auth/login/verify-2fa',
-    access: 'public',
+  'two_factor.login': operation('POST /auth/login/verify-2fa', 'public', {
     input: v.strictObject({ pending_token: textBetween(1, 200), code: Code, is_recovery: IsRecovery }),
     output: LoginResult,
     summary: 'Complete the sign-in with the second factor',
   }),
-  'two_factor.status': operation({
-    method: 'GET',
-    path: '/auth/2fa/status',
-    access: 'admin',
+  'two_factor.status': operation('GET /auth/2fa/status', 'admin', {
     role: 'caller',
     input: Empty,
     output: v.object({ totp_enabled: v.boolean(), recovery_codes_remaining: v.number() }),
     summary: 'Check whether two-factor authentication is on, and how many recovery codes are left',
   }),
-  'two_factor.setup': operation({
-    method: 'POST',
-    path: '/auth/2fa/setup',
-    access: 'admin',
+  'two_factor.setup': operation('POST /auth/2fa/setup', 'admin', {
     role: 'caller',
     input: v.strictObject({
       password: v.optional(v.pipe(Password, v.description('Required when the session is older than ten minutes'))),
@@ -186,28 +147,19 @@ export const twoFactor = {
     }),
     summary: 'Start setting up two-factor authentication; a code confirms it',
   }),
-  'two_factor.verify_setup': operation({
-    method: 'POST',
-    path: '/auth/2fa/verify-setup',
-    access: 'admin',
+  'two_factor.verify_setup': operation('POST /auth/2fa/verify-setup', 'admin', {
     role: 'caller',
     input: v.strictObject({ code: Code }),
     output: v.object({ totp_enabled: v.boolean() }),
     summary: 'Turn two-factor authentication on; all other sessions end',
   }),
-  'two_factor.disable': operation({
-    method: 'POST',
-    path: '/auth/2fa/disable',
-    access: 'admin',
+  'two_factor.disable': operation('POST /auth/2fa/disable', 'admin', {
     role: 'caller',
     input: v.strictObject({ password: Password, code: Code, is_recovery: IsRecovery }),
     output: v.object({ totp_enabled: v.boolean() }),
     summary: 'Turn two-factor authentication off; all other sessions end',
   }),
-  'two_factor.regenerate_recovery': operation({
-    method: 'POST',
-    path: '/auth/2fa/regenerate-recovery',
-    access: 'admin',
+  'two_factor.regenerate_recovery': operation('POST /auth/2fa/regenerate-recovery', 'admin', {
     role: 'caller',
     input: v.strictObject({ password: Password, code: Code }),
     output: v.object({ recovery_codes: RecoveryCodes }),

@@ -28,29 +28,20 @@ export type ConfirmationRequest = v.InferOutput<typeof ConfirmationRequest>;
 
 /** Confirming a write on a page, for people whose MCP client shows no forms (contract section 19). */
 export const confirmations = {
-  'confirmations.get': operation({
-    method: 'GET',
-    path: '/confirmations/{request}',
-    access: 'admin',
+  'confirmations.get': operation('GET /confirmations/{request}', 'admin', {
     role: 'caller',
     input: v.strictObject({ request: Request }),
     output: ConfirmationRequest,
     summary: 'Get what a tool would change; only the person whose client called it can',
   }),
-  'confirmations.approve': operation({
-    method: 'POST',
-    path: '/confirmations/{request}/approve',
-    access: 'admin',
+  'confirmations.approve': operation('POST /confirmations/{request}/approve', 'admin', {
     role: 'caller',
     input: v.strictObject({ request: Request }),
     output: Nothing,
     status: 204,
     summary: 'Approve what a tool would change, as the person whose client called it; the first decision counts',
   }),
-  'confirmations.decline': operation({
-    method: 'POST',
-    path: '/confirmations/{request}/decline',
-    access: 'admin',
+  'confirmations.decline': operation('POST /confirmations/{request}/decline', 'admin', {
     role: 'caller',
     input: v.strictObject({ request: Request }),
     output: Nothing,

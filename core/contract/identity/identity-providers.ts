@@ -119,44 +119,29 @@ export const CALLBACK_PATH = '/api/v1/auth/oidc/callback';
 
 /** OpenID Connect providers that people sign in with. An administrator's alone: whoever changes one decides who comes in. */
 export const identityProviders = {
-  'identity_providers.list': operation({
-    method: 'GET',
-    path: '/identity-providers',
-    access: 'admin',
+  'identity_providers.list': operation('GET /identity-providers', 'admin', {
     input: v.strictObject(listInput(100)),
     output: listOf(IdentityProvider),
     summary: 'List identity providers, in the order of their names',
   }),
-  'identity_providers.create': operation({
-    method: 'POST',
-    path: '/identity-providers',
-    access: 'admin',
+  'identity_providers.create': operation('POST /identity-providers', 'admin', {
     input: IdentityProviderDraft,
     output: IdentityProvider,
     status: 201,
     summary: 'Create an identity provider',
   }),
-  'identity_providers.update': operation({
-    method: 'PATCH',
-    path: '/identity-providers/{id}',
-    access: 'admin',
+  'identity_providers.update': operation('PATCH /identity-providers/{id}', 'admin', {
     input: v.strictObject({ id: Id, version: v.optional(Version), ...patchOf(IdentityProviderDraft.entries) }),
     output: IdentityProvider,
     summary: 'Change an identity provider; a new issuer needs the client secret again',
   }),
-  'identity_providers.delete': operation({
-    method: 'DELETE',
-    path: '/identity-providers/{id}',
-    access: 'admin',
+  'identity_providers.delete': operation('DELETE /identity-providers/{id}', 'admin', {
     input: byId,
     output: Nothing,
     status: 204,
     summary: 'Delete an identity provider; its people stay, and can no longer sign in through it',
   }),
-  'identity_providers.test': operation({
-    method: 'POST',
-    path: '/identity-providers/{id}/test',
-    access: 'admin',
+  'identity_providers.test': operation('POST /identity-providers/{id}/test', 'admin', {
     input: byId,
     output: v.object({ success: v.boolean(), checks: v.array(ProviderCheck) }),
     summary: 'Check address, metadata, issuer, PKCE, keys and client credentials of an identity provider',

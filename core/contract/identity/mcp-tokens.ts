@@ -38,18 +38,12 @@ const fields = {
 
 /** Access tokens of the deployed MCP server (auth_type bearer). They work and stop without a deploy. */
 export const mcpTokens = {
-  'mcp_tokens.list': operation({
-    method: 'GET',
-    path: '/mcp-tokens',
-    access: 'admin',
+  'mcp_tokens.list': operation('GET /mcp-tokens', 'admin', {
     input: v.strictObject(listInput(100)),
     output: listOf(McpToken),
     summary: 'List access tokens of the MCP server, newest first; revoked ones for 30 days',
   }),
-  'mcp_tokens.create': operation({
-    method: 'POST',
-    path: '/mcp-tokens',
-    access: 'admin',
+  'mcp_tokens.create': operation('POST /mcp-tokens', 'admin', {
     input: v.strictObject({
       name: fields.name,
       idle_timeout_minutes: v.optional(fields.idle_timeout_minutes, null),
@@ -63,10 +57,7 @@ export const mcpTokens = {
     status: 201,
     summary: 'Create an access token of the MCP server',
   }),
-  'mcp_tokens.update': operation({
-    method: 'PATCH',
-    path: '/mcp-tokens/{id}',
-    access: 'admin',
+  'mcp_tokens.update': operation('PATCH /mcp-tokens/{id}', 'admin', {
     input: v.strictObject({
       id: Id,
       name: v.optional(fields.name),
@@ -77,10 +68,7 @@ export const mcpTokens = {
     output: McpToken,
     summary: 'Change an access token of the MCP server; it counts within a second on every connected host',
   }),
-  'mcp_tokens.delete': operation({
-    method: 'DELETE',
-    path: '/mcp-tokens/{id}',
-    access: 'admin',
+  'mcp_tokens.delete': operation('DELETE /mcp-tokens/{id}', 'admin', {
     input: byId,
     output: Nothing,
     status: 204,

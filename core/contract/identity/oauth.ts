@@ -115,18 +115,12 @@ export type OauthAttempt = v.InferOutput<typeof OauthAttempt>;
 
 /** Signing in from MCP clients (contract section 15): requests that wait for a decision, apps, grants and attempts. */
 export const oauth = {
-  'oauth_requests.get': operation({
-    method: 'GET',
-    path: '/oauth/requests/{id}',
-    access: 'public',
+  'oauth_requests.get': operation('GET /oauth/requests/{id}', 'public', {
     input: v.strictObject({ id: RequestId }),
     output: OauthRequest,
     summary: 'Get a sign-in request of an MCP client; only the browser that began it can',
   }),
-  'oauth_requests.decide': operation({
-    method: 'POST',
-    path: '/oauth/requests/{id}',
-    access: 'public',
+  'oauth_requests.decide': operation('POST /oauth/requests/{id}', 'public', {
     input: v.strictObject({
       id: RequestId,
       decision: v.picklist(['approve', 'deny']),
@@ -137,18 +131,12 @@ export const oauth = {
     output: v.object({ redirect_to: v.pipe(v.string(), v.description('Where the browser takes the answer')) }),
     summary: 'Approve or deny a sign-in request, as the person who is signed in',
   }),
-  'oauth_apps.list': operation({
-    method: 'GET',
-    path: '/oauth-apps',
-    access: 'admin',
+  'oauth_apps.list': operation('GET /oauth-apps', 'admin', {
     input: v.strictObject(listInput(100)),
     output: listOf(OauthApp),
     summary: 'List OAuth apps that administrators created, newest first',
   }),
-  'oauth_apps.create': operation({
-    method: 'POST',
-    path: '/oauth-apps',
-    access: 'admin',
+  'oauth_apps.create': operation('POST /oauth-apps', 'admin', {
     input: v.strictObject({
       ...appFields,
       confidential: v.optional(appSwitches.confidential, false),
@@ -158,10 +146,7 @@ export const oauth = {
     status: 201,
     summary: 'Create an OAuth app, a client that people can sign in with',
   }),
-  'oauth_apps.update': operation({
-    method: 'PATCH',
-    path: '/oauth-apps/{id}',
-    access: 'admin',
+  'oauth_apps.update': operation('PATCH /oauth-apps/{id}', 'admin', {
     input: v.strictObject({
       id: Id,
       version: v.optional(Version),
@@ -172,46 +157,31 @@ export const oauth = {
     output: OauthApp,
     summary: 'Change the name, redirect addresses or trust of an OAuth app',
   }),
-  'oauth_apps.renew_secret': operation({
-    method: 'POST',
-    path: '/oauth-apps/{id}/secret',
-    access: 'admin',
+  'oauth_apps.renew_secret': operation('POST /oauth-apps/{id}/secret', 'admin', {
     input: v.strictObject({ id: Id, version: v.optional(Version) }),
     output: OnceSecret,
     summary: 'Give an OAuth app a new secret; the one before stops working at once',
   }),
-  'oauth_apps.delete': operation({
-    method: 'DELETE',
-    path: '/oauth-apps/{id}',
-    access: 'admin',
+  'oauth_apps.delete': operation('DELETE /oauth-apps/{id}', 'admin', {
     input: byId,
     output: Nothing,
     status: 204,
     summary: 'Delete an OAuth app; its grants and tokens end within a second',
   }),
-  'grants.list': operation({
-    method: 'GET',
-    path: '/grants',
-    access: 'admin',
+  'grants.list': operation('GET /grants', 'admin', {
     role: 'caller',
     input: v.strictObject({ ...listInput(100), mine: v.optional(v.pipe(v.boolean(), v.description('Only your own')), false) }),
     output: listOf(Grant),
     summary: 'List clients that people signed in with, last used first',
   }),
-  'grants.delete': operation({
-    method: 'DELETE',
-    path: '/grants/{id}',
-    access: 'admin',
+  'grants.delete': operation('DELETE /grants/{id}', 'admin', {
     role: 'caller',
     input: byId,
     output: Nothing,
     status: 204,
     summary: 'End a grant; its tokens stop working within a second on every connected host',
   }),
-  'oauth_attempts.list': operation({
-    method: 'GET',
-    path: '/oauth/attempts',
-    access: 'admin',
+  'oauth_attempts.list': operation('GET /oauth/attempts', 'admin', {
     input: v.strictObject({ ...listInput(100), success: v.optional(v.boolean()) }),
     output: listOf(OauthAttempt),
     summary:

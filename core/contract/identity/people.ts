@@ -59,10 +59,7 @@ export const Person = v.object({
 export type Person = v.InferOutput<typeof Person>;
 
 export const people = {
-  'people.list': operation({
-    method: 'GET',
-    path: '/people',
-    access: 'admin',
+  'people.list': operation('GET /people', 'admin', {
     input: v.strictObject({
       ...listInput(500),
       search: v.optional(textBetween(1, 200)),
@@ -73,44 +70,29 @@ export const people = {
     output: listOf(Person),
     summary: 'List people, by username',
   }),
-  'people.create': operation({
-    method: 'POST',
-    path: '/people',
-    access: 'admin',
+  'people.create': operation('POST /people', 'admin', {
     input: PersonDraft,
     output: Person,
     status: 201,
     summary: 'Create a person, who can sign in after an invitation',
   }),
-  'people.get': operation({
-    method: 'GET',
-    path: '/people/{id}',
-    access: 'admin',
+  'people.get': operation('GET /people/{id}', 'admin', {
     input: byId,
     output: Person,
     summary: 'Read a person',
   }),
-  'people.update': operation({
-    method: 'PATCH',
-    path: '/people/{id}',
-    access: 'admin',
+  'people.update': operation('PATCH /people/{id}', 'admin', {
     input: v.strictObject({ id: Id, version: v.optional(Version), ...patchOf(PersonDraft.entries) }),
     output: Person,
     summary: 'Change fields of a person; role, groups and enabled apply from the next request',
   }),
-  'people.delete': operation({
-    method: 'DELETE',
-    path: '/people/{id}',
-    access: 'admin',
+  'people.delete': operation('DELETE /people/{id}', 'admin', {
     input: byId,
     output: Nothing,
     status: 204,
     summary: 'Remove a person, their sessions and their sign-ins from MCP clients',
   }),
-  'people.invite': operation({
-    method: 'POST',
-    path: '/people/{id}/invite',
-    access: 'admin',
+  'people.invite': operation('POST /people/{id}/invite', 'admin', {
     input: byId,
     output: v.object({
       invite_url: v.pipe(
@@ -121,35 +103,23 @@ export const people = {
     }),
     summary: 'Create a link with which a person sets a password, valid for 72 hours',
   }),
-  'people.reset_2fa': operation({
-    method: 'POST',
-    path: '/people/{id}/reset-2fa',
-    access: 'admin',
+  'people.reset_2fa': operation('POST /people/{id}/reset-2fa', 'admin', {
     input: byId,
     output: Person,
     summary: 'Turn off the second factor of a person, for a lost authenticator; their sessions end',
   }),
-  'people.end_sessions': operation({
-    method: 'DELETE',
-    path: '/people/{id}/sessions',
-    access: 'admin',
+  'people.end_sessions': operation('DELETE /people/{id}/sessions', 'admin', {
     input: byId,
     output: Nothing,
     status: 204,
     summary: 'Sign a person out everywhere',
   }),
-  'auth.accept_invite': operation({
-    method: 'POST',
-    path: '/auth/accept-invite',
-    access: 'public',
+  'auth.accept_invite': operation('POST /auth/accept-invite', 'public', {
     input: v.strictObject({ token: textBetween(1, 200), username: v.optional(Username), password: NewPassword }),
     output: LoginResult,
     summary: 'Accept an invitation: set a password and sign in',
   }),
-  'auth.accept_invite_through': operation({
-    method: 'POST',
-    path: '/auth/accept-invite/provider',
-    access: 'public',
+  'auth.accept_invite_through': operation('POST /auth/accept-invite/provider', 'public', {
     input: v.strictObject({ token: textBetween(1, 200), provider_id: Id }),
     output: v.object({ redirect_to: v.pipe(v.string(), v.description('Where the browser goes now, within a minute')) }),
     summary: 'Accept an invitation with an account at an identity provider instead of a password',

@@ -25,18 +25,12 @@ export type SigningKeys = v.InferOutput<typeof SigningKeys>;
 
 /** The keys that sign access tokens of signed-in people (contract section 15). Private parts never leave the server. */
 export const signingKeys = {
-  'signing_keys.get': operation({
-    method: 'GET',
-    path: '/oauth/signing-keys',
-    access: 'admin',
+  'signing_keys.get': operation('GET /oauth/signing-keys', 'admin', {
     input: v.strictObject({}),
     output: SigningKeys,
     summary: 'Get the state of the keys that sign access tokens, the current one first',
   }),
-  'signing_keys.rotate': operation({
-    method: 'POST',
-    path: '/oauth/signing-keys/rotate',
-    access: 'admin',
+  'signing_keys.rotate': operation('POST /oauth/signing-keys/rotate', 'admin', {
     input: v.strictObject({}),
     output: SigningKeys,
     summary: 'Rotate the signing keys now; tokens signed before stay valid until they expire',

@@ -123,28 +123,19 @@ export const RunningCallShown = v.object({
 });
 
 export const calls = {
-  'calls.running': operation({
-    method: 'GET',
-    path: '/calls/running',
-    access: 'read',
+  'calls.running': operation('GET /calls/running', 'read', {
     input: Empty,
     output: v.object({ items: v.array(RunningCallShown) }),
     summary: 'List the calls that have run for a quarter of a second or longer on any host, as last reported, the oldest first',
   }),
-  'calls.cancel': operation({
-    method: 'POST',
-    path: '/calls/{id}/cancel',
-    access: 'deploy',
+  'calls.cancel': operation('POST /calls/{id}/cancel', 'deploy', {
     input: v.strictObject({ id: textBetween(1, 128) }),
     output: Nothing,
     status: 202,
     summary:
       'Cancel a running call: its statement is cancelled in the database and its caller is told. A commit that was sent is not undone',
   }),
-  'logs.list': operation({
-    method: 'GET',
-    path: '/logs',
-    access: 'admin',
+  'logs.list': operation('GET /logs', 'admin', {
     role: 'viewer',
     input: v.strictObject({
       ...listInput(200),
@@ -164,10 +155,7 @@ export const calls = {
     summary: 'Read the request log, newest first; total counts up to 10 001',
   }),
   // Before what takes an id at the same place of its path.
-  'logs.refusals': operation({
-    method: 'GET',
-    path: '/logs/refusals',
-    access: 'admin',
+  'logs.refusals': operation('GET /logs/refusals', 'admin', {
     input: v.strictObject({ ...listInput(200), kind: v.optional(RefusalKind) }),
     output: v.object({
       ...listOf(RefusedRequest).entries,
@@ -176,10 +164,7 @@ export const calls = {
     }),
     summary: 'List the last 1 000 requests that were refused before they became a call, newest first',
   }),
-  'logs.get': operation({
-    method: 'GET',
-    path: '/logs/{call_id}',
-    access: 'read',
+  'logs.get': operation('GET /logs/{call_id}', 'read', {
     input: v.strictObject({ call_id: v.pipe(textBetween(1, 64), v.description('The id of an entry of the request log')) }),
     output: CallDetail,
     agent: 'get_call',

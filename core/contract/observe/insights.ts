@@ -67,10 +67,7 @@ export const Insight = v.object({
 export type Insight = v.InferOutput<typeof Insight>;
 
 export const insights = {
-  'insights.list': operation({
-    method: 'GET',
-    path: '/insights',
-    access: 'read',
+  'insights.list': operation('GET /insights', 'read', {
     input: v.strictObject({
       ...listInput(200),
       period: v.optional(InsightPeriod, '24h'),
@@ -80,10 +77,7 @@ export const insights = {
     agent: 'get_insights',
     summary: 'List what callers have trouble with, the most serious first, with the calls behind it and a fix where there is one',
   }),
-  'insights.find': operation({
-    method: 'POST',
-    path: '/insights/find',
-    access: 'read',
+  'insights.find': operation('POST /insights/find', 'read', {
     input: v.strictObject({
       question: v.pipe(textBetween(1, 2_000), v.description('What a person would ask a model')),
       toolset: v.pipe(v.optional(textBetween(1, 64)), v.description('Only the tools of this toolset, as its callers see them')),

@@ -46,10 +46,7 @@ export type SessionEvent = v.InferOutput<typeof SessionEvent>;
 const filter = v.optional(textBetween(1, 255));
 
 export const mcpSessions = {
-  'mcp_sessions.list': operation({
-    method: 'GET',
-    path: '/sessions/mcp',
-    access: 'read',
+  'mcp_sessions.list': operation('GET /sessions/mcp', 'read', {
     input: v.strictObject({
       ...listInput(100),
       person: filter,
@@ -66,10 +63,7 @@ export const mcpSessions = {
     agent: 'list_sessions',
     summary: 'List what clients did, the latest first: calls of one caller and client with no gap of 30 minutes, or a session',
   }),
-  'mcp_sessions.get': operation({
-    method: 'GET',
-    path: '/sessions/mcp/{id}',
-    access: 'read',
+  'mcp_sessions.get': operation('GET /sessions/mcp/{id}', 'read', {
     input: v.strictObject({ id: textBetween(1, 64), ...listInput(500) }),
     output: v.object({ ...McpSession.entries, events: v.array(SessionEvent) }),
     summary: 'Read what one client did in order: lists, calls and errors. skip and limit count both',

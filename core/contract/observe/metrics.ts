@@ -87,10 +87,7 @@ const range = {
 };
 
 export const metrics = {
-  'metrics.stats': operation({
-    method: 'GET',
-    path: '/metrics/stats',
-    access: 'read',
+  'metrics.stats': operation('GET /metrics/stats', 'read', {
     input: v.strictObject({
       ...range,
       by: v.pipe(
@@ -109,10 +106,7 @@ export const metrics = {
     agent: 'get_metrics_stats',
     summary: 'Get calls, errors and durations of everything that was called in a period or range, by definition and by caller',
   }),
-  'metrics.timeseries': operation({
-    method: 'GET',
-    path: '/metrics/timeseries',
-    access: 'read',
+  'metrics.timeseries': operation('GET /metrics/timeseries', 'read', {
     input: v.strictObject({
       ...range,
       tool: v.pipe(

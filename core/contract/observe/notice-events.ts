@@ -28,19 +28,13 @@ const unread = v.pipe(
 
 /** What happened, with or without a webhook. */
 export const noticeEvents = {
-  'notices.events': operation({
-    method: 'GET',
-    path: '/notices/events',
-    access: 'read',
+  'notices.events': operation('GET /notices/events', 'read', {
     input: v.strictObject({ ...listInput(100), event: v.optional(NoticeEvent) }),
     output: v.object({ ...listOf(NoticeItem).entries, unread }),
     agent: 'list_notices',
     summary: `List what happened, newest first: the last ${EVENTS_KEPT} of each event, for ${EVENTS_KEPT_DAYS} days. What concerns sign-ins, the prompt guard and certificates only administrators see`,
   }),
-  'notices.read': operation({
-    method: 'POST',
-    path: '/notices/events/read',
-    access: 'admin',
+  'notices.read': operation('POST /notices/events/read', 'admin', {
     role: 'viewer',
     input: v.strictObject({
       up_to: v.pipe(

@@ -47,10 +47,7 @@ export const Traffic = v.object({
 export type Traffic = v.InferOutput<typeof Traffic>;
 
 export const traffic = {
-  'flow.traffic': operation({
-    method: 'GET',
-    path: '/flow/traffic',
-    access: 'read',
+  'flow.traffic': operation('GET /flow/traffic', 'read', {
     input: v.strictObject({
       since: v.pipe(v.optional(Time), v.description('An hour before until if omitted; at most 3 hours are kept')),
       until: v.pipe(v.optional(Time), v.description('Only calls before this time')),

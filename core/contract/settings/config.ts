@@ -80,19 +80,13 @@ export const ServerConfig = v.object({
 export type ServerConfig = v.InferOutput<typeof ServerConfig>;
 
 export const config = {
-  'config.get': operation({
-    method: 'GET',
-    path: '/server/config',
-    access: 'read',
+  'config.get': operation('GET /server/config', 'read', {
     input: Empty,
     output: ServerConfig,
     agent: 'get_server_config',
     summary: 'Read the server configuration',
   }),
-  'config.update': operation({
-    method: 'PATCH',
-    path: '/server/config',
-    access: 'write',
+  'config.update': operation('PATCH /server/config', 'write', {
     role: 'admin',
     input: ServerConfigPatch,
     output: ServerConfig,

@@ -25,10 +25,7 @@ export const TokenCheckResult = v.object({
 export type TokenCheckResult = v.InferOutput<typeof TokenCheckResult>;
 
 export const tokenCheck = {
-  'config.check_token': operation({
-    method: 'POST',
-    path: '/server/config/check-token',
-    access: 'admin',
+  'config.check_token': operation('POST /server/config/check-token', 'admin', {
     input: v.strictObject({
       token: v.pipe(textBetween(1, 20_000), v.description('An access token; it is neither stored nor logged')),
     }),

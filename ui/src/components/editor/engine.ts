@@ -1,5 +1,5 @@
 import { acceptCompletion, autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap } from '@codemirror/autocomplete';
-import { defaultKeymap, history, historyKeymap, indentWithTab } from '@codemirror/commands';
+import { defaultKeymap, history, historyKeymap, indentWithTab, isolateHistory } from '@codemirror/commands';
 import { bracketMatching, syntaxHighlighting } from '@codemirror/language';
 import { Compartment, EditorState, type Extension, Prec } from '@codemirror/state';
 import { drawSelection, EditorView, highlightSpecialChars, keymap, lineNumbers, placeholder } from '@codemirror/view';
@@ -96,6 +96,8 @@ export function createEditor(options: EditorOptions): Editor {
       view.dispatch({
         changes: { from: 0, to: view.state.doc.length, insert: text },
         selection: { anchor: Math.min(head, text.length) },
+        // What is typed at once after it is taken back alone.
+        annotations: isolateHistory.of('full'),
       });
     },
     setLanguage: (next) => view.dispatch({ effects: language.reconfigure(extensionOf(next)) }),
