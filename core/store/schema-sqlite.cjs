@@ -1,0 +1,2 @@
+/** What `drizzle-kit generate` reads for this dialect. */
+module.exports = require('./schema.ts').sqliteSchema;
