@@ -6,6 +6,8 @@ import { postgresPolicies } from '#core/lib/sql/caller-policies.ts';
 import { reachable, testDatabase } from '#test/support/databases.ts';
 import { connectClient } from '#test/support/mcp-clients.ts';
 import { type Programs, removeFolder, startPrograms } from '#test/support/programs.ts';
+import { NAV } from '#ui/src/components/shell/app-tables.ts';
+import { routes } from '#ui/src/routes.tsx';
 import { block, blocks, guide, newReader, ROOT } from './guide.ts';
 
 /** One reader follows one guide after the other on one installation. */
@@ -167,8 +169,8 @@ test('every guide with commands is followed by a test', () => {
 });
 
 test('the guide to the interface names every page of the navigation', () => {
-  const routes = readFileSync(join(ROOT, 'ui/src/routes.tsx'), 'utf8');
-  const titles = [...routes.matchAll(/title: '([^']+)',(?:(?!title: )[^])*?nav: /g)].map(([, title = '']) => title);
+  const paths = NAV.filter(([, group]) => group !== undefined).map(([path]) => path);
+  const titles = routes.flatMap(({ path, title }) => (paths.includes(path) ? [title] : []));
   expect(titles.length).toBeGreaterThan(15);
   expect(titles.filter((title) => !guide('interface.md').includes(`**${title}**`))).toEqual([]);
 });

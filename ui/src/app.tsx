@@ -3,7 +3,6 @@ import {
   createMemo,
   createSignal,
   ErrorBoundary,
-  lazy,
   Match,
   onCleanup,
   onMount,
@@ -11,6 +10,7 @@ import {
   Suspense,
   Switch,
 } from 'solid-js';
+import { lazyPart } from '#ui/src/components/lazy-part.tsx';
 import { usePoll } from '#ui/src/components/use-query.ts';
 import { Dynamic } from 'solid-js/web';
 import { holds, type Role, ROLE_CHOICES } from '#core/contract/identity/roles.ts';
@@ -22,36 +22,34 @@ import { keepScroll } from '#ui/src/components/shell/scroll-keeper.ts';
 import { type NavGroup, Shell } from '#ui/src/components/shell/shell.tsx';
 import { ToastList } from '#ui/src/components/shell/toast-list.tsx';
 import { registerCommands } from '#ui/src/components/shell/app-commands.ts';
+import { NAV, NAV_GROUPS } from '#ui/src/components/shell/app-tables.ts';
 import { useKernel } from './kernel/kernel.ts';
 import { matchPath } from '#ui/src/kernel/route/router.ts';
 import { isUnloaded, toProblem } from './kernel/problem.ts';
 import { redirect } from './kernel/session.ts';
-import { NAV_GROUPS, type Route, routes } from './routes.tsx';
+import { type Route, routes } from './routes.tsx';
 
-const AskedDialog = lazy(async () => ({ default: (await import('#ui/src/components/shell/asked-dialog.tsx')).AskedDialog }));
-const SignInDialog = lazy(async () => ({ default: (await import('./features/sign-in/sign-in-dialog.tsx')).SignInDialog }));
-const CommandDialog = lazy(async () => ({
-  default: (await import('#ui/src/components/shell/command-dialog.tsx')).CommandDialog,
-}));
-const ShortcutsDialog = lazy(async () => ({
-  default: (await import('#ui/src/components/shell/shortcuts-dialog.tsx')).ShortcutsDialog,
-}));
-
-const nav: readonly NavGroup[] = NAV_GROUPS.map((name) => ({
-  name,
-  entries: routes.flatMap(({ path, title, nav }) => (nav?.group === name ? [{ path, label: title, icon: nav.icon }] : [])),
-})).filter(({ entries }) => entries.length > 0);
+const AskedDialog = lazyPart(async () => (await import('#ui/src/components/shell/asked-dialog.tsx')).AskedDialog);
+const SignInDialog = lazyPart(async () => (await import('./features/sign-in/sign-in-dialog.tsx')).SignInDialog);
+const CommandDialog = lazyPart(async () => (await import('#ui/src/components/shell/command-dialog.tsx')).CommandDialog);
+const ShortcutsDialog = lazyPart(async () => (await import('#ui/src/components/shell/shortcuts-dialog.tsx')).ShortcutsDialog);
 
 const hrefPath = (href: string): string => new URL(href, window.location.origin).pathname;
 const routeOf = (path: string): Route | undefined => routes.find((candidate) => matchPath(candidate.path, path) !== null);
 const prefetch = (href: string) => routeOf(hrefPath(href))?.preload();
+
+const pages = NAV.map(([path, group, icon, letter]) => ({ path, group, icon, letter, label: routeOf(path)?.title ?? path }));
+const nav: readonly NavGroup[] = NAV_GROUPS.map((name) => ({
+  name,
+  entries: pages.filter(({ group }) => group === name),
+}));
 
 export function App() {
   const { session, router, commands, dialogs } = useKernel();
   const [finding, setFinding] = createSignal(false);
   const [shortcuts, setShortcuts] = createSignal(false);
   const route = createMemo(() => routeOf(router.path()));
-  const isOpen = ({ audience, least = 'admin' }: Route): boolean => {
+  const isOpen = ({ audience, least }: Route): boolean => {
     const role = session.role();
     return audience !== 'member' || (role !== undefined && holds(role, least));
   };
@@ -86,7 +84,7 @@ export function App() {
   });
   keepScroll();
   onCleanup(titleCutText(document));
-  registerCommands([...nav.flatMap(({ entries }) => entries), { path: '/account', label: 'Account' }], {
+  registerCommands(pages, {
     find: () => setFinding(true),
     shortcuts: () => setShortcuts(true),
     mayOpen,
@@ -139,20 +137,18 @@ export function App() {
           </Show>
         </Match>
       </Switch>
-      <Suspense>
-        <Show when={finding()}>
-          <CommandDialog open onClose={() => setFinding(false)} />
-        </Show>
-        <Show when={shortcuts()}>
-          <ShortcutsDialog open onClose={() => setShortcuts(false)} />
-        </Show>
-        <Show when={session.state() === 'expired'}>
-          <SignInDialog />
-        </Show>
-        <Show when={dialogs.asked() !== undefined}>
-          <AskedDialog />
-        </Show>
-      </Suspense>
+      <Show when={finding()}>
+        <CommandDialog open onClose={() => setFinding(false)} />
+      </Show>
+      <Show when={shortcuts()}>
+        <ShortcutsDialog open onClose={() => setShortcuts(false)} />
+      </Show>
+      <Show when={session.state() === 'expired'}>
+        <SignInDialog />
+      </Show>
+      <Show when={dialogs.asked() !== undefined}>
+        <AskedDialog />
+      </Show>
       <ToastList />
     </RouteContext.Provider>
   );

@@ -1,6 +1,6 @@
 import { onCleanup } from 'solid-js';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { CREATIONS, LETTERS } from './app-tables.ts';
+import { CREATIONS } from './app-tables.ts';
 import { type NavEntry, THEME_WORD } from './shell.tsx';
 
 /** These have the same commands without leaving the page. */
@@ -39,7 +39,7 @@ const MOST_FOUND = 6;
 
 /** The commands that are there on every page, and the records that the palette finds. */
 export function registerCommands(
-  pages: readonly Pick<NavEntry, 'path' | 'label'>[],
+  pages: readonly (Pick<NavEntry, 'path' | 'label'> & { letter: string })[],
   open: { find: () => void; shortcuts: () => void; mayOpen: (href: string) => boolean },
 ): void {
   const { cache, call, session, router, theme, toasts, commands } = useKernel();
@@ -91,7 +91,7 @@ export function registerCommands(
         id: `go:${entry.path}`,
         title: entry.label,
         group: 'Go to' as const,
-        ...(LETTERS[entry.path] === undefined ? {} : { key: `g ${LETTERS[entry.path]}` }),
+        key: `g ${entry.letter}`,
         enabled: () => signedIn() && open.mayOpen(entry.path),
         run: () => router.navigate(entry.path),
       })),

@@ -1,29 +1,39 @@
-/** The key of each page, after `g`. */
-export const LETTERS: Readonly<Record<string, string>> = {
-  '/': 'o',
-  '/connections': 'c',
-  '/tools': 't',
-  '/resources': 'r',
-  '/prompts': 'p',
-  '/toolsets': 'b',
-  '/tests': 'x',
-  '/flow': 'f',
-  '/deploy': 'd',
-  '/proposals': 'v',
-  '/playground': 'y',
-  '/metrics': 'm',
-  '/insights': 'n',
-  '/logs': 'l',
-  '/queue': 'q',
-  '/history': 'h',
-  '/access': 'a',
-  '/agents': 'g',
-  '/people': 'e',
-  '/sign-in': 'k',
-  '/transfer': 'i',
-  '/settings': 's',
-  '/account': 'u',
-};
+import type { IconName } from '../icon.tsx';
+
+/** The first has no heading: it is where one begins. */
+export const NAV_GROUPS = ['', 'Build', 'Run', 'Observe', 'Access', 'System'] as const;
+
+/** The pages that the navigation leads to, and the key of each after `g`. The one without a group is in the menu of the person. */
+export const NAV: readonly (readonly [
+  path: string,
+  group: (typeof NAV_GROUPS)[number] | undefined,
+  icon: IconName,
+  letter: string,
+])[] = [
+  ['/', '', 'gauge', 'o'],
+  ['/connections', 'Build', 'database', 'c'],
+  ['/tools', 'Build', 'tool', 't'],
+  ['/resources', 'Build', 'file', 'r'],
+  ['/prompts', 'Build', 'message', 'p'],
+  ['/toolsets', 'Build', 'filter', 'b'],
+  ['/tests', 'Build', 'check', 'x'],
+  ['/flow', 'Build', 'flow', 'f'],
+  ['/deploy', 'Run', 'rocket', 'd'],
+  ['/proposals', 'Run', 'message', 'v'],
+  ['/playground', 'Run', 'play', 'y'],
+  ['/metrics', 'Observe', 'chart', 'm'],
+  ['/insights', 'Observe', 'bolt', 'n'],
+  ['/logs', 'Observe', 'list', 'l'],
+  ['/queue', 'Observe', 'queue', 'q'],
+  ['/history', 'Observe', 'history', 'h'],
+  ['/access', 'Access', 'link', 'a'],
+  ['/people', 'Access', 'user', 'e'],
+  ['/agents', 'Access', 'bot', 'g'],
+  ['/sign-in', 'Access', 'key', 'k'],
+  ['/transfer', 'System', 'swap', 'i'],
+  ['/settings', 'System', 'sliders', 's'],
+  ['/account', undefined, 'user', 'u'],
+];
 
 /** What is created from anywhere, and where. */
 export const CREATIONS = [

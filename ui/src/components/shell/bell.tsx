@@ -1,9 +1,10 @@
-import { createSignal, lazy, Show, Suspense } from 'solid-js';
+import { createSignal, Show } from 'solid-js';
+import { lazyPart } from '#ui/src/components/lazy-part.tsx';
 import { IconButton } from '#ui/src/components/button.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 
-const NoticesDrawer = lazy(async () => ({ default: (await import('./notices-drawer.tsx')).NoticesDrawer }));
+const NoticesDrawer = lazyPart(async () => (await import('./notices-drawer.tsx')).NoticesDrawer);
 
 const POLL_MS = 10_000;
 const ONLY_COUNTED = { limit: 1 } as const;
@@ -36,9 +37,7 @@ export function Bell() {
         </Show>
       </span>
       <Show when={open()}>
-        <Suspense>
-          <NoticesDrawer onClose={() => setOpen(false)} />
-        </Suspense>
+        <NoticesDrawer onClose={() => setOpen(false)} />
       </Show>
     </Show>
   );

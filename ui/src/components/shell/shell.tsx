@@ -1,4 +1,5 @@
-import { createSignal, For, type JSX, lazy, Show, Suspense } from 'solid-js';
+import { createSignal, For, type JSX, Show } from 'solid-js';
+import { lazyPart } from '#ui/src/components/lazy-part.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { withMod } from '#ui/src/kernel/keys.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
@@ -35,7 +36,7 @@ const REFERENCE = [
 export const THEME_WORD = { system: 'System', light: 'Light', dark: 'Dark' } as const satisfies Record<Theme, string>;
 export const THEME_ICON = { system: 'monitor', light: 'sun', dark: 'moon' } as const satisfies Record<Theme, IconName>;
 
-const NavDrawer = lazy(async () => ({ default: (await import('./nav-drawer.tsx')).NavDrawer }));
+const NavDrawer = lazyPart(async () => (await import('./nav-drawer.tsx')).NavDrawer);
 
 /** Navigation, account and the frame that every page of a signed-in person stands in. */
 export function Shell(props: { nav: readonly NavGroup[]; children: JSX.Element }) {
@@ -67,11 +68,9 @@ export function Shell(props: { nav: readonly NavGroup[]; children: JSX.Element }
         {props.children}
       </main>
       <Show when={open()}>
-        <Suspense>
-          <NavDrawer onClose={() => setOpen(false)}>
-            <SideContent nav={props.nav} onFollow={() => setOpen(false)} />
-          </NavDrawer>
-        </Suspense>
+        <NavDrawer onClose={() => setOpen(false)}>
+          <SideContent nav={props.nav} onFollow={() => setOpen(false)} />
+        </NavDrawer>
       </Show>
     </div>
   );

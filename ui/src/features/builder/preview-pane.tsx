@@ -1,4 +1,5 @@
-import { lazy, Show, Suspense } from 'solid-js';
+import { Show } from 'solid-js';
+import { lazyPart } from '#ui/src/components/lazy-part.tsx';
 import type { View } from '#core/contract/definitions/view.ts';
 import { Button } from '#ui/src/components/button.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
@@ -18,7 +19,7 @@ import { expectOf, nameFor } from '#ui/src/features/tests/kept.ts';
 import type { Ran, Statement } from './use-statement.ts';
 import { BUILDER_WORDS as WORDS } from './words.ts';
 
-const ShowAs = lazy(async () => ({ default: (await import('#ui/src/features/run/show-as.tsx')).ShowAs }));
+const ShowAs = lazyPart(async () => (await import('#ui/src/features/run/show-as.tsx')).ShowAs);
 const LIMITS = ['10', '100', '1000'].map((value) => ({ value, label: `${num(Number(value))} rows` }));
 
 /** Values, a button, and what came of it. */
@@ -49,14 +50,12 @@ export function PreviewPane(props: {
           />
         </Show>
         <Show when={props.statement.called() || (toolsets.data()?.total ?? 0) > 0}>
-          <Suspense>
-            <ShowAs
-              label="Run as"
-              nobody="Nobody"
-              subject={props.stored}
-              onChange={(caller) => props.statement.setCaller(caller)}
-            />
-          </Suspense>
+          <ShowAs
+            label="Run as"
+            nobody="Nobody"
+            subject={props.stored}
+            onChange={(caller) => props.statement.setCaller(caller)}
+          />
         </Show>
         <div class="row">
           <Button type="submit" icon="play" kind="primary" size="small" busy={props.statement.busy()} blocked={!props.ready}>

@@ -1,5 +1,6 @@
 import type { View } from '#core/contract/definitions/view.ts';
-import { createSignal, type JSX, lazy, Match, Show, Suspense, Switch } from 'solid-js';
+import { createSignal, type JSX, Match, Show, Switch } from 'solid-js';
+import { lazyPart } from '#ui/src/components/lazy-part.tsx';
 import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
 import { Menu } from '#ui/src/components/menu.tsx';
 import { JsonView } from '#ui/src/components/show/json-view.tsx';
@@ -12,7 +13,7 @@ import { ResultParts } from './result-parts.tsx';
 import './result.css';
 
 /** Loaded when somebody looks at a result so. */
-const DrawnResult = lazy(async () => ({ default: (await import('./drawn-result.tsx')).DrawnResult }));
+const DrawnResult = lazyPart(async () => (await import('./drawn-result.tsx')).DrawnResult);
 
 interface ResultViewProps {
   /** Names the rows: `Rows`, `Sample rows of orders`. */
@@ -90,11 +91,7 @@ export function ResultView(props: ResultViewProps) {
       <Switch fallback={props.also?.find(({ value }) => value === view())?.panel()}>
         <Match when={view() === 'table' && table()}>{(found) => <ResultGrid label={props.label} table={found()} />}</Match>
         <Match when={view() === 'view' && props.result}>
-          {(result) => (
-            <Suspense>
-              <DrawnResult result={asCalled(result())} view={props.view ?? null} />
-            </Suspense>
-          )}
+          {(result) => <DrawnResult result={asCalled(result())} view={props.view ?? null} />}
         </Match>
         <Match when={view() === 'json' && props.result}>
           {(result) => <JsonView label={`${props.label} as JSON`} value={result().json} open={3} />}

@@ -1,11 +1,12 @@
-import { createSignal, lazy, Show, Suspense } from 'solid-js';
+import { createSignal, Show } from 'solid-js';
+import { lazyPart } from '#ui/src/components/lazy-part.tsx';
 import { Button } from '#ui/src/components/button.tsx';
 import { useAct } from '#ui/src/components/use-act.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import type { NewTest } from './kept.ts';
 import { WORDS } from './words.ts';
 
-const TestEditor = lazy(async () => ({ default: (await import('./test-editor.tsx')).TestEditor }));
+const TestEditor = lazyPart(async () => (await import('./test-editor.tsx')).TestEditor);
 
 /** Stands beside a result: the next deploys are to give it too. */
 export function KeepTest(props: { about: () => Promise<NewTest | undefined> | NewTest | undefined }) {
@@ -25,9 +26,7 @@ export function KeepTest(props: { about: () => Promise<NewTest | undefined> | Ne
         Keep as test
       </Button>
       <Show when={test()}>
-        <Suspense>
-          <TestEditor test={test()} onClose={() => setTest(undefined)} />
-        </Suspense>
+        <TestEditor test={test()} onClose={() => setTest(undefined)} />
       </Show>
     </>
   );

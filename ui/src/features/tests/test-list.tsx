@@ -1,4 +1,5 @@
-import { createSignal, For, lazy, Show, Suspense } from 'solid-js';
+import { createSignal, For, Show } from 'solid-js';
+import { lazyPart } from '#ui/src/components/lazy-part.tsx';
 import type { Test, TestOwner } from '#core/contract/definitions/tests.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
@@ -18,7 +19,7 @@ import { passesFocus } from '#ui/src/components/form/passes-focus.ts';
 import './tests.css';
 
 const MOST = 500;
-const TestEditor = lazy(async () => ({ default: (await import('./test-editor.tsx')).TestEditor }));
+const TestEditor = lazyPart(async () => (await import('./test-editor.tsx')).TestEditor);
 
 const isFailing = ({ last }: Test): number => Number(last?.status === 'failed');
 const failingFirst = (tests: readonly Test[]): Test[] => tests.toSorted((a, b) => isFailing(b) - isFailing(a));
@@ -143,9 +144,7 @@ export function TestList(props: { owner?: TestOwner | undefined; owner_name?: st
         )}
       </Show>
       <Show when={edited()}>
-        <Suspense>
-          <TestEditor test={edited()} onClose={() => setEdited(undefined)} onSaved={() => void list.reload()} />
-        </Suspense>
+        <TestEditor test={edited()} onClose={() => setEdited(undefined)} onSaved={() => void list.reload()} />
       </Show>
     </div>
   );

@@ -1,4 +1,5 @@
-import { createSignal, For, lazy, Show, Suspense } from 'solid-js';
+import { createSignal, For, Show } from 'solid-js';
+import { lazyPart } from '#ui/src/components/lazy-part.tsx';
 import type { ToolDraft } from '#core/contract/definitions/tools.ts';
 import { type View, VIEW_CHOICES, VIEW_KINDS, type ViewKind } from '#core/contract/definitions/view.ts';
 import { isChart } from '#core/lib/view/drawing.ts';
@@ -12,7 +13,7 @@ import type { Statement } from '#ui/src/features/builder/use-statement.ts';
 import type { Form } from '#ui/src/kernel/form/form.ts';
 import './view-fields.css';
 
-const DrawnResult = lazy(async () => ({ default: (await import('#ui/src/features/run/drawn-result.tsx')).DrawnResult }));
+const DrawnResult = lazyPart(async () => (await import('#ui/src/features/run/drawn-result.tsx')).DrawnResult);
 
 const FITS = '';
 const KINDS: readonly Option<ViewKind | typeof FITS>[] = [
@@ -140,9 +141,7 @@ function Framed(props: { statement: Statement; view: View | null }) {
           </div>
           <div class="view-frame" data-client={client()} data-scheme={theme()}>
             {/* Made anew for each theme: what is drawn takes its colours from its frame. */}
-            <Suspense>
-              <For each={[theme()]}>{(one) => <DrawnResult result={result()} view={props.view} theme={one} />}</For>
-            </Suspense>
+            <For each={[theme()]}>{(one) => <DrawnResult result={result()} view={props.view} theme={one} />}</For>
           </div>
         </div>
       )}

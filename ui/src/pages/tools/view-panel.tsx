@@ -1,10 +1,11 @@
-import { createMemo, createSignal, lazy, Show, Suspense } from 'solid-js';
+import { createMemo, createSignal, Show } from 'solid-js';
+import { lazyPart } from '#ui/src/components/lazy-part.tsx';
 import type { ToolDraft } from '#core/contract/definitions/tools.ts';
 import type { ErrorOf } from '#ui/src/features/builder/statement-builder.tsx';
 import type { Statement } from '#ui/src/features/builder/use-statement.ts';
 import type { Form } from '#ui/src/kernel/form/form.ts';
 
-const ViewFields = lazy(async () => ({ default: (await import('./view-fields.tsx')).ViewFields }));
+const ViewFields = lazyPart(async () => (await import('./view-fields.tsx')).ViewFields);
 
 /** How clients draw the result of a tool: loaded and drawn only where somebody looks. */
 export function ViewPanel(props: { form: Form<ToolDraft>; statement: Statement; error: ErrorOf<ToolDraft> }) {
@@ -17,9 +18,7 @@ export function ViewPanel(props: { form: Form<ToolDraft>; statement: Statement; 
         <h2>View</h2>
       </summary>
       <Show when={opened()}>
-        <Suspense>
-          <ViewFields form={props.form} statement={props.statement} error={props.error} />
-        </Suspense>
+        <ViewFields form={props.form} statement={props.statement} error={props.error} />
       </Show>
     </details>
   );
