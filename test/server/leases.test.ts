@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { endLease, takeLease, withLease } from '#core/cluster/leases.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { reachable, testDatabase } from '#test/support/databases.ts';
+import { describeOnce } from '#test/support/metadata.ts';
 import { until } from '#test/support/programs.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -41,7 +42,7 @@ describe('embedded', () => {
   });
 });
 
-describe.skipIf(!reachable.postgres)('two servers', () => {
+describeOnce(reachable.postgres)('two servers', () => {
   test('never do the same work at once, and what fails gives its lease back', async () => {
     const { one, other } = await twoServers();
     let working = 0;

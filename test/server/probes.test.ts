@@ -5,6 +5,7 @@ import { createRedisKv } from '#core/cluster/redis.ts';
 import { connectHost } from '#test/support/host.ts';
 import { reachable } from '#test/support/databases.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
+import { describeOnce, testOnce } from '#test/support/metadata.ts';
 import { listeningServer } from '#test/support/server.ts';
 import { openTcpProxy } from '#test/support/tcp-proxy.ts';
 import { startPrograms, removeFolder, until } from '#test/support/programs.ts';
@@ -68,7 +69,7 @@ describe('/livez and /readyz of the server', () => {
   });
 });
 
-describe.skipIf(!reachable.redis)('Redis', () => {
+describeOnce(reachable.redis)('Redis', () => {
   test('that is lost degrades the server and does not stop it; back, it heals', async () => {
     let broken = false;
     const proxy = await openTcpProxy({ host: '127.0.0.1', port: 6379 }, { toServer: (bytes) => (broken ? null : bytes) });
@@ -164,7 +165,7 @@ test('a server that ends finishes what it answers before it closes', async () =>
   expect(answered).toBeGreaterThan(0);
 });
 
-test('the programs answer their probes', async () => {
+testOnce()('the programs answer their probes', async () => {
   const programs = await startPrograms({ env: { SVC_METRICS_TOKEN: METRICS_TOKEN, SVC_DEMO: 'true' } });
   ends.push(
     () => removeFolder(programs),

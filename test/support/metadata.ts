@@ -1,4 +1,4 @@
-import { afterAll } from 'bun:test';
+import { afterAll, describe, test } from 'bun:test';
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -29,6 +29,16 @@ export type Dialect = 'sqlite' | 'postgresql';
 const second_run = process.env['TEST_METADATA'] === 'postgresql';
 /** For tests that name their store: each one that is reachable; none when the file runs a second time, with all else in PostgreSQL. */
 export const namedStores: readonly Dialect[] = second_run ? [] : reachable.postgres ? ['sqlite', 'postgresql'] : ['sqlite'];
+
+/** `describe` and `test` of what names its store or needs none: nothing when the file runs a second time. */
+export const describeOnce =
+  (can = true) =>
+  (name: string, body: () => void): void =>
+    second_run ? undefined : describe.skipIf(!can)(name, body);
+export const testOnce =
+  (can = true) =>
+  (name: string, body: () => Promise<unknown>, timeout_ms?: number): void =>
+    second_run ? undefined : test.skipIf(!can)(name, body, timeout_ms);
 
 /** @param directory where an embedded one is. A fresh one each time as far as the app can tell; making one costs most of a test. */
 export function emptyMetadata(directory: string, dialect: Dialect = second_run ? 'postgresql' : 'sqlite'): Promise<Metadata> {

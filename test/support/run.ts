@@ -32,18 +32,35 @@ const FILE_MS = 600_000;
 const FEW = 10;
 /** Run only when a filter names them: they take minutes. */
 const LONG = ['test/bench/'];
-/** They wait for a clock more than they work, so one more runs at a time than there are processors. */
+/** They wait for a clock or another program more than they work, so they run beside those that work. */
 const WAITING = [
+  'call/confirmation-pages',
+  'cluster/redis.test',
+  'deploy/canary-servers',
+  'deploy/deploy-hosts',
+  'deploy/drift-servers',
+  'duckdb/process',
+  'e2e/first-run',
+  'e2e/ui-still',
+  'faults/network',
+  'faults/stores',
   'idle.test',
-  'redis.test',
-  'deploy-hosts',
   'leases',
-  'shared-limits',
+  'limits/shared-limits',
+  'listener-waiting',
+  'mysql/hostile',
+  'oauth/hosts',
+  'observe/notices.test',
+  'observe/tracing',
+  'postgresql/hostile',
+  'replay/two-servers',
   'sign-in-limits',
   'signed/foreign',
+  'sqlite/process',
+  'store/metadata-store',
   'tls/dns',
   'tls/issue',
-  'tracing',
+  'identity/hostile-provider',
 ];
 const CHECKS = [
   { title: 'oxfmt --check', program: ['oxfmt', 'oxfmt'], args: ['--check', '.'] },
@@ -55,8 +72,19 @@ const CHECKS = [
 const EMBEDDED_ONLY = ['attacks.test', 'canary', 'cli', 'fuzz', 'no-writes', 'two-factor'];
 
 /** Every test of these names its store, so a second run would have none. */
-const STORES_NAMED = ['logged-arguments', 'observe/metrics.test', 'notice-events', 'search.test', 'two-servers', 'usage-storing'];
-const ONCE = [...EMBEDDED_ONLY, ...STORES_NAMED];
+const STORES_NAMED = [
+  'drift-servers',
+  'logged-arguments',
+  'observe/metrics.test',
+  'notice-events',
+  'search.test',
+  'two-servers',
+  'usage-storing',
+];
+
+/** What these refuse does not reach the store. */
+const BEFORE_THE_STORE = ['identity/hostile-provider', 'tls/rules'];
+const ONCE = [...EMBEDDED_ONLY, ...STORES_NAMED, ...BEFORE_THE_STORE];
 
 /** They prove the protocol, auth, queue, swap, SQLite and the limits of HTTP on Deno too. */
 const ON_DENO = [
@@ -84,6 +112,9 @@ const ON_POSTGRES_18 = [
   'test/core/lib/sql/caller-policies',
   'test/core/lib/sql/rules',
 ];
+
+/** Of those, these start a server of their own, or what stands between us and the server is what they try. */
+const NOT_ON_POSTGRES_18 = ['postgresql/tls', 'postgresql/hostile', 'store/metadata-store'];
 
 const NOTHING_RAN: Report = {
   title: '',
@@ -120,8 +151,11 @@ async function runAll(args: readonly string[]): Promise<number> {
       runFile(file, `${file}${variant}`, options, join(reports, `${index}.xml`), { ...environment, TEST_LANE: String(lane) }),
     waits: waits(file),
   }));
-  const checked = await inParallel([{ run: buildUi }, ...checks]);
-  const tested = await again(await inParallel(files), files);
+  // The pages that tests open; the other checks read sources, so tests that wait can run beside them.
+  const built = await inParallel([{ run: buildUi }]);
+  const done = await inParallel([...checks, ...files]);
+  const checked = [...built, ...done.slice(0, checks.length)];
+  const tested = await again(done.slice(checks.length), files);
   await rm(reports, { recursive: true, force: true });
   await newest?.stop();
   const ran = tested.some((report) => report.passed + report.failed.length + report.skipped.length > 0);
@@ -134,7 +168,8 @@ function onBothStores(file: string): boolean {
   return readFileSync(join(ROOT, file), 'utf8').includes('testApp(');
 }
 
-const onPostgres18 = (file: string): boolean => ON_POSTGRES_18.some((name) => file.includes(name));
+const onPostgres18 = (file: string): boolean =>
+  ON_POSTGRES_18.some((name) => file.includes(name)) && !NOT_ON_POSTGRES_18.some((name) => file.includes(name));
 
 const onDeno = (file: string): boolean => file.startsWith('test/mcp-host/') && ON_DENO.some((name) => file.includes(name));
 
@@ -247,18 +282,19 @@ interface Job {
 }
 
 /**
- * Runs as many jobs at a time as there are processors, and one more: of those that wait, as long as there are any. Prints each report
- * as it comes, with its output when something failed, and answers in the order of the jobs.
+ * Runs as many jobs at a time as there are processors, and beside them two that wait. When none that waits is left, one of those two
+ * lanes takes what the others take, and the second one ends. Prints each report as it comes, with its output when something failed,
+ * and answers in the order of the jobs.
  */
 async function inParallel(jobs: readonly Job[]): Promise<Report[]> {
   const queue = [...jobs.entries()];
   const reports: Report[] = [];
-  const next = (prefers: boolean) => {
+  const next = (prefers: boolean, only: boolean) => {
     const at = queue.findIndex(([, job]) => (job.waits ?? false) === prefers);
-    return queue.splice(Math.max(0, at), 1)[0];
+    return at < 0 && only ? undefined : queue.splice(Math.max(0, at), 1)[0];
   };
-  const worker = async (prefers: boolean, lane: number) => {
-    for (let taken = next(prefers); taken !== undefined; taken = next(prefers)) {
+  const worker = async (lane: number, prefers: boolean, only = false) => {
+    for (let taken = next(prefers, only); taken !== undefined; taken = next(prefers, only)) {
       const [index, job] = taken;
       const report = await job.run(lane);
       reports[index] = report;
@@ -266,7 +302,8 @@ async function inParallel(jobs: readonly Job[]): Promise<Report[]> {
     }
   };
   const processors = Math.min(4, availableParallelism());
-  await Promise.all([worker(true, 0), ...Array.from({ length: processors }, (_, n) => worker(false, n + 1))]);
+  const working = Array.from({ length: processors }, (_, n) => worker(n + 1, false));
+  await Promise.all([...working, worker(0, true), worker(processors + 1, true, true)]);
   return reports;
 }
 

@@ -1,5 +1,5 @@
 import { Database } from 'bun:sqlite';
-import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { HostEvent } from '#core/deploy/hosts.ts';
@@ -8,6 +8,7 @@ import { until } from '#test/support/programs.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { reachable, testDatabase } from '#test/support/databases.ts';
 import { connectHost } from '#test/support/host.ts';
+import { describeOnce } from '#test/support/metadata.ts';
 import { canonical, checksum } from '#snapshots/canonical.ts';
 import type { Compiled } from '#snapshots/compile.ts';
 
@@ -119,7 +120,7 @@ test('an artifact of an older compiler is made and described again', async () =>
   expect(JSON.stringify(body)).toContain('"name":{"anyOf":[{"type":"string"},{"type":"null"}]}');
 });
 
-describe.skipIf(!reachable.postgres)('two servers on one PostgreSQL database', () => {
+describeOnce(reachable.postgres)('two servers on one PostgreSQL database', () => {
   let database: Awaited<ReturnType<typeof testDatabase>>;
   let a: TestApp;
   let b: TestApp;

@@ -7,6 +7,7 @@ import type { AgentActivity } from '#core/contract/identity/agent-access.ts';
 import { recordActivity } from '#core/observe/agent-activity.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { reachable, redisUrl } from '#test/support/databases.ts';
+import { describeOnce } from '#test/support/metadata.ts';
 import { listeningServer } from '#test/support/server.ts';
 
 const KEPT = 10_000;
@@ -132,7 +133,7 @@ describe.each([
   }, 60_000);
 });
 
-describe('a restart', () => {
+describeOnce()('a restart', () => {
   const directory = mkdtempSync(join(tmpdir(), 'sluice-activity-'));
   afterAll(() => rmSync(directory, { recursive: true, force: true }));
   /** A database of Redis that no other test uses. */

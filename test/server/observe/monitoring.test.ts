@@ -4,6 +4,7 @@ import { forgetUsage } from '#core/observe/monitoring-retention.ts';
 import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
 import { reachable, testDatabase } from '#test/support/databases.ts';
 import { connectClient } from '#test/support/mcp-clients.ts';
+import { describeOnce, testOnce } from '#test/support/metadata.ts';
 import { type Programs, removeFolder, startPrograms, until } from '#test/support/programs.ts';
 import { type Call, toBatch } from '#test/support/usage.ts';
 
@@ -274,7 +275,7 @@ test('a histogram keeps every percentile within 2 %, also after merging', () => 
   expect(quantile({}, 0.95)).toBe(0);
 });
 
-test.skipIf(!reachable.postgres)('two servers on one PostgreSQL lose no call of the same minute', async () => {
+testOnce(reachable.postgres)('two servers on one PostgreSQL lose no call of the same minute', async () => {
   const database = await testDatabase('postgresql');
   const { host, port, username, database: name } = database.settings;
   const url = `postgres://${username}@${host}:${port}/${name}`;
@@ -302,7 +303,7 @@ test.skipIf(!reachable.postgres)('two servers on one PostgreSQL lose no call of 
   }
 });
 
-describe('with the real programs', () => {
+describeOnce()('with the real programs', () => {
   let programs: Programs;
   afterEach(async () => {
     await programs.stop();

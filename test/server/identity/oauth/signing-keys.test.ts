@@ -10,6 +10,7 @@ import { createKeyring } from '#core/lib/secrets.ts';
 import type { HostEvent } from '#core/deploy/hosts.ts';
 import { testApp, type TestApp } from '#test/support/app.ts';
 import { reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
+import { describeOnce } from '#test/support/metadata.ts';
 import { until } from '#test/mcp-host/support.ts';
 
 const RESOURCE = 'https://sluice.example.com/mcp';
@@ -164,7 +165,7 @@ describe('ended grants', () => {
   });
 });
 
-describe.skipIf(!reachable.postgres)('several servers of one PostgreSQL database', () => {
+describeOnce(reachable.postgres)('several servers of one PostgreSQL database', () => {
   let database: TestDatabase;
   let servers: TestApp[];
   beforeAll(async () => {
