@@ -99,6 +99,11 @@ export function invalidField(field: string, message: string, code: ErrorCode = '
   return new AppError(code, message, { errors: [{ field, message }] });
 }
 
+/** Refuses when there are faults, with all of them. */
+export function refuseFields(errors: readonly FieldError[]): void {
+  if (errors.length > 0) throw new AppError('invalid', errors.map(({ message }) => message).join(' '), { errors });
+}
+
 /** The known word that is most like a mistyped one (edit distance). */
 export function nearest(word: string, known: readonly string[]): string {
   let best = { word: known[0] ?? '', distance: Number.POSITIVE_INFINITY };

@@ -1,5 +1,5 @@
 import { type ConnectionDraft, MASK } from '#core/contract/definitions/connections.ts';
-import { AppError, type FieldError, invalidField } from '#core/errors.ts';
+import { type FieldError, invalidField, refuseFields } from '#core/errors.ts';
 import type { Context } from '#core/run.ts';
 import { openOrNull } from '#core/lib/secrets.ts';
 import { checkTarget, kindOf } from '#core/engines/index.ts';
@@ -39,7 +39,7 @@ export function mergeDraft(
 export async function prepareConnection(context: Context, id: string, draft: Draft, before: ConnectionRow | null) {
   refuseForeignSecrets(draft.extra_params, before);
   const unknown = [...wrongExtras(draft, before), ...sessionFaults(draft)];
-  if (unknown.length > 0) throw new AppError('invalid', unknown.map(({ message }) => message).join(' '), { errors: unknown });
+  refuseFields(unknown);
   refuseConnection(context.actor, before, draft);
   await checkDraft(context, draft, before);
   return sealDraft(context, id, draft, before);
@@ -60,7 +60,7 @@ const TARGET = ['db_type', 'host', 'port', 'database', 'username'];
 async function checkDraft(context: Context, draft: Draft, before: ConnectionRow | null): Promise<void> {
   if (before === null || touches(draft, before, TARGET)) {
     const errors = requiredFields(draft);
-    if (errors.length > 0) throw new AppError('invalid', errors.map((error) => error.message).join(' '), { errors });
+    refuseFields(errors);
     await checkTarget(draft, context.app.policy);
   }
   await guardDraft(context, 'connection', { ...draft }, before);

@@ -3,7 +3,7 @@ import { type Connection, ConnectionDraft, MASK, type TestResult } from '#core/c
 import { OWNED_KINDS } from '#core/contract/entities.ts';
 import { writeAlone } from '#core/store/journal.ts';
 import type { Db } from '#core/store/open.ts';
-import { AppError } from '#core/errors.ts';
+import { AppError, refuseFields } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import { createSlices } from '#core/lib/slices.ts';
 import { CONNECTION_TYPES } from '#core/engines/index.ts';
@@ -43,7 +43,7 @@ export const connectionHandlers: Pick<Handlers, Extract<keyof Handlers, `connect
   },
   'connections.test_draft': async (context, draft) => {
     const refusal = [...requiredFields(draft), ...wrongExtras(draft, null), ...sessionFaults(draft)];
-    if (refusal.length > 0) throw new AppError('invalid', refusal.map((error) => error.message).join(' '), { errors: refusal });
+    refuseFields(refusal);
     const { name: _, enabled: _enabled, ...settings } = draft;
     const source = await context.app.sources.open(settings as ConnectionSettings).catch(toFailure);
     if ('success' in source) return source;

@@ -1,7 +1,7 @@
 import type { PromptDraft } from '#core/contract/definitions/prompts.ts';
 import { estimateTokens } from '#core/lib/tokens.ts';
 import { parseTemplate } from '#core/lib/template/parse.ts';
-import { AppError, type FieldError, invalidField } from '#core/errors.ts';
+import { type FieldError, invalidField, refuseFields } from '#core/errors.ts';
 import type { Context } from '#core/run.ts';
 import { freezePrompt } from '#snapshots/entities.ts';
 import { guardDraft } from './guard/guard.ts';
@@ -76,7 +76,7 @@ function undeclared(names: readonly string[]): string {
 }
 
 export function refuseFaults(faults: FieldError[]): void {
-  if (faults.length > 0) throw new AppError('invalid', faults.map(({ message }) => message).join(' '), { errors: faults });
+  refuseFields(faults);
 }
 
 const repeatedArguments = ({ arguments: list }: PromptDraft): FieldError[] =>

@@ -5,7 +5,7 @@ import type { App } from '#core/app.ts';
 import type { Db } from '#core/store/open.ts';
 import { sourceOffset, type Variant, variants, wholeVariant } from '#core/lib/sql/bind.ts';
 import type { Statement } from '#core/lib/sql/statement.ts';
-import { AppError, type ErrorCode, type FieldError } from '#core/errors.ts';
+import { AppError, type ErrorCode, type FieldError, refuseFields } from '#core/errors.ts';
 import { unknownMasks } from '#core/lib/call/masks.ts';
 import type { BoundStatement, Description, Source } from '#core/engines/shared/source.ts';
 import { canonical, checksum } from '#snapshots/canonical.ts';
@@ -65,7 +65,7 @@ async function traceColumns(
 }
 
 function refuseFaults(errors: FieldError[]): void {
-  if (errors.length > 0) throw new AppError('invalid', errors.map(({ message }) => message).join(' '), { errors });
+  refuseFields(errors);
 }
 
 const isSameStatement = (one: Compiled, other: Compiled): boolean =>

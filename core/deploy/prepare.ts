@@ -12,6 +12,7 @@ import type { Frozen, FrozenView, Problem } from '#snapshots/freeze.ts';
 import { freezeOne, type Outcome } from '#snapshots/freeze-one.ts';
 import { columnDifferences } from './checks/columns.ts';
 import { readDefinitions, readWorkingCopy, type WorkingCopy } from './working-copy.ts';
+import { pagesOf } from '#core/lib/pages-of.ts';
 
 export interface Prepared extends Frozen {
   readonly server: FrozenServer;
@@ -96,8 +97,8 @@ async function prepareConnection(
   // Under another schema nothing counts that was prepared before, until it is prepared again.
   if (!same) for (const { id } of owned) copy.unprepared.add(id);
   const asked = owned.filter(({ id }) => copy.unprepared.has(id));
-  for (let start = 0; start < asked.length; start += AT_ONCE) {
-    const fault = await prepareSome(app, copy, view, connection, asked.slice(start, start + AT_ONCE), said);
+  for (const page of pagesOf(asked, AT_ONCE)) {
+    const fault = await prepareSome(app, copy, view, connection, page, said);
     if (fault === null) continue;
     said.unchecked.push(`The statements of ${connection.name} were not checked: ${fault.detail}`);
     return;

@@ -1,7 +1,7 @@
 import type { App } from '#core/app.ts';
 import type { SslStatus } from '#core/contract/deploy/ssl.ts';
 import { signal } from '#core/cluster/signals.ts';
-import { AppError } from '#core/errors.ts';
+import { AppError, refuseFields } from '#core/errors.ts';
 import type { Handlers } from '#core/run.ts';
 import {
   type CertificateRow,
@@ -27,7 +27,7 @@ export const sslHandlers: Pick<Handlers, `ssl.${'status' | 'issue'}`> = {
   'ssl.issue': async ({ app, signal: stop }, { force = false, wait = false }) => {
     const { settings } = await readSettings(app);
     const errors = missingForOrder(settings);
-    if (errors.length > 0) throw new AppError('invalid', errors.map(({ message }) => message).join(' '), { errors });
+    refuseFields(errors);
     const before = await readCertificate(app);
     await writeCertificate(app, { requested_at: app.clock().toISOString(), forced: force });
     await signal(app, 'certificate');

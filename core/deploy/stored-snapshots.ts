@@ -8,6 +8,7 @@ import { pinnedByCandidates } from './candidates/pinned.ts';
 import { branchesIn, listOf, PAGE, readBranches, readTexts, readTree } from '#core/store/trees.ts';
 import type { FrozenServer, SnapshotContent } from '#snapshots/format.ts';
 import { deltaOf, type Delta, HOLDS_SECRETS, type Leaf, toContent, type Tree } from '#snapshots/tree.ts';
+import { pagesOf } from '#core/lib/pages-of.ts';
 
 /** Contract section 13. */
 export const KEPT_SNAPSHOTS = 100;
@@ -141,8 +142,7 @@ type NewBlob = Schema['blobs']['$inferInsert'];
 async function storeBlobs(app: App, tx: Db, rows: readonly NewBlob[]): Promise<void> {
   const { blobs } = app.store.tables;
   const set = { since: sql`excluded.since`, text: sql`excluded.text` };
-  for (let start = 0; start < rows.length; start += PAGE) {
-    const page = rows.slice(start, start + PAGE);
+  for (const page of pagesOf(rows, PAGE)) {
     await tx.insert(blobs).values(page).onConflictDoUpdate({ target: blobs.hash, set });
   }
 }
@@ -167,8 +167,7 @@ async function forgetOldest(app: App, tx: Db, last: number): Promise<void> {
   const isPinned = old.length === 0 ? () => false : await pinnedByCandidates(app, tx);
   for (const { version } of old.toSorted((a, b) => a.version - b.version)) {
     const gone = (await lostAfter(app, tx, version)).filter((hash) => !isPinned(hash));
-    for (let start = 0; start < gone.length; start += PAGE) {
-      const hashes = gone.slice(start, start + PAGE);
+    for (const hashes of pagesOf(gone, PAGE)) {
       await tx.delete(blobs).where(and(inArray(blobs.hash, hashes), lte(blobs.since, version)));
     }
     app.snapshot_cache.versions.delete(version);

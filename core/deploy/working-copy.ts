@@ -8,6 +8,7 @@ import { createRecentMap, type RecentMap } from '#core/lib/recent-map.ts';
 import { createLock, type Db, type Lock } from '#core/store/open.ts';
 import type { Compiled } from '#snapshots/compile.ts';
 import { createFrozenState, type FrozenState, type FrozenView } from '#snapshots/freeze.ts';
+import { pagesOf } from '#core/lib/pages-of.ts';
 
 /**
  * The configuration as it is stored now, frozen. It is brought up to date by what was written since: reading, freezing and
@@ -122,8 +123,7 @@ async function takeDefinitions(
   kind: DefinitionKind,
   ids: readonly string[],
 ): Promise<void> {
-  for (let start = 0; start < ids.length; start += PAGE) {
-    const page = ids.slice(start, start + PAGE);
+  for (const page of pagesOf(ids, PAGE)) {
     const found = new Set<string>();
     for (const definition of await readDefinitions(app, tx, kind, page)) {
       const { row, compiled } = definition;

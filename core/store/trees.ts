@@ -3,6 +3,7 @@ import { createSlices } from '#core/lib/slices.ts';
 import { SNAPSHOT_FORMAT } from '#snapshots/format.ts';
 import { type Leaf, parseBranch, parseTree, toTree, type Tree } from '#snapshots/tree.ts';
 import type { Db, Store } from './open.ts';
+import { pagesOf } from '#core/lib/pages-of.ts';
 
 /** Before the hashes of a tree's branches, which are stored beside the entities. Without it the whole list is there. */
 const LISTED = `${SNAPSHOT_FORMAT} branches\n`;
@@ -60,11 +61,8 @@ export async function readTexts(
 ): Promise<Map<string, string>> {
   const found = new Map<string, string>();
   const turn = createSlices();
-  for (let start = 0; start < hashes.length; start += PAGE) {
-    const rows = await tx
-      .select({ hash: blobs.hash, text: blobs.text })
-      .from(blobs)
-      .where(inArray(blobs.hash, hashes.slice(start, start + PAGE)));
+  for (const page of pagesOf(hashes, PAGE)) {
+    const rows = await tx.select({ hash: blobs.hash, text: blobs.text }).from(blobs).where(inArray(blobs.hash, page));
     for (const { hash, text } of rows) found.set(hash, text);
     await turn();
   }

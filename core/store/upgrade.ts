@@ -5,6 +5,7 @@ import { toBlobs, toTree } from '#snapshots/tree.ts';
 import { writeAlone } from './journal.ts';
 import type { Db, Store } from './open.ts';
 import { readTree } from './trees.ts';
+import { pagesOf } from '#core/lib/pages-of.ts';
 
 const WHOLE = `{"connections":`;
 /** Hashes that one statement asks for. */
@@ -52,8 +53,7 @@ async function upgradeOne(store: Store, tx: Db, version: number): Promise<void> 
   const earlier = await contentOf(store, tx, version - 1);
   const before = new Set(earlier === '' ? [] : (await readTree(store, tx, earlier)).leaves.map(({ hash }) => hash));
   const fresh = parts.filter(({ hash }) => !before.has(hash));
-  for (let start = 0; start < fresh.length; start += PAGE) {
-    const page = fresh.slice(start, start + PAGE);
+  for (const page of pagesOf(fresh, PAGE)) {
     const hashes = page.map(({ hash }) => hash);
     const stored = await tx.select({ hash: blobs.hash }).from(blobs).where(inArray(blobs.hash, hashes));
     const known = stored.map(({ hash }) => hash);

@@ -1,5 +1,5 @@
 import type { ToolDraft } from '#core/contract/definitions/tools.ts';
-import { AppError, type FieldError } from '#core/errors.ts';
+import { type FieldError, refuseFields } from '#core/errors.ts';
 import { isSent } from '#core/lib/call/arguments.ts';
 import { AFTER } from '#core/lib/call/page-schemas.ts';
 import { hasTextFormat } from '#core/lib/call/result-text.ts';
@@ -18,7 +18,7 @@ const MEDIA: ReadonlySet<ToolDraft['return_type']> = new Set(['image', 'audio'])
 /** Refuses pages, limits and forms of a result that would have no effect. */
 export function refuseShape(draft: Result, read_only: boolean, classification: Classification): void {
   const errors = faultsOf(draft, read_only, classification);
-  if (errors.length > 0) throw new AppError('invalid', errors.map(({ message }) => message).join(' '), { errors });
+  refuseFields(errors);
 }
 
 function faultsOf(draft: Result, read_only: boolean, classification: Classification): FieldError[] {

@@ -1,5 +1,5 @@
 import type { ToolDraft } from '#core/contract/definitions/tools.ts';
-import { AppError, type FieldError } from '#core/errors.ts';
+import { type FieldError, refuseFields } from '#core/errors.ts';
 import { isChart } from '#core/lib/view/drawing.ts';
 
 type Viewed = Pick<ToolDraft, 'view' | 'return_type'>;
@@ -9,7 +9,7 @@ const STRUCTURED = ['rows', 'row', 'column', 'value'];
 /** Refuses a view that would have no effect, or names what the statement does not return. @param columns null: the database could not be asked. */
 export function refuseView(draft: Viewed, columns: readonly { readonly name: string }[] | null): void {
   const errors = faultsOf(draft, columns?.map(({ name }) => name) ?? null);
-  if (errors.length > 0) throw new AppError('invalid', errors.map(({ message }) => message).join(' '), { errors });
+  refuseFields(errors);
 }
 
 function faultsOf({ view, return_type }: Viewed, columns: readonly string[] | null): FieldError[] {

@@ -1,6 +1,6 @@
 import type { ToolDraft } from '#core/contract/definitions/tools.ts';
 import { isGuarded } from '#core/contract/definitions/write-guard.ts';
-import { AppError, type FieldError } from '#core/errors.ts';
+import { type FieldError, refuseFields } from '#core/errors.ts';
 import type { Classification } from '#core/lib/sql/statement.ts';
 import { notTried } from '../preview/bound.ts';
 
@@ -14,7 +14,7 @@ export const refuseMisfits = (draft: Guard, read_only: boolean, classification: 
 export const refuseIdle = (draft: Guard, read_only: boolean): void => refuseAll(idleFaults(draft, read_only));
 
 function refuseAll(errors: readonly FieldError[]): void {
-  if (errors.length > 0) throw new AppError('invalid', errors.map(({ message }) => message).join(' '), { errors });
+  refuseFields(errors);
 }
 
 function idleFaults(

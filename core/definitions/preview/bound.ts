@@ -1,7 +1,7 @@
 import type { Input } from '#core/contract/index.ts';
 import type { Parameter, ScalarType } from '#core/contract/definitions/parameters.ts';
 import { engineOf } from '#core/engines/index.ts';
-import { AppError, invalidField } from '#core/errors.ts';
+import { AppError, invalidField, refuseFields } from '#core/errors.ts';
 import { checkParameters } from '#core/lib/call/arguments.ts';
 import { sessionOf } from '#core/lib/call/session.ts';
 import { type CallFacts, compileValues } from '#core/lib/call/values.ts';
@@ -37,7 +37,7 @@ export async function boundStatement(context: Context, input: Given, writes: boo
     field: `definitions${field.slice(10)}`,
     message,
   }));
-  if (faults.length > 0) throw new AppError('invalid', faults.map(({ message }) => message).join(' '), { errors: faults });
+  refuseFields(faults);
   const declared = names.map(
     (name) => definitions.find((definition) => definition.name === name) ?? guessParameter(name, parameters[name]),
   );

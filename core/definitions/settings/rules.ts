@@ -1,6 +1,6 @@
 import type { App } from '#core/app.ts';
 import { asksNothing, isLoopback } from '#core/contract/settings/config.ts';
-import { AppError, type FieldError, nearest } from '#core/errors.ts';
+import { AppError, type FieldError, nearest, refuseFields } from '#core/errors.ts';
 import { canonical } from '#snapshots/canonical.ts';
 import { openDnsCredentials } from './secrets.ts';
 import { requireOtherWayIn } from '#core/identity/providers/way-in.ts';
@@ -22,7 +22,7 @@ export async function checkSettings(app: App, before: Settings, after: Settings)
   if (changed('prompt_guard_allow')) errors.push(...(await unknownRules(after.prompt_guard_allow)));
   if (changed('mcp_proxy') && after.mcp_proxy) errors.push(...(await openProxy(app)));
   if (changed('dns_provider') || changed('dns_credentials')) errors.push(...misfitCredentials(app, before, after));
-  if (errors.length > 0) throw new AppError('invalid', errors.map(({ message }) => message).join(' '), { errors });
+  refuseFields(errors);
   if (changed('password_sign_in') && !after.password_sign_in) await requireOtherWayIn(app);
   if (changed('introspection_url') && after.introspection_url !== null) {
     await checkAddress(app, 'introspection_url', after.introspection_url);

@@ -7,6 +7,7 @@ import { entityTable } from '#core/store/entity-table.ts';
 import { freezePrompt, resourceListing, toolListing } from '#snapshots/entities.ts';
 import { type Holds, holdsOf, isOpenTo, type Selectable, type SelectionRule } from '#snapshots/toolsets.ts';
 import { readCompiled } from '../statements.ts';
+import { pagesOf } from '#core/lib/pages-of.ts';
 
 type Member = ToolsetMembers['members'][number];
 /** A stored definition that is served, with what costs a model to read it in a list. */
@@ -82,8 +83,7 @@ async function servedTools(context: Context, isWanted: (one: Served) => boolean)
   const rows = await context.app.store.db.select(columns).from(tools).where(eq(tools.enabled, true)).orderBy(tools.name);
   const wanted = rows.filter((row) => isWanted({ kind: 'tool', ...row, listing: () => row }));
   const found: Served[] = [];
-  for (let start = 0; start < wanted.length; start += PAGE) {
-    const page = wanted.slice(start, start + PAGE);
+  for (const page of pagesOf(wanted, PAGE)) {
     const compiled = await readCompiled(
       context.app,
       page.map((row) => row.id),
@@ -123,8 +123,7 @@ export async function missingIds({ app, change }: Context, selection: Selection)
     const ids = selection[list].filter((id) => change?.memo.planned?.has(id) !== true);
     const table = entityTable(app.store, kind);
     const there = new Set<string>();
-    for (let start = 0; start < ids.length; start += PAGE) {
-      const page = ids.slice(start, start + PAGE);
+    for (const page of pagesOf(ids, PAGE)) {
       const rows = await app.store.db.select({ id: table.id }).from(table).where(inArray(table.id, page));
       for (const { id } of rows) there.add(id);
     }

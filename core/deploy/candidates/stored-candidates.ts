@@ -7,6 +7,7 @@ import { AppError } from '#core/errors.ts';
 import { deltaOf, parseTree, type Leaf, type Tree } from '#snapshots/tree.ts';
 import { hashesOf, pinnedByCandidates } from './pinned.ts';
 import { contentOf, newestVersion, readSnapshot, type StoredSnapshot } from '../stored-snapshots.ts';
+import { pagesOf } from '#core/lib/pages-of.ts';
 
 export type CandidateRow = Schema['candidates']['$inferSelect'];
 
@@ -80,12 +81,9 @@ export async function storeCandidate(
   for (const { hash, text } of tree.branches) if (!known.has(hash)) texts.set(hash, { hash, kind: 'branch', text, since });
   if (missing !== undefined) throw new AppError('internal', `The text of the ${missing.kind} ${missing.name} is not stored.`);
   const rows = [...texts.values()];
-  for (let start = 0; start < rows.length; start += PAGE) {
+  for (const page of pagesOf(rows, PAGE)) {
     // What is there already stays the version's that brought it, with its secrets as they are sealed there.
-    await tx
-      .insert(blobs)
-      .values(rows.slice(start, start + PAGE))
-      .onConflictDoNothing();
+    await tx.insert(blobs).values(page).onConflictDoNothing();
   }
   await tx.insert(candidates).values({ ...row, checksum: tree.checksum, content: listOf(tree) });
 }
@@ -134,7 +132,7 @@ export async function removeCandidate(app: App, tx: Db, id: string): Promise<voi
     }
   }
   const gone = [...left];
-  for (let start = 0; start < gone.length; start += PAGE) {
-    await tx.delete(blobs).where(inArray(blobs.hash, gone.slice(start, start + PAGE)));
+  for (const page of pagesOf(gone, PAGE)) {
+    await tx.delete(blobs).where(inArray(blobs.hash, page));
   }
 }

@@ -11,6 +11,7 @@ import { freezeConnection } from '#snapshots/entities.ts';
 import type { FrozenConnection, FrozenResource, FrozenTool } from '#snapshots/format.ts';
 import type { Leaf } from '#snapshots/tree.ts';
 import { columnDifferences, schemaDifferences } from './columns.ts';
+import { pagesOf } from '#core/lib/pages-of.ts';
 
 type Texts = (leaves: readonly Leaf[]) => Promise<ReadonlyMap<string, string>>;
 type Found = Omit<Drifted, 'since'>;
@@ -37,8 +38,8 @@ export async function driftOf(
   const found: Found[] = [];
   const unchecked = new Map<string, Unchecked>();
   const wanted = some.filter(({ kind }) => kind === 'tool' || kind === 'resource');
-  for (let start = 0; start < wanted.length; start += AT_ONCE) {
-    const statements = await statementsIn(wanted.slice(start, start + AT_ONCE), texts);
+  for (const page of pagesOf(wanted, AT_ONCE)) {
+    const statements = await statementsIn(page, texts);
     const owned = Map.groupBy(statements, ({ frozen }) => frozen.connection_id);
     await Promise.all(
       [...owned].map(async ([connection_id, list]) => {

@@ -16,6 +16,7 @@ import type { SelectionRule } from '#snapshots/toolsets.ts';
 import { differing, type Leaf, type Tree } from '#snapshots/tree.ts';
 import { textsIn } from '../pending.ts';
 import { type Definition, readDefinitions, readWorkingCopy } from '../working-copy.ts';
+import { pagesOf } from '#core/lib/pages-of.ts';
 
 type Texts = (leaves: readonly Leaf[]) => Promise<ReadonlyMap<string, string>>;
 
@@ -111,8 +112,7 @@ async function inTree<T>(app: App, leaves: readonly Leaf[], texts: Texts, read: 
     const { now } = differing(index.leaves, leaves);
     const missing = now.filter(isDefinition).filter(({ hash }) => !facts.has(hash) && !index.left.get(hash));
     const turn = createSlices();
-    for (let start = 0; start < missing.length; start += PAGE) {
-      const page = missing.slice(start, start + PAGE);
+    for (const page of pagesOf(missing, PAGE)) {
       const said = await texts(page);
       for (const { kind, hash } of page) {
         facts.set(hash, factsOf(kind, JSON.parse(said.get(hash) ?? '{}') as object));

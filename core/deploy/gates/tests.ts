@@ -11,6 +11,7 @@ import { differing } from '#snapshots/tree.ts';
 import { NO_VERSION } from '../candidates/stored-candidates.ts';
 import type { StoredSnapshot } from '../stored-snapshots.ts';
 import type { Candidate, DeployGate, Finding } from './gate.ts';
+import { pagesOf } from '#core/lib/pages-of.ts';
 
 const TESTED: readonly string[] = TESTED_KINDS;
 /** Ids that one statement asks for. */
@@ -68,8 +69,7 @@ async function concerned({ store }: App, candidate: Candidate, active: StoredSna
   }
   const list = [...changed];
   const found: TestRow[] = [];
-  for (let start = 0; start < list.length; start += PAGE) {
-    const page = list.slice(start, start + PAGE);
+  for (const page of pagesOf(list, PAGE)) {
     found.push(
       ...(await store.db
         .select()

@@ -2,7 +2,7 @@ import type { App } from '#core/app.ts';
 import { MASK } from '#core/contract/definitions/connections.ts';
 import { REDACTED } from '#core/contract/history.ts';
 import type { IdentityProviderDraft } from '#core/contract/identity/identity-providers.ts';
-import { AppError, type FieldError } from '#core/errors.ts';
+import { AppError, type FieldError, refuseFields } from '#core/errors.ts';
 import type { Sealed } from '#snapshots/format.ts';
 import { refusePlainHttp } from './ask.ts';
 import { type ProviderRow, type ProviderValues, secretPlace } from './stored.ts';
@@ -53,7 +53,7 @@ function sealSecret(
 /** What a schema cannot say: every fault at once, a blocked address by itself. */
 export async function checkProvider(app: App, values: ProviderValues, stored: ProviderRow | null): Promise<void> {
   const errors = faultsOf(values);
-  if (errors.length > 0) throw new AppError('invalid', errors.map(({ message }) => message).join(' '), { errors });
+  refuseFields(errors);
   if (stored?.issuer !== values.issuer) await checkIssuer(app, values.issuer);
 }
 

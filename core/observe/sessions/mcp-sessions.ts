@@ -6,6 +6,7 @@ import type { Db } from '#core/store/open.ts';
 import type { Schema } from '#core/store/schema.ts';
 import { sessionKey } from './caller-key.ts';
 import { type Cell, errorsOf } from '../count-calls.ts';
+import { pagesOf } from '#core/lib/pages-of.ts';
 
 /** Calls of a caller without sessions belong together until there is none for so long (contract section 20). */
 export const GAP_MS = 30 * 60_000;
@@ -88,10 +89,10 @@ async function keepNames(app: App, tx: Db, stretches: readonly Stretch[]): Promi
     }
   }
   const all = [...rows.values()];
-  for (let start = 0; start < all.length; start += PAGE) {
+  for (const page of pagesOf(all, PAGE)) {
     await tx
       .insert(table)
-      .values(all.slice(start, start + PAGE))
+      .values(page)
       .onConflictDoUpdate({
         target: [table.name, table.session_id],
         set: { calls: sql`${table.calls} + excluded.calls`, errors: sql`${table.errors} + excluded.errors` },
@@ -146,8 +147,7 @@ async function latestOf(app: App, tx: Db, stretches: readonly Stretch[]): Promis
   const since = new Date(stretches.reduce((least, { started_ms }) => Math.min(least, started_ms), Infinity) - GAP_MS);
   const keys = [...new Set(stretches.map(({ key }) => key))];
   const with_session = new Set(stretches.filter(({ of }) => of.session !== undefined).map(({ key }) => key));
-  for (let start = 0; start < keys.length; start += PAGE) {
-    const page = keys.slice(start, start + PAGE);
+  for (const page of pagesOf(keys, PAGE)) {
     const recent = and(inArray(table.key, page), gte(table.last_at, since.toISOString()));
     const whole = page.filter((key) => with_session.has(key));
     const rows = await tx

@@ -2,7 +2,7 @@ import { and, eq } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import type { OauthApp } from '#core/contract/identity/oauth.ts';
 import { checkVersion, named } from '#core/definitions/records.ts';
-import { AppError, type FieldError } from '#core/errors.ts';
+import { AppError, type FieldError, refuseFields } from '#core/errors.ts';
 import { recordHistory } from '#core/observe/history.ts';
 import type { Context } from '#core/run.ts';
 import { writeAlone } from '#core/store/journal.ts';
@@ -131,5 +131,5 @@ export function checkRedirects(redirect_uris: readonly string[]): void {
       },
     ];
   });
-  if (errors.length > 0) throw new AppError('invalid', errors.map(({ message }) => message).join(' '), { errors });
+  refuseFields(errors);
 }
