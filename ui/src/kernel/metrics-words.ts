@@ -1,5 +1,5 @@
 import { minuteTime } from './dates.ts';
-import { isPeriod, type Kind, type Period, type Range } from './metrics.ts';
+import { isPeriod, type Period, type Range } from './metrics.ts';
 
 export const PERIOD_WORDS = { '1h': '1 hour', '6h': '6 hours', '24h': '24 hours', '7d': '7 days' } as const satisfies Record<
   Period,
@@ -8,8 +8,6 @@ export const PERIOD_WORDS = { '1h': '1 hour', '6h': '6 hours', '24h': '24 hours'
 /** `last 24 hours`, `23 Nov, 10:00 to 23 Nov, 11:00`. */
 export const rangeWords = (range: Range): string =>
   isPeriod(range) ? `last ${PERIOD_WORDS[range]}` : `${minuteTime(range.since)} to ${minuteTime(range.until)}`;
-
-export const KIND_WORDS = { tool: 'Tool', resource: 'Resource', prompt: 'Prompt' } as const satisfies Record<Kind, string>;
 
 /** What an error code of a call means, for people. */
 const ERROR_WORDS: Readonly<Record<string, string>> = {

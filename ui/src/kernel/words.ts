@@ -4,6 +4,8 @@ import { num, tenths } from './numbers.ts';
 /** `3 tools`, `1 tool`, `No tools` never: the number is always there. */
 export const plural = (count: number, one: string, many = `${one}s`): string => `${num(count)} ${count === 1 ? one : many}`;
 
+export const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
 /** `640 ms`, `1.2 s`. */
 export const duration = (ms: number): string => (ms < 1_000 ? `${num(Math.round(ms))} ms` : `${tenths(ms / 1_000)} s`);
 
@@ -33,6 +35,10 @@ export function minutesWord(minutes: number): string {
   if (minutes % 60 === 0) return plural(minutes / 60, 'hour');
   return plural(minutes, 'minute');
 }
+
+/** Durations to choose from, in minutes. */
+export const minuteChoices = (...minutes: readonly number[]) =>
+  minutes.map((count) => ({ value: String(count), label: minutesWord(count) }));
 
 const STEPS = [
   { below: 60, unit: 1, word: 'second' },

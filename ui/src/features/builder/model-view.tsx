@@ -6,7 +6,7 @@ import { JsonView } from '#ui/src/components/show/json-view.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
 import { estimateTokens } from '#core/lib/tokens.ts';
 import type { Problem } from '#ui/src/kernel/problem.ts';
-import { BUILDER_WORDS as WORDS } from './words.ts';
+import { plural } from '#ui/src/kernel/words.ts';
 
 interface Judged {
   readonly listing?: Readonly<Record<string, unknown>> | undefined;
@@ -51,31 +51,31 @@ export function ModelView(props: { judged: Judged | undefined; problem: Problem 
               <Show when={listing()['inputSchema']}>
                 {(schema) => (
                   <section class="stack-small">
-                    <h3>{WORDS.input_schema}</h3>
-                    <JsonView label={WORDS.input_schema} value={schema()} open={3} />
+                    <h3>Input schema</h3>
+                    <JsonView label="Input schema" value={schema()} open={3} />
                   </section>
                 )}
               </Show>
               <Show when={listing()['inputSchema']}>
                 <section class="stack-small">
-                  <h3>{WORDS.output_schema}</h3>
+                  <h3>Output schema</h3>
                   <Show
                     when={listing()['outputSchema']}
                     fallback={<p class="soft small">None. The result is text, or a template shapes it.</p>}
                   >
-                    {(schema) => <JsonView label={WORDS.output_schema} value={schema()} open={1} />}
+                    {(schema) => <JsonView label="Output schema" value={schema()} open={1} />}
                   </Show>
                 </section>
               </Show>
               <Show when={listing()['arguments']}>
                 {(list) => (
                   <section class="stack-small">
-                    <h3>{WORDS.arguments}</h3>
-                    <JsonView label={WORDS.arguments} value={list()} open={2} />
+                    <h3>Arguments</h3>
+                    <JsonView label="Arguments" value={list()} open={2} />
                   </section>
                 )}
               </Show>
-              <p class="small faint num">{WORDS.listing_size(estimateTokens(JSON.stringify(listing())))}</p>
+              <p class="small faint num">{`Adds about ${plural(estimateTokens(JSON.stringify(listing())), 'token')} to every conversation.`}</p>
             </>
           )}
         </Match>

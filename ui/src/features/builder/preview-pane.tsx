@@ -17,7 +17,6 @@ import { useQuery } from '#ui/src/components/use-query.ts';
 import { KeepTest } from '#ui/src/features/tests/keep-test.tsx';
 import { expectOf, nameFor } from '#ui/src/features/tests/kept.ts';
 import type { Ran, Statement } from './use-statement.ts';
-import { BUILDER_WORDS as WORDS } from './words.ts';
 
 const ShowAs = lazyPart(async () => (await import('#ui/src/features/run/show-as.tsx')).ShowAs);
 const LIMITS = ['10', '100', '1000'].map((value) => ({ value, label: `${num(Number(value))} rows` }));
@@ -59,11 +58,11 @@ export function PreviewPane(props: {
         </Show>
         <div class="row">
           <Button type="submit" icon="play" kind="primary" size="small" busy={props.statement.busy()} blocked={!props.ready}>
-            {props.statement.busy() ? 'Running' : props.statement.writes() ? 'Run and roll back' : WORDS.run}
+            {props.statement.busy() ? 'Running' : props.statement.writes() ? 'Run and roll back' : 'Run'}
           </Button>
           <Show when={props.statement.busy()}>
             <Button size="small" onPress={() => props.statement.cancel()}>
-              {WORDS.cancel}
+              Cancel
             </Button>
           </Show>
           <div class="preview-limit">

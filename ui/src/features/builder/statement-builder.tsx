@@ -20,7 +20,6 @@ import { TemplatePanel } from './template-panel.tsx';
 import type { Builder } from './use-builder.ts';
 import { useDraftCheck } from './use-draft-check.ts';
 import { type Statement, useStatement } from './use-statement.ts';
-import { BUILDER_WORDS } from './words.ts';
 
 /** What a tool and a resource have in common. */
 type StatementDraft = Pick<
@@ -175,10 +174,10 @@ export function StatementBuilder<D extends StatementDraft, I>(props: StatementBu
         notes={notes('sql_query')}
         before={props.before}
       />
-      <Panel title={BUILDER_WORDS.parameters} count={form.values.parameters.length}>
+      <Panel title="Parameters" count={form.values.parameters.length}>
         <div class="panel-body">
           <ParameterTable
-            label={BUILDER_WORDS.parameters}
+            label="Parameters"
             value={form.values.parameters}
             onChange={(parameters) => form.set('parameters', parameters)}
             error={(path) => error(`parameters.${path}`)}

@@ -8,7 +8,6 @@ import { Notice } from '#ui/src/components/notice.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { Select } from '#ui/src/components/form/select.tsx';
 import type { Statement } from './use-statement.ts';
-import { BUILDER_WORDS as WORDS } from './words.ts';
 
 interface StatementPanelProps {
   statement: Statement;
@@ -51,12 +50,12 @@ export function StatementPanel(props: StatementPanelProps) {
                 title={withMod('Enter')}
                 onPress={() => props.onRun()}
               >
-                {WORDS.run}
+                Run
               </Button>
             }
           >
             <Button size="small" icon="stop" onPress={() => props.statement.cancel()}>
-              {WORDS.cancel}
+              Cancel
             </Button>
           </Show>
         </div>

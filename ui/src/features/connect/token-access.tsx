@@ -5,19 +5,6 @@ import { TypedField } from '#ui/src/components/form/typed-field.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 
 const MOST = 200;
-const WORDS = {
-  sees: 'Sees',
-  everything: 'Everything',
-  some: 'Some toolsets',
-  toolsets: 'Toolsets',
-  toolsets_hint: 'Names of toolsets. Without one the token sees nothing.',
-  none: 'There is no toolset yet. Create one under Toolsets.',
-  unknown: (names: readonly string[]) => `There is no toolset ${names.join(', ')}. Choose from the list.`,
-  claims: 'Claims',
-  claims_hint:
-    'JSON that statements and templates read as caller.claims.…, such as {"region": "north"}. sub, name, email and groups fill caller.…',
-  not_json: 'This isn’t a JSON object.',
-} as const;
 
 /** The toolsets of a token: all of them, or some by name. */
 export function ToolsetsField(props: {
@@ -31,10 +18,10 @@ export function ToolsetsField(props: {
   return (
     <>
       <SegmentedControl
-        label={WORDS.sees}
+        label="Sees"
         options={[
-          { value: 'all', label: WORDS.everything },
-          { value: 'some', label: WORDS.some },
+          { value: 'all', label: 'Everything' },
+          { value: 'some', label: 'Some toolsets' },
         ]}
         value={props.value === null ? 'all' : 'some'}
         onChange={(value) => props.onChange(value === 'all' ? null : [])}
@@ -42,12 +29,16 @@ export function ToolsetsField(props: {
       <Show when={props.value}>
         {(chosen) => (
           <TagsField
-            label={WORDS.toolsets}
-            hint={list.data()?.total === 0 ? WORDS.none : WORDS.toolsets_hint}
+            label="Toolsets"
+            hint={
+              list.data()?.total === 0
+                ? 'There is no toolset yet. Create one under Toolsets.'
+                : 'Names of toolsets. Without one the token sees nothing.'
+            }
             value={chosen()}
             onChange={(value) => props.onChange(value)}
             suggestions={names()}
-            error={unknown().length > 0 ? WORDS.unknown(unknown()) : props.error}
+            error={unknown().length > 0 ? `There is no toolset ${unknown().join(', ')}. Choose from the list.` : props.error}
           />
         )}
       </Show>
@@ -61,15 +52,17 @@ type Claims = Readonly<Record<string, unknown>>;
 export function ClaimsField(props: { value: Claims; onChange: (value: Claims) => void; error: string | undefined }) {
   return (
     <TypedField
-      label={WORDS.claims}
-      hint={WORDS.claims_hint}
+      label="Claims"
+      hint={
+        'JSON that statements and templates read as caller.claims.…, such as {"region": "north"}. sub, name, email and groups fill caller.…'
+      }
       optional
       rows={3}
       value={props.value}
       write={(claims) => (Object.keys(claims).length === 0 ? '' : JSON.stringify(claims, null, 2))}
       read={(text) => {
         const claims = toClaims(text);
-        return claims === null ? { value: text, fault: WORDS.not_json } : { value: claims };
+        return claims === null ? { value: text, fault: 'This isn’t a JSON object.' } : { value: claims };
       }}
       onChange={(claims) => props.onChange(claims as Claims)}
       error={props.error}

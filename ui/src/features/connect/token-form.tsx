@@ -6,17 +6,10 @@ import { Select } from '#ui/src/components/form/select.tsx';
 import { useForm } from '#ui/src/components/use-form.ts';
 import type { Form } from '#ui/src/kernel/form/form.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { minuteChoices } from '#ui/src/kernel/words.ts';
 import { ClaimsField, ToolsetsField } from './token-access.tsx';
 
-const IDLE = [
-  { value: '', label: 'Never' },
-  { value: '60', label: '1 hour' },
-  { value: '480', label: '8 hours' },
-  { value: '1440', label: '1 day' },
-  { value: '10080', label: '7 days' },
-  { value: '43200', label: '30 days' },
-  { value: '129600', label: '90 days' },
-] as const;
+const IDLE = [{ value: '', label: 'Never' }, ...minuteChoices(60, 480, 1_440, 10_080, 43_200, 129_600)];
 
 interface Values extends Record<string, unknown> {
   readonly name: string;
@@ -58,7 +51,7 @@ export function EditToken(props: { token: McpToken; onDone: (token: McpToken) =>
 function TokenFields(props: { form: Form<Values>; submit: string; always?: boolean; onCancel: () => void }) {
   const idle = () => {
     const minutes = String(props.form.values.idle_timeout_minutes ?? '');
-    return IDLE.some(({ value }) => value === minutes) ? IDLE : [...IDLE, { value: minutes, label: `${minutes} minutes` }];
+    return IDLE.some(({ value }) => value === minutes) ? IDLE : [...IDLE, ...minuteChoices(Number(minutes))];
   };
   return (
     <form class="stack" novalidate onSubmit={(event) => void props.form.submit(event)}>
@@ -79,7 +72,7 @@ function TokenFields(props: { form: Form<Values>; submit: string; always?: boole
       <ToolsetsField
         value={props.form.values.toolsets}
         onChange={(value) => props.form.set('toolsets', value)}
-        error={props.form.error('toolsets') ?? [...props.form.errors()].find(([at]) => at.startsWith('toolsets.'))?.[1]}
+        error={props.form.errorWithin('toolsets')}
       />
       <ClaimsField
         value={props.form.values.claims}

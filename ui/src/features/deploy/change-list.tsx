@@ -8,7 +8,7 @@ import { Icon } from '#ui/src/components/icon.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { num } from '#ui/src/kernel/numbers.ts';
 import { plural } from '#ui/src/kernel/words.ts';
-import { type ChangeGroup, foldedFields, groupChanges, labelsOf, NOUNS } from './changes.ts';
+import { type ChangeGroup, foldedFields, groupChanges, labelsOf } from './changes.ts';
 import { ChangeRisks } from './change-risks.tsx';
 import './change-list.css';
 
@@ -123,7 +123,7 @@ function Head(props: { change: Change }) {
   return (
     <>
       <span class="mono change-name">{props.change.name}</span>
-      <span class="faint small">{NOUNS[props.change.entity_type]}</span>
+      <span class="faint small">{props.change.entity_type === 'server_config' ? 'server' : props.change.entity_type}</span>
       <span class="change-marks">
         <ChangeRisks change={props.change} />
         <Show when={props.change.fields.length > 0}>

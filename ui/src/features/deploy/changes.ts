@@ -3,16 +3,7 @@ import type { Change, Risk } from '#core/contract/deploy/deploy.ts';
 import { ENTITIES, ENTITY_KINDS, FROZEN_KINDS } from '#core/contract/entities.ts';
 import { labelsIn } from '#core/contract/marks.ts';
 import { num } from '#ui/src/kernel/numbers.ts';
-
-/** The noun of a change as people say it. */
-export const NOUNS = {
-  connection: 'connection',
-  tool: 'tool',
-  resource: 'resource',
-  prompt: 'prompt',
-  toolset: 'toolset',
-  server_config: 'server',
-} as const satisfies Record<Change['entity_type'], string>;
+import { capital } from '#ui/src/kernel/words.ts';
 
 const ORDER: readonly Change['entity_type'][] = ['server_config', ...FROZEN_KINDS];
 const KINDS: readonly Change['change'][] = ['removed', 'changed', 'added'];
@@ -51,21 +42,16 @@ export interface ChangeGroup {
   readonly changes: readonly Change[];
 }
 
-const GROUPS = {
-  server_config: 'Server settings',
-  connection: 'Connections',
-  tool: 'Tools',
-  resource: 'Resources',
-  prompt: 'Prompts',
-  toolset: 'Toolsets',
-} as const satisfies Record<Change['entity_type'], string>;
+const groupTitle = (kind: Change['entity_type']): string =>
+  kind === 'server_config' ? 'Server settings' : capital(ENTITIES[kind].plural);
 
 /** Changes by kind and connection, in the order of `sortChanges` within each; the group with a breaking change first. */
 export function groupChanges(changes: readonly Change[], nameOf: (connection_id: string) => string | undefined): ChangeGroup[] {
   const groups = new Map<string, Change[]>();
   for (const change of sortChanges(changes)) {
     const connection = change.connection_id === null ? undefined : nameOf(change.connection_id);
-    const title = connection === undefined ? GROUPS[change.entity_type] : `${GROUPS[change.entity_type]} on ${connection}`;
+    const kind = groupTitle(change.entity_type);
+    const title = connection === undefined ? kind : `${kind} on ${connection}`;
     const group = groups.get(title);
     if (group === undefined) groups.set(title, [change]);
     else group.push(change);

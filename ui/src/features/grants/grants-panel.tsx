@@ -8,7 +8,7 @@ import { Ago } from '#ui/src/components/time.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { useAct } from '#ui/src/components/use-act.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { KIND_WORDS, WORDS } from './words.ts';
+import { KIND_WORDS } from './words.ts';
 
 const MOST = 100;
 
@@ -21,18 +21,26 @@ export function GrantsPanel(props: { mine?: boolean }) {
   const revoke = async ({ id, client, person }: Grant) => {
     await ask(
       {
-        title: WORDS.revoke_title(client.name, person.username),
-        text: WORDS.revoke_text,
-        action: WORDS.revoke,
+        title: `Revoke ${client.name} for ${person.username}?`,
+        text: 'Its tokens stop working within a second. The person can sign in again.',
+        action: 'Revoke',
       },
       () => call('grants.delete', { id }),
-      WORDS.revoked(client.name),
+      `${client.name} was revoked`,
     );
   };
-  const title = () => (props.mine === true ? WORDS.own_title : WORDS.title);
+  const title = () => (props.mine === true ? 'Your connected clients' : 'Connected clients');
 
   return (
-    <Panel title={title()} lead={props.mine === true ? WORDS.own_lead : WORDS.lead} flush>
+    <Panel
+      title={title()}
+      lead={
+        props.mine === true
+          ? 'MCP clients that you signed in with.'
+          : 'MCP clients that people signed in with. Revoking one stops its tokens within a second.'
+      }
+      flush
+    >
       <DataTable
         label={title()}
         list={list}
@@ -40,7 +48,7 @@ export function GrantsPanel(props: { mine?: boolean }) {
         columns={[
           {
             id: 'client',
-            head: WORDS.client,
+            head: 'Client',
             cell: (row) => (
               <div>
                 <div>{row.client.name}</div>
@@ -54,34 +62,34 @@ export function GrantsPanel(props: { mine?: boolean }) {
             : [
                 {
                   id: 'person',
-                  head: WORDS.person,
+                  head: 'Person',
                   cell: (row: Grant) => row.person.username,
                   sort: (row: Grant) => row.person.username,
                 },
               ]),
           {
             id: 'scopes',
-            head: WORDS.scopes,
+            head: 'Permissions',
             narrow: 'hide' as const,
             cell: (row: Grant) => (
-              <Show when={row.scopes.length > 0} fallback={WORDS.everything}>
+              <Show when={row.scopes.length > 0} fallback="Everything the person may use">
                 {row.scopes.join(', ')}
               </Show>
             ),
           },
           {
             id: 'used',
-            head: WORDS.used,
+            head: 'Last used',
             cell: (row) => <Ago iso={row.last_used_at} />,
             sort: (row) => row.last_used_at,
           },
         ]}
         actions={(row) => (
-          <IconButton icon="trash" size="small" label={`${WORDS.revoke} ${row.client.name}`} onPress={() => void revoke(row)} />
+          <IconButton icon="trash" size="small" label={`Revoke ${row.client.name}`} onPress={() => void revoke(row)} />
         )}
         empty={
-          <EmptyState icon="link" title={WORDS.none_title}>
-            <p>{WORDS.none}</p>
+          <EmptyState icon="link" title="No clients yet">
+            <p>A client appears here once somebody signs in with it.</p>
           </EmptyState>
         }
       />

@@ -12,11 +12,11 @@ import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { num } from '#ui/src/kernel/numbers.ts';
 import { type Problem, toProblem } from '#ui/src/kernel/problem.ts';
 import { ReplayResult } from './replay-result.tsx';
-import { WORDS } from './words.ts';
 
 /** Versions that are offered. */
 const MOST = 20;
 const COUNTS = ['20', '100', '500', '1000'].map((value) => ({ value, label: `Up to ${num(Number(value))}` }));
+const RUNNING = 'Running recent calls on both versions. It takes at most a minute.';
 const VERSION = /^v(\d+)$/;
 
 interface Target {
@@ -29,7 +29,13 @@ interface Target {
 /** Runs recent calls on the live version and another one. */
 export function ReplayDrawer(props: Target & { open: boolean; onClose: () => void }) {
   return (
-    <Drawer open={props.open} title={WORDS.title} lead={WORDS.lead} size="wide" onClose={props.onClose}>
+    <Drawer
+      open={props.open}
+      title="Replay recent calls"
+      lead="Runs recent calls of reading tools on the live version and on another one, and compares the answers. Calls of clients go first."
+      size="wide"
+      onClose={props.onClose}
+    >
       <Inside target={props.target} proposal={props.proposal} />
     </Drawer>
   );
@@ -43,10 +49,10 @@ function Inside(props: Target) {
       <Match when={config.data()?.replay_samples === 0}>
         <EmptyState
           icon="refresh"
-          title={WORDS.off_title}
-          action={<LinkButton href="/settings/general">{WORDS.off_action}</LinkButton>}
+          title="Hosts keep no calls"
+          action={<LinkButton href="/settings/general">Open the setting</LinkButton>}
         >
-          <p>{WORDS.off}</p>
+          <p>Set how many recent calls each host keeps in memory, deploy, and come back after some calls.</p>
         </EmptyState>
       </Match>
       <Match when={config.data()}>
@@ -79,7 +85,8 @@ function Run(props: Target) {
   ]);
   const target = () =>
     [chosen(), props.target].find((value) => targets().some((one) => one.value === value)) ?? targets()[0]?.value;
-  const label = (value: string) => (!chooses() ? WORDS.proposal : (targets().find((one) => one.value === value)?.label ?? value));
+  const label = (value: string) =>
+    !chooses() ? 'With the proposal' : (targets().find((one) => one.value === value)?.label ?? value);
 
   const run = async () => {
     const [against, id] = [target(), props.proposal];
@@ -108,16 +115,16 @@ function Run(props: Target) {
   return (
     <div class="stack">
       <Show when={chooses() && versions.data() !== undefined && candidates.data() !== undefined && targets().length === 0}>
-        <p class="soft">{WORDS.no_target}</p>
+        <p class="soft">There is no other version yet. Create a candidate of the working copy to compare with.</p>
       </Show>
       <Show when={!chooses()}>
-        <Select label={WORDS.calls} options={COUNTS} value={calls()} onChange={setCalls} />
+        <Select label="Calls" options={COUNTS} value={calls()} onChange={setCalls} />
       </Show>
       <Show when={chooses() && target()}>
         {(value) => (
           <div class="grid-2">
-            <Select label={WORDS.against} options={targets()} value={value()} onChange={setChosen} />
-            <Select label={WORDS.calls} options={COUNTS} value={calls()} onChange={setCalls} />
+            <Select label="Compare with" options={targets()} value={value()} onChange={setChosen} />
+            <Select label="Calls" options={COUNTS} value={calls()} onChange={setCalls} />
           </div>
         )}
       </Show>
@@ -130,14 +137,14 @@ function Run(props: Target) {
           blocked={chooses() && target() === undefined}
           onPress={() => void run()}
         >
-          {WORDS.run}
+          Run replay
         </Button>
-        <Show when={running()}>{(mine) => <Button onPress={() => mine().abort()}>{WORDS.cancel}</Button>}</Show>
+        <Show when={running()}>{(mine) => <Button onPress={() => mine().abort()}>Cancel</Button>}</Show>
       </div>
       <Show when={running()}>
         <div class="stack-small" role="status">
-          <progress class="replay-progress" aria-label={WORDS.running} />
-          <p class="small soft">{WORDS.running}</p>
+          <progress class="replay-progress" aria-label={RUNNING} />
+          <p class="small soft">{RUNNING}</p>
         </div>
       </Show>
       <Show when={problem()}>{(fault) => <ProblemNotice problem={fault()} />}</Show>

@@ -4,7 +4,7 @@ import { Badge } from '#ui/src/components/badge.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
 import { duration, plural } from '#ui/src/kernel/words.ts';
-import { OUTCOMES, summary, WORDS } from './words.ts';
+import { OUTCOMES, summary } from './words.ts';
 import './replay.css';
 
 type Pair = NonNullable<ReplaySample['rows']>[number];
@@ -24,14 +24,14 @@ export function ReplayResult(props: { replay: Replay; name: string }) {
       </Show>
       <Switch>
         <Match when={props.replay.calls + props.replay.skipped === 0}>
-          <EmptyState icon="refresh" title={WORDS.none_title}>
-            <p>{WORDS.none}</p>
+          <EmptyState icon="refresh" title="No calls to replay">
+            <p>The hosts keep calls from now on. Call some reading tools, then run the replay again.</p>
           </EmptyState>
         </Match>
         <Match when={true}>
           <Notice tone={props.replay.failed > 0 ? 'bad' : differs() ? 'brass' : 'good'} live title={summary(props.replay)}>
             <Show when={!differs() && props.replay.calls > 0}>
-              <p>{WORDS.same}</p>
+              <p>Every answer is the same.</p>
             </Show>
           </Notice>
         </Match>
@@ -86,7 +86,7 @@ function Rows(props: { pairs: readonly Pair[]; name: string }) {
         <For each={props.pairs}>
           {(pair) => (
             <tbody>
-              <Row row={pair.live} twin={pair.other} columns={columns()} name={WORDS.live} kind="removed" />
+              <Row row={pair.live} twin={pair.other} columns={columns()} name="Live" kind="removed" />
               <Row row={pair.other} twin={pair.live} columns={columns()} name={props.name} kind="added" />
             </tbody>
           )}
@@ -107,7 +107,7 @@ function Row(props: {
   return (
     <tr>
       <th scope="row">{props.name}</th>
-      <Show when={props.row} fallback={<td colspan={props.columns.length}>{WORDS.missing}</td>}>
+      <Show when={props.row} fallback={<td colspan={props.columns.length}>No row</td>}>
         {(row) => (
           <For each={props.columns}>
             {(name) => (

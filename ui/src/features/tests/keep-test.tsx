@@ -4,7 +4,6 @@ import { Button } from '#ui/src/components/button.tsx';
 import { useAct } from '#ui/src/components/use-act.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import type { NewTest } from './kept.ts';
-import { WORDS } from './words.ts';
 
 const TestEditor = lazyPart(async () => (await import('./test-editor.tsx')).TestEditor);
 
@@ -17,7 +16,8 @@ export function KeepTest(props: { about: () => Promise<NewTest | undefined> | Ne
     // When the button is pressed.
     // oxlint-disable-next-line solid/reactivity
     const found = await act(async () => ({ about: await props.about() }));
-    if (found !== undefined && found.about === undefined) toasts.show(WORDS.no_definition, 'bad');
+    if (found !== undefined && found.about === undefined)
+      toasts.show('The definition of this result was deleted or renamed. Run it again under its new name.', 'bad');
     setTest(found?.about);
   };
   return (

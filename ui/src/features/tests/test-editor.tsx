@@ -11,7 +11,6 @@ import { useForm } from '#ui/src/components/use-form.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import type { NewTest } from './kept.ts';
 import { fromForm, type TestForm, toForm } from './test-draft.ts';
-import { WORDS } from './words.ts';
 
 type TextName = { [K in keyof TestForm]: TestForm[K] extends string ? K : never }[keyof TestForm];
 interface Field {
@@ -83,7 +82,7 @@ function Editor(props: { test: Test | NewTest; onClose: () => void; onSaved: (()
       return 'errors' in read ? read.errors : {};
     },
     initial: () => toForm(test as Partial<TestDraft>),
-    unsaved: WORDS.unsaved,
+    unsaved: 'The changes to this test are not saved.',
     ...(stored === undefined
       ? {}
       : {
@@ -100,7 +99,7 @@ function Editor(props: { test: Test | NewTest; onClose: () => void; onSaved: (()
         : call('tests.update', { id: stored.id, version: stored.version, ...draft });
     },
     onDone: () => {
-      toasts.show(stored === undefined ? WORDS.kept : WORDS.saved, 'good');
+      toasts.show(stored === undefined ? 'Test created. Every deploy of a change runs it.' : 'Test saved.', 'good');
       props.onSaved?.();
       props.onClose();
     },
@@ -109,12 +108,12 @@ function Editor(props: { test: Test | NewTest; onClose: () => void; onSaved: (()
     of === 'any' || (form.values.fails ? of === 'error' : of === 'result' || (of === 'rows' && test.owner.kind !== 'prompt'));
 
   return (
-    <Drawer open title={stored === undefined ? WORDS.new : WORDS.edit} onClose={props.onClose}>
+    <Drawer open title={stored === undefined ? 'New test' : 'Edit test'} onClose={props.onClose}>
       <form class="stack" novalidate onSubmit={(event) => void form.submit(event)}>
         <TextField label="Name" required {...form.text('name')} autofocus />
         <TextArea label="Arguments" mono rows={4} {...form.text('arguments')} hint="What the caller sends, as JSON." />
         <Show when={'arguments_unknown' in test && test.arguments_unknown}>
-          <Notice tone="plain">{WORDS.arguments_unknown}</Notice>
+          <Notice tone="plain">The arguments of this call are not known. Enter those that the test sends.</Notice>
         </Show>
         <Show when={test.caller}>
           <Notice tone="plain">It runs as the chosen caller, with their values, masks and session values.</Notice>

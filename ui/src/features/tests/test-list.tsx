@@ -14,7 +14,7 @@ import { createMutation } from '#ui/src/kernel/data/mutation.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import type { NewTest } from './kept.ts';
 import { LastResult } from './test-result.tsx';
-import { tally, WORDS } from './words.ts';
+import { tally } from './words.ts';
 import { passesFocus } from '#ui/src/components/form/passes-focus.ts';
 import './tests.css';
 
@@ -45,7 +45,7 @@ export function TestList(props: { owner?: TestOwner | undefined; owner_name?: st
       text: 'Deploys no longer check what it expects. History can restore it.',
       action: 'Delete test',
     };
-    await ask(question, () => call('tests.delete', { id: test.id }), WORDS.deleted(test.name));
+    await ask(question, () => call('tests.delete', { id: test.id }), `Test ${test.name} deleted.`);
   };
 
   return (
@@ -59,7 +59,7 @@ export function TestList(props: { owner?: TestOwner | undefined; owner_name?: st
           blocked={(list.data()?.total ?? 0) === 0}
           onPress={() => void run(props.owner === undefined ? {} : { owner: props.owner })}
         >
-          {WORDS.run_all}
+          Run tests
         </Button>
         <Show when={owner()}>
           {(found) => (
@@ -71,7 +71,7 @@ export function TestList(props: { owner?: TestOwner | undefined; owner_name?: st
                 setEdited({ owner: found(), name: `${props.owner_name ?? ''} ${(list.data()?.total ?? 0) + 1}`.trim() })
               }
             >
-              {WORDS.new}
+              New test
             </Button>
           )}
         </Show>
@@ -87,19 +87,19 @@ export function TestList(props: { owner?: TestOwner | undefined; owner_name?: st
                 when={props.owner}
                 fallback={
                   <section class="panel">
-                    <EmptyState icon="check" title={WORDS.none} action={<LinkButton href="/tools">Choose a tool</LinkButton>}>
+                    <EmptyState icon="check" title="No tests yet" action={<LinkButton href="/tools">Choose a tool</LinkButton>}>
                       <p>Open a tool, run its preview and keep the result as a test. Every deploy of a change then checks it.</p>
                     </EmptyState>
                   </section>
                 }
               >
-                <EmptyState icon="check" title={WORDS.none}>
-                  <p>{WORDS.none_lead}</p>
+                <EmptyState icon="check" title="No tests yet">
+                  <p>Run the preview and keep its result as a test. Every deploy of a change then checks it.</p>
                 </EmptyState>
               </Show>
             }
           >
-            <ul class="test-list" aria-label={WORDS.tests}>
+            <ul class="test-list" aria-label="Tests">
               <For each={failingFirst(items())}>
                 {(row) => (
                   <li ref={passesFocus}>
@@ -124,8 +124,8 @@ export function TestList(props: { owner?: TestOwner | undefined; owner_name?: st
                       label={`More for the test ${row.name}`}
                       size="small"
                       items={[
-                        { label: WORDS.run, icon: 'play', needs: 'tests.run', onSelect: () => void run({ ids: [row.id] }) },
-                        { label: WORDS.edit, icon: 'edit', needs: 'tests.update', onSelect: () => setEdited(row) },
+                        { label: 'Run', icon: 'play', needs: 'tests.run', onSelect: () => void run({ ids: [row.id] }) },
+                        { label: 'Edit test', icon: 'edit', needs: 'tests.update', onSelect: () => setEdited(row) },
                         { label: 'History', icon: 'history', href: `/history?type=test&id=${row.id}` },
                         {
                           label: 'Delete test',

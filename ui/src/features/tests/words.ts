@@ -8,22 +8,6 @@ export const STATES: Readonly<Record<TestStatus | 'never', { readonly label: str
   never: { label: 'Not run yet', tone: 'plain' },
 };
 
-export const WORDS = {
-  tests: 'Tests',
-  new: 'New test',
-  edit: 'Edit test',
-  run: 'Run',
-  run_all: 'Run tests',
-  kept: 'Test created. Every deploy of a change runs it.',
-  saved: 'Test saved.',
-  unsaved: 'The changes to this test are not saved.',
-  deleted: (name: string) => `Test ${name} deleted.`,
-  no_definition: 'The definition of this result was deleted or renamed. Run it again under its new name.',
-  arguments_unknown: 'The arguments of this call are not known. Enter those that the test sends.',
-  none: 'No tests yet',
-  none_lead: 'Run the preview and keep its result as a test. Every deploy of a change then checks it.',
-} as const;
-
 /** `2 passed, 1 failed`. */
 export function tally({ passed, failed, skipped }: { passed: number; failed: number; skipped: number }): string {
   const parts = [

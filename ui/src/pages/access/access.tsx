@@ -11,7 +11,8 @@ import { whenAsked } from '#ui/src/kernel/route/asked.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { TestPanel } from './test-panel.tsx';
 import { TokensPanel } from './tokens-panel.tsx';
-import { AUTH_WORDS, STATE_WORDS, TRANSPORT_WORDS, WORDS } from './words.ts';
+import { STATUS } from '#ui/src/features/deploy/words.ts';
+import { AUTH_WORDS, TRANSPORT_WORDS } from './words.ts';
 import './access.css';
 
 /** How clients reach the deployed server and what they show. */
@@ -32,16 +33,16 @@ export function Access() {
   );
 
   return (
-    <Page title={WORDS.title} lead={WORDS.lead}>
+    <Page title="MCP access" lead="The address of the deployed server and the credentials that clients need.">
       <Show when={health.problem() ?? config.problem()}>
         {(problem) => <ProblemNotice problem={problem()} onRetry={() => void Promise.all([health.reload(), config.reload()])} />}
       </Show>
       <div class="access">
         <Panel
-          title={WORDS.address_title}
+          title="The server"
           actions={
             <LinkButton href="/settings" size="small" icon="sliders">
-              {WORDS.change}
+              Change in settings
             </LinkButton>
           }
         >
@@ -50,20 +51,20 @@ export function Access() {
               {(server) => (
                 <KeyValue
                   items={[
-                    { label: WORDS.address, value: server().mcp_url, mono: true, copy: server().mcp_url },
-                    { label: WORDS.transport, value: TRANSPORT_WORDS[server().transport] },
+                    { label: 'Address', value: server().mcp_url, mono: true, copy: server().mcp_url },
+                    { label: 'Transport', value: TRANSPORT_WORDS[server().transport] },
                     {
-                      label: WORDS.auth,
+                      label: 'Authentication',
                       value: (
                         <span class="row">
                           {AUTH_WORDS[server().auth_type]}
                           <Show when={pending()}>
-                            <span class="small access-pending">{WORDS.pending}</span>
+                            <span class="small access-pending">changes at the next deploy</span>
                           </Show>
                         </span>
                       ),
                     },
-                    { label: WORDS.state, value: STATE_WORDS[server().status] ?? server().status },
+                    { label: 'State', value: STATUS[server().status].label },
                   ]}
                 />
               )}
@@ -82,20 +83,23 @@ export function Access() {
       <Show when={config.data()?.auth_type === 'oauth_credentials' ? config.data() : undefined}>
         {(settings) => (
           <Panel
-            title={WORDS.oauth}
-            lead={WORDS.oauth_lead}
+            title="OAuth clients"
+            lead="They exchange their ID and secret for short-lived tokens."
             actions={
               <LinkButton href="/settings/auth" size="small" icon="edit">
-                {WORDS.oauth_change}
+                Change clients
               </LinkButton>
             }
           >
             <div class="panel-body">
-              <Show when={settings().oauth_clients.length > 0} fallback={<p class="soft small">{WORDS.oauth_none}</p>}>
+              <Show
+                when={settings().oauth_clients.length > 0}
+                fallback={<p class="soft small">No OAuth clients yet. Add one in the settings.</p>}
+              >
                 <KeyValue
                   items={[
                     {
-                      label: WORDS.oauth_endpoint,
+                      label: 'Token endpoint',
                       value: `${(health.data()?.mcp_url ?? '').replace(/\/mcp$/, '')}/oauth/token`,
                       mono: true,
                       copy: `${(health.data()?.mcp_url ?? '').replace(/\/mcp$/, '')}/oauth/token`,

@@ -5,8 +5,7 @@ import { LinkButton } from '#ui/src/components/link.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
 import { createAccessTest } from './access-test.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { duration } from '#ui/src/kernel/words.ts';
-import { WORDS } from './words.ts';
+import { duration, plural } from '#ui/src/kernel/words.ts';
 
 const SHOWN = 12;
 
@@ -32,8 +31,8 @@ export function TestPanel(props: { wants_token: boolean; token: string }) {
     <div class="stack">
       <Show when={props.wants_token}>
         <TextField
-          label={WORDS.test_token}
-          hint={WORDS.test_token_hint}
+          label="Access token for the test"
+          hint="Used for this test only and not stored."
           type="password"
           autocomplete="off"
           mono
@@ -43,7 +42,7 @@ export function TestPanel(props: { wants_token: boolean; token: string }) {
       </Show>
       <div class="row">
         <Button icon="bolt" busy={test.busy()} onPress={run}>
-          {WORDS.test}
+          Test the connection
         </Button>
         <LinkButton href="/playground" kind="quiet" icon="play">
           Playground
@@ -51,17 +50,25 @@ export function TestPanel(props: { wants_token: boolean; token: string }) {
       </div>
       <Show when={test.reached()}>
         {(reached) => (
-          <Notice tone="good" live title={WORDS.reached(reached().tools.length, duration(reached().ms))}>
+          <Notice
+            tone="good"
+            live
+            title={`The server answers with ${plural(reached().tools.length, 'tool')} in ${duration(reached().ms)}`}
+          >
             <p class="small mono">{reached().tools.slice(0, SHOWN).join(', ')}</p>
-            <Show when={reached().host}>{(host) => <p class="small">{WORDS.reached_host(host())}</p>}</Show>
+            <Show when={reached().host}>{(host) => <p class="small">{`Host ${host()}`}</p>}</Show>
           </Notice>
         )}
       </Show>
       <Show when={test.refusal()}>
         {(refusal) => (
-          <Notice tone="bad" live title={WORDS.refused}>
+          <Notice tone="bad" live title="Connection test failed">
             <p>
-              {refusal().reason === 'unauthorized' ? (sent() === '' ? WORDS.wants_token : WORDS.wrong_token) : refusal().detail}
+              {refusal().reason === 'unauthorized'
+                ? sent() === ''
+                  ? 'The server requires a token. Paste one above and test again.'
+                  : 'The server rejects this token. It may be mistyped, expired or revoked.'
+                : refusal().detail}
             </p>
           </Notice>
         )}

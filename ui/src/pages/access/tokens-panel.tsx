@@ -13,7 +13,6 @@ import { EditToken } from '#ui/src/features/connect/token-form.tsx';
 import { useAct } from '#ui/src/components/use-act.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { minutesWord } from '#ui/src/kernel/words.ts';
-import { WORDS } from './words.ts';
 
 const MOST = 100;
 
@@ -32,55 +31,54 @@ export function TokensPanel(props: {
   const revoke = async ({ id, name }: McpToken) => {
     await ask(
       {
-        title: WORDS.revoke_title(name),
-        text: WORDS.revoke_text,
-        action: WORDS.revoke_action,
+        title: `Revoke the token “${name}”?`,
+        text: 'Clients that use it are rejected within a second. This can’t be undone.',
+        action: 'Revoke',
       },
       () => call('mcp_tokens.delete', { id }),
-      WORDS.was_revoked(name),
+      `Revoked “${name}”.`,
     );
   };
 
   return (
     <Panel
-      title={WORDS.tokens}
-      lead={props.used ? WORDS.tokens_lead : WORDS.tokens_unused}
+      title="Access tokens"
+      lead={
+        props.used
+          ? 'For clients that send a token instead of signing in. Creating and revoking take effect immediately, without a deploy.'
+          : 'The deployed server doesn’t use access tokens.'
+      }
       flush
       actions={
         <Button size="small" icon="plus" onPress={() => props.onCreating(true)}>
-          {WORDS.create}
+          New token
         </Button>
       }
     >
       <DataTable
-        label={WORDS.tokens}
+        label="Access tokens"
         list={list}
         key={(row) => row.id}
         muted={(row) => row.revoked}
         columns={[
-          { id: 'name', head: WORDS.name, cell: (row) => row.name, sort: (row) => row.name },
+          { id: 'name', head: 'Name', cell: (row) => row.name, sort: (row) => row.name },
           {
             id: 'prefix',
-            head: WORDS.prefix,
+            head: 'Prefix',
             narrow: 'hide',
             cell: (row) => <span class="mono small">{row.token_prefix}…</span>,
           },
           {
             id: 'toolsets',
-            head: WORDS.toolsets,
+            head: 'Toolsets',
             narrow: 'hide',
-            cell: (row) =>
-              row.toolsets === null ? (
-                <span class="faint">{WORDS.all_toolsets}</span>
-              ) : (
-                row.toolsets.join(', ') || WORDS.no_toolsets
-              ),
+            cell: (row) => (row.toolsets === null ? <span class="faint">Everything</span> : row.toolsets.join(', ') || 'None'),
           },
           {
             id: 'used',
-            head: WORDS.used,
+            head: 'Last used',
             cell: (row) => (
-              <Show when={row.last_used_at} fallback={<span class="faint">{WORDS.never}</span>}>
+              <Show when={row.last_used_at} fallback={<span class="faint">Never</span>}>
                 {(iso) => <Ago iso={iso()} />}
               </Show>
             ),
@@ -88,13 +86,13 @@ export function TokensPanel(props: {
           },
           {
             id: 'ends',
-            head: WORDS.idle,
+            head: 'Idle timeout',
             narrow: 'hide',
-            cell: (row) => (row.idle_timeout_minutes === null ? WORDS.never : minutesWord(row.idle_timeout_minutes)),
+            cell: (row) => (row.idle_timeout_minutes === null ? 'Never' : minutesWord(row.idle_timeout_minutes)),
           },
           {
             id: 'made',
-            head: WORDS.made,
+            head: 'Created',
             narrow: 'hide',
             cell: (row) => <Ago iso={row.created_at} />,
             sort: (row) => row.created_at,
@@ -102,30 +100,25 @@ export function TokensPanel(props: {
         ]}
         actions={(row) =>
           row.revoked ? (
-            <Badge>{WORDS.revoked}</Badge>
+            <Badge>Revoked</Badge>
           ) : (
             <>
-              <IconButton icon="edit" size="small" label={`${WORDS.edit} ${row.name}`} onPress={() => setEdited(row)} />
-              <IconButton
-                icon="trash"
-                size="small"
-                label={`${WORDS.revoke_action} ${row.name}`}
-                onPress={() => void revoke(row)}
-              />
+              <IconButton icon="edit" size="small" label={`Edit ${row.name}`} onPress={() => setEdited(row)} />
+              <IconButton icon="trash" size="small" label={`Revoke ${row.name}`} onPress={() => void revoke(row)} />
             </>
           )
         }
         empty={
           <EmptyState
             icon="key"
-            title={WORDS.none_title}
+            title="No access tokens yet"
             action={
               <Button icon="plus" onPress={() => props.onCreating(true)}>
-                {WORDS.create}
+                New token
               </Button>
             }
           >
-            <p>{WORDS.none}</p>
+            <p>Create one per client, so each can be revoked separately.</p>
           </EmptyState>
         }
       />
@@ -136,7 +129,7 @@ export function TokensPanel(props: {
           props.onMade(token);
         }}
       />
-      <Dialog open={edited() !== undefined} title={WORDS.edit_title(edited()?.name ?? '')} onClose={() => setEdited(undefined)}>
+      <Dialog open={edited() !== undefined} title={`Token “${edited()?.name ?? ''}”`} onClose={() => setEdited(undefined)}>
         <Show when={edited()} keyed>
           {(token) => (
             <EditToken
@@ -144,7 +137,7 @@ export function TokensPanel(props: {
               onCancel={() => setEdited(undefined)}
               onDone={({ name }) => {
                 setEdited(undefined);
-                toasts.show(WORDS.was_changed(name), 'good');
+                toasts.show(`${name} changed. The change applies immediately.`, 'good');
               }}
             />
           )}

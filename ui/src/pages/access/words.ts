@@ -1,62 +1,4 @@
 import type { ServerConfig } from '#core/contract/settings/config.ts';
-import { plural } from '#ui/src/kernel/words.ts';
-
-export const WORDS = {
-  title: 'MCP access',
-  lead: 'The address of the deployed server and the credentials that clients need.',
-  address: 'Address',
-  address_title: 'The server',
-  transport: 'Transport',
-  auth: 'Authentication',
-  state: 'State',
-  pending: 'changes at the next deploy',
-  change: 'Change in settings',
-  test: 'Test the connection',
-  test_token: 'Access token for the test',
-  test_token_hint: 'Used for this test only and not stored.',
-  reached: (count: number, ms: string) => `The server answers with ${plural(count, 'tool')} in ${ms}`,
-  reached_host: (host: string) => `Host ${host}`,
-  refused: 'Connection test failed',
-  wants_token: 'The server requires a token. Paste one above and test again.',
-  wrong_token: 'The server rejects this token. It may be mistyped, expired or revoked.',
-  clients: 'Connect a client',
-  tokens: 'Access tokens',
-  tokens_lead:
-    'For clients that send a token instead of signing in. Creating and revoking take effect immediately, without a deploy.',
-  tokens_unused: 'The deployed server doesn’t use access tokens.',
-  create: 'New token',
-  create_title: 'New access token',
-  name: 'Name',
-  name_hint: 'For example, the client or person it is for.',
-  idle: 'Idle timeout',
-  create_action: 'Create token',
-  created: (name: string) => `Token “${name}”`,
-  token: 'Access token',
-  toolsets: 'Toolsets',
-  all_toolsets: 'Everything',
-  no_toolsets: 'None',
-  edit: 'Edit',
-  edit_title: (name: string) => `Token “${name}”`,
-  was_changed: (name: string) => `${name} changed. The change applies immediately.`,
-  prefix: 'Prefix',
-  used: 'Last used',
-  never: 'Never',
-  made: 'Created',
-  ends: 'Expires',
-  revoked: 'Revoked',
-  revoke: 'Revoke…',
-  revoke_title: (name: string) => `Revoke the token “${name}”?`,
-  revoke_text: 'Clients that use it are rejected within a second. This can’t be undone.',
-  revoke_action: 'Revoke',
-  was_revoked: (name: string) => `Revoked “${name}”.`,
-  none_title: 'No access tokens yet',
-  none: 'Create one per client, so each can be revoked separately.',
-  oauth: 'OAuth clients',
-  oauth_lead: 'They exchange their ID and secret for short-lived tokens.',
-  oauth_endpoint: 'Token endpoint',
-  oauth_none: 'No OAuth clients yet. Add one in the settings.',
-  oauth_change: 'Change clients',
-} as const;
 
 export const AUTH_WORDS: Readonly<Record<ServerConfig['auth_type'], string>> = {
   none: 'None',
@@ -65,13 +7,6 @@ export const AUTH_WORDS: Readonly<Record<ServerConfig['auth_type'], string>> = {
   oauth_introspection: 'OAuth token introspection',
   jwt: 'Signed tokens of another issuer',
   oauth: 'Sign-in',
-};
-
-export const STATE_WORDS: Readonly<Record<string, string>> = {
-  running: 'Running',
-  deploying: 'Deploying',
-  stopped: 'Stopped',
-  error: 'Not serving',
 };
 
 export const TRANSPORT_WORDS: Readonly<Record<ServerConfig['transport'], string>> = {

@@ -11,7 +11,6 @@ import { Credentials } from './credentials.tsx';
 import { Providers } from './providers.tsx';
 import { SecondFactor } from './second-factor.tsx';
 import { Sessions } from './sessions.tsx';
-import { WORDS } from './words.ts';
 import './account.css';
 
 /** The signed-in person, whatever their role. */
@@ -24,7 +23,7 @@ export function Account() {
     if (refusal !== undefined) router.setQuery({ refused: '' });
   });
   return (
-    <Page title={WORDS.title} lead={WORDS.lead}>
+    <Page title="Account" lead="Your sign-in details and sessions.">
       <div class="stack account-page">
         <Show when={refusal}>
           {(text) => (
@@ -39,8 +38,11 @@ export function Account() {
             <Show
               when={account().has_password}
               fallback={
-                <Section title={WORDS.no_password}>
-                  <p>{WORDS.no_password_text}</p>
+                <Section title="Name and password">
+                  <p>
+                    You sign in through an identity provider and have no password here, so a second factor is up to the provider.
+                    An administrator can change your name, or send you an invitation to set a password.
+                  </p>
                 </Section>
               }
             >

@@ -9,12 +9,15 @@ import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { createMutation } from '#ui/src/kernel/data/mutation.ts';
 import { generalError } from '#ui/src/kernel/problem.ts';
 import { sentenceFor } from './account-device.ts';
-import { WORDS } from './words.ts';
 
 const KINDS = {
-  setup: { title: WORDS.setup_title, text: WORDS.begin_text, action: WORDS.begin_action },
-  disable: { title: WORDS.disable_title, text: WORDS.disable_text, action: WORDS.disable_action },
-  regenerate: { title: WORDS.regenerate_title, text: WORDS.regenerate_text, action: WORDS.regenerate_action },
+  setup: { title: 'Set up the second factor', text: 'Enter your password to continue.', action: 'Continue' },
+  disable: { title: 'Turn the second factor off?', text: 'You will sign in with your password alone.', action: 'Turn off' },
+  regenerate: {
+    title: 'Create new recovery codes?',
+    text: 'The old codes stop working, and every other session ends.',
+    action: 'Create new codes',
+  },
 } as const;
 export type FactorChange = keyof typeof KINDS;
 
@@ -75,7 +78,7 @@ export function ConfirmFactor(props: {
           )}
         </Show>
         <TextField
-          label={WORDS.your_password}
+          label="Password"
           type="password"
           autofocus
           autocomplete="current-password"
@@ -85,7 +88,7 @@ export function ConfirmFactor(props: {
         />
         <Show when={props.kind !== 'setup'}>
           <TextField
-            label={WORDS.code}
+            label="Code"
             mono
             autocomplete="one-time-code"
             value={code()}
@@ -94,7 +97,7 @@ export function ConfirmFactor(props: {
           />
         </Show>
         <Show when={props.kind === 'disable'}>
-          <Checkbox label={WORDS.use_recovery} checked={recovery()} onChange={setRecovery} />
+          <Checkbox label="Use a recovery code" checked={recovery()} onChange={setRecovery} />
         </Show>
         <div class="row">
           <Button

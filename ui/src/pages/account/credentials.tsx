@@ -6,7 +6,6 @@ import { FormFoot } from '#ui/src/components/form/form-foot.tsx';
 import { Section } from '#ui/src/components/panel.tsx';
 import { useForm } from '#ui/src/components/use-form.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { WORDS } from './words.ts';
 
 const Update = operations['auth.update_me'].input;
 const Password = v.object({
@@ -25,38 +24,38 @@ export function Credentials() {
     submit: (values) => call('auth.update_me', values),
     onDone: ({ username }) => {
       name.reset({ username, current_password: '' });
-      toasts.show(WORDS.name_saved, 'good');
+      toasts.show('Name changed. Every other session has ended.', 'good');
       void session.load();
     },
   });
   const password = useForm({
     schema: Password,
     initial: () => ({ current_password: '', password: '', again: '' }),
-    check: ({ password: chosen, again }) => (chosen === again ? {} : { again: WORDS.differ }),
+    check: ({ password: chosen, again }) => (chosen === again ? {} : { again: 'The passwords don’t match.' }),
     submit: ({ current_password, password: chosen }) => call('auth.update_me', { current_password, password: chosen }),
     onDone: () => {
       password.reset({ current_password: '', password: '', again: '' });
-      toasts.show(WORDS.password_saved, 'good');
+      toasts.show('Password changed. Every other session has ended.', 'good');
     },
   });
   onMount(() => name.reset({ username: session.username(), current_password: '' }));
 
   return (
     <>
-      <Section title={WORDS.name_title} lead={WORDS.name_lead}>
+      <Section title="Name" lead="The name you sign in with. Changing it ends every other session.">
         <form class="stack" novalidate onSubmit={(event) => void name.submit(event)}>
-          <TextField label={WORDS.name} autocomplete="username" required {...name.text('username')} />
+          <TextField label="Username" autocomplete="username" required {...name.text('username')} />
           <TextField
-            label={WORDS.current}
+            label="Current password"
             type="password"
             autocomplete="current-password"
             required
             {...name.text('current_password')}
           />
-          <FormFoot form={name} submit={WORDS.save_name} />
+          <FormFoot form={name} submit="Change name" />
         </form>
       </Section>
-      <Section title={WORDS.password} lead={WORDS.password_lead}>
+      <Section title="Password" lead="At least 8 characters. Changing it ends every other session.">
         <form class="stack" novalidate onSubmit={(event) => void password.submit(event)}>
           <input
             type="text"
@@ -68,21 +67,21 @@ export function Credentials() {
             readonly
           />
           <TextField
-            label={WORDS.current}
+            label="Current password"
             type="password"
             autocomplete="current-password"
             required
             {...password.text('current_password')}
           />
+          <TextField label="New password" type="password" autocomplete="new-password" required {...password.text('password')} />
           <TextField
-            label={WORDS.new_password}
+            label="Repeat new password"
             type="password"
             autocomplete="new-password"
             required
-            {...password.text('password')}
+            {...password.text('again')}
           />
-          <TextField label={WORDS.again} type="password" autocomplete="new-password" required {...password.text('again')} />
-          <FormFoot form={password} submit={WORDS.save_password} />
+          <FormFoot form={password} submit="Change password" />
         </form>
       </Section>
     </>

@@ -7,7 +7,6 @@ import { useQuery } from '#ui/src/components/use-query.ts';
 import { startOf } from '#ui/src/features/sign-in/provider-buttons.tsx';
 import { useAct } from '#ui/src/components/use-act.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { WORDS } from './words.ts';
 
 /** One's own accounts at identity providers: linked as ways of signing in, and unlinked. */
 export function Providers() {
@@ -21,37 +20,40 @@ export function Providers() {
     const name = nameOf(account);
     await ask(
       {
-        title: WORDS.unlink_title(name),
-        text: WORDS.unlink_text,
-        action: WORDS.unlink,
+        title: `Unlink ${name}?`,
+        text: 'You can no longer sign in with it. You can link it again.',
+        action: 'Unlink',
       },
       () => call('auth.unlink_identity', { id: account.id }),
-      WORDS.unlinked(name),
+      `Unlinked ${name}.`,
     );
   };
 
   return (
     <Show when={session.ways().providers.length > 0 || linked().length > 0}>
-      <Section title={WORDS.providers} lead={WORDS.providers_lead}>
+      <Section
+        title="Identity providers"
+        lead="Link your account at a provider to sign in with it. This needs a sign-in of the last ten minutes."
+      >
         <div class="stack">
           <Show when={linked().length > 0}>
-            <ul class="stack account-linked" aria-label={WORDS.linked}>
+            <ul class="stack account-linked" aria-label="Linked accounts">
               <For each={linked()}>
                 {(account) => (
                   <li class="row">
                     <span>
                       {nameOf(account)}{' '}
                       <span class="small faint">
-                        {account.enabled ? WORDS.last_used : WORDS.not_enabled} <Ago iso={account.last_used_at} />
+                        {account.enabled ? 'Last used' : 'Provider is not enabled. Last used'} <Ago iso={account.last_used_at} />
                       </span>
                     </span>
                     <Button
                       size="small"
                       kind="quiet"
-                      aria-label={`${WORDS.unlink} ${nameOf(account)}`}
+                      aria-label={`Unlink ${nameOf(account)}`}
                       onPress={() => void unlink(account)}
                     >
-                      {WORDS.unlink}
+                      Unlink
                     </Button>
                   </li>
                 )}

@@ -5,7 +5,6 @@ import { Dialog } from '#ui/src/components/dialog.tsx';
 import { codesText } from './account-device.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { saveFile } from '#ui/src/kernel/save-file.ts';
-import { WORDS } from './words.ts';
 
 /** Recovery codes, shown this once. */
 export function CodesDialog(props: { codes: readonly string[] | undefined; onClose: () => void }) {
@@ -20,28 +19,28 @@ export function CodesDialog(props: { codes: readonly string[] | undefined; onClo
     <Dialog
       open={props.codes !== undefined}
       once
-      title={WORDS.codes_title}
-      lead={WORDS.codes_text}
+      title="Recovery codes"
+      lead="Each works once, if you lose access to the app. Store them somewhere else; they are shown only once."
       onClose={props.onClose}
       foot={
         <Button kind="primary" onPress={props.onClose}>
-          {WORDS.kept}
+          I have saved them
         </Button>
       }
     >
       <Show when={props.codes}>
         {(codes) => (
           <div class="stack">
-            <ol class="recovery-codes mono" aria-label={WORDS.codes_title}>
+            <ol class="recovery-codes mono" aria-label="Recovery codes">
               <For each={codes()}>{(code) => <li>{code}</li>}</For>
             </ol>
             <div class="row">
-              <CopyButton text={codes().join('\n')} label={WORDS.copy} kind="plain" />
+              <CopyButton text={codes().join('\n')} label="the recovery codes" kind="plain" />
               <Button size="small" icon="download" onPress={() => save(codes())}>
-                {WORDS.download}
+                Download
               </Button>
               <Button size="small" icon="file" onPress={() => window.print()}>
-                {WORDS.print}
+                Print
               </Button>
             </div>
           </div>

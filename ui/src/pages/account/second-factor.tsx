@@ -13,9 +13,9 @@ import { inFours, sentenceFor, svgAddress } from './account-device.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { createMutation } from '#ui/src/kernel/data/mutation.ts';
 import { generalError } from '#ui/src/kernel/problem.ts';
+import { plural } from '#ui/src/kernel/words.ts';
 import { ConfirmFactor, type FactorChange } from './confirm-factor.tsx';
 import { CodesDialog } from './recovery-codes.tsx';
-import { WORDS } from './words.ts';
 
 const FEW = 3;
 
@@ -28,7 +28,7 @@ export function SecondFactor() {
   const [asking, setAsking] = createSignal<FactorChange>();
 
   return (
-    <Section title={WORDS.factor} lead={WORDS.factor_lead}>
+    <Section title="Second factor" lead="Signing in also asks for a code from an authenticator app.">
       <Show when={status.problem()}>
         {(problem) => <ProblemNotice problem={problem()} onRetry={() => void status.reload()} />}
       </Show>
@@ -36,33 +36,33 @@ export function SecondFactor() {
         {(now) => (
           <>
             <p class="row">
-              <StatusDot tone={now().totp_enabled ? 'good' : 'plain'} label={now().totp_enabled ? WORDS.on : WORDS.off} />
+              <StatusDot tone={now().totp_enabled ? 'good' : 'plain'} label={now().totp_enabled ? 'Enabled' : 'Disabled'} />
               <Show when={now().totp_enabled}>
-                <span class="small faint">{WORDS.codes_left(now().recovery_codes_remaining)}</span>
+                <span class="small faint">{`${plural(now().recovery_codes_remaining, 'recovery code')} left`}</span>
               </Show>
             </p>
             <Show when={now().totp_enabled && now().recovery_codes_remaining < FEW}>
-              <Notice tone="brass">{WORDS.few_codes}</Notice>
+              <Notice tone="brass">Create new recovery codes before you run out.</Notice>
             </Show>
             <div class="row">
               <Show
                 when={now().totp_enabled}
                 fallback={
                   <Button icon="shield" onPress={() => setAsking('setup')}>
-                    {WORDS.set_up}
+                    Set up…
                   </Button>
                 }
               >
                 <Button icon="refresh" onPress={() => setAsking('regenerate')}>
-                  {WORDS.regenerate}
+                  New recovery codes…
                 </Button>
-                <Button onPress={() => setAsking('disable')}>{WORDS.turn_off}</Button>
+                <Button onPress={() => setAsking('disable')}>Turn off…</Button>
               </Show>
             </div>
           </>
         )}
       </Show>
-      <Dialog open={setup() !== undefined} title={WORDS.setup_title} onClose={() => setSetup(undefined)}>
+      <Dialog open={setup() !== undefined} title="Set up the second factor" onClose={() => setSetup(undefined)}>
         <Show when={setup()}>
           {(made) => (
             <Enable
@@ -70,7 +70,7 @@ export function SecondFactor() {
               onDone={() => {
                 setCodes(made().recovery_codes);
                 setSetup(undefined);
-                toasts.show(WORDS.turned_on, 'good');
+                toasts.show('The second factor is on.', 'good');
                 void status.reload();
               }}
             />
@@ -85,7 +85,7 @@ export function SecondFactor() {
           setAsking(undefined);
           setSetup(made.setup);
           setCodes(made.codes);
-          if (change === 'disable') toasts.show(WORDS.turned_off, 'good');
+          if (change === 'disable') toasts.show('The second factor is off. Every other session has ended.', 'good');
           void status.reload();
         }}
       />
@@ -106,17 +106,23 @@ function Enable(props: { setup: Output<'two_factor.setup'>; onDone: () => void }
   return (
     <form class="stack" novalidate onSubmit={(event) => void submit(event)}>
       <div class="account-scan">
-        <img class="account-qr" src={svgAddress(props.setup.qr_svg)} alt={WORDS.qr} width="184" height="184" />
+        <img
+          class="account-qr"
+          src={svgAddress(props.setup.qr_svg)}
+          alt="QR code for the authenticator app"
+          width="184"
+          height="184"
+        />
         <div class="stack">
           <div>
-            <p class="field-label">{WORDS.scan}</p>
-            <p class="small soft">{WORDS.scan_text}</p>
+            <p class="field-label">Scan with an authenticator app</p>
+            <p class="small soft">Such as 1Password, Aegis or Google Authenticator.</p>
           </div>
           <div>
-            <p class="field-label">{WORDS.by_hand}</p>
+            <p class="field-label">Or enter this secret by hand</p>
             <p class="account-secret mono small">
               {inFours(props.setup.secret)}
-              <CopyButton text={props.setup.secret} label={WORDS.secret} />
+              <CopyButton text={props.setup.secret} label="the secret" />
             </p>
           </div>
         </div>
@@ -129,8 +135,8 @@ function Enable(props: { setup: Output<'two_factor.setup'>; onDone: () => void }
         )}
       </Show>
       <TextField
-        label={WORDS.code}
-        hint={WORDS.code_hint}
+        label="Code"
+        hint="The six digits that the app shows."
         autofocus
         mono
         inputmode="numeric"
@@ -141,7 +147,7 @@ function Enable(props: { setup: Output<'two_factor.setup'>; onDone: () => void }
       />
       <div class="row">
         <Button type="submit" kind="primary" busy={verify.busy()} blocked={code().trim() === ''}>
-          {WORDS.confirm}
+          Turn on
         </Button>
       </div>
     </form>

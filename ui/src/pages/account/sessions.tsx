@@ -10,7 +10,7 @@ import { useQuery } from '#ui/src/components/use-query.ts';
 import { deviceOf } from './account-device.ts';
 import { useAct } from '#ui/src/components/use-act.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { WORDS } from './words.ts';
+import { plural } from '#ui/src/kernel/words.ts';
 
 /** Where the administrator is signed in, and the way to end that. */
 export function Sessions() {
@@ -23,45 +23,45 @@ export function Sessions() {
     act(() => Promise.all(sessions.map(({ id }) => call('auth.revoke_session', { id }))), said);
   const endOne = async (session: Session) => {
     const agreed = await dialogs.confirm({
-      title: WORDS.revoke_title(deviceOf(session.user_agent)),
-      text: WORDS.revoke_text,
-      action: WORDS.revoke,
+      title: `End the session on ${deviceOf(session.user_agent)}?`,
+      text: 'It is signed out immediately.',
+      action: 'End',
       danger: true,
     });
-    if (agreed) await end([session], WORDS.revoked);
+    if (agreed) await end([session], 'The session has ended.');
   };
   const endOthers = async () => {
     const sessions = others();
     const agreed = await dialogs.confirm({
-      title: WORDS.end_others_title(sessions.length),
+      title: `End ${plural(sessions.length, 'other session')}?`,
       goes: sessions.map(({ user_agent, ip }) => `${deviceOf(user_agent)}${ip === null ? '' : `, ${ip}`}`),
-      action: WORDS.end_others,
+      action: 'End all others',
       danger: true,
     });
-    if (agreed) await end(sessions, WORDS.others_ended(sessions.length));
+    if (agreed) await end(sessions, `${plural(sessions.length, 'session')} ended.`);
   };
 
   return (
     <Panel
-      title={WORDS.sessions}
-      lead={WORDS.sessions_lead}
+      title="Sessions"
+      lead="Devices where you are signed in."
       flush
       actions={
         <Show when={others().length > 0}>
           <Button size="small" onPress={() => void endOthers()}>
-            {WORDS.end_others}
+            End all others
           </Button>
         </Show>
       }
     >
       <DataTable
-        label={WORDS.sessions}
+        label="Sessions"
         list={list}
         key={(row) => row.id}
         columns={[
           {
             id: 'device',
-            head: WORDS.device,
+            head: 'Device',
             cell: (row) => (
               <span class="account-device" title={row.user_agent ?? ''}>
                 {deviceOf(row.user_agent)}
@@ -73,29 +73,29 @@ export function Sessions() {
           },
           {
             id: 'address',
-            head: WORDS.address,
+            head: 'Address',
             narrow: 'hide',
             cell: (row) => <span class="mono small">{row.ip ?? ''}</span>,
           },
           {
             id: 'seen',
-            head: WORDS.seen,
+            head: 'Last seen',
             narrow: 'hide',
             cell: (row) => <Ago iso={row.last_seen_at} />,
             sort: (row) => row.last_seen_at,
           },
-          { id: 'since', head: WORDS.since, narrow: 'hide', cell: (row) => <Ago iso={row.created_at} /> },
+          { id: 'since', head: 'Since', narrow: 'hide', cell: (row) => <Ago iso={row.created_at} /> },
         ]}
         actions={(row) =>
           row.current ? (
-            <Badge tone="good">{WORDS.this_one}</Badge>
+            <Badge tone="good">This device</Badge>
           ) : (
             <Button size="small" kind="quiet" onPress={() => void endOne(row)}>
-              {WORDS.revoke}
+              End
             </Button>
           )
         }
-        empty={<EmptyState title={WORDS.sessions} />}
+        empty={<EmptyState title="Sessions" />}
       />
     </Panel>
   );

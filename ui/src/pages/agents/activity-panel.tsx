@@ -20,7 +20,7 @@ import { count, percent } from '#ui/src/kernel/numbers.ts';
 import { createSearchParams, flag, text } from '#ui/src/kernel/route/search-params.ts';
 import { duration } from '#ui/src/kernel/words.ts';
 import { usePages } from '#ui/src/components/use-pages.ts';
-import { PERIODS, WORDS } from './words.ts';
+import { PERIODS } from './words.ts';
 
 const TOOLS = Object.values(operations)
   .flatMap((operation) => ('agent' in operation ? [operation.agent] : []))
@@ -63,13 +63,13 @@ export function ActivityPanel() {
     })),
   );
   const busiest = createMemo(() => [
-    { title: WORDS.by_token, rows: (stats.data()?.tokens ?? []).map((row) => ({ ...row, name: row.token_name })) },
-    { title: WORDS.by_tool, rows: (stats.data()?.tools ?? []).map((row) => ({ ...row, name: row.tool_name })) },
+    { title: 'By token', rows: (stats.data()?.tokens ?? []).map((row) => ({ ...row, name: row.token_name })) },
+    { title: 'By tool', rows: (stats.data()?.tools ?? []).map((row) => ({ ...row, name: row.tool_name })) },
     {
-      title: WORDS.by_country,
+      title: 'By country',
       rows: (stats.data()?.countries ?? []).map((row) => ({
         ...row,
-        name: row.country === null ? WORDS.nowhere : `${flagOf(row.country)} ${countryName(row.country)}`,
+        name: row.country === null ? 'Private or unknown' : `${flagOf(row.country)} ${countryName(row.country)}`,
       })),
     },
   ]);
@@ -77,24 +77,24 @@ export function ActivityPanel() {
   return (
     <div class="stack">
       <div class="row">
-        <SegmentedControl label={WORDS.period} value={period()} onChange={setPeriod} options={PERIODS} />
+        <SegmentedControl label="Period" value={period()} onChange={setPeriod} options={PERIODS} />
       </div>
       <Show when={stats.problem()}>{(problem) => <ProblemNotice problem={problem()} onRetry={reload} />}</Show>
       <Show when={stats.data()}>
         {(figures) => (
           <>
             <StatGrid>
-              <Stat label={WORDS.calls} value={count(figures().calls)} />
+              <Stat label="Calls" value={count(figures().calls)} />
               <Stat
-                label={WORDS.errors}
+                label="Errors"
                 value={count(figures().errors)}
                 {...(figures().errors > 0 ? { tone: 'bad' as const } : {})}
                 hint={percent(figures().error_rate)}
               />
-              <Stat label={WORDS.average} value={duration(figures().avg_ms)} />
+              <Stat label="Average" value={duration(figures().avg_ms)} />
             </StatGrid>
             <Show when={!figures().complete}>
-              <p class="small faint">{WORDS.incomplete}</p>
+              <p class="small faint">This period has more calls than Sluice keeps. Only the kept ones are counted.</p>
             </Show>
             <Show when={figures().calls > 0}>
               <div class="agents-busiest">
@@ -122,48 +122,48 @@ export function ActivityPanel() {
       </Show>
       <FilterBar active={filters.active()} onClear={() => filters.clear()}>
         <Combobox
-          label={WORDS.filter_tool}
+          label="Tool or operation"
           hide_label
           size="small"
           free
-          placeholder={WORDS.filter_tool}
+          placeholder="Tool or operation"
           options={TOOLS}
           value={filters.get('tool') || undefined}
           onChange={(tool) => filters.set({ tool: tool ?? '' })}
         />
         <Combobox
-          label={WORDS.filter_token}
+          label="Token"
           hide_label
           size="small"
-          placeholder={WORDS.filter_token}
+          placeholder="Token"
           options={tokens()}
           value={filters.get('token') || undefined}
           onChange={(token) => filters.set({ token: token ?? '' })}
         />
         <Select
-          label={WORDS.result}
+          label="Result"
           hide_label
           size="small"
           options={[
-            { value: 'all', label: WORDS.every_result },
-            { value: 'yes', label: WORDS.only_ok },
-            { value: 'no', label: WORDS.only_failed },
+            { value: 'all', label: 'All results' },
+            { value: 'yes', label: 'Done' },
+            { value: 'no', label: 'Failed' },
           ]}
           value={filters.get('done') === undefined ? 'all' : filters.get('done') ? 'yes' : 'no'}
           onChange={(value) => filters.set({ done: value === 'all' ? undefined : value === 'yes' })}
         />
       </FilterBar>
       <DataTable<AgentActivity>
-        label={WORDS.activity}
+        label="Activity"
         rows={pages.items()}
         query={pages}
         key={(row) => `${row.timestamp}/${row.token_prefix}/${row.tool_name}/${row.duration_ms}`}
         columns={[
-          { id: 'tool', head: WORDS.tool, cell: (row) => <span class="mono small">{row.tool_name}</span> },
-          { id: 'who', head: WORDS.who, cell: (row) => <span title={row.token_prefix}>{row.token_name}</span> },
+          { id: 'tool', head: 'Tool', cell: (row) => <span class="mono small">{row.tool_name}</span> },
+          { id: 'who', head: 'Who', cell: (row) => <span title={row.token_prefix}>{row.token_name}</span> },
           {
             id: 'from',
-            head: WORDS.from,
+            head: 'From',
             narrow: 'hide',
             cell: (row) => (
               <span class="small">
@@ -176,31 +176,31 @@ export function ActivityPanel() {
           },
           {
             id: 'result',
-            head: WORDS.result,
+            head: 'Result',
             cell: (row) => (
-              <StatusDot tone={row.success ? 'good' : 'bad'} label={row.success ? WORDS.ok : (row.error ?? WORDS.errors)} />
+              <StatusDot tone={row.success ? 'good' : 'bad'} label={row.success ? 'Done' : (row.error ?? 'Errors')} />
             ),
           },
           {
             id: 'took',
-            head: WORDS.took,
+            head: 'Duration',
             narrow: 'hide',
             align: 'end',
             cell: (row) => <span class="num">{duration(row.duration_ms)}</span>,
           },
-          { id: 'when', head: WORDS.when, narrow: 'hide', cell: (row) => <Ago iso={row.timestamp} /> },
+          { id: 'when', head: 'When', narrow: 'hide', cell: (row) => <Ago iso={row.timestamp} /> },
         ]}
         more={{ total: pages.total() ?? 0, busy: pages.pending(), onMore: () => void pages.more() }}
         empty={
           filters.active() > 0 ? (
             <EmptyState
               icon="search"
-              title={WORDS.no_match}
-              action={<Button onPress={() => filters.clear()}>{WORDS.clear}</Button>}
+              title="No results"
+              action={<Button onPress={() => filters.clear()}>Clear filters</Button>}
             />
           ) : (
-            <EmptyState icon="bot" title={WORDS.no_activity}>
-              <p>{WORDS.no_activity_text}</p>
+            <EmptyState icon="bot" title="No agent calls yet">
+              <p>Each call is listed with its tool, token and origin.</p>
             </EmptyState>
           )
         }

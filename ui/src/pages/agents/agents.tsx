@@ -12,7 +12,6 @@ import { createSearchParams, oneOf } from '#ui/src/kernel/route/search-params.ts
 import { ActivityPanel } from './activity-panel.tsx';
 import { CredentialsPanel } from './credentials-panel.tsx';
 import { ToolsPanel } from './tools-panel.tsx';
-import { WORDS } from './words.ts';
 import './agents.css';
 
 /** Who administers this server besides people, and what they did. */
@@ -40,7 +39,7 @@ export function Agents() {
         onCreating={(open) => setCreating(open ? kind : undefined)}
         onMade={(credential) => setMade((before) => ({ ...before, ...credential }))}
       />
-      <Panel title={WORDS.connect}>
+      <Panel title="Connect an agent">
         <div class="panel-body stack">
           <Show
             when={made().token !== undefined}
@@ -48,36 +47,36 @@ export function Agents() {
           >
             <p class="small soft">The token that you just created is filled in.</p>
           </Show>
-          <ClientTexts texts={agentTexts(window.location.origin, made())} label={WORDS.connect} />
+          <ClientTexts texts={agentTexts(window.location.origin, made())} label="Connect an agent" />
         </div>
       </Panel>
     </div>
   );
 
   return (
-    <Page title={WORDS.title} lead={WORDS.lead}>
+    <Page title="Agent access" lead="Credentials for agents and scripts that administer this server.">
       <Show when={config.data()?.agent_enabled === false}>
         <Notice
           tone="brass"
-          title={WORDS.off_title}
+          title="The agent endpoint is disabled"
           action={
             <LinkButton href="/settings/agent" size="small" icon="sliders">
-              {WORDS.off_action}
+              Agent settings
             </LinkButton>
           }
         >
-          <p>{WORDS.off}</p>
+          <p>Every call gets a 403 until you enable it.</p>
         </Notice>
       </Show>
       <Tabs
-        label={WORDS.parts}
+        label="Agent access views"
         value={params.get('view')}
         onChange={(view) => router.navigate(view === 'tokens' ? '/agents' : `/agents?view=${view}`, { replace: true })}
         tabs={[
-          { value: 'tokens', label: WORDS.tokens, panel: () => credentials('token') },
-          { value: 'clients', label: WORDS.clients, panel: () => credentials('client') },
-          { value: 'activity', label: WORDS.activity, panel: () => <ActivityPanel /> },
-          { value: 'tools', label: WORDS.tools, panel: () => <ToolsPanel /> },
+          { value: 'tokens', label: 'Tokens', panel: () => credentials('token') },
+          { value: 'clients', label: 'OAuth clients', panel: () => credentials('client') },
+          { value: 'activity', label: 'Activity', panel: () => <ActivityPanel /> },
+          { value: 'tools', label: 'Tools', panel: () => <ToolsPanel /> },
         ]}
       />
     </Page>

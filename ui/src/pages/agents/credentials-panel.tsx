@@ -14,9 +14,8 @@ import { useQuery } from '#ui/src/components/use-query.ts';
 import { ClientTexts } from '#ui/src/features/connect/client-texts.tsx';
 import { useAct } from '#ui/src/components/use-act.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { minutesWord } from '#ui/src/kernel/words.ts';
+import { capital, minutesWord } from '#ui/src/kernel/words.ts';
 import { NewCredential } from './new-credential.tsx';
-import { WORDS } from './words.ts';
 
 const MOST = 100;
 
@@ -48,26 +47,22 @@ const ofClient = (client: OauthClient): Row => ({
 
 const KINDS = {
   token: {
-    title: WORDS.tokens,
-    create: WORDS.new_token,
-    dialog: WORDS.new_token_title,
-    mark: WORDS.prefix,
-    ends: WORDS.ends,
-    none: WORDS.no_tokens,
-    none_text: WORDS.no_tokens_text,
-    revoke: WORDS.revoke_token,
-    made: WORDS.token_made,
+    title: 'Tokens',
+    create: 'New token',
+    dialog: 'New agent token',
+    mark: 'Prefix',
+    ends: 'Expires',
+    none: 'No agent tokens yet',
+    none_text: 'Tokens are valid for 15 minutes to 7 days. Grant only the permissions that are needed.',
   },
   client: {
-    title: WORDS.clients,
-    create: WORDS.new_client,
-    dialog: WORDS.new_client_title,
-    mark: WORDS.client_id,
-    ends: WORDS.idle,
-    none: WORDS.no_clients,
-    none_text: WORDS.no_clients_text,
-    revoke: WORDS.revoke_client,
-    made: WORDS.client_made,
+    title: 'OAuth clients',
+    create: 'New client',
+    dialog: 'New OAuth client',
+    mark: 'Client ID',
+    ends: 'Idle timeout',
+    none: 'No OAuth clients yet',
+    none_text: 'For services that fetch their own tokens.',
   },
 } as const;
 
@@ -102,12 +97,12 @@ export function CredentialsPanel(props: {
     const operation = props.kind === 'token' ? 'agent_tokens.delete' : 'oauth_clients.delete';
     await ask(
       {
-        title: words().revoke(name),
-        text: WORDS.revoke_text,
-        action: WORDS.revoke,
+        title: `Revoke the ${props.kind} “${name}”?`,
+        text: 'It stops working immediately, with every token issued from it. The history keeps what it did.',
+        action: 'Revoke',
       },
       () => call(operation, { id }),
-      WORDS.was_revoked(name),
+      `Revoked “${name}”.`,
     );
   };
 
@@ -128,7 +123,7 @@ export function CredentialsPanel(props: {
         key={(row) => row.id}
         muted={over}
         columns={[
-          { id: 'name', head: WORDS.name, cell: (row) => row.name, sort: (row) => row.name },
+          { id: 'name', head: 'Name', cell: (row) => row.name, sort: (row) => row.name },
           {
             id: 'mark',
             head: words().mark,
@@ -137,7 +132,7 @@ export function CredentialsPanel(props: {
           },
           {
             id: 'scopes',
-            head: WORDS.scopes,
+            head: 'Permissions',
             narrow: 'hide',
             cell: (row) => (
               <span class="row agents-scopes">
@@ -147,10 +142,10 @@ export function CredentialsPanel(props: {
           },
           {
             id: 'used',
-            head: WORDS.used,
+            head: 'Last used',
             narrow: 'hide',
             cell: (row) => (
-              <Show when={row.last_used_at} fallback={<span class="faint">{WORDS.never}</span>}>
+              <Show when={row.last_used_at} fallback={<span class="faint">Never</span>}>
                 {(iso) => (
                   <span title={row.last_ip ?? undefined}>
                     <Ago iso={iso()} />
@@ -164,18 +159,16 @@ export function CredentialsPanel(props: {
             id: 'ends',
             head: words().ends,
             cell: (row) => (
-              <span class="num">{row.expires_at === null ? row.idle : <In iso={row.expires_at} past={WORDS.ended} />}</span>
+              <span class="num">{row.expires_at === null ? row.idle : <In iso={row.expires_at} past="Ended" />}</span>
             ),
           },
         ]}
         actions={(row) => (
           <Show
             when={over(row)}
-            fallback={
-              <IconButton icon="trash" size="small" label={`${WORDS.revoke} ${row.name}`} onPress={() => void revoke(row)} />
-            }
+            fallback={<IconButton icon="trash" size="small" label={`Revoke ${row.name}`} onPress={() => void revoke(row)} />}
           >
-            <Badge>{row.revoked ? WORDS.revoked : WORDS.ended}</Badge>
+            <Badge>{row.revoked ? 'Revoked' : 'Ended'}</Badge>
           </Show>
         )}
         empty={
@@ -205,11 +198,11 @@ export function CredentialsPanel(props: {
       </Dialog>
       <SecretOnce
         open={made() !== undefined}
-        title={words().made(made()?.name ?? '')}
+        title={`${capital(props.kind)} “${made()?.name ?? ''}”`}
         secrets={made()?.secrets ?? []}
         onClose={() => setMade(undefined)}
       >
-        <Show when={made()}>{(shown) => <ClientTexts texts={textsFor(shown().credential)} label={WORDS.connect} />}</Show>
+        <Show when={made()}>{(shown) => <ClientTexts texts={textsFor(shown().credential)} label="Connect an agent" />}</Show>
       </SecretOnce>
     </Panel>
   );

@@ -9,15 +9,15 @@ import { FormFoot } from '#ui/src/components/form/form-foot.tsx';
 import { Select } from '#ui/src/components/form/select.tsx';
 import { createForm } from '#ui/src/kernel/form/form.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { minuteChoices } from '#ui/src/kernel/words.ts';
 import type { Made } from './credentials-panel.tsx';
-import { DURATIONS, IDLE, WORDS } from './words.ts';
 
 type Scope = v.InferOutput<typeof Scopes>[number];
 const SCOPES = [
-  { scope: 'read', label: WORDS.read, hint: WORDS.read_hint },
-  { scope: 'write', label: WORDS.write, hint: WORDS.write_hint },
-  { scope: 'propose', label: WORDS.propose, hint: WORDS.propose_hint },
-  { scope: 'deploy', label: WORDS.deploy, hint: WORDS.deploy_hint },
+  { scope: 'read', label: 'Read', hint: 'Read everything except secrets.' },
+  { scope: 'write', label: 'Write', hint: 'Create, change, test, export and roll back.' },
+  { scope: 'propose', label: 'Propose', hint: 'Reads, tests and asks for changes, which wait for your approval.' },
+  { scope: 'deploy', label: 'Deploy', hint: 'Deploy and stop, without asking you.' },
 ] as const satisfies readonly { scope: Scope; label: string; hint: string }[];
 
 interface Draft extends Record<string, unknown> {
@@ -36,17 +36,17 @@ export function NewCredential(props: { kind: 'token' | 'client'; onDone: (made: 
   const form = createForm<Draft & Record<string, unknown>, Made>({
     schema: operations[token ? 'agent_tokens.create' : 'oauth_clients.create'].input,
     initial: () => ({ name: '', [field]: token ? 480 : 60, scopes: ['read', 'write'] }) as unknown as Draft,
-    check: ({ scopes }) => (scopes.length === 0 ? { scopes: WORDS.scopes_needed } : {}),
+    check: ({ scopes }) => (scopes.length === 0 ? { scopes: 'Choose at least one.' } : {}),
     async submit({ name, scopes, ...rest }) {
       const minutes = Number(rest[field]);
       if (token) {
         const made = await call('agent_tokens.create', { name, scopes, duration_minutes: minutes });
-        return { name, credential: { token: made.token }, secrets: [{ label: WORDS.token, value: made.token }] };
+        return { name, credential: { token: made.token }, secrets: [{ label: 'Token', value: made.token }] };
       }
       const made = await call('oauth_clients.create', { name, scopes, idle_timeout_minutes: minutes });
       const secrets = [
-        { label: WORDS.client_id, value: made.client_id },
-        { label: WORDS.client_secret, value: made.client_secret },
+        { label: 'Client ID', value: made.client_id },
+        { label: 'Client secret', value: made.client_secret },
       ];
       return { name, credential: { client_id: made.client_id, client_secret: made.client_secret }, secrets };
     },
@@ -60,21 +60,25 @@ export function NewCredential(props: { kind: 'token' | 'client'; onDone: (made: 
 
   return (
     <form class="stack" novalidate onSubmit={(event) => void form.submit(event)}>
-      <TextField label={WORDS.name} hint={WORDS.name_hint} autofocus required {...form.text('name')} />
+      <TextField label="Name" hint="Shown in the history with everything it does." autofocus required {...form.text('name')} />
       <Select
-        label={token ? WORDS.duration : WORDS.idle}
-        options={token ? DURATIONS : IDLE}
+        label={token ? 'Valid for' : 'Idle timeout'}
+        options={token ? minuteChoices(15, 60, 480, 1_440, 4_320, 10_080) : minuteChoices(15, 60, 480, 1_440)}
         value={String(form.values[field])}
         onChange={(value) => form.set(field, Number(value))}
         error={form.error(field)}
       />
-      <Fieldset label={WORDS.scopes} error={form.error('scopes')}>
+      <Fieldset label="Permissions" error={form.error('scopes')}>
         <div class="agents-choices">
           <For each={SCOPES}>
             {({ scope, label, hint }) => (
               <Checkbox
                 label={label}
-                hint={scope === 'propose' && form.values.scopes.includes('write') ? `${hint} ${WORDS.propose_both}` : hint}
+                hint={
+                  scope === 'propose' && form.values.scopes.includes('write')
+                    ? `${hint} With Write, it changes things itself and proposes only where it says so.`
+                    : hint
+                }
                 checked={form.values.scopes.includes(scope)}
                 onChange={(wanted) => toggle(scope, wanted)}
               />
@@ -82,7 +86,7 @@ export function NewCredential(props: { kind: 'token' | 'client'; onDone: (made: 
           </For>
         </div>
       </Fieldset>
-      <FormFoot form={form} submit={token ? WORDS.create_token : WORDS.create_client} always onCancel={() => props.onCancel()} />
+      <FormFoot form={form} submit={token ? 'Create token' : 'Create client'} always onCancel={() => props.onCancel()} />
     </form>
   );
 }

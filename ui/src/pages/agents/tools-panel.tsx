@@ -3,7 +3,7 @@ import { operations } from '#core/contract/index.ts';
 import type { Operation } from '#core/contract/operation.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { FilterBar } from '#ui/src/components/table/filter-bar.tsx';
-import { WORDS } from './words.ts';
+import { plural } from '#ui/src/kernel/words.ts';
 
 const TOOLS = Object.values<Operation>(operations)
   .flatMap(({ agent, access, summary }) => (agent === undefined ? [] : [{ name: agent, access, summary }]))
@@ -20,9 +20,9 @@ export function ToolsPanel() {
   });
   return (
     <div class="stack">
-      <p class="small soft">{WORDS.tools_lead(TOOLS.length)}</p>
-      <FilterBar search={{ label: WORDS.tools_search, value: wanted(), onInput: setWanted }} />
-      <ul class="panel agents-tools" aria-label={WORDS.tools}>
+      <p class="small soft">{`${plural(TOOLS.length, 'MCP tool')} on the agent endpoint, each with the scope it needs.`}</p>
+      <FilterBar search={{ label: 'Search tools', value: wanted(), onInput: setWanted }} />
+      <ul class="panel agents-tools" aria-label="Tools">
         <For each={shown()}>
           {(tool) => (
             <li>

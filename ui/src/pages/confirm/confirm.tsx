@@ -9,8 +9,9 @@ import { CLIENT_KINDS, clientTitle } from '#ui/src/features/sign-in/client-words
 import { createCountdown } from '#ui/src/features/sign-in/countdown.ts';
 import { SignInHere } from '#ui/src/features/sign-in/sign-in-here.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { num } from '#ui/src/kernel/numbers.ts';
 import { type Problem, toProblem } from '#ui/src/kernel/problem.ts';
-import { WORDS } from './words.ts';
+import { clock, plural } from '#ui/src/kernel/words.ts';
 import './confirm.css';
 
 type Decision = 'approve' | 'decline';
@@ -69,12 +70,28 @@ export function Confirm() {
   const isForAnother = () => problem()?.code === 'forbidden';
   const head = (): { readonly title: string; readonly lead: string } => {
     const open = asked();
-    if (decided() === 'approve') return { title: WORDS.approved_title, lead: WORDS.approved };
-    if (decided() === 'decline') return { title: WORDS.declined_title, lead: WORDS.declined };
-    if (isGone()) return { title: WORDS.gone_title, lead: WORDS.gone };
-    if (isForAnother()) return { title: WORDS.other_title, lead: WORDS.other_lead };
-    if (open === undefined) return { title: WORDS.title_anonymous, lead: isAnonymous() ? WORDS.lead_anonymous : '' };
-    return { title: WORDS.title(open), lead: WORDS.lead(open) };
+    if (decided() === 'approve')
+      return { title: 'Approved', lead: 'The tool runs now. If other rows would change by then, you are asked again.' };
+    if (decided() === 'decline') return { title: 'Declined', lead: 'Nothing was changed.' };
+    if (isGone())
+      return {
+        title: 'This request is no longer open',
+        lead: 'It expired or was already decided. If you still want the change, ask your client to call the tool again.',
+      };
+    if (isForAnother())
+      return {
+        title: 'This request is for another person',
+        lead: 'Only the person whose client called the tool can see it and decide. Sign in as that person.',
+      };
+    if (open === undefined)
+      return {
+        title: 'Confirm a change',
+        lead: isAnonymous() ? 'Sign in as the person whose client sent you here. Nothing is changed before you approve.' : '',
+      };
+    return {
+      title: `Change ${plural(open.affected_rows, 'row')}?`,
+      lead: `Your client asks you, ${open.person.username}, before a tool changes data.`,
+    };
   };
   const leave = async () => {
     const failed = await session.logout();
@@ -82,7 +99,7 @@ export function Confirm() {
   };
   const otherAccount = (): JSX.Element => (
     <button type="button" class="link-button" onClick={() => void leave()}>
-      {WORDS.other}
+      Use another account
     </button>
   );
 
@@ -92,7 +109,7 @@ export function Confirm() {
         <Match when={decided()}>
           {(decision) => (
             <Notice tone={decision() === 'approve' ? 'good' : 'plain'} live>
-              <p>{WORDS.close}</p>
+              <p>You can close this window and return to your client.</p>
             </Notice>
           )}
         </Match>
@@ -106,7 +123,10 @@ export function Confirm() {
             <>
               <Show when={problem()}>{(shown) => <ProblemNotice problem={shown()} />}</Show>
               <Facts asked={open()} />
-              <p class="small soft">{WORDS.expires(countdown.left())}</p>
+              <p class="small soft">
+                {countdown.left() === 0 ? 'This request expires soon.' : `Expires in ${clock(countdown.left())}.`} Nothing has
+                been changed yet.
+              </p>
               <div class="entry-buttons">
                 <Button
                   kind="danger"
@@ -114,10 +134,10 @@ export function Confirm() {
                   blocked={busy() !== undefined}
                   onPress={() => void decide('approve')}
                 >
-                  {WORDS.approve(open())}
+                  {`Change ${plural(open().affected_rows, 'row')}`}
                 </Button>
                 <Button busy={busy() === 'decline'} blocked={busy() !== undefined} onPress={() => void decide('decline')}>
-                  {WORDS.decline}
+                  Decline
                 </Button>
               </div>
               {otherAccount()}
@@ -130,26 +150,32 @@ export function Confirm() {
   );
 }
 
+function affected({ affected_rows, direct_rows }: ConfirmationRequest): string {
+  const rows = plural(affected_rows, 'row');
+  if (direct_rows === null || direct_rows === affected_rows) return rows;
+  return `${rows}: ${num(direct_rows)} directly, ${num(affected_rows - direct_rows)} through cascades, triggers or functions`;
+}
+
 function Facts(props: { asked: ConfirmationRequest }) {
   return (
     <div class="stack entry-facts">
       <Show when={props.asked.rows_before}>
         {(before) => (
           <Notice tone="brass">
-            <p>{WORDS.changed(before())}</p>
+            <p>{`The number of rows changed since you were asked. It was ${num(before())}.`}</p>
           </Notice>
         )}
       </Show>
       <KeyValue
         items={[
-          { label: WORDS.tool, value: WORDS.tool_name(props.asked) },
-          props.asked.statement !== null && { label: WORDS.statement, value: props.asked.statement, mono: true },
-          { label: WORDS.affected, value: WORDS.rows(props.asked) },
-          { label: WORDS.arguments, value: <Arguments asked={props.asked} /> },
-          { label: WORDS.client, value: clientTitle(props.asked.client) },
-          { label: WORDS.kind, value: CLIENT_KINDS[props.asked.client.kind] },
-          props.asked.client.host !== null && { label: WORDS.host, value: props.asked.client.host, mono: true },
-          { label: WORDS.resource, value: props.asked.resource, mono: true },
+          { label: 'Tool', value: props.asked.title === null ? props.asked.tool : `${props.asked.title} (${props.asked.tool})` },
+          props.asked.statement !== null && { label: 'Statement', value: props.asked.statement, mono: true },
+          { label: 'Affected', value: affected(props.asked) },
+          { label: 'Arguments', value: <Arguments asked={props.asked} /> },
+          { label: 'Client', value: clientTitle(props.asked.client) },
+          { label: 'Identity', value: CLIENT_KINDS[props.asked.client.kind] },
+          props.asked.client.host !== null && { label: 'From', value: props.asked.client.host, mono: true },
+          { label: 'Server', value: props.asked.resource, mono: true },
         ]}
       />
     </div>
@@ -158,11 +184,11 @@ function Facts(props: { asked: ConfirmationRequest }) {
 
 function Arguments(props: { asked: ConfirmationRequest }) {
   return (
-    <Show when={props.asked.arguments.length + props.asked.more_arguments > 0} fallback={WORDS.no_arguments}>
+    <Show when={props.asked.arguments.length + props.asked.more_arguments > 0} fallback="None">
       <ul class="confirm-arguments">
         <For each={props.asked.arguments}>{({ name, value }) => <li class="mono">{`${name} = ${value}`}</li>}</For>
         <Show when={props.asked.more_arguments > 0}>
-          <li>{WORDS.more(props.asked.more_arguments)}</li>
+          <li>{`and ${props.asked.more_arguments} more`}</li>
         </Show>
       </ul>
     </Show>

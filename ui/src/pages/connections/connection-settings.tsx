@@ -11,7 +11,7 @@ import { changesOf, checkDraft, draftOf } from './connection-draft.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { ConnectionFields } from './connection-fields.tsx';
 import { TestResult } from './test-result.tsx';
-import { WORDS } from './words.ts';
+import { UNSAVED } from './words.ts';
 
 /** The stored connection as a form; what is tried is always what is saved. */
 export function ConnectionSettings(props: { connection: Connection; health: ConnectionHealth; onSaved: () => void }) {
@@ -28,7 +28,7 @@ export function ConnectionSettings(props: { connection: Connection; health: Conn
     schema: ConnectionDraft,
     initial: (): ConnectionDraft => draftOf(stored),
     check: checkDraft,
-    unsaved: WORDS.unsaved,
+    unsaved: UNSAVED,
     latest: async () => {
       stored = await call('connections.get', { id: stored.id });
       return draftOf(stored);

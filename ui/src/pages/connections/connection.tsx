@@ -18,7 +18,6 @@ import { FilesPanel } from './files-panel.tsx';
 import { HealthDot } from './health.tsx';
 import { SchemaExplorer } from './schema-explorer.tsx';
 import { useDelete } from './use-delete.ts';
-import { WORDS } from './words.ts';
 import './connections.css';
 
 const TABS = ['settings', 'tables', 'files'] as const;
@@ -45,7 +44,7 @@ export function ConnectionPage() {
         {(found) => (
           <Page
             title={found().name}
-            back={{ href: '/connections', label: WORDS.title }}
+            back={{ href: '/connections', label: 'Connections' }}
             lead={<span class="mono">{`${found().db_type} · ${placeOf(found())}`}</span>}
             badge={
               <>
@@ -111,7 +110,7 @@ export function ConnectionPage() {
         <EmptyState
           icon="database"
           title="This connection doesn’t exist. It may have been deleted."
-          action={<LinkButton href="/connections">{WORDS.title}</LinkButton>}
+          action={<LinkButton href="/connections">Connections</LinkButton>}
         />
       </Match>
       <Match when={connection.problem()}>

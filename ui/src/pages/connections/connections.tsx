@@ -20,7 +20,7 @@ import { duration, plural } from '#ui/src/kernel/words.ts';
 import { SampleButton } from '#ui/src/features/connect/sample-button.tsx';
 import { HealthDot } from './health.tsx';
 import { useDelete } from './use-delete.ts';
-import { ADVICE, WORDS } from './words.ts';
+import { ADVICE } from './words.ts';
 import './connections.css';
 
 const MOST = 500;
@@ -84,29 +84,29 @@ export function Connections() {
     commands.register([
       {
         id: 'new-connection',
-        title: WORDS.add,
+        title: 'Connect a database',
         group: 'This page',
         key: 'n',
         needs: 'connections.create',
         run: () => router.navigate('/connections/new'),
       },
-      { id: 'find-connection', title: WORDS.search, group: 'This page', key: '/', run: () => search?.focus() },
+      { id: 'find-connection', title: 'Search connections', group: 'This page', key: '/', run: () => search?.focus() },
     ]),
   );
 
   return (
     <Page
-      title={WORDS.title}
+      title="Connections"
       lead="The databases that tools, resources and prompts read from and write to."
       actions={
         <LinkButton href="/connections/new" kind="primary" icon="plus">
-          {WORDS.add}
+          Connect a database
         </LinkButton>
       }
     >
       <FilterBar
         search={{
-          label: WORDS.search,
+          label: 'Search connections',
           value: filters.get('q'),
           onInput: (q) => filters.set({ q }),
           ref: (input) => {
@@ -126,7 +126,7 @@ export function Connections() {
         />
       </FilterBar>
       <DataTable
-        label={WORDS.title}
+        label="Connections"
         rows={rows()}
         query={list}
         key={(row) => row.id}
@@ -209,7 +209,7 @@ export function Connections() {
               action={
                 <>
                   <LinkButton href="/connections/new" kind="primary" icon="plus">
-                    {WORDS.add}
+                    Connect a database
                   </LinkButton>
                   <SampleButton onDone={({ id }) => router.navigate(`/connections/${id}?tab=tables`)} />
                 </>

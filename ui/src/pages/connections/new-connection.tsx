@@ -15,7 +15,7 @@ import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { createMutation } from '#ui/src/kernel/data/mutation.ts';
 import { ConnectionFields } from './connection-fields.tsx';
 import { TestResult } from './test-result.tsx';
-import { WORDS } from './words.ts';
+import { UNSAVED } from './words.ts';
 import './connections.css';
 
 export function NewConnection() {
@@ -35,7 +35,7 @@ export function NewConnection() {
     // Read-only until somebody decides otherwise: the tables of a database that is being tried out are at stake.
     initial: (): ConnectionDraft => ({ ...emptyDraft({ db_type: 'postgresql', default_port: 5432 }), read_only: true }),
     check: checkDraft,
-    unsaved: WORDS.unsaved,
+    unsaved: UNSAVED,
     submit: (draft) => call('connections.create', draft),
     onDone: (connection) => {
       toasts.show(`Connected “${connection.name}”.`, 'good');
@@ -102,7 +102,7 @@ export function NewConnection() {
     <Page
       title="Connect a database"
       lead="The connection is tested before it is saved."
-      back={{ href: '/connections', label: WORDS.title }}
+      back={{ href: '/connections', label: 'Connections' }}
     >
       <form
         ref={(own) => {

@@ -2,12 +2,7 @@ import type { Output } from '#core/contract/index.ts';
 
 type TestCode = NonNullable<Output<'connections.test'>['code']>;
 
-export const WORDS = {
-  title: 'Connections',
-  add: 'Connect a database',
-  search: 'Search connections',
-  unsaved: 'Changes to this connection are not saved.',
-} as const;
+export const UNSAVED = 'Changes to this connection are not saved.';
 
 /** What to do about each way in which a connection fails. */
 export const ADVICE: Readonly<Record<TestCode, string>> = {

@@ -11,8 +11,22 @@ import { SignInHere } from '#ui/src/features/sign-in/sign-in-here.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { type Problem, toProblem } from '#ui/src/kernel/problem.ts';
 import { isSafeTarget } from './target.ts';
-import { WORDS } from './words.ts';
 import './consent.css';
+
+const EDITORS: Readonly<Record<string, string>> = { 'cursor:': 'Cursor on this computer', 'vscode:': 'VS Code on this computer' };
+
+/** Where the answer goes. */
+function targetOf({ redirect_host, redirect_scheme }: OauthRequest): string {
+  if (redirect_host !== null) return redirect_host;
+  if (redirect_scheme === 'http:') return 'A program on this computer';
+  return EDITORS[redirect_scheme] ?? `An app on this computer (${redirect_scheme})`;
+}
+
+function toolsOf(names: readonly string[], total: number): string {
+  if (total === 0) return 'Nothing is deployed yet.';
+  const more = total - names.length;
+  return `${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}
 
 /** Who asks to sign in, for what and as whom; and the decision. */
 export function Consent() {
@@ -44,7 +58,12 @@ export function Consent() {
       const is_safe = isSafeTarget(redirect_to);
       setGoing(is_safe);
       if (is_safe) window.location.assign(redirect_to);
-      else setProblem({ code: 'forbidden', detail: WORDS.unsafe, errors: [] });
+      else
+        setProblem({
+          code: 'forbidden',
+          detail: 'The answer would go to an address that is not safe to open. Nothing was sent.',
+          errors: [],
+        });
     } catch (fault) {
       setProblem(toProblem(fault));
     }
@@ -56,15 +75,16 @@ export function Consent() {
 
   const title = () => {
     const asked = request();
-    if (problem()?.code === 'not_found') return WORDS.gone_title;
+    if (problem()?.code === 'not_found') return 'This sign-in request is no longer open';
     if (asked === undefined) return 'Sign in';
-    return asked.agent ? WORDS.title_agent(asked.client.name) : WORDS.title(asked.client.name);
+    return asked.agent ? `Allow ${asked.client.name} to administer this server?` : `Allow ${asked.client.name} to connect?`;
   };
   const lead = () => {
     const asked = request();
-    if (problem()?.code === 'not_found') return WORDS.gone;
+    if (problem()?.code === 'not_found')
+      return 'It expired, was already decided, or started in another browser. Start again in your client.';
     if (asked === undefined) return '';
-    return asked.person === null ? WORDS.lead_anonymous : WORDS.lead_signed_in(asked.person.username);
+    return asked.person === null ? 'Sign in to decide.' : `It will act as you, ${asked.person.username}.`;
   };
 
   return (
@@ -75,8 +95,8 @@ export function Consent() {
       <Show
         when={!going()}
         fallback={
-          <Notice tone="good" live title={WORDS.going}>
-            <p>{WORDS.stay}</p>
+          <Notice tone="good" live title="Returning to your client…">
+            <p>You can close this window if your client does not open by itself.</p>
           </Notice>
         }
       >
@@ -93,7 +113,7 @@ export function Consent() {
                   <>
                     <SignInHere />
                     <Button kind="quiet" onPress={() => void decide('deny')}>
-                      {WORDS.deny}
+                      Deny
                     </Button>
                   </>
                 }
@@ -114,16 +134,19 @@ function Facts(props: { asked: OauthRequest }) {
     <div class="stack entry-facts">
       <KeyValue
         items={[
-          { label: WORDS.client, value: clientTitle(props.asked.client) },
-          { label: WORDS.kind, value: CLIENT_KINDS[props.asked.client.kind] },
-          props.asked.client.host !== null && { label: WORDS.host, value: props.asked.client.host, mono: true },
-          { label: WORDS.answer, value: WORDS.target(props.asked), mono: props.asked.redirect_host !== null },
-          { label: WORDS.resource, value: props.asked.resource, mono: true },
+          { label: 'Client', value: clientTitle(props.asked.client) },
+          { label: 'Identity', value: CLIENT_KINDS[props.asked.client.kind] },
+          props.asked.client.host !== null && { label: 'From', value: props.asked.client.host, mono: true },
+          { label: 'Answer goes to', value: targetOf(props.asked), mono: props.asked.redirect_host !== null },
+          { label: 'Access to', value: props.asked.resource, mono: true },
         ]}
       />
       <Show when={!isKnown() || props.asked.redirect_host === null}>
         <Notice tone="brass">
-          <p>{isKnown() ? WORDS.careful_local : WORDS.careful}</p>
+          <p>
+            {isKnown() ? 'The answer goes to a program on this computer. ' : ''}Continue only if you started this sign-in
+            yourself, a moment ago.{isKnown() ? '' : ' Anyone can register a client under any name and send you this page.'}
+          </p>
         </Notice>
       </Show>
     </div>
@@ -160,14 +183,14 @@ function Decision(props: {
       </Show>
       <Show when={props.asked.agent}>
         <Notice tone="brass">
-          <p>{WORDS.agent}</p>
+          <p>This client can change this server within the permissions below.</p>
         </Notice>
       </Show>
-      <section class="stack" aria-label={WORDS.scopes}>
-        <h2 class="consent-scopes">{WORDS.scopes}</h2>
+      <section class="stack" aria-label="Permissions">
+        <h2 class="consent-scopes">Permissions</h2>
         <Show when={props.asked.narrowed && props.asked.refused === null}>
           <Notice>
-            <p>{WORDS.narrowed}</p>
+            <p>The client asked for permissions that you cannot give. It gets only what is listed here.</p>
           </Notice>
         </Show>
         <ul class="consent-list">
@@ -190,14 +213,14 @@ function Decision(props: {
                     onChange={(on) => toggle(scope.name, on)}
                   />
                 </Show>
-                <p class="small soft consent-tools">{WORDS.tools(scope.tools, scope.tools_total)}</p>
+                <p class="small soft consent-tools">{toolsOf(scope.tools, scope.tools_total)}</p>
               </li>
             )}
           </For>
         </ul>
         <Show when={chosen().length === 0 && props.asked.refused === null}>
           <p class="small soft" role="status">
-            {WORDS.none}
+            Turn on at least one permission.
           </p>
         </Show>
       </section>
@@ -208,14 +231,14 @@ function Decision(props: {
           blocked={chosen().length === 0 || props.asked.refused !== null}
           onPress={() => void decide('approve')}
         >
-          {WORDS.approve}
+          Allow
         </Button>
         <Button busy={busy()} onPress={() => void decide('deny')}>
-          {WORDS.deny}
+          Deny
         </Button>
       </div>
       <button type="button" class="link-button" onClick={() => void leave()}>
-        {WORDS.other}
+        Use another account
       </button>
     </>
   );

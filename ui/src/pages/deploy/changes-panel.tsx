@@ -17,11 +17,9 @@ import { DeployProblem } from '#ui/src/features/deploy/gate-findings.tsx';
 import { Breaking } from '#ui/src/features/deploy/deploy-dialog.tsx';
 import { Totals } from '#ui/src/features/deploy/totals.tsx';
 import { ReplayDrawer } from '#ui/src/features/replay/replay-drawer.tsx';
-import { WORDS as REPLAY } from '#ui/src/features/replay/words.ts';
 import { Receipt } from '#ui/src/features/deploy/receipt.tsx';
 import { STATUS } from '#ui/src/features/deploy/words.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { WORDS } from './words.ts';
 
 /** What the next deploy brings, the button that does it, what it did. */
 export function ChangesPanel(props: {
@@ -42,7 +40,7 @@ export function ChangesPanel(props: {
   const label = () => {
     if (props.deployment.phase() === 'deploying') return 'Deploying';
     if (breaking() > 0 && props.deployment.problem()?.code !== 'gate_failed') return 'Deploy anyway';
-    return nothing() && status()?.status === 'running' ? 'Deploy again' : WORDS.deploy;
+    return nothing() && status()?.status === 'running' ? 'Deploy again' : 'Deploy';
   };
   const deploy = async (event: SubmitEvent) => {
     event.preventDefault();
@@ -118,17 +116,11 @@ export function ChangesPanel(props: {
 
       <div class="stack deploy-side">
         <Show when={session.may('deploy.run')}>
-          <Panel title={WORDS.deploy}>
+          <Panel title="Deploy">
             <form class="panel-body stack" onSubmit={(event) => void deploy(event)}>
               <ComingWarnings warnings={props.deployment.diff.data()?.warnings} />
               <Totals totals={props.deployment.diff.data()?.totals} />
-              <TextField
-                label={WORDS.note}
-                optional
-                value={note()}
-                onInput={setNote}
-                hint="Shown with this version in the history."
-              />
+              <TextField label="Note" optional value={note()} onInput={setNote} hint="Shown with this version in the history." />
               <div class="row">
                 <Button
                   type="submit"
@@ -148,7 +140,7 @@ export function ChangesPanel(props: {
                 </Button>
                 <Show when={status()?.status === 'running'}>
                   <Button icon="refresh" needs="replay.run" onPress={() => setReplaying(true)}>
-                    {REPLAY.replay}
+                    Replay recent calls
                   </Button>
                 </Show>
               </div>
@@ -209,7 +201,7 @@ function Live(props: { status: Status; busy: boolean; onStop: () => void }) {
               label: 'State',
               value: <StatusDot tone={STATUS[props.status.status].tone} label={STATUS[props.status.status].label} />,
             },
-            { label: WORDS.version, value: <span class="num">{props.status.snapshot_version ?? '–'}</span> },
+            { label: 'Version', value: <span class="num">{props.status.snapshot_version ?? '–'}</span> },
             {
               label: 'Deployed',
               value: (
@@ -222,8 +214,8 @@ function Live(props: { status: Status; busy: boolean; onStop: () => void }) {
         />
         <Show when={props.status.last_error}>{(error) => <Notice tone="bad">{error()}</Notice>}</Show>
         <div>
-          <h3 class="deploy-sub">{WORDS.hosts}</h3>
-          <ul class="host-list" aria-label={WORDS.hosts}>
+          <h3 class="deploy-sub">Hosts</h3>
+          <ul class="host-list" aria-label="Hosts">
             <For
               each={props.status.hosts}
               fallback={

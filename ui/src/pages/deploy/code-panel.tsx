@@ -9,7 +9,6 @@ import { useQuery } from '#ui/src/components/use-query.ts';
 import { toFolders, tokensOf } from './code.ts';
 import { zip } from './zip.ts';
 import { saveFile } from '#ui/src/kernel/save-file.ts';
-import { WORDS } from './words.ts';
 
 /** No toolset has this name. */
 const EVERYTHING = '';
@@ -71,7 +70,7 @@ export function CodePanel(props: { version: number; active: number | null; onVer
                   size="small"
                   options={(versions.data()?.items ?? []).map(({ version, active }) => ({
                     value: String(version),
-                    label: active ? WORDS.live_version(version) : WORDS.plain_version(version),
+                    label: `Version ${version}${active ? ', live' : ''}`,
                   }))}
                   value={String(shown() ?? '')}
                   onChange={(version) => {

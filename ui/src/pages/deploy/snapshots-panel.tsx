@@ -19,9 +19,7 @@ import { plural } from '#ui/src/kernel/words.ts';
 import { DeployProblem } from '#ui/src/features/deploy/gate-findings.tsx';
 import { Breaking } from '#ui/src/features/deploy/deploy-dialog.tsx';
 import { ReplayDrawer } from '#ui/src/features/replay/replay-drawer.tsx';
-import { WORDS as REPLAY } from '#ui/src/features/replay/words.ts';
 import { Receipt } from '#ui/src/features/deploy/receipt.tsx';
-import { WORDS } from './words.ts';
 
 /** As many as are kept. */
 const MOST = 100;
@@ -42,7 +40,7 @@ export function SnapshotsPanel(props: {
   const versions = createMemo(() =>
     (rows() ?? []).map(({ version, active }) => ({
       value: String(version),
-      label: active ? WORDS.live_version(version) : WORDS.plain_version(version),
+      label: `Version ${version}${active ? ', live' : ''}`,
     })),
   );
   const before = (row: SnapshotSummary) => rows()?.find(({ version }) => version < row.version)?.version;
@@ -85,7 +83,7 @@ export function SnapshotsPanel(props: {
         columns={[
           {
             id: 'version',
-            head: WORDS.version,
+            head: 'Version',
             cell: (row) => (
               <span class="row">
                 <span class="num deploy-version">{row.version}</span>
@@ -98,7 +96,7 @@ export function SnapshotsPanel(props: {
             ),
             sort: (row) => row.version,
           },
-          { id: 'note', head: WORDS.note, cell: (row) => <span class="soft">{row.note ?? ''}</span>, width: '34%' },
+          { id: 'note', head: 'Note', cell: (row) => <span class="soft">{row.note ?? ''}</span>, width: '34%' },
           {
             id: 'contains',
             head: 'Contains',
@@ -114,7 +112,7 @@ export function SnapshotsPanel(props: {
             size="small"
             items={[
               !row.active && {
-                label: WORDS.activate,
+                label: 'Restore this version',
                 icon: 'rocket' as const,
                 needs: 'snapshots.activate' as const,
                 onSelect: () => setActivating(row.version),
@@ -127,7 +125,7 @@ export function SnapshotsPanel(props: {
                 },
               !row.active &&
                 live() !== null && {
-                  label: REPLAY.replay,
+                  label: 'Replay recent calls',
                   icon: 'refresh' as const,
                   needs: 'replay.run' as const,
                   onSelect: () => setReplaying(`v${row.version}`),
@@ -161,7 +159,7 @@ export function SnapshotsPanel(props: {
         foot={
           live() !== props.to && versions().some(({ value }) => value === String(props.to)) ? (
             <Button needs="snapshots.activate" onPress={() => setActivating(props.to)}>
-              {WORDS.activate}
+              Restore this version
             </Button>
           ) : undefined
         }
@@ -191,7 +189,7 @@ export function SnapshotsPanel(props: {
 
       <Dialog
         open={activating() !== undefined}
-        title={WORDS.activate_title(activating() ?? 0)}
+        title={`Restore version ${activating() ?? 0}?`}
         lead={
           live() === null
             ? 'It is served at once. The working copy does not change.'
@@ -205,7 +203,7 @@ export function SnapshotsPanel(props: {
               Cancel
             </Button>
             <Button kind="primary" icon="rocket" onPress={() => void activate(activating() ?? 0)}>
-              {WORDS.activate}
+              Restore this version
             </Button>
           </>
         }
@@ -213,7 +211,7 @@ export function SnapshotsPanel(props: {
         <Show when={activating()} keyed>
           {(version) => (
             <div class="stack">
-              <h3 class="deploy-sub">{WORDS.activate_changes}</h3>
+              <h3 class="deploy-sub">What changes for clients</h3>
               <Difference from={live() ?? version} to={version} />
             </div>
           )}
@@ -244,7 +242,7 @@ function Difference(props: { from: number; to: number }) {
             <p class="small soft">{summary(changes())}</p>
             <Breaking count={breakingCount(changes())} />
             <div class="change-box">
-              <ChangeList changes={changes()} label={WORDS.activate_changes} />
+              <ChangeList changes={changes()} label="What changes for clients" />
             </div>
           </div>
         </Match>

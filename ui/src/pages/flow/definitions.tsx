@@ -15,8 +15,7 @@ import { type Kind, KINDS } from '#ui/src/kernel/metrics.ts';
 import { createSearchParams, oneOf, text } from '#ui/src/kernel/route/search-params.ts';
 import { FlowList } from './flow-list.tsx';
 import { TokenCost } from '#ui/src/features/connect/token-cost.tsx';
-import { plural } from '#ui/src/kernel/words.ts';
-import { KINDS_WORDS, WORDS } from './words.ts';
+import { capital, plural } from '#ui/src/kernel/words.ts';
 import './flow.css';
 
 const POLL_MS = 15_000;
@@ -98,7 +97,7 @@ export function Definitions(props: { layout: Query<FlowLayout>; view: 'graph' | 
           label="Show"
           value={params.get('kind')}
           onChange={(kind) => params.set({ kind })}
-          options={KIND_CHOICES.map((value) => ({ value, label: value === 'all' ? 'All' : KINDS_WORDS[value] }))}
+          options={KIND_CHOICES.map((value) => ({ value, label: value === 'all' ? 'All' : `${capital(value)}s` }))}
         />
       </FilterBar>
       <Show when={props.layout.problem()}>
@@ -114,7 +113,7 @@ export function Definitions(props: { layout: Query<FlowLayout>; view: 'graph' | 
           </p>
         )}
       </Show>
-      <Switch fallback={<SkeletonList rows={6} label={WORDS.title} />}>
+      <Switch fallback={<SkeletonList rows={6} label="Flow" />}>
         <Match when={nothing()}>
           <div class="panel">
             <EmptyState
@@ -133,15 +132,7 @@ export function Definitions(props: { layout: Query<FlowLayout>; view: 'graph' | 
         </Match>
         <Match when={view() === 'list' && picture()}>{(found) => <FlowList picture={found()} />}</Match>
         <Match when={picture()}>
-          {(found) => (
-            <FlowCanvas
-              picture={found()}
-              words={WORDS}
-              kinds={KINDS_WORDS}
-              onOpen={(href) => router.navigate(href)}
-              onExpand={setExpanded}
-            />
-          )}
+          {(found) => <FlowCanvas picture={found()} onOpen={(href) => router.navigate(href)} onExpand={setExpanded} />}
         </Match>
       </Switch>
     </>

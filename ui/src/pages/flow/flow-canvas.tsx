@@ -1,24 +1,12 @@
 import { createMemo, createSignal, For, on, createEffect, onCleanup, onMount, Show } from 'solid-js';
 import { CHIP, cut, type FlowGroup, type FlowNode, type FlowPicture, related, SERVER_ID } from './flow-graph.ts';
 import { centreOn, firstView, fit, shownPart, type View, zoomAt } from './flow-view.ts';
-import type { Kind } from '#ui/src/kernel/metrics.ts';
 import { IconButton } from '#ui/src/components/button.tsx';
 import { FlowMinimap } from './flow-minimap.tsx';
 import { FlowShape } from './flow-node.tsx';
 import './canvas.css';
 import { count } from '#ui/src/kernel/numbers.ts';
-
-interface CanvasWords {
-  readonly zoom_in: string;
-  readonly zoom_out: string;
-  readonly fit: string;
-  readonly minimap: string;
-  readonly canvas: (connections: number, entities: number) => string;
-  readonly canvas_help: string;
-  readonly group: (kind: string, count: number) => string;
-  readonly expand: string;
-  readonly collapse: string;
-}
+import { capital, plural } from '#ui/src/kernel/words.ts';
 
 const STEP = 1.25;
 const MOVE_PX = 60;
@@ -35,8 +23,6 @@ const SPARE_PX = 300;
 /** The drawing: drag to move, wheel or pinch to zoom, press a node to open it. Only one transform changes while it moves. */
 export function FlowCanvas(props: {
   picture: FlowPicture;
-  words: CanvasWords;
-  kinds: Readonly<Record<Kind, string>>;
   onOpen: (href: string) => void;
   onExpand: (groups: ReadonlySet<string>) => void;
 }) {
@@ -147,10 +133,8 @@ export function FlowCanvas(props: {
   };
   const tally = () => {
     const connections = props.picture.nodes.filter(({ kind }) => kind === 'connection').length;
-    return props.words.canvas(
-      connections,
-      props.picture.groups.reduce((sum, group) => sum + group.count, 0),
-    );
+    const entities = props.picture.groups.reduce((sum, group) => sum + group.count, 0);
+    return `Graph of ${plural(connections, 'connection')} and ${plural(entities, 'entry', 'entries')}. The list has the same as links.`;
   };
   /** The nodes in sight: a picture of a thousand moves as easily as one of ten. */
   const seen = createMemo(() => {
@@ -178,7 +162,7 @@ export function FlowCanvas(props: {
       role="group"
       tabindex="0"
       aria-label={tally()}
-      aria-description={props.words.canvas_help}
+      aria-description="Arrow keys pan, plus and minus zoom, 0 fits everything into view."
       onKeyDown={press}
       onPointerDown={down}
       onPointerMove={drag}
@@ -215,7 +199,7 @@ export function FlowCanvas(props: {
                 <rect x={group.x} y={group.y} width={group.width} height={group.height} rx="10" />
                 <text x={group.x + 14} y={group.y + (group.collapsed ? 27 : 16)}>
                   {group.collapsed || group.columns > 1 ? (group.collapsed ? '+ ' : '− ') : ''}
-                  {props.words.group(props.kinds[group.kind], group.count)}
+                  {`${capital(group.kind)}s · ${group.count}`}
                 </text>
               </g>
             )}
@@ -235,13 +219,13 @@ export function FlowCanvas(props: {
         </g>
       </svg>
       <div class="flow-tools" onPointerDown={(event) => event.stopPropagation()}>
-        <IconButton icon="plus" label={props.words.zoom_in} onPress={() => zoom(STEP)} />
-        <IconButton icon="minus" label={props.words.zoom_out} onPress={() => zoom(1 / STEP)} />
-        <IconButton icon="fit" label={props.words.fit} onPress={all} />
+        <IconButton icon="plus" label="Zoom in" onPress={() => zoom(STEP)} />
+        <IconButton icon="minus" label="Zoom out" onPress={() => zoom(1 / STEP)} />
+        <IconButton icon="fit" label="Fit to view" onPress={all} />
         <Show when={large().length > 0}>
           <IconButton
             icon={expanded().length > 0 ? 'up' : 'down'}
-            label={expanded().length > 0 ? props.words.collapse : props.words.expand}
+            label={expanded().length > 0 ? 'Collapse all groups' : 'Expand all groups'}
             onPress={toggleAll}
           />
         </Show>
@@ -251,7 +235,7 @@ export function FlowCanvas(props: {
           picture={props.picture}
           view={view()}
           frame={frame()}
-          label={props.words.minimap}
+          label="Overview map"
           onCentre={(point) => {
             touched = true;
             setView(centreOn(view(), frame(), point));

@@ -9,7 +9,6 @@ import { choice, createSearchParams } from '#ui/src/kernel/route/search-params.t
 import { Definitions } from './definitions.tsx';
 import { Live } from './live/live.tsx';
 import { addAnswer } from './live/traffic.ts';
-import { WORDS } from './words.ts';
 import './flow.css';
 
 /** What clients call, live, or what is built on each connection. */
@@ -30,7 +29,7 @@ export function Flow() {
   const mode = () => params.get('mode') ?? preferred();
   return (
     <Page
-      title={WORDS.title}
+      title="Flow"
       lead={
         mode() === 'live'
           ? 'Which clients call which tools, and how their databases respond.'
@@ -60,7 +59,7 @@ export function Flow() {
         </>
       }
     >
-      <Switch fallback={<SkeletonList rows={6} label={WORDS.title} />}>
+      <Switch fallback={<SkeletonList rows={6} label="Flow" />}>
         <Match when={mode() === 'definitions'}>
           <Definitions layout={layout} view={view()} />
         </Match>

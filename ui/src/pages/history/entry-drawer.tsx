@@ -13,7 +13,6 @@ import { labelsOf } from '#ui/src/features/deploy/changes.ts';
 import { ACTION_WORDS, TYPE_WORDS } from '#ui/src/kernel/record-words.ts';
 import { blockedOf, byOf, type Deed, placeOf, whyNot } from './history-log.ts';
 import { exactTime } from '#ui/src/kernel/dates.ts';
-import { WORDS } from './words.ts';
 
 /** What came into being or went has nothing to be compared with. */
 const ALONE: Readonly<Partial<Record<string, 'added' | 'removed'>>> = { create: 'added', delete: 'removed' };
@@ -28,7 +27,7 @@ export function EntryDrawer(props: {
   return (
     <Drawer
       open={props.deed !== undefined}
-      title={props.deed?.main.entity_name || WORDS.details}
+      title={props.deed?.main.entity_name || 'Details'}
       size="wide"
       onClose={props.onClose}
       foot={
@@ -60,7 +59,7 @@ function Details(props: { deed: Deed; onOnly: (entry: HistoryEntry) => void }) {
     <div class="stack">
       <KeyValue
         items={[
-          { label: WORDS.details, value: `${TYPE_WORDS[main().entity_type]}, ${ACTION_WORDS[main().action]}` },
+          { label: 'Details', value: `${TYPE_WORDS[main().entity_type]}, ${ACTION_WORDS[main().action]}` },
           { label: 'By', value: byOf(main().actor) },
           { label: 'At', value: exactTime(main().created_at) },
           main().ip !== null && { label: 'From', value: main().ip, mono: true },
@@ -132,8 +131,10 @@ function Details(props: { deed: Deed; onOnly: (entry: HistoryEntry) => void }) {
         <Show when={main().snapshot}>
           {(record) => (
             <details>
-              <summary class="history-sub">{main().action === 'delete' ? 'Record before it was deleted' : WORDS.record}</summary>
-              <JsonView value={record()} label={WORDS.record} open={1} />
+              <summary class="history-sub">
+                {main().action === 'delete' ? 'Record before it was deleted' : 'Record after the change'}
+              </summary>
+              <JsonView value={record()} label="Record after the change" open={1} />
             </details>
           )}
         </Show>

@@ -1,4 +1,4 @@
-import { plural } from '#ui/src/kernel/words.ts';
+import { capital, plural } from '#ui/src/kernel/words.ts';
 import { createMemo, createSignal, For, Match, onCleanup, Show, Switch } from 'solid-js';
 import { Action, EntityType, type HistoryEntry } from '#core/contract/history.ts';
 import { Badge, type Tone } from '#ui/src/components/badge.tsx';
@@ -22,7 +22,6 @@ import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { choice, createSearchParams, text } from '#ui/src/kernel/route/search-params.ts';
 import { EntryDrawer } from './entry-drawer.tsx';
 import { RollbackDialog } from './rollback-dialog.tsx';
-import { WORDS } from './words.ts';
 import './history.css';
 
 const TONES: Readonly<Record<HistoryEntry['action'], Tone>> = {
@@ -54,7 +53,6 @@ const ICONS: Readonly<Record<HistoryEntry['entity_type'], IconName>> = {
   snapshot: 'rocket',
   file: 'file',
 };
-const capital = (word: string) => word.charAt(0).toUpperCase() + word.slice(1);
 const TYPES = [
   { value: 'all', label: 'All types' },
   ...EntityType.options.map((value) => ({ value, label: capital(TYPE_WORDS[value]) })),
@@ -117,7 +115,7 @@ export function History() {
   const clear = () => filters.clear('q', 'type', 'action', 'actor', 'id');
   onCleanup(
     commands.register([
-      { id: 'find-change', title: WORDS.search, group: 'This page', key: '/', run: () => search?.focus() },
+      { id: 'find-change', title: 'Search by name', group: 'This page', key: '/', run: () => search?.focus() },
       {
         id: 'blocked-changes',
         title: 'Show refused changes',
@@ -131,7 +129,7 @@ export function History() {
     <Page title="History" lead="Every change, with who made it and from where. Most changes can be rolled back.">
       <FilterBar
         search={{
-          label: WORDS.search,
+          label: 'Search by name',
           value: filters.get('q'),
           onInput: (q) => filters.set({ q }),
           ref: (own) => (search = own),

@@ -9,11 +9,10 @@ import { useQuery } from '#ui/src/components/use-query.ts';
 import { exactTime } from '#ui/src/kernel/dates.ts';
 import type { Output } from '#core/contract/index.ts';
 import { num } from '#ui/src/kernel/numbers.ts';
-import { bytes, duration } from '#ui/src/kernel/words.ts';
-import { KIND_WORDS } from '#ui/src/kernel/metrics-words.ts';
+import { bytes, capital, duration } from '#ui/src/kernel/words.ts';
 import { CallAgain } from './call-again.tsx';
 import { CallArguments } from './call-arguments.tsx';
-import { CONFIRMATION_WORDS, endWord, OUTCOME_WORDS, WORDS } from './words.ts';
+import { CONFIRMATION_WORDS, endWord, OUTCOME_WORDS } from './words.ts';
 
 /** One call: what is known of it, and where to go on. */
 export function CallDrawer(props: { id: string | undefined; onClose: () => void }) {
@@ -58,7 +57,7 @@ function CallFacts(props: { of: Detail }) {
     <div class="stack">
       <Show when={props.of.error_message}>
         {(message) => (
-          <Notice tone="bad" title={`${WORDS.answered}: ${OUTCOME_WORDS[props.of.outcome]}`}>
+          <Notice tone="bad" title={`The caller got: ${OUTCOME_WORDS[props.of.outcome]}`}>
             <p class="logs-sentence">{message()}</p>
           </Notice>
         )}
@@ -70,24 +69,24 @@ function CallFacts(props: { of: Detail }) {
       <Times of={props.of} />
       <KeyValue
         items={[
-          { label: WORDS.called, value: props.of.name, mono: true, copy: props.of.name },
-          { label: WORDS.kind, value: KIND_WORDS[props.of.kind] },
+          { label: 'Called', value: props.of.name, mono: true, copy: props.of.name },
+          { label: 'Kind', value: capital(props.of.kind) },
           {
-            label: WORDS.result,
+            label: 'Outcome',
             value: <Badge tone={props.of.success ? 'good' : 'bad'}>{endWord(props.of)}</Badge>,
           },
-          props.of.confirmation !== null && { label: WORDS.confirmation, value: CONFIRMATION_WORDS[props.of.confirmation] },
-          { label: WORDS.time, value: exactTime(props.of.timestamp), copy: props.of.timestamp },
-          { label: WORDS.duration, value: duration(props.of.duration_ms) },
+          props.of.confirmation !== null && { label: 'Confirmation', value: CONFIRMATION_WORDS[props.of.confirmation] },
+          { label: 'Time', value: exactTime(props.of.timestamp), copy: props.of.timestamp },
+          { label: 'Duration', value: duration(props.of.duration_ms) },
           {
-            label: WORDS.rows,
+            label: 'Rows',
             value: `${num(props.of.rows)}${props.of.truncated ? ', cut off at a limit' : ''}`,
           },
           line('Size', bytes(props.of.bytes), false),
           line('Tokens', `About ${num(props.of.tokens)}`, false),
           line('SQLSTATE', props.of.sqlstate),
-          { label: WORDS.client, value: props.of.client ?? '–' },
-          { label: WORDS.token, value: props.of.token_prefix ?? '–', mono: true },
+          { label: 'Client', value: props.of.client ?? '–' },
+          { label: 'Token', value: props.of.token_prefix ?? '–', mono: true },
           line('Person', props.of.person),
           line('Token ID', props.of.token),
           line('Client ID', props.of.client_id),

@@ -16,7 +16,7 @@ import { createLiveLog, type Line, lineText, matches, SOURCES } from '#ui/src/fe
 import { createLiveStream, type StreamState } from '#ui/src/features/log/live-stream.ts';
 import { choice, createSearchParams, oneOf, text } from '#ui/src/kernel/route/search-params.ts';
 import { LogList } from './log-list.tsx';
-import { LEVEL_WORDS, SOURCE_WORDS, STATE_WORDS, WORDS } from './words.ts';
+import { LEVEL_WORDS, SOURCE_WORDS, STATE_WORDS } from './words.ts';
 
 const STATE_TONE = { open: 'good', connecting: 'water', waiting: 'brass', closed: 'plain' } as const satisfies Record<
   StreamState,
@@ -84,14 +84,14 @@ export function LivePanel() {
         }
       >
         <Select
-          label={WORDS.level}
+          label="Level"
           hide_label
           value={params.get('level')}
           onChange={(level) => params.set({ level })}
           options={LOG_LEVELS.map((value) => ({ value, label: LEVEL_WORDS[value] }))}
         />
         <Select
-          label={WORDS.source}
+          label="Program"
           hide_label
           value={params.get('source') ?? 'all'}
           onChange={(source) => params.set({ source: source === 'all' ? undefined : source })}
@@ -139,9 +139,9 @@ function LineDetail(props: { line: Line }) {
     <div class="stack">
       <KeyValue
         items={[
-          { label: WORDS.time, value: exactTime(props.line.timestamp), copy: props.line.timestamp },
-          { label: WORDS.level, value: props.line.level },
-          { label: WORDS.source, value: SOURCE_WORDS[props.line.source] },
+          { label: 'Time', value: exactTime(props.line.timestamp), copy: props.line.timestamp },
+          { label: 'Level', value: props.line.level },
+          { label: 'Program', value: SOURCE_WORDS[props.line.source] },
           { label: 'Message', value: props.line.message },
           ...Object.entries(props.line.fields ?? {}).map(([label, value]) => ({
             label,

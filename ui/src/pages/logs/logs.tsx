@@ -6,7 +6,6 @@ import { LivePanel } from './live-panel.tsx';
 import { RefusalsPanel } from './refusals-panel.tsx';
 import { RequestsPanel } from './requests-panel.tsx';
 import { SessionsPanel } from './sessions-panel.tsx';
-import { WORDS } from './words.ts';
 import './logs.css';
 
 /** The live log and the log of calls. */
@@ -32,9 +31,9 @@ export function Logs() {
         onChange={(view) => router.navigate(view === first ? '/logs' : `/logs?view=${view}`, { replace: true })}
         tabs={[
           ...(all ? [{ value: 'live' as const, label: 'Live', panel: () => <LivePanel /> }] : []),
-          { value: 'requests', label: WORDS.requests, panel: () => <RequestsPanel /> },
-          { value: 'sessions', label: WORDS.sessions, panel: () => <SessionsPanel /> },
-          ...(all ? [{ value: 'refusals' as const, label: WORDS.refusals, panel: () => <RefusalsPanel /> }] : []),
+          { value: 'requests', label: 'Calls', panel: () => <RequestsPanel /> },
+          { value: 'sessions', label: 'Sessions', panel: () => <SessionsPanel /> },
+          ...(all ? [{ value: 'refusals' as const, label: 'Refusals', panel: () => <RefusalsPanel /> }] : []),
         ]}
       />
     </Page>

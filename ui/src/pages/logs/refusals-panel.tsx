@@ -11,7 +11,7 @@ import { clockTime, exactTime, minuteTime, shortDay } from '#ui/src/kernel/dates
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { count } from '#ui/src/kernel/numbers.ts';
 import { choice, createSearchParams } from '#ui/src/kernel/route/search-params.ts';
-import { REFUSAL_KINDS, REFUSAL_WORDS, type RefusalKind, WORDS } from './words.ts';
+import { REFUSAL_KINDS, REFUSAL_WORDS, type RefusalKind } from './words.ts';
 
 type Entry = Output<'logs.refusals'>['items'][number];
 
@@ -45,7 +45,7 @@ export function RefusalsPanel() {
   const columns: Column<Entry>[] = [
     {
       id: 'time',
-      head: WORDS.time,
+      head: 'Time',
       cell: (entry) => (
         <span class="num" title={exactTime(entry.timestamp)}>
           <span class="logs-day">{shortDay(entry.timestamp)}, </span>
@@ -53,7 +53,7 @@ export function RefusalsPanel() {
         </span>
       ),
     },
-    { id: 'kind', head: WORDS.kind, cell: (entry) => <Badge>{REFUSAL_WORDS[entry.kind]}</Badge> },
+    { id: 'kind', head: 'Kind', cell: (entry) => <Badge>{REFUSAL_WORDS[entry.kind]}</Badge> },
     {
       id: 'reason',
       head: 'Reason',
@@ -65,7 +65,7 @@ export function RefusalsPanel() {
       ),
     },
     { id: 'address', head: 'Address', narrow: 'hide', cell: (entry) => <span class="mono">{entry.address ?? '–'}</span> },
-    { id: 'client', head: WORDS.client, narrow: 'hide', cell: (entry) => <span class="soft">{entry.client ?? ''}</span> },
+    { id: 'client', head: 'Client', narrow: 'hide', cell: (entry) => <span class="soft">{entry.client ?? ''}</span> },
   ];
   return (
     <div class="logs-requests">
@@ -83,7 +83,7 @@ export function RefusalsPanel() {
       </FilterBar>
       <div class="panel">
         <DataTable
-          label={WORDS.refusals}
+          label="Refusals"
           rows={entries.items()}
           columns={columns}
           key={({ id }) => id}

@@ -16,11 +16,10 @@ import { type Kind, KINDS, startOf, UNNAMED_CLIENT } from '#ui/src/kernel/metric
 import { num } from '#ui/src/kernel/numbers.ts';
 import { toProblem } from '#ui/src/kernel/problem.ts';
 import { choice, createSearchParams, oneOf, text } from '#ui/src/kernel/route/search-params.ts';
-import { duration, plural } from '#ui/src/kernel/words.ts';
-import { KIND_WORDS } from '#ui/src/kernel/metrics-words.ts';
+import { capital, duration, plural } from '#ui/src/kernel/words.ts';
 import { CallDrawer } from './call-drawer.tsx';
 import { type CallEntry, saveCalls } from './download.ts';
-import { endWord, OUTCOME_WORDS, RANGE_WORDS, RANGES, WORDS } from './words.ts';
+import { endWord, OUTCOME_WORDS, RANGE_WORDS, RANGES } from './words.ts';
 
 const POLL_MS = 10_000;
 const PAGE = 100;
@@ -101,7 +100,7 @@ export function RequestsPanel() {
   const columns: Column<CallEntry>[] = [
     {
       id: 'time',
-      head: WORDS.time,
+      head: 'Time',
       cell: (entry) => (
         <span class="num" title={exactTime(entry.timestamp)}>
           <span class="logs-day">{shortDay(entry.timestamp)}, </span>
@@ -111,35 +110,35 @@ export function RequestsPanel() {
     },
     {
       id: 'name',
-      head: WORDS.called,
+      head: 'Called',
       cell: (entry) => (
         <span class="logs-called">
           <StatusDot tone={entry.success ? 'good' : 'bad'} label={endWord(entry)} hide_label />
           <span class="mono">{entry.name}</span>
           <Show when={entry.kind !== 'tool'}>
-            <Badge>{KIND_WORDS[entry.kind]}</Badge>
+            <Badge>{capital(entry.kind)}</Badge>
           </Show>
         </span>
       ),
     },
     {
       id: 'result',
-      head: WORDS.result,
+      head: 'Outcome',
       narrow: 'hide',
       cell: (entry) => <span classList={{ 'logs-bad': !entry.success }}>{endWord(entry)}</span>,
     },
-    { id: 'took', head: WORDS.duration, align: 'end', cell: (entry) => duration(entry.duration_ms) },
-    { id: 'wait', head: WORDS.wait, align: 'end', narrow: 'hide', cell: (entry) => duration(entry.wait_ms) },
-    { id: 'rows', head: WORDS.rows, align: 'end', narrow: 'hide', cell: (entry) => num(entry.rows) },
+    { id: 'took', head: 'Duration', align: 'end', cell: (entry) => duration(entry.duration_ms) },
+    { id: 'wait', head: 'Wait', align: 'end', narrow: 'hide', cell: (entry) => duration(entry.wait_ms) },
+    { id: 'rows', head: 'Rows', align: 'end', narrow: 'hide', cell: (entry) => num(entry.rows) },
     {
       id: 'client',
-      head: WORDS.client,
+      head: 'Client',
       narrow: 'hide',
       cell: (entry) => <span class="soft truncate">{entry.client ?? ''}</span>,
     },
     {
       id: 'token',
-      head: WORDS.token,
+      head: 'Token',
       narrow: 'hide',
       cell: (entry) => <span class="faint mono">{entry.token_prefix ?? ''}</span>,
     },
@@ -153,8 +152,8 @@ export function RequestsPanel() {
         onClear={() => params.clear('kind', 'name', 'outcome', 'range', 'from', 'until', 'connection', 'client')}
         end={
           <Menu
-            label={WORDS.download}
-            trigger={WORDS.download}
+            label="Download"
+            trigger="Download"
             size="small"
             items={[
               { label: 'CSV', onSelect: download('csv') },
@@ -173,13 +172,13 @@ export function RequestsPanel() {
           onChange={(name = '') => params.set({ name })}
         />
         <Select
-          label={WORDS.kind}
+          label="Kind"
           hide_label
           value={params.get('kind') ?? 'all'}
           onChange={(kind) => params.set({ kind: kind === 'all' ? undefined : kind })}
           options={[
             { value: 'all' as const, label: 'All kinds' },
-            ...KINDS.map((value: Kind) => ({ value, label: `${KIND_WORDS[value]}s` })),
+            ...KINDS.map((value: Kind) => ({ value, label: `${capital(value)}s` })),
           ]}
         />
         <Select
@@ -218,7 +217,7 @@ export function RequestsPanel() {
       </FilterBar>
       <div class="panel">
         <DataTable
-          label={WORDS.requests}
+          label="Calls"
           rows={calls.items()}
           columns={columns}
           key={({ id }) => id}
@@ -238,7 +237,7 @@ export function RequestsPanel() {
                 </EmptyState>
               }
             >
-              <EmptyState title={WORDS.no_call}>Choose a longer period or clear the filters.</EmptyState>
+              <EmptyState title="No results">Choose a longer period or clear the filters.</EmptyState>
             </Show>
           }
         />

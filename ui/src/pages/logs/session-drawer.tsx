@@ -13,7 +13,7 @@ import { clockTime, exactTime } from '#ui/src/kernel/dates.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { count } from '#ui/src/kernel/numbers.ts';
 import { duration, plural } from '#ui/src/kernel/words.ts';
-import { OUTCOME_WORDS, WORDS } from './words.ts';
+import { OUTCOME_WORDS } from './words.ts';
 
 type Event = Output<'mcp_sessions.get'>['events'][number];
 const PAGE = 200;
@@ -58,13 +58,13 @@ function Steps(props: { session: Output<'mcp_sessions.get'>; steps: Pages<Event>
     <div class="stack">
       <KeyValue
         items={[
-          { label: WORDS.client, value: props.session.client ?? '–' },
-          { label: WORDS.token, value: props.session.token_prefix ?? '–', mono: true },
+          { label: 'Client', value: props.session.client ?? '–' },
+          { label: 'Token', value: props.session.token_prefix ?? '–', mono: true },
           props.session.person !== null && { label: 'Person', value: props.session.person, mono: true },
           { label: 'Started', value: exactTime(props.session.started_at) },
           { label: 'Last call', value: exactTime(props.session.last_at) },
-          { label: WORDS.requests, value: `${count(props.session.calls)}, ${plural(props.session.errors, 'error')}` },
-          { label: WORDS.rows, value: count(props.session.rows) },
+          { label: 'Calls', value: `${count(props.session.calls)}, ${plural(props.session.errors, 'error')}` },
+          { label: 'Rows', value: count(props.session.rows) },
           { label: 'Tokens', value: `About ${count(props.session.tokens)}` },
         ]}
       />

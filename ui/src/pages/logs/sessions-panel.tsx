@@ -14,7 +14,6 @@ import { choice, createSearchParams, text } from '#ui/src/kernel/route/search-pa
 import { duration } from '#ui/src/kernel/words.ts';
 import { SessionDrawer } from './session-drawer.tsx';
 import { SessionLanes } from './session-lanes.tsx';
-import { WORDS } from './words.ts';
 
 export type McpSession = Output<'mcp_sessions.list'>['items'][number];
 
@@ -66,21 +65,21 @@ export function SessionsPanel() {
       head: 'Last call',
       cell: (row) => <span title={exactTime(row.last_at)}>{minuteTime(row.last_at)}</span>,
     },
-    { id: 'client', head: WORDS.client, cell: (row) => row.client ?? '–' },
+    { id: 'client', head: 'Client', cell: (row) => row.client ?? '–' },
     {
       id: 'token',
-      head: WORDS.token,
+      head: 'Token',
       narrow: 'hide',
       cell: (row) => <span class="faint mono">{row.token_prefix ?? row.person ?? ''}</span>,
     },
     {
       id: 'length',
-      head: WORDS.duration,
+      head: 'Duration',
       align: 'end',
       narrow: 'hide',
       cell: (row) => duration(Date.parse(row.last_at) - Date.parse(row.started_at)),
     },
-    { id: 'calls', head: WORDS.requests, align: 'end', cell: (row) => count(row.calls) },
+    { id: 'calls', head: 'Calls', align: 'end', cell: (row) => count(row.calls) },
     {
       id: 'errors',
       head: 'Errors',
@@ -121,7 +120,7 @@ export function SessionsPanel() {
       </Show>
       <div class="panel">
         <DataTable
-          label={WORDS.sessions}
+          label="Sessions"
           rows={sessions.items()}
           columns={columns}
           key={({ id }) => id}

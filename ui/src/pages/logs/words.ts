@@ -76,24 +76,3 @@ export const REFUSAL_WORDS = {
   rate_limited: 'Too many attempts',
   protocol: 'Protocol error',
 } as const satisfies Record<RefusalKind, string>;
-
-export const WORDS = {
-  refusals: 'Refusals',
-  sessions: 'Sessions',
-  answered: 'The caller got',
-  requests: 'Calls',
-  level: 'Level',
-  source: 'Program',
-  time: 'Time',
-  kind: 'Kind',
-  duration: 'Duration',
-  wait: 'Wait',
-  rows: 'Rows',
-  client: 'Client',
-  token: 'Token',
-  result: 'Outcome',
-  confirmation: 'Confirmation',
-  called: 'Called',
-  download: 'Download',
-  no_call: 'No results',
-} as const;

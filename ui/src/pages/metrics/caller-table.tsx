@@ -1,15 +1,15 @@
 import { type JSX, Show } from 'solid-js';
 import type { CallerStats } from '#core/contract/observe/metrics.ts';
 import type { CallerKey } from '#core/contract/observe/metric-ranges.ts';
-import { EmptyState } from '#ui/src/components/empty-state.tsx';
-import { Link, LinkButton } from '#ui/src/components/link.tsx';
+import { NoCalls } from './no-calls.tsx';
+import { Link } from '#ui/src/components/link.tsx';
 import { type Column, DataTable } from '#ui/src/components/table/data-table.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { Ago } from '#ui/src/components/time.tsx';
 import { sessionsHref } from '#ui/src/kernel/metrics.ts';
 import { count, percent } from '#ui/src/kernel/numbers.ts';
 import { bytes, duration } from '#ui/src/kernel/words.ts';
-import { CALLER_WORDS, WORDS } from './words.ts';
+import { CALLER_WORDS } from './words.ts';
 
 /** Who called, the most active first. A row shows the calls of one of them. */
 export function CallerTable(props: {
@@ -31,10 +31,10 @@ export function CallerTable(props: {
         </Show>
       ),
     },
-    { id: 'calls', head: WORDS.calls, align: 'end', sort: ({ calls }) => calls, cell: ({ calls }) => count(calls) },
+    { id: 'calls', head: 'Calls', align: 'end', sort: ({ calls }) => calls, cell: ({ calls }) => count(calls) },
     {
       id: 'errors',
-      head: WORDS.errors,
+      head: 'Errors',
       align: 'end',
       sort: ({ errors }) => errors,
       cell: (row) => <span classList={{ 'metrics-bad': row.errors > 0, faint: row.errors === 0 }}>{count(row.errors)}</span>,
@@ -88,11 +88,7 @@ export function CallerTable(props: {
           if (key !== null) props.onOpen(key);
         }}
         current={({ key }) => key !== null && key === props.current}
-        empty={
-          <EmptyState title={WORDS.empty_title} action={<LinkButton href="/playground">Open the playground</LinkButton>}>
-            Connect a client, or call a tool in the playground.
-          </EmptyState>
-        }
+        empty={<NoCalls />}
       />
     </Panel>
   );

@@ -9,13 +9,12 @@ import { type CallerFilter, fromKey, type Kind, type Range, type Series, seriesI
 import { rangeWords } from '#ui/src/kernel/metrics-words.ts';
 import { count } from '#ui/src/kernel/numbers.ts';
 import { duration } from '#ui/src/kernel/words.ts';
-import { WORDS } from './words.ts';
 
 const TOKENS = ['--water', '--brass', '--good', '--bad', '--ink-faint'] as const;
 const FIGURES = [
-  { value: 'calls', label: WORDS.calls, format: count },
-  { value: 'errors', label: WORDS.errors, format: count },
-  { value: 'p50_ms', label: WORDS.median, format: duration },
+  { value: 'calls', label: 'Calls', format: count },
+  { value: 'errors', label: 'Errors', format: count },
+  { value: 'p50_ms', label: 'p50', format: duration },
   { value: 'p95_ms', label: 'p95', format: duration },
   { value: 'p99_ms', label: 'p99', format: duration },
 ] as const;
@@ -47,14 +46,11 @@ export function ComparePanel(props: { range: Range; filter: CallerFilter; keys: 
     })),
   );
   return (
-    <Panel
-      title={WORDS.compare}
-      actions={<SegmentedControl label="Metric" value={figure()} onChange={setFigure} options={FIGURES} />}
-    >
+    <Panel title="Compare" actions={<SegmentedControl label="Metric" value={figure()} onChange={setFigure} options={FIGURES} />}>
       <div class="panel-body stack">
         <Show when={all.problem()}>{(problem) => <ProblemNotice problem={problem()} onRetry={() => void all.reload()} />}</Show>
         <Chart
-          label={`${WORDS.compare}: ${shown().label}, ${rangeWords(props.range)}`}
+          label={`Compare: ${shown().label}, ${rangeWords(props.range)}`}
           times={times()}
           step_seconds={all.data()?.[0]?.step ?? 60}
           series={series()}

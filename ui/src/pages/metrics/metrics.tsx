@@ -38,7 +38,7 @@ import { saveMetrics } from './export.ts';
 import { RangePicker } from './range-picker.tsx';
 import { SeriesPanel } from './series-panel.tsx';
 import { UsageTable } from './usage-table.tsx';
-import { CALLER_WORDS, WORDS } from './words.ts';
+import { CALLER_WORDS } from './words.ts';
 import './metrics.css';
 
 const POLL_MS = 15_000;
@@ -134,8 +134,8 @@ export function Metrics() {
       lead="Calls, errors and durations."
       actions={
         <Menu
-          label={WORDS.download}
-          trigger={WORDS.download}
+          label="Download"
+          trigger="Download"
           items={[
             { label: 'Table as CSV', onSelect: saveTable('csv'), disabled: stats.data() === undefined },
             { label: 'Table as JSON', onSelect: saveTable('json'), disabled: stats.data() === undefined },
@@ -148,7 +148,7 @@ export function Metrics() {
       <div class="metrics-controls">
         <RangePicker range={range()} onChange={setRange} />
         <Switch
-          label={WORDS.compare_before}
+          label="Compare with the period before"
           checked={params.get('compare') === true}
           onChange={(checked) => params.set({ compare: checked ? true : undefined })}
           hint={
@@ -238,7 +238,7 @@ function Figures(props: {
     if (props.before === undefined) return hint;
     const past = read(props.before);
     const change = changeOf(now, past);
-    return `${change === undefined ? '' : `${change}, `}${format(past)} ${WORDS.before}`;
+    return `${change === undefined ? '' : `${change}, `}${format(past)} before`;
   };
   const highest = (rows: readonly UsageRow[]) => topBy(rows, 'p95_ms', 1)[0]?.p95_ms ?? 0;
   const slowest = () => topBy(props.rows ?? [], 'p95_ms', 1)[0];
@@ -250,7 +250,7 @@ function Figures(props: {
   return (
     <StatGrid>
       <Stat
-        label={WORDS.calls}
+        label="Calls"
         value={known(() => count(total().calls))}
         hint={than(
           `${tenths(total().calls / minutesOf(props.range))} per minute`,
@@ -261,7 +261,7 @@ function Figures(props: {
         href={callsOf()}
       />
       <Stat
-        label={WORDS.errors}
+        label="Errors"
         value={known(() => count(total().errors))}
         hint={than(`${percent(total().error_rate)} of calls`, total().errors, (rows) => totalsOf(rows).errors, count)}
         tone={total().errors === 0 ? 'plain' : errorTone(total().error_rate)}

@@ -4,7 +4,6 @@ import { Button } from '#ui/src/components/button.tsx';
 import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
 import { TextField } from '#ui/src/components/form/field.tsx';
 import { isPeriod, minutesOf, type Period, PERIODS, type Range } from '#ui/src/kernel/metrics.ts';
-import { WORDS } from './words.ts';
 
 type Choice = Period | 'custom';
 
@@ -50,7 +49,7 @@ export function RangePicker(props: { range: Range; onChange: (range: Range) => v
         label="Period"
         value={editing() || !isPeriod(props.range) ? 'custom' : props.range}
         onChange={choose}
-        options={[...PERIODS.map((value) => ({ value, label: value })), { value: 'custom', label: WORDS.custom }]}
+        options={[...PERIODS.map((value) => ({ value, label: value })), { value: 'custom', label: 'Custom' }]}
       />
       <Show when={editing()}>
         <form class="range-fields" onSubmit={apply}>

@@ -22,11 +22,10 @@ import {
   startOf,
   type UsageRow,
 } from '#ui/src/kernel/metrics.ts';
-import { errorWord, KIND_WORDS, rangeWords } from '#ui/src/kernel/metrics-words.ts';
+import { errorWord, rangeWords } from '#ui/src/kernel/metrics-words.ts';
 import { minuteTime } from '#ui/src/kernel/dates.ts';
 import { count } from '#ui/src/kernel/numbers.ts';
-import { duration } from '#ui/src/kernel/words.ts';
-import { WORDS } from './words.ts';
+import { capital, duration } from '#ui/src/kernel/words.ts';
 
 interface SeriesProps {
   range: Range;
@@ -69,25 +68,25 @@ export function SeriesPanel(props: SeriesProps) {
   const before = () => series.data()?.previous?.points;
   const marks = createMemo(() => (series.data()?.deploys ?? []).map(toMark));
   const counted = createMemo<ChartSeries[]>(() => [
-    { label: WORDS.calls, token: '--water', kind: 'bars', values: points().map(({ calls }) => calls) },
-    { label: WORDS.errors, token: '--bad', kind: 'bars', values: points().map(({ errors }) => errors) },
-    ...ghostOf(before(), `${WORDS.calls} ${WORDS.before}`, ({ calls }) => calls),
+    { label: 'Calls', token: '--water', kind: 'bars', values: points().map(({ calls }) => calls) },
+    { label: 'Errors', token: '--bad', kind: 'bars', values: points().map(({ errors }) => errors) },
+    ...ghostOf(before(), 'Calls before', ({ calls }) => calls),
   ]);
   const timed = createMemo<ChartSeries[]>(() => [
     ...(
       [
         ['p99', '--line-strong', 'p99_ms'],
         ['p95', '--brass', 'p95_ms'],
-        [WORDS.median, '--water', 'p50_ms'],
+        ['p50', '--water', 'p50_ms'],
       ] as const
     ).map(([label, token, field]) => ({
       label,
       token,
       values: points().map((point) => (point.calls === 0 ? null : point[field])),
     })),
-    ...ghostOf(before(), `p95 ${WORDS.before}`, ({ calls, p95_ms }) => (calls === 0 ? null : p95_ms)),
+    ...ghostOf(before(), 'p95 before', ({ calls, p95_ms }) => (calls === 0 ? null : p95_ms)),
   ]);
-  const what = () => props.of?.name ?? WORDS.everything.toLowerCase();
+  const what = () => props.of?.name ?? 'all calls';
   const pick = (index: number) => {
     const from = times()[index];
     const whose = callsFilter(props.filter);
@@ -120,7 +119,7 @@ export function SeriesPanel(props: SeriesProps) {
       series={lines()}
       format={format}
       sync="metrics"
-      empty={WORDS.empty_title}
+      empty="No calls in this period"
       onPick={pick}
       onZoom={zoom}
       marks={marks()}
@@ -129,12 +128,12 @@ export function SeriesPanel(props: SeriesProps) {
 
   return (
     <Panel
-      title={props.of?.name ?? WORDS.everything}
+      title={props.of?.name ?? 'All calls'}
       actions={
         <Show when={props.of}>
           {(of) => (
             <div class="row">
-              <Badge>{KIND_WORDS[of().kind]}</Badge>
+              <Badge>{capital(of().kind)}</Badge>
               <Show when={props.usage?.id}>
                 {(id) => (
                   <LinkButton kind="quiet" size="small" href={`/${of().kind}s/${id()}`}>

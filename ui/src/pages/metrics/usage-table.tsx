@@ -1,6 +1,6 @@
 import { createMemo, createSignal, type JSX, Show } from 'solid-js';
 import { Badge } from '#ui/src/components/badge.tsx';
-import { LinkButton } from '#ui/src/components/link.tsx';
+import { NoCalls } from './no-calls.tsx';
 import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
 import { DataTable, type Column } from '#ui/src/components/table/data-table.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
@@ -18,11 +18,9 @@ import {
   type Range,
   type UsageRow,
 } from '#ui/src/kernel/metrics.ts';
-import { KIND_WORDS } from '#ui/src/kernel/metrics-words.ts';
 import { count, percent } from '#ui/src/kernel/numbers.ts';
 import type { Selection } from '#ui/src/kernel/selection.ts';
-import { bytes, duration } from '#ui/src/kernel/words.ts';
-import { WORDS } from './words.ts';
+import { bytes, capital, duration } from '#ui/src/kernel/words.ts';
 
 interface UsageTableProps {
   rows: readonly UsageRow[] | undefined;
@@ -54,15 +52,15 @@ export function UsageTable(props: UsageTableProps) {
         <span class="metrics-name">
           <span class="mono">{row.name}</span>
           <Show when={row.kind !== 'tool'}>
-            <Badge>{KIND_WORDS[row.kind]}</Badge>
+            <Badge>{capital(row.kind)}</Badge>
           </Show>
         </span>
       ),
     },
-    { id: 'calls', head: WORDS.calls, align: 'end', sort: ({ calls }) => calls, cell: ({ calls }) => count(calls) },
+    { id: 'calls', head: 'Calls', align: 'end', sort: ({ calls }) => calls, cell: ({ calls }) => count(calls) },
     {
       id: 'errors',
-      head: WORDS.errors,
+      head: 'Errors',
       align: 'end',
       sort: ({ errors }) => errors,
       cell: (row) => (
@@ -110,7 +108,7 @@ export function UsageTable(props: UsageTableProps) {
 
   return (
     <Panel
-      title={WORDS.used}
+      title="Tools, resources and prompts"
       lead="Select a row to see it over time, or tick up to five to compare."
       count={props.rows?.length}
       actions={props.actions}
@@ -126,14 +124,14 @@ export function UsageTable(props: UsageTableProps) {
               onChange={setKind}
               options={[
                 { value: 'all' as const, label: 'All' },
-                ...KINDS.map((value) => ({ value, label: `${KIND_WORDS[value]}s` })),
+                ...KINDS.map((value) => ({ value, label: `${capital(value)}s` })),
               ]}
             />
           }
         />
       </div>
       <DataTable
-        label={WORDS.used}
+        label="Tools, resources and prompts"
         rows={shown()}
         columns={columns}
         key={({ key }) => key}
@@ -145,9 +143,7 @@ export function UsageTable(props: UsageTableProps) {
             when={props.rows?.length === 0}
             fallback={<EmptyState title="No results">Change the search or the period.</EmptyState>}
           >
-            <EmptyState title={WORDS.empty_title} action={<LinkButton href="/playground">Open the playground</LinkButton>}>
-              Connect a client, or call a tool in the playground.
-            </EmptyState>
+            <NoCalls />
           </Show>
         }
       />

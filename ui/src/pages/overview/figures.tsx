@@ -15,9 +15,11 @@ import {
   type UsageRow,
 } from '#ui/src/kernel/metrics.ts';
 import { PERIOD_WORDS } from '#ui/src/kernel/metrics-words.ts';
-import { count, percent } from '#ui/src/kernel/numbers.ts';
+import { count, num, percent } from '#ui/src/kernel/numbers.ts';
 import { duration, plural } from '#ui/src/kernel/words.ts';
-import { WORDS } from './words.ts';
+
+/** `2 of 3`: those that are well. */
+const share = (out: number, all = 0): string => `${all - out} of ${all}`;
 
 /** The state of everything in six figures, each of which leads to the page that explains it. */
 export function Figures(props: {
@@ -56,18 +58,19 @@ export function Figures(props: {
           .join(', ')}`
       : 'All responding';
   };
+  const last = () => `Last ${PERIOD_WORDS[props.period]}`;
 
   return (
     <StatGrid>
       <Stat
-        label={WORDS.calls}
+        label="Calls"
         value={known(props.rows, () => count(total().calls))}
-        hint={WORDS.last(PERIOD_WORDS[props.period])}
+        hint={last()}
         href={metricsHref(props.period)}
         spark={<Spark values={points().map(({ calls }) => calls)} />}
       />
       <Stat
-        label={WORDS.errors}
+        label="Errors"
         value={known(props.rows, () => count(total().errors))}
         tone={total().errors === 0 ? 'plain' : errorTone(total().error_rate)}
         hint={`${percent(total().error_rate)} of the calls`}
@@ -78,8 +81,8 @@ export function Figures(props: {
         label="Average"
         value={known(props.rows, () => (total().calls === 0 ? '–' : duration(total().avg_ms)))}
         hint={
-          <Show when={slowest()} fallback={WORDS.last(PERIOD_WORDS[props.period])}>
-            {(row) => WORDS.slowest(duration(row().p95_ms))}
+          <Show when={slowest()} fallback={last()}>
+            {(row) => `p95 up to ${duration(row().p95_ms)}`}
           </Show>
         }
         href={metricsHref(props.period, slowest()?.key)}
@@ -87,25 +90,21 @@ export function Figures(props: {
       />
       <Stat
         label="Queue"
-        value={known(props.queues, () => WORDS.waiting(sum('waiting')))}
+        value={known(props.queues, () => `${num(sum('waiting'))} waiting`)}
         tone={sum('waiting') > 0 ? 'brass' : 'plain'}
         hint={queues().length === 0 ? 'No connection is served' : `${sum('active')} of ${sum('limit')} slots in use`}
         href="/queue"
       />
       <Stat
         label="Hosts"
-        value={known(props.status, () =>
-          WORDS.of((props.status?.hosts.length ?? 0) - behind().length, props.status?.hosts.length ?? 0),
-        )}
+        value={known(props.status, () => share(behind().length, props.status?.hosts.length))}
         tone={behind().length > 0 ? 'brass' : 'plain'}
         hint={hostsHint()}
         href="/logs?source=host"
       />
       <Stat
         label="Databases"
-        value={known(props.health, () =>
-          WORDS.of((props.health?.connections.length ?? 0) - sick().length, props.health?.connections.length ?? 0),
-        )}
+        value={known(props.health, () => share(sick().length, props.health?.connections.length))}
         tone={sick().length > 0 ? 'bad' : 'plain'}
         hint={databasesHint()}
         href="/connections"

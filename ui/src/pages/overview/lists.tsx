@@ -12,7 +12,7 @@ import type { Problem } from '#ui/src/kernel/problem.ts';
 import { keepEqual } from '#ui/src/kernel/data/query.ts';
 import { count } from '#ui/src/kernel/numbers.ts';
 import { duration, plural } from '#ui/src/kernel/words.ts';
-import { DONE_WORDS, RECORD_WORDS, WORDS } from './words.ts';
+import { DONE_WORDS, RECORD_WORDS } from './words.ts';
 import { ChangeRisks } from '#ui/src/features/deploy/change-risks.tsx';
 import { sortChanges } from '#ui/src/features/deploy/changes.ts';
 
@@ -24,15 +24,15 @@ export function TopPanel(props: { period: Period; rows: readonly UsageRow[] | un
   const top = createMemo<readonly UsageRow[]>((before) => keepEqual(before, topBy(props.rows ?? [], 'calls', TOP)));
   const most = () => top()[0]?.calls ?? 1;
   return (
-    <Panel title={WORDS.top} flush>
-      <Show when={props.rows} fallback={<SkeletonList rows={3} label={WORDS.top} failed={props.failed} />}>
+    <Panel title="Most called" flush>
+      <Show when={props.rows} fallback={<SkeletonList rows={3} label="Most called" failed={props.failed} />}>
         <ul class={top().length > 0 ? 'dash-top' : 'dash-rows'}>
           <For
             each={top()}
             fallback={
               <li class="soft">
                 <span>
-                  {WORDS.top_empty} <Link href="/playground">Call a tool in the playground</Link>
+                  No calls in this period. <Link href="/playground">Call a tool in the playground</Link>
                 </span>
               </li>
             }
@@ -61,7 +61,7 @@ export function FailuresPanel(props: { period: Period; failures: Output<'logs.li
   const items = createMemo(() => props.failures?.items);
   return (
     <Panel
-      title={WORDS.failures}
+      title="Latest failures"
       count={props.failures?.total}
       flush
       actions={
@@ -72,7 +72,7 @@ export function FailuresPanel(props: { period: Period; failures: Output<'logs.li
         </Show>
       }
     >
-      <Show when={props.failures} fallback={<SkeletonList rows={2} label={WORDS.failures} failed={props.failed} />}>
+      <Show when={props.failures} fallback={<SkeletonList rows={2} label="Latest failures" failed={props.failed} />}>
         <ul class="dash-rows">
           <For each={items()} fallback={<li class="soft small">No failed calls in this period.</li>}>
             {(entry) => (
@@ -137,7 +137,7 @@ export function ActivityPanel(props: { history: Output<'history.list'> | undefin
   const items = createMemo(() => props.history?.items);
   return (
     <Panel
-      title={WORDS.activity}
+      title="Recent changes"
       flush
       actions={
         <LinkButton href="/history" kind="quiet" size="small">
@@ -145,7 +145,7 @@ export function ActivityPanel(props: { history: Output<'history.list'> | undefin
         </LinkButton>
       }
     >
-      <Show when={props.history} fallback={<SkeletonList rows={3} label={WORDS.activity} failed={props.failed} />}>
+      <Show when={props.history} fallback={<SkeletonList rows={3} label="Recent changes" failed={props.failed} />}>
         <ul class="dash-rows">
           <For each={items()} fallback={<li class="soft small">No changes yet.</li>}>
             {(entry) => (

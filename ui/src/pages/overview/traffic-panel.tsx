@@ -5,7 +5,6 @@ import { Panel } from '#ui/src/components/panel.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { callsHref, INTERVAL_SECONDS, metricsHref, type Period, type Series } from '#ui/src/kernel/metrics.ts';
 import { PERIOD_WORDS } from '#ui/src/kernel/metrics-words.ts';
-import { WORDS } from './words.ts';
 import { count } from '#ui/src/kernel/numbers.ts';
 
 /** How much was called and failed over the period. */
@@ -15,8 +14,8 @@ export function TrafficPanel(props: { period: Period; series: Series | undefined
   const step = () => props.series?.interval_seconds ?? INTERVAL_SECONDS[props.period];
   const times = createMemo(() => points().map(({ timestamp }) => Date.parse(timestamp)));
   const series = createMemo<ChartSeries[]>(() => [
-    { label: WORDS.calls, token: '--water', kind: 'bars', values: points().map(({ calls }) => calls) },
-    { label: WORDS.errors, token: '--bad', kind: 'bars', values: points().map(({ errors }) => errors) },
+    { label: 'Calls', token: '--water', kind: 'bars', values: points().map(({ calls }) => calls) },
+    { label: 'Errors', token: '--bad', kind: 'bars', values: points().map(({ errors }) => errors) },
   ]);
   const pick = (index: number) => {
     const from = times()[index];
@@ -40,7 +39,7 @@ export function TrafficPanel(props: { period: Period; series: Series | undefined
           series={series()}
           format={count}
           height={180}
-          empty={WORDS.top_empty}
+          empty="No calls in this period."
           onPick={pick}
         />
       </div>

@@ -18,7 +18,6 @@ import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { choice, createSearchParams, text } from '#ui/src/kernel/route/search-params.ts';
 import { PersonForm } from './person-form.tsx';
 import { usePeople } from './use-people.ts';
-import { WORDS } from './words.ts';
 import './people.css';
 
 const MOST = 500;
@@ -48,30 +47,32 @@ export function People() {
   const isMine = ({ role }: Person) => role !== 'owner' || session.role() === 'owner';
   whenAsked(router, 'invite', () => setInviting(true));
   onCleanup(
-    commands.register([{ id: 'invite-person', title: WORDS.invite, group: 'This page', key: 'n', run: () => setInviting(true) }]),
+    commands.register([
+      { id: 'invite-person', title: 'Invite person', group: 'This page', key: 'n', run: () => setInviting(true) },
+    ]),
   );
 
   return (
     <Page
-      title={WORDS.title}
-      lead={WORDS.lead}
+      title="People"
+      lead="Who signs in to this server and to its tools. The role decides what each person may do."
       actions={
         <Button kind="primary" icon="plus" onPress={() => setInviting(true)}>
-          {WORDS.invite}
+          Invite person
         </Button>
       }
     >
       <FilterBar
-        search={{ label: WORDS.search, value: filters.get('q'), onInput: (q) => filters.set({ q }) }}
+        search={{ label: 'Search people', value: filters.get('q'), onInput: (q) => filters.set({ q }) }}
         active={filters.active()}
         onClear={() => filters.clear()}
       >
         <Select
-          label={WORDS.role}
+          label="Role"
           hide_label
           size="small"
           options={[
-            { value: 'all', label: WORDS.any_role },
+            { value: 'all', label: 'All roles' },
             ...ROLES.toReversed().map((role) => ({ value: role, label: ROLE_CHOICES[role].label })),
           ]}
           value={filters.get('role') ?? 'all'}
@@ -79,21 +80,21 @@ export function People() {
         />
       </FilterBar>
       <DataTable
-        label={WORDS.title}
+        label="People"
         list={list}
         key={({ id }) => id}
         muted={({ enabled }) => !enabled}
         columns={[
           {
             id: 'name',
-            head: WORDS.name,
+            head: 'Name',
             sort: ({ username }) => username,
             cell: (person) => (
               <span class="people-name">
                 <span class="row">
                   {person.display_name ?? person.username}
                   <Show when={isSelf(person)}>
-                    <Badge>{WORDS.you}</Badge>
+                    <Badge>You</Badge>
                   </Show>
                 </span>
                 <span class="small faint truncate">
@@ -104,7 +105,7 @@ export function People() {
           },
           {
             id: 'role',
-            head: WORDS.role,
+            head: 'Role',
             sort: ({ role }) => ROLES.indexOf(role),
             cell: (person) => (
               <Badge tone={TONES[person.role]} title={ROLE_CHOICES[person.role].help ?? ''}>
@@ -114,7 +115,7 @@ export function People() {
           },
           {
             id: 'groups',
-            head: WORDS.groups,
+            head: 'Groups',
             narrow: 'hide',
             cell: (person) => (
               <span class="row people-groups">
@@ -122,14 +123,14 @@ export function People() {
               </span>
             ),
           },
-          { id: 'state', head: WORDS.state, narrow: 'hide', cell: (person) => <State person={person} /> },
+          { id: 'state', head: 'State', narrow: 'hide', cell: (person) => <State person={person} /> },
           {
             id: 'seen',
-            head: WORDS.seen,
+            head: 'Last seen',
             narrow: 'hide',
             sort: ({ last_seen_at }) => last_seen_at,
             cell: (person) => (
-              <Show when={person.last_seen_at} fallback={<span class="faint">{WORDS.never}</span>}>
+              <Show when={person.last_seen_at} fallback={<span class="faint">Never</span>}>
                 {(iso) => <Ago iso={iso()} />}
               </Show>
             ),
@@ -141,23 +142,27 @@ export function People() {
               label={`More for ${person.username}`}
               size="small"
               items={[
-                { label: WORDS.edit, icon: 'sliders', onSelect: () => setEditing(person) },
+                { label: 'Edit…', icon: 'sliders', onSelect: () => setEditing(person) },
                 !isSelf(person) &&
                   person.enabled && {
-                    label: person.can_sign_in ? WORDS.link : WORDS.first_link,
+                    label: person.can_sign_in ? 'New sign-in link…' : 'New invitation link…',
                     icon: 'link',
                     onSelect: () => void people.invite(person),
                   },
                 !isSelf(person) &&
-                  person.totp_enabled && { label: WORDS.reset, icon: 'shield', onSelect: () => void people.reset(person) },
-                !isSelf(person) && { label: WORDS.sign_out, icon: 'leave', onSelect: () => void people.signOut(person) },
+                  person.totp_enabled && {
+                    label: 'Reset second factor…',
+                    icon: 'shield',
+                    onSelect: () => void people.reset(person),
+                  },
+                !isSelf(person) && { label: 'Sign out everywhere…', icon: 'leave', onSelect: () => void people.signOut(person) },
                 !isSelf(person) && 'line',
                 !isSelf(person) &&
                   (person.enabled
-                    ? { label: WORDS.disable, icon: 'pause', onSelect: () => void people.disable(person) }
-                    : { label: WORDS.enable, icon: 'play', onSelect: () => void people.enable(person) }),
+                    ? { label: 'Disable…', icon: 'pause', onSelect: () => void people.disable(person) }
+                    : { label: 'Enable', icon: 'play', onSelect: () => void people.enable(person) }),
                 !isSelf(person) && {
-                  label: WORDS.remove,
+                  label: 'Remove…',
                   icon: 'trash',
                   danger: true,
                   onSelect: () => void people.remove(person),
@@ -167,7 +172,7 @@ export function People() {
           </Show>
         )}
         empty={
-          <EmptyState icon="search" title={WORDS.empty} action={<Button onPress={() => filters.clear()}>{WORDS.clear}</Button>} />
+          <EmptyState icon="search" title="No results" action={<Button onPress={() => filters.clear()}>Clear filters</Button>} />
         }
       />
       <Show when={(list.data()?.total ?? 0) > MOST}>
@@ -175,10 +180,10 @@ export function People() {
           The first {MOST} of {list.data()?.total} are shown. Search or filter to find the others.
         </p>
       </Show>
-      <Dialog open={inviting()} title={WORDS.invite_title} size="wide" onClose={() => setInviting(false)}>
+      <Dialog open={inviting()} title="Invite a person" size="wide" onClose={() => setInviting(false)}>
         <PersonForm
           groups={groups()}
-          submit={WORDS.invite_action}
+          submit="Create invitation"
           onSubmit={(draft) => call('people.create', draft)}
           onDone={(person) => {
             setInviting(false);
@@ -189,7 +194,7 @@ export function People() {
       </Dialog>
       <Dialog
         open={editing() !== undefined}
-        title={WORDS.edit_title(editing()?.username ?? '')}
+        title={`Edit ${editing()?.username ?? ''}`}
         size="wide"
         onClose={() => setEditing(undefined)}
       >
@@ -198,13 +203,13 @@ export function People() {
             <PersonForm
               person={person}
               groups={groups()}
-              submit={WORDS.save}
+              submit="Save"
               onSubmit={(draft, version) =>
                 call('people.update', { ...draft, id: person.id, version: version ?? person.version })
               }
               onDone={({ username }) => {
                 setEditing(undefined);
-                toasts.show(WORDS.saved(username), 'good');
+                toasts.show(`Saved ${username}.`, 'good');
                 if (isSelf(person)) void session.refresh();
               }}
               onCancel={() => setEditing(undefined)}
@@ -214,11 +219,11 @@ export function People() {
       </Dialog>
       <SecretOnce
         open={people.invitation() !== undefined}
-        title={WORDS.link_title(people.invitation()?.name ?? '')}
-        secrets={[{ label: WORDS.link_label, value: people.invitation()?.url ?? '' }]}
+        title={`Invitation for ${people.invitation()?.name ?? ''}`}
+        secrets={[{ label: 'Invitation link', value: people.invitation()?.url ?? '' }]}
         onClose={people.dismiss}
       >
-        <p class="small soft">{WORDS.link_note}</p>
+        <p class="small soft">Send it to them yourself: Sluice sends no email. It works once, for 72 hours.</p>
       </SecretOnce>
     </Page>
   );
@@ -227,14 +232,14 @@ export function People() {
 function State(props: { person: Person }) {
   const state = (): { tone: Tone; label: string } => {
     const { enabled, can_sign_in, invite_expires_at, sign_in, totp_enabled } = props.person;
-    if (!enabled) return { tone: 'plain', label: WORDS.disabled };
+    if (!enabled) return { tone: 'plain', label: 'Disabled' };
     if (can_sign_in) {
-      const label = sign_in === 'oidc' ? WORDS.elsewhere : totp_enabled ? WORDS.two_factors : WORDS.active;
+      const label = sign_in === 'oidc' ? 'Identity provider' : totp_enabled ? 'Two factors' : 'Enabled';
       return { tone: 'good', label };
     }
-    if (invite_expires_at === null) return { tone: 'plain', label: WORDS.not_invited };
+    if (invite_expires_at === null) return { tone: 'plain', label: 'Not invited yet' };
     const over = Date.parse(invite_expires_at) < Date.now();
-    return { tone: over ? 'plain' : 'water', label: over ? WORDS.invite_over : WORDS.invited };
+    return { tone: over ? 'plain' : 'water', label: over ? 'Invitation expired' : 'Invited' };
   };
   return <StatusDot tone={state().tone} label={state().label} />;
 }

@@ -6,7 +6,6 @@ import { TagsField } from '#ui/src/components/form/tags-field.tsx';
 import { FormField } from '#ui/src/fields/form-field.tsx';
 import { useForm } from '#ui/src/components/use-form.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { WORDS } from './words.ts';
 
 interface Draft extends Record<string, unknown> {
   username: string;
@@ -68,14 +67,14 @@ export function PersonForm(props: {
       <FormField form={form} name="display_name" optional />
       <FormField form={form} name="email" optional />
       <RadioCards
-        label={WORDS.role}
+        label="Role"
         options={roles()}
         value={form.values.role}
         onChange={(role) => form.set('role', role)}
         error={form.error('role')}
       />
       <TagsField
-        label={WORDS.groups}
+        label="Groups"
         hint="Decide which toolsets the person may use."
         optional
         value={form.values.groups}

@@ -2,7 +2,6 @@ import { createSignal } from 'solid-js';
 import type { Person } from '#core/contract/identity/people.ts';
 import { useAct } from '#ui/src/components/use-act.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { WORDS } from './words.ts';
 
 /** An invitation that was made just now and is not shown again. */
 interface Invitation {
@@ -28,35 +27,56 @@ export function usePeople() {
     makeLink,
     invite: (person: Person) =>
       person.can_sign_in
-        ? ask({ title: WORDS.link_question(person.username), text: WORDS.link_text, action: WORDS.link_action }, () =>
-            makeLink(person),
+        ? ask(
+            {
+              title: `Create a new sign-in link for ${person.username}?`,
+              text: 'They set a new password with it. Earlier links stop working, and their sessions end when they use the new one.',
+              action: 'Create link',
+            },
+            () => makeLink(person),
           )
         : act(() => makeLink(person)),
     reset: ({ id, username }: Person) =>
       ask(
-        { title: WORDS.reset_question(username), text: WORDS.reset_text, action: WORDS.reset_action },
+        {
+          title: `Turn off the second factor of ${username}?`,
+          text: 'They sign in with the password alone until they set it up again. Their sessions end.',
+          action: 'Turn off',
+        },
         () => call('people.reset_2fa', { id }),
-        WORDS.was_reset(username),
+        `The second factor of ${username} is off.`,
       ),
     signOut: ({ id, username }: Person) =>
       ask(
-        { title: WORDS.sign_out_question(username), text: WORDS.sign_out_text, action: WORDS.sign_out_action },
+        {
+          title: `Sign ${username} out everywhere?`,
+          text: 'Their sessions and their tokens for MCP clients end now. They can sign in again.',
+          action: 'Sign out',
+        },
         () => call('people.end_sessions', { id }),
-        WORDS.was_signed_out(username),
+        `${username} is signed out.`,
       ),
     disable: ({ id, username, version }: Person) =>
       ask(
-        { title: WORDS.disable_question(username), text: WORDS.disable_text, action: WORDS.disable_action },
+        {
+          title: `Disable ${username}?`,
+          text: 'They cannot sign in, and their sessions and tokens for MCP clients end now. You can enable them again.',
+          action: 'Disable',
+        },
         () => call('people.update', { id, version, enabled: false }),
-        WORDS.was_disabled(username),
+        `${username} is disabled.`,
       ),
     enable: ({ id, username, version }: Person) =>
-      act(() => call('people.update', { id, version, enabled: true }), WORDS.was_enabled(username)),
+      act(() => call('people.update', { id, version, enabled: true }), `${username} is enabled.`),
     remove: ({ id, username }: Person) =>
       ask(
-        { title: WORDS.remove_question(username), text: WORDS.remove_text, action: WORDS.remove_action },
+        {
+          title: `Remove ${username}?`,
+          text: 'The account is deleted and cannot be restored. The history keeps what they did.',
+          action: 'Remove',
+        },
         () => call('people.delete', { id }),
-        WORDS.was_removed(username),
+        `${username} was removed.`,
       ),
   };
 }

@@ -11,9 +11,8 @@ import { toEntered } from '#ui/src/features/run/schema-fields.ts';
 import { useArguments } from '#ui/src/features/run/use-arguments.ts';
 import type { SavedCall } from './saved-calls.ts';
 import type { Offer, Playground, Run } from './state.ts';
-import { WORDS } from './words.ts';
 
-const RUN_WORD = { tool: 'Call', resource: WORDS.read, template: WORDS.read, prompt: 'Get' } as const;
+const RUN_WORD = { tool: 'Call', resource: 'Read', template: 'Read', prompt: 'Get' } as const;
 /** Proposals are asked for at most so many arguments. */
 const MOST_COMPLETED = 10;
 
@@ -107,9 +106,9 @@ export function CallForm(props: { state: Playground; offer: Offer; again: Run | 
     >
       <Show when={props.offer.fields.length > 0} fallback={<p class="soft small">It takes no arguments.</p>}>
         <div class="play-views">
-          <h3>{WORDS.arguments}</h3>
+          <h3>Arguments</h3>
           <SegmentedControl
-            label={WORDS.arguments}
+            label="Arguments"
             value={view()}
             onChange={show}
             options={[

@@ -2,7 +2,7 @@ import { createMemo, createSignal, For, Show } from 'solid-js';
 import { SearchInput } from '#ui/src/components/table/filter-bar.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import type { Noun, Offer } from './state.ts';
-import { NOUN_WORDS, WORDS } from './words.ts';
+import { NOUN_WORDS } from './words.ts';
 
 const NOUNS = ['tool', 'resource', 'template', 'prompt'] as const satisfies readonly Noun[];
 
@@ -20,11 +20,11 @@ export function OfferList(props: { offers: readonly Offer[]; current: string | u
     );
   });
   return (
-    <Panel title={WORDS.choose} count={props.offers.length} flush>
+    <Panel title="What to call" count={props.offers.length} flush>
       <div class="play-search">
-        <SearchInput label={WORDS.search} value={wanted()} onInput={setWanted} />
+        <SearchInput label="Find by name" value={wanted()} onInput={setWanted} />
       </div>
-      <nav class="play-offers" aria-label={WORDS.choose}>
+      <nav class="play-offers" aria-label="What to call">
         <For each={groups()} fallback={<p class="small soft play-none">No results</p>}>
           {(group) => (
             <section>

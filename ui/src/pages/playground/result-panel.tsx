@@ -10,7 +10,6 @@ import { toTest } from '#ui/src/features/tests/to-test.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { bytes, duration, plural } from '#ui/src/kernel/words.ts';
 import type { Run } from './state.ts';
-import { WORDS } from './words.ts';
 
 /** What came back: as rows, as JSON, as the model gets it, and the messages themselves. */
 export function ResultPanel(props: { run: Run }) {
@@ -18,12 +17,12 @@ export function ResultPanel(props: { run: Run }) {
   const result = () => props.run.result;
   return (
     <Panel
-      title={WORDS.result}
+      title="Result"
       actions={
         <div class="row" role="status">
           <Switch>
             <Match when={props.run.refusal}>
-              <Badge tone="bad">{WORDS.refused}</Badge>
+              <Badge tone="bad">The server refused the call</Badge>
             </Match>
             <Match when={result()?.is_error}>
               <Badge tone="brass">The tool answered with an error</Badge>
@@ -40,7 +39,7 @@ export function ResultPanel(props: { run: Run }) {
       <div class="panel-body stack">
         <Show when={props.run.refusal}>
           {(refusal) => (
-            <Notice tone="bad" title={WORDS.refused}>
+            <Notice tone="bad" title="The server refused the call">
               <p>
                 {refusal().detail}
                 <Show when={refusal().code}>{(code) => <span class="mono faint"> {code()}</span>}</Show>
@@ -49,7 +48,7 @@ export function ResultPanel(props: { run: Run }) {
           )}
         </Show>
         <ResultView
-          label={WORDS.result}
+          label="Result"
           result={result()}
           view={props.run.offer.noun === 'tool' ? (result()?.view ?? null) : undefined}
           also={[
@@ -81,20 +80,20 @@ function Messages(props: { exchanges: readonly Exchange[] }) {
                 </span>
               </summary>
               <div class="play-exchange">
-                <h4>{WORDS.request}</h4>
+                <h4>Request</h4>
                 <CodeBlock
                   code={wire(`${exchange.request.verb} /mcp`, exchange.request.headers, exchange.request.body)}
-                  label={WORDS.request}
+                  label="Request"
                   wrap
                   max_height="24rem"
                 />
                 <Show when={exchange.answer}>
                   {(answer) => (
                     <>
-                      <h4>{WORDS.answer}</h4>
+                      <h4>Response</h4>
                       <CodeBlock
                         code={wire(`HTTP ${answer().status}`, answer().headers, answer().body)}
-                        label={WORDS.answer}
+                        label="Response"
                         wrap
                         max_height="24rem"
                       />

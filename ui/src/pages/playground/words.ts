@@ -16,14 +16,3 @@ export const ERA_HINTS = {
   '2026-07-28': 'Without sessions',
   '2025-11-25': 'With a session',
 } as const satisfies Record<Era, string>;
-
-export const WORDS = {
-  choose: 'What to call',
-  search: 'Find by name',
-  arguments: 'Arguments',
-  read: 'Read',
-  result: 'Result',
-  refused: 'The server refused the call',
-  request: 'Request',
-  answer: 'Response',
-} as const;

@@ -10,7 +10,6 @@ import { ParameterTable } from '#ui/src/features/builder/parameters/parameter-ta
 import { followParameters } from '#ui/src/features/builder/parameters/parameters.ts';
 import { useBuilder } from '#ui/src/features/builder/use-builder.ts';
 import { ownId, useDraftCheck } from '#ui/src/features/builder/use-draft-check.ts';
-import { BUILDER_WORDS } from '#ui/src/features/builder/words.ts';
 import { toResult } from '#ui/src/features/run/result.ts';
 import { ResultView } from '#ui/src/features/run/result-view.tsx';
 import { ShowAs } from '#ui/src/features/run/show-as.tsx';
@@ -217,10 +216,10 @@ export function PromptBuilder(props: PromptBuilderProps) {
           />
         </div>
       </Panel>
-      <Panel title={BUILDER_WORDS.arguments} count={form.values.arguments.length}>
+      <Panel title="Arguments" count={form.values.arguments.length}>
         <div class="panel-body">
           <ParameterTable
-            label={BUILDER_WORDS.arguments}
+            label="Arguments"
             arguments
             value={parameters()}
             onChange={(list: Parameter[]) => form.set('arguments', list.map(asArgument))}

@@ -6,7 +6,7 @@ import { TextField } from '#ui/src/components/form/field.tsx';
 import { ProblemNotice } from '#ui/src/components/notice.tsx';
 import { createMutation } from '#ui/src/kernel/data/mutation.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { approveTitle, WORDS } from './words.ts';
+import { approveTitle } from './words.ts';
 
 /**
  * A key alone decides nothing: the button in here does, and Enter presses it.
@@ -39,7 +39,10 @@ export function DecisionDialog(props: {
     const text = comment().trim();
     const done = await decision.run({ id, version: props.version, ...(text === '' ? {} : { comment: text }) });
     if (done === undefined) return;
-    toasts.show(done.status === 'approved' ? WORDS.approved_toast : WORDS.rejected_toast, 'good');
+    toasts.show(
+      done.status === 'approved' ? 'Approved. The changes are ready to deploy.' : 'Rejected. Nothing was changed.',
+      'good',
+    );
     props.onDone();
   };
 
@@ -58,15 +61,19 @@ export function DecisionDialog(props: {
             data-autofocus
             onPress={() => void decide()}
           >
-            {approves() ? WORDS.approve : WORDS.reject}
+            {approves() ? 'Approve' : 'Reject'}
           </Button>
         </>
       }
     >
       <div class="stack">
-        <p>{approves() ? WORDS.approve_text : WORDS.reject_text}</p>
+        <p>
+          {approves()
+            ? 'All of it is applied to the working copy, or nothing. History names you and the author. Clients see it after the next deploy.'
+            : 'Nothing changes. The proposal stays in the list for 90 days.'}
+        </p>
         <Show when={decision.problem()}>{(problem) => <ProblemNotice problem={problem()} />}</Show>
-        <TextField label={WORDS.reason} optional value={comment()} onInput={setComment} />
+        <TextField label="Comment" optional value={comment()} onInput={setComment} />
       </div>
     </Dialog>
   );

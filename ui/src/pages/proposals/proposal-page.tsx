@@ -13,7 +13,7 @@ import { createMutation } from '#ui/src/kernel/data/mutation.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { DecisionDialog } from './decision-dialog.tsx';
 import { Review } from './review.tsx';
-import { STATUS, WORDS } from './words.ts';
+import { STATUS } from './words.ts';
 import './proposals.css';
 
 const POLL_MS = 15_000;
@@ -36,7 +36,7 @@ export function ProposalPage() {
   const rebase = async () => {
     const done = await rebasing.run(undefined);
     if (done === undefined) return;
-    toasts.show(WORDS.rebased, 'good');
+    toasts.show('The proposal is up to date. Review it again.', 'good');
     await query.reload();
     setRead(done.version);
   };
@@ -44,7 +44,7 @@ export function ProposalPage() {
     commands.register([
       {
         id: 'approve-proposal',
-        title: WORDS.approve,
+        title: 'Approve',
         group: 'This page',
         key: 'a',
         needs: 'proposals.approve',
@@ -53,7 +53,7 @@ export function ProposalPage() {
       },
       {
         id: 'reject-proposal',
-        title: WORDS.reject,
+        title: 'Reject',
         group: 'This page',
         key: 'r',
         needs: 'proposals.reject',
@@ -65,8 +65,8 @@ export function ProposalPage() {
 
   return (
     <Page
-      title={query.data()?.title ?? WORDS.proposal}
-      back={{ href: '/proposals', label: WORDS.back }}
+      title={query.data()?.title ?? 'Proposal'}
+      back={{ href: '/proposals', label: 'Proposals' }}
       badge={
         <Show when={query.data()}>
           {(found) => <Badge tone={STATUS[found().status].tone}>{STATUS[found().status].label}</Badge>}
@@ -77,7 +77,7 @@ export function ProposalPage() {
         <Switch>
           <Match when={open()}>
             <Button icon="close" needs="proposals.reject" aria-keyshortcuts="r" onPress={() => setDeciding('reject')}>
-              {WORDS.reject}
+              Reject
             </Button>
             <Button
               kind="primary"
@@ -87,12 +87,12 @@ export function ProposalPage() {
               blocked={!approvable()}
               onPress={() => setDeciding('approve')}
             >
-              {WORDS.approve}
+              Approve
             </Button>
           </Match>
           <Match when={query.data()?.status === 'approved' && session.may('deploy.run')}>
             <LinkButton href="/deploy" icon="rocket">
-              {WORDS.deploy}
+              Deploy
             </LinkButton>
           </Match>
         </Switch>
@@ -104,7 +104,7 @@ export function ProposalPage() {
         </Match>
         <Match when={query.data() === undefined}>
           <div class="panel">
-            <SkeletonList rows={5} label={WORDS.checking} />
+            <SkeletonList rows={5} label="Checking the proposal" />
           </div>
         </Match>
       </Switch>
@@ -114,20 +114,20 @@ export function ProposalPage() {
             <Show when={changed()}>
               <Notice
                 tone="brass"
-                title={WORDS.changed}
+                title="This proposal changed while you read it"
                 action={
                   <Button size="small" icon="check" onPress={() => setRead(found().version)}>
-                    {WORDS.changed_read}
+                    I have read it
                   </Button>
                 }
               >
-                <p>{WORDS.changed_text}</p>
+                <p>Its author added to it. Read what it does now, then decide.</p>
               </Notice>
             </Show>
             <Show when={found().stale.length > 0}>
               <Notice
                 tone="brass"
-                title={WORDS.stale}
+                title="This proposal is out of date"
                 action={
                   <Button
                     size="small"
@@ -136,7 +136,7 @@ export function ProposalPage() {
                     busy={rebasing.busy()}
                     onPress={() => void rebase()}
                   >
-                    {WORDS.rebase}
+                    Bring up to date
                   </Button>
                 }
               >
@@ -145,13 +145,16 @@ export function ProposalPage() {
                     {(record) => <li>{record.message.charAt(0).toUpperCase() + record.message.slice(1)}</li>}
                   </For>
                 </ul>
-                <p>{WORDS.stale_text}</p>
+                <p>
+                  Something that it changes was changed since. Its author can bring it up to date, or you can. Then review it
+                  again: you will see what it changes now.
+                </p>
               </Notice>
             </Show>
             <Show when={rebasing.problem()}>{(problem) => <ProblemNotice problem={problem()} />}</Show>
             <Show when={found().problem}>
               {(sentence) => (
-                <Notice tone="bad" title={WORDS.problem}>
+                <Notice tone="bad" title="This proposal cannot be applied">
                   <p>{sentence()}</p>
                 </Notice>
               )}
@@ -186,7 +189,7 @@ function Who(props: { proposal: Proposal }) {
       fallback={
         <>
           {props.proposal.author.name} proposed this <Ago iso={props.proposal.created_at} />.
-          <Show when={commands.keys() && session.may('proposals.approve')}> {WORDS.keys}</Show>
+          <Show when={commands.keys() && session.may('proposals.approve')}> A approves, R rejects.</Show>
         </>
       }
     >

@@ -14,7 +14,7 @@ import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { num } from '#ui/src/kernel/numbers.ts';
 import { choice, createSearchParams } from '#ui/src/kernel/route/search-params.ts';
 import { plural } from '#ui/src/kernel/words.ts';
-import { STATUS, WORDS } from './words.ts';
+import { STATUS } from './words.ts';
 import './proposals.css';
 
 const STATES = ['all', ...ProposalStatus.options] as const;
@@ -35,15 +35,15 @@ export function Proposals() {
   usePoll(() => pages.reload(), POLL_MS);
 
   return (
-    <Page title={WORDS.title} lead={WORDS.lead}>
+    <Page title="Proposals" lead="Changes that agents ask for. Approving one changes the working copy; nothing is deployed.">
       <FilterBar active={filters.active('state')} onClear={() => filters.clear('state')}>
         <Select
-          label={WORDS.state}
+          label="State"
           hide_label
           size="small"
           options={[
             ...ProposalStatus.options.map((value) => ({ value, label: STATUS[value].label })),
-            { value: 'all', label: WORDS.all },
+            { value: 'all', label: 'All proposals' },
           ]}
           value={state()}
           onChange={(value: string) => {
@@ -53,23 +53,23 @@ export function Proposals() {
         />
       </FilterBar>
       <DataTable
-        label={WORDS.title}
+        label="Proposals"
         rows={pages.items()}
         query={pages}
         key={({ id }) => id}
         href={({ id }) => `/proposals/${id}`}
         muted={({ status }) => status === 'rejected'}
         columns={[
-          { id: 'title', head: WORDS.proposal, cell: (row) => <Title row={row} /> },
+          { id: 'title', head: 'Proposal', cell: (row) => <Title row={row} /> },
           {
             id: 'status',
-            head: WORDS.state,
+            head: 'State',
             width: '7rem',
             cell: (row) => <Badge tone={STATUS[row.status].tone}>{STATUS[row.status].label}</Badge>,
           },
           {
             id: 'changes',
-            head: WORDS.changes,
+            head: 'Changes',
             width: '7rem',
             align: 'end',
             narrow: 'hide',
@@ -77,7 +77,7 @@ export function Proposals() {
           },
           {
             id: 'updated',
-            head: WORDS.updated,
+            head: 'Updated',
             width: '9rem',
             align: 'end',
             narrow: 'hide',
@@ -90,18 +90,18 @@ export function Proposals() {
             <Match when={state() === 'open'}>
               <EmptyState
                 icon="message"
-                title={WORDS.none}
+                title="No proposals to review"
                 action={
                   <Show when={session.may('agent_tokens.create')}>
-                    <LinkButton href="/agents">{WORDS.none_action}</LinkButton>
+                    <LinkButton href="/agents">Create agent token</LinkButton>
                   </Show>
                 }
               >
-                <p>{WORDS.none_text}</p>
+                <p>Give an agent a token with the permission Propose. What it changes waits here until a person approves it.</p>
               </EmptyState>
             </Match>
             <Match when={state() !== 'open'}>
-              <EmptyState icon="search" title={WORDS.none_of_state} />
+              <EmptyState icon="search" title="No proposals in this state" />
             </Match>
           </Switch>
         }

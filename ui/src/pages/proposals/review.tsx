@@ -12,21 +12,19 @@ import { ChangeList } from '#ui/src/features/deploy/change-list.tsx';
 import { Breaking } from '#ui/src/features/deploy/deploy-dialog.tsx';
 import { breakingCount, labelsOf } from '#ui/src/features/deploy/changes.ts';
 import { ReplayDrawer } from '#ui/src/features/replay/replay-drawer.tsx';
-import { WORDS as REPLAY } from '#ui/src/features/replay/words.ts';
 import { STATES } from '#ui/src/features/tests/words.ts';
 import { createMutation } from '#ui/src/kernel/data/mutation.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { duration } from '#ui/src/kernel/words.ts';
-import { WORDS } from './words.ts';
 
 /** What a reviewer reads, in this order. */
 export function Review(props: { proposal: Proposal; onCommented: () => void }) {
   const { session } = useKernel();
   return (
     <>
-      <Panel title={WORDS.why}>
+      <Panel title="Why">
         <div class="panel-body proposal-why">
-          <Show when={props.proposal.note} fallback={<p class="soft">{WORDS.no_why}</p>}>
+          <Show when={props.proposal.note} fallback={<p class="soft">The author gave no reason.</p>}>
             <p>{props.proposal.note}</p>
           </Show>
         </div>
@@ -45,7 +43,7 @@ export function Review(props: { proposal: Proposal; onCommented: () => void }) {
 
 function Operations(props: { proposal: Proposal }) {
   return (
-    <Panel title={WORDS.what} lead={WORDS.what_lead} count={props.proposal.operations.length}>
+    <Panel title="What it does" lead="In the order in which it was proposed." count={props.proposal.operations.length}>
       <ol class="proposal-steps">
         <For each={props.proposal.operations}>
           {(operation) => (
@@ -66,14 +64,17 @@ const TONE = { added: 'good', changed: 'water', removed: 'bad' } as const;
 
 function Changes(props: { proposal: Proposal }) {
   return (
-    <Panel title={WORDS.diff} flush>
+    <Panel title="What changes" flush>
       <Breaking count={breakingCount(props.proposal.diff)} />
-      <Show when={props.proposal.diff.length > 0} fallback={<p class="panel-body soft">{WORDS.diff_none}</p>}>
-        <ChangeList changes={props.proposal.diff} label={WORDS.diff_label} />
+      <Show
+        when={props.proposal.diff.length > 0}
+        fallback={<p class="panel-body soft">The definitions that are served stay as they are.</p>}
+      >
+        <ChangeList changes={props.proposal.diff} label="Changes of the working copy" />
       </Show>
       <Show when={props.proposal.test_changes.length > 0}>
-        <h3 class="change-group">{WORDS.tests_changed}</h3>
-        <ul aria-label={WORDS.tests_changed}>
+        <h3 class="change-group">Tests that change</h3>
+        <ul aria-label="Tests that change">
           <For each={props.proposal.test_changes}>
             {(test) => (
               <li class="change-row">
@@ -106,17 +107,21 @@ const labelOf = (gate: string): string => {
 
 function Findings(props: { proposal: Proposal }) {
   return (
-    <Panel title={WORDS.findings} lead={WORDS.findings_lead} count={props.proposal.findings.length || undefined}>
+    <Panel
+      title="Findings"
+      lead="What the deploy checks say of this proposal."
+      count={props.proposal.findings.length || undefined}
+    >
       <div class="panel-body">
-        <Show when={props.proposal.findings.length > 0} fallback={<p class="soft">{WORDS.no_findings}</p>}>
-          <ul class="proposal-list" aria-label={WORDS.findings}>
+        <Show when={props.proposal.findings.length > 0} fallback={<p class="soft">Nothing found.</p>}>
+          <ul class="proposal-list" aria-label="Findings">
             <For each={props.proposal.findings}>
               {(finding) => (
                 <li>
                   <span class="row">
                     <Badge tone={finding.blocks ? 'bad' : 'brass'}>{labelOf(finding.gate)}</Badge>
                     <Show when={finding.blocks}>
-                      <span class="small">{WORDS.blocks}</span>
+                      <span class="small">blocks a deploy</span>
                     </Show>
                   </span>
                   <span>{finding.message}</span>
@@ -132,10 +137,10 @@ function Findings(props: { proposal: Proposal }) {
 
 function Tests(props: { proposal: Proposal }) {
   return (
-    <Panel title={WORDS.tests} count={props.proposal.tests.length || undefined}>
+    <Panel title="Test results" count={props.proposal.tests.length || undefined}>
       <div class="panel-body">
-        <Show when={props.proposal.tests.length > 0} fallback={<p class="soft">{WORDS.no_tests}</p>}>
-          <ul class="proposal-list" aria-label={WORDS.tests}>
+        <Show when={props.proposal.tests.length > 0} fallback={<p class="soft">No test covers what changes.</p>}>
+          <ul class="proposal-list" aria-label="Test results">
             <For each={props.proposal.tests}>
               {(test) => (
                 <li>
@@ -162,10 +167,10 @@ function Tests(props: { proposal: Proposal }) {
 function Replays(props: { id: string }) {
   const [open, setOpen] = createSignal(false);
   return (
-    <Panel title={WORDS.replay} lead={WORDS.replay_lead}>
+    <Panel title="Replay" lead="What clients called lately, on the live version and on the working copy with this proposal.">
       <div class="panel-body">
         <Button icon="refresh" onPress={() => setOpen(true)}>
-          {REPLAY.replay}
+          Replay recent calls
         </Button>
       </div>
       <ReplayDrawer open={open()} proposal={props.id} onClose={() => setOpen(false)} />
@@ -184,10 +189,10 @@ function Comments(props: { proposal: Proposal; onCommented: () => void }) {
     props.onCommented();
   };
   return (
-    <Panel title={WORDS.comments} count={props.proposal.comments.length || undefined}>
+    <Panel title="Comments" count={props.proposal.comments.length || undefined}>
       <div class="panel-body stack">
-        <Show when={props.proposal.comments.length > 0} fallback={<p class="soft">{WORDS.no_comments}</p>}>
-          <ul class="proposal-list" aria-label={WORDS.comments}>
+        <Show when={props.proposal.comments.length > 0} fallback={<p class="soft">No comments yet.</p>}>
+          <ul class="proposal-list" aria-label="Comments">
             <For each={props.proposal.comments}>
               {(comment) => (
                 <li>
@@ -204,11 +209,11 @@ function Comments(props: { proposal: Proposal; onCommented: () => void }) {
           </ul>
         </Show>
         <Show when={session.may('proposals.comment')}>
-          <TextArea label={WORDS.comment} hint={WORDS.comment_hint} rows={2} value={text()} onInput={setText} />
+          <TextArea label="Comment" hint="The author can read it over REST." rows={2} value={text()} onInput={setText} />
           <Show when={adding.problem()}>{(problem) => <ProblemNotice problem={problem()} />}</Show>
           <div class="row">
             <Button size="small" busy={adding.busy()} blocked={text().trim() === ''} onPress={() => void add()}>
-              {WORDS.add_comment}
+              Add comment
             </Button>
           </div>
         </Show>

@@ -9,7 +9,6 @@ import { callsHref } from '#ui/src/kernel/metrics.ts';
 import { count } from '#ui/src/kernel/numbers.ts';
 import { duration, plural } from '#ui/src/kernel/words.ts';
 import { type QueueMetrics, queueState, type QueueState, type Sample } from './metrics-queue.ts';
-import { WORDS } from './words.ts';
 
 const STATE = {
   idle: { word: 'Not in use', tone: 'plain' },
@@ -49,7 +48,7 @@ export function QueuePanel(props: {
             <Bar active={queue().active} waiting={queue().waiting} limit={queue().limit} />
             <StatGrid>
               <Stat
-                label={WORDS.running}
+                label="Running"
                 value={`${queue().active} of ${queue().limit}`}
                 spark={<Spark values={props.samples.map(({ active }) => active)} />}
               />
@@ -91,7 +90,7 @@ function Bar(props: { active: number; waiting: number; limit: number }) {
     <div
       class="queue-bar"
       role="meter"
-      aria-label={WORDS.running}
+      aria-label="Running"
       aria-valuemin="0"
       aria-valuemax={props.limit}
       aria-valuenow={Math.min(props.active, props.limit)}

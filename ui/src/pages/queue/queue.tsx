@@ -10,7 +10,7 @@ import { type GroupedIds, groupQueues, keepOrder, QUEUE_GROUPS } from './groups.
 import { keepSamples, type Sample } from './metrics-queue.ts';
 import { QueuePanel } from './queue-panel.tsx';
 import { RunningCalls } from './running-calls.tsx';
-import { GROUP_WORDS, WORDS } from './words.ts';
+import { GROUP_WORDS } from './words.ts';
 import './queue.css';
 
 const POLL_MS = 2_000;
@@ -53,12 +53,12 @@ export function Queue() {
     </For>
   );
   return (
-    <Page title={WORDS.title} lead="Running, waiting and rejected calls of each connection, live.">
+    <Page title="Queue" lead="Running, waiting and rejected calls of each connection, live.">
       <Show when={connections.problem() ?? queues.problem()}>{(problem) => <ProblemNotice problem={problem()} />}</Show>
       <RunningCalls />
-      <Switch fallback={<SkeletonList rows={3} label={WORDS.title} />}>
+      <Switch fallback={<SkeletonList rows={3} label="Queue" />}>
         <Match when={connections.data()?.total === 0}>
-          <Panel title={WORDS.title}>
+          <Panel title="Queue">
             <EmptyState
               icon="database"
               title="No connections yet"

@@ -10,7 +10,7 @@ import { useQuery } from '#ui/src/components/use-query.ts';
 import { exactTime } from '#ui/src/kernel/dates.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { duration } from '#ui/src/kernel/words.ts';
-import { STATE_WORDS, WORDS } from './words.ts';
+import { STATE_WORDS } from './words.ts';
 
 type Running = Output<'calls.running'>['items'][number];
 
@@ -57,9 +57,9 @@ export function RunningCalls() {
     <>
       <Show when={running.problem()}>{(problem) => <ProblemNotice problem={problem()} />}</Show>
       <Show when={(running.data()?.items.length ?? 0) > 0}>
-        <Panel title={WORDS.calls} lead="Calls that have run for a quarter of a second or longer.">
+        <Panel title="Running calls" lead="Calls that have run for a quarter of a second or longer.">
           <DataTable
-            label={WORDS.calls}
+            label="Running calls"
             rows={running.data()?.items}
             columns={columns}
             key={({ id }) => id}

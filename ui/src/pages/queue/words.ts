@@ -13,9 +13,3 @@ export const STATE_WORDS = {
   asking: 'Asking a person',
   finishing: 'Writing the result',
 } as const;
-
-export const WORDS = {
-  title: 'Queue',
-  running: 'Running',
-  calls: 'Running calls',
-} as const;

@@ -12,20 +12,6 @@ import { useKernel } from '#ui/src/kernel/kernel.ts';
 
 type State = SigningKeys['items'][number]['state'];
 
-const WORDS = {
-  title: 'Signing keys',
-  lead: 'They sign the access tokens of people who signed in from MCP clients, and rotate every 90 days.',
-  rotate: 'Rotate keys',
-  confirm_title: 'Rotate the signing keys?',
-  confirm_text:
-    'New tokens are signed with the next key, which hosts already know. Tokens signed before stay valid until they expire.',
-  rotated: 'Rotated the signing keys.',
-  key: 'Key ID',
-  state: 'State',
-  since: 'Since',
-  empty_title: 'No signing keys yet',
-  empty: 'The first sign-in from an MCP client creates them.',
-} as const;
 const STATES = {
   current: { label: 'Signs', tone: 'good' },
   next: { label: 'Next', tone: 'water' },
@@ -41,39 +27,44 @@ export function KeysPanel() {
 
   const rotate = async () => {
     setBusy(true);
-    const question = { title: WORDS.confirm_title, text: WORDS.confirm_text, action: WORDS.rotate, danger: false };
-    await ask(question, () => call('signing_keys.rotate', {}), WORDS.rotated);
+    const question = {
+      title: 'Rotate the signing keys?',
+      text: 'New tokens are signed with the next key, which hosts already know. Tokens signed before stay valid until they expire.',
+      action: 'Rotate keys',
+      danger: false,
+    };
+    await ask(question, () => call('signing_keys.rotate', {}), 'Rotated the signing keys.');
     setBusy(false);
     await keys.reload();
   };
 
   return (
     <Panel
-      title={WORDS.title}
-      lead={WORDS.lead}
+      title="Signing keys"
+      lead="They sign the access tokens of people who signed in from MCP clients, and rotate every 90 days."
       flush
       actions={
         <Button size="small" icon="refresh" busy={busy()} onPress={() => void rotate()}>
-          {WORDS.rotate}
+          Rotate keys
         </Button>
       }
     >
       <DataTable
-        label={WORDS.title}
+        label="Signing keys"
         list={keys}
         key={({ kid }) => kid}
         columns={[
-          { id: 'key', head: WORDS.key, cell: (key) => <span class="mono small truncate">{key.kid}</span> },
+          { id: 'key', head: 'Key ID', cell: (key) => <span class="mono small truncate">{key.kid}</span> },
           {
             id: 'state',
-            head: WORDS.state,
+            head: 'State',
             cell: (key) => <Badge tone={STATES[key.state].tone}>{STATES[key.state].label}</Badge>,
           },
-          { id: 'since', head: WORDS.since, cell: (key) => <Ago iso={key.since} /> },
+          { id: 'since', head: 'Since', cell: (key) => <Ago iso={key.since} /> },
         ]}
         empty={
-          <EmptyState icon="key" title={WORDS.empty_title}>
-            <p>{WORDS.empty}</p>
+          <EmptyState icon="key" title="No signing keys yet">
+            <p>The first sign-in from an MCP client creates them.</p>
           </EmptyState>
         }
       />

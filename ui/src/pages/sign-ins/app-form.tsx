@@ -7,7 +7,6 @@ import { FormFoot } from '#ui/src/components/form/form-foot.tsx';
 import { TypedField } from '#ui/src/components/form/typed-field.tsx';
 import { useForm } from '#ui/src/components/use-form.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { WORDS } from './words.ts';
 
 export type Made = Output<'oauth_apps.create'>;
 
@@ -34,20 +33,20 @@ export function NewApp(props: { onDone: (app: Made) => void; onCancel: () => voi
   });
   return (
     <form class="stack" novalidate onSubmit={(event) => void form.submit(event)}>
-      <TextField label={WORDS.name} hint={WORDS.name_hint} autofocus required {...form.text('name')} />
+      <TextField label="Name" hint="Shown to people when they are asked for consent." autofocus required {...form.text('name')} />
       <Redirects
         value={form.values.redirect_uris}
         onChange={(lines) => form.set('redirect_uris', lines)}
         error={form.errorWithin('redirect_uris')}
       />
       <Switch
-        label={WORDS.confidential}
-        hint={WORDS.confidential_hint}
+        label="Has a secret"
+        hint="For programs on a server. Programs on people’s computers cannot keep one."
         checked={form.values.confidential}
         onChange={(on) => form.set('confidential', on)}
       />
       <Trusted checked={form.values.trusted} onChange={(on) => form.set('trusted', on)} />
-      <FormFoot form={form} submit={WORDS.submit} always onCancel={() => props.onCancel()} />
+      <FormFoot form={form} submit="Create app" always onCancel={() => props.onCancel()} />
     </form>
   );
 }
@@ -64,7 +63,7 @@ export function EditApp(props: { app: OauthApp; onDone: () => void; onCancel: ()
   const form = useForm({
     schema: v.omit(operations['oauth_apps.update'].input, ['id', 'version']),
     initial: () => toDraft(props.app),
-    unsaved: WORDS.unsaved,
+    unsaved: 'The changes to this application are not saved.',
     async latest() {
       const stored = (await call('oauth_apps.list', { limit: MOST })).items.find((app) => app.id === id);
       if (stored !== undefined) ({ version } = stored);
@@ -75,14 +74,14 @@ export function EditApp(props: { app: OauthApp; onDone: () => void; onCancel: ()
   });
   return (
     <form class="stack" novalidate onSubmit={(event) => void form.submit(event)}>
-      <TextField label={WORDS.name} hint={WORDS.name_hint} autofocus required {...form.text('name')} />
+      <TextField label="Name" hint="Shown to people when they are asked for consent." autofocus required {...form.text('name')} />
       <Redirects
         value={form.values.redirect_uris}
         onChange={(lines) => form.set('redirect_uris', lines)}
         error={form.errorWithin('redirect_uris')}
       />
       <Trusted checked={form.values.trusted} onChange={(on) => form.set('trusted', on)} />
-      <FormFoot form={form} submit={WORDS.save} always onCancel={() => props.onCancel()} />
+      <FormFoot form={form} submit="Save changes" always onCancel={() => props.onCancel()} />
     </form>
   );
 }
@@ -90,8 +89,8 @@ export function EditApp(props: { app: OauthApp; onDone: () => void; onCancel: ()
 function Redirects(props: { value: readonly string[]; onChange: (lines: string[]) => void; error: string | undefined }) {
   return (
     <TypedField
-      label={WORDS.redirects}
-      hint={WORDS.redirects_hint}
+      label="Redirect addresses"
+      hint="One per line. Compared exactly; the port of localhost and 127.0.0.1 can be any."
       required
       rows={3}
       placeholder="https://app.example.com/oauth/callback"
@@ -105,5 +104,12 @@ function Redirects(props: { value: readonly string[]; onChange: (lines: string[]
 }
 
 function Trusted(props: { checked: boolean; onChange: (on: boolean) => void }) {
-  return <Switch label={WORDS.trusted} hint={WORDS.trusted_hint} checked={props.checked} onChange={props.onChange} />;
+  return (
+    <Switch
+      label="Skip the consent page"
+      hint="Only for an app of your own: people who are signed in are not asked."
+      checked={props.checked}
+      onChange={props.onChange}
+    />
+  );
 }

@@ -11,7 +11,6 @@ import { useQuery } from '#ui/src/components/use-query.ts';
 import { useAct } from '#ui/src/components/use-act.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { EditApp, type Made, NewApp } from './app-form.tsx';
-import { WORDS } from './words.ts';
 
 const MOST = 100;
 
@@ -27,57 +26,67 @@ export function AppsPanel() {
   const remove = async ({ id, name }: OauthApp) => {
     await ask(
       {
-        title: WORDS.delete_title(name),
-        text: WORDS.delete_text,
-        action: WORDS.delete,
+        title: `Delete ${name}?`,
+        text: 'Everyone who signed in with it is signed out within a second. The history can restore the app.',
+        action: 'Delete',
       },
       () => call('oauth_apps.delete', { id }),
-      WORDS.deleted(name),
+      `${name} was deleted`,
     );
   };
   const renew = async ({ id, version, name, client_secret_set }: OauthApp) => {
     const agreed =
       !client_secret_set ||
-      (await dialogs.confirm({ title: WORDS.renew_title(name), text: WORDS.renew_text, action: WORDS.renew, danger: true }));
+      (await dialogs.confirm({
+        title: `New secret for ${name}?`,
+        text: 'The current secret stops working at once. Enter the new one in the app.',
+        action: 'New secret',
+        danger: true,
+      }));
     const app = agreed ? await act(() => call('oauth_apps.renew_secret', { id, version })) : undefined;
     if (app !== undefined) setMade(app);
   };
   const secrets = () => {
     const { client_id = '', client_secret = null } = made() ?? {};
-    const id = { label: WORDS.client_id, value: client_id };
-    return client_secret === null ? [id] : [id, { label: WORDS.client_secret, value: client_secret }];
+    const id = { label: 'Client ID', value: client_id };
+    return client_secret === null ? [id] : [id, { label: 'Client secret', value: client_secret }];
   };
   const create = () => (
     <Button size="small" icon="plus" onPress={() => setCreating(true)}>
-      {WORDS.create}
+      New app
     </Button>
   );
 
   return (
-    <Panel title={WORDS.apps} lead={WORDS.apps_lead} flush actions={create()}>
+    <Panel
+      title="OAuth apps"
+      lead="Clients that you register by hand because they can neither register themselves nor publish a metadata document."
+      flush
+      actions={create()}
+    >
       <DataTable
-        label={WORDS.apps}
+        label="OAuth apps"
         list={list}
         key={(row) => row.id}
         columns={[
-          { id: 'name', head: WORDS.name, cell: (row) => row.name, sort: (row) => row.name },
+          { id: 'name', head: 'Name', cell: (row) => row.name, sort: (row) => row.name },
           {
             id: 'client_id',
-            head: WORDS.client_id,
+            head: 'Client ID',
             narrow: 'hide',
             cell: (row) => <span class="mono small">{row.client_id}</span>,
           },
           {
             id: 'kind',
-            head: WORDS.kind,
+            head: 'Type',
             cell: (row) => (
               <span class="row">
-                {row.confidential ? WORDS.with_secret : WORDS.public_client}
+                {row.confidential ? 'With secret' : 'Public'}
                 <Show when={row.confidential && !row.client_secret_set}>
-                  <Badge tone="bad">{WORDS.no_secret}</Badge>
+                  <Badge tone="bad">Secret missing</Badge>
                 </Show>
                 <Show when={row.trusted}>
-                  <Badge tone="brass">{WORDS.trust}</Badge>
+                  <Badge tone="brass">Trusted</Badge>
                 </Show>
               </span>
             ),
@@ -86,19 +95,19 @@ export function AppsPanel() {
         actions={(row) => (
           <>
             <Show when={row.confidential}>
-              <IconButton icon="key" size="small" label={`${WORDS.renew}: ${row.name}`} onPress={() => void renew(row)} />
+              <IconButton icon="key" size="small" label={`New secret: ${row.name}`} onPress={() => void renew(row)} />
             </Show>
-            <IconButton icon="edit" size="small" label={`${WORDS.edit} ${row.name}`} onPress={() => setEditing(row)} />
-            <IconButton icon="trash" size="small" label={`${WORDS.delete} ${row.name}`} onPress={() => void remove(row)} />
+            <IconButton icon="edit" size="small" label={`Edit ${row.name}`} onPress={() => setEditing(row)} />
+            <IconButton icon="trash" size="small" label={`Delete ${row.name}`} onPress={() => void remove(row)} />
           </>
         )}
         empty={
-          <EmptyState icon="key" title={WORDS.no_apps_title} action={create()}>
-            <p>{WORDS.no_apps}</p>
+          <EmptyState icon="key" title="No apps" action={create()}>
+            <p>Most clients need none: they register themselves or publish a metadata document.</p>
           </EmptyState>
         }
       />
-      <Dialog open={creating()} title={WORDS.create_title} onClose={() => setCreating(false)}>
+      <Dialog open={creating()} title="New OAuth app" onClose={() => setCreating(false)}>
         <NewApp
           onCancel={() => setCreating(false)}
           onDone={(app) => {
@@ -107,11 +116,7 @@ export function AppsPanel() {
           }}
         />
       </Dialog>
-      <Dialog
-        open={editing() !== undefined}
-        title={WORDS.edit_title(editing()?.name ?? '')}
-        onClose={() => setEditing(undefined)}
-      >
+      <Dialog open={editing() !== undefined} title={`Edit ${editing()?.name ?? ''}`} onClose={() => setEditing(undefined)}>
         <Show when={editing()} keyed>
           {(app) => (
             <EditApp
@@ -126,7 +131,7 @@ export function AppsPanel() {
       </Dialog>
       <SecretOnce
         open={made() !== undefined}
-        title={WORDS.secret_title(made()?.name ?? '')}
+        title={`App “${made()?.name ?? ''}”`}
         secrets={secrets()}
         onClose={() => setMade(undefined)}
       />

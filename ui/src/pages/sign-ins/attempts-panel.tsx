@@ -6,7 +6,7 @@ import { Panel } from '#ui/src/components/panel.tsx';
 import { DataTable } from '#ui/src/components/table/data-table.tsx';
 import { Ago } from '#ui/src/components/time.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
-import { STEP_WORDS, WORDS } from './words.ts';
+import { STEP_WORDS } from './words.ts';
 import './sign-ins.css';
 
 const POLL_MS = 2_000;
@@ -21,33 +21,33 @@ export function AttemptsPanel() {
   });
   return (
     <Panel
-      title={WORDS.attempts}
-      lead={WORDS.attempts_lead}
+      title="Sign-in attempts"
+      lead="The last 500 steps of MCP clients and sign-ins through identity providers, newest first. Look here when a client only says that it could not connect."
       flush
-      actions={<Checkbox label={WORDS.failed_only} checked={failed_only()} onChange={setFailedOnly} />}
+      actions={<Checkbox label="Failures only" checked={failed_only()} onChange={setFailedOnly} />}
     >
       <DataTable
-        label={WORDS.attempts}
+        label="Sign-in attempts"
         list={list}
         key={(row) => row.id}
         columns={[
-          { id: 'when', head: WORDS.when, cell: (row) => <Ago iso={row.timestamp} /> },
-          { id: 'client', head: WORDS.client, cell: (row) => row.client || row.client_id },
-          { id: 'step', head: WORDS.step, cell: (row) => STEP_WORDS[row.step] },
+          { id: 'when', head: 'When', cell: (row) => <Ago iso={row.timestamp} /> },
+          { id: 'client', head: 'Client', cell: (row) => row.client || row.client_id },
+          { id: 'step', head: 'Step', cell: (row) => STEP_WORDS[row.step] },
           {
             id: 'result',
-            head: WORDS.result,
+            head: 'Result',
             cell: (row) => (
-              <Show when={row.reason} fallback={<Badge tone="good">{WORDS.ok}</Badge>}>
+              <Show when={row.reason} fallback={<Badge tone="good">OK</Badge>}>
                 {(reason) => <span class="sign-in-reason">{reason()}</span>}
               </Show>
             ),
           },
-          { id: 'person', head: WORDS.person, narrow: 'hide', cell: (row) => row.person ?? '' },
+          { id: 'person', head: 'Person', narrow: 'hide', cell: (row) => row.person ?? '' },
         ]}
         empty={
-          <EmptyState icon="link" title={WORDS.no_attempts_title}>
-            <p>{WORDS.no_attempts}</p>
+          <EmptyState icon="link" title="No attempts yet">
+            <p>Add the MCP address to a client. Each step of its sign-in appears here at once.</p>
           </EmptyState>
         }
       />

@@ -7,6 +7,7 @@ import { Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
+import { useSaved } from '#ui/src/components/use-saved.ts';
 import { blankTool, toolOfResource } from '#ui/src/features/builder/drafts.ts';
 import { dialectOf } from '#ui/src/features/builder/sql/scan.ts';
 import { draftFromTable, recipesFor, type TableRecipe, type TableSource } from '#ui/src/features/builder/sql/tables.ts';
@@ -15,7 +16,8 @@ import { ToolBuilder } from './tool-builder.tsx';
 
 /** A tool that is not stored yet; `?connection=…&table=schema.table` begins it from a table, `?resource=id` from a resource. */
 export function NewTool() {
-  const { router, toasts } = useKernel();
+  const { router } = useKernel();
+  const said = useSaved();
   const world = useBuilderWorld('tools');
   const wanted = router.query().get('connection') ?? '';
   const table = router.query().get('table');
@@ -35,9 +37,7 @@ export function NewTool() {
   });
   const saved = (tool: Tool) => {
     router.navigate(`/tools/${tool.id}`, { replace: true });
-    toasts.show('Tool created. Deploy to make it live.', 'good', {
-      action: { label: 'Deploy', run: () => router.navigate('/deploy') },
-    });
+    said('Tool created. Deploy to make it live.');
   };
   const settled = () => resource.data() !== undefined && (source.data() !== undefined || source.problem() !== undefined);
 

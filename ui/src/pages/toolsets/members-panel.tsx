@@ -6,11 +6,15 @@ import { Link } from '#ui/src/components/link.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
+import { num } from '#ui/src/kernel/numbers.ts';
 import type { Problem } from '#ui/src/kernel/problem.ts';
-import { COSTLY_TOKENS, KIND_WORDS, WORDS } from './words.ts';
+import { plural } from '#ui/src/kernel/words.ts';
 import './toolsets.css';
 
 const SHOWN = 50;
+
+/** From so many on the lists of a toolset are a burden. */
+const COSTLY_TOKENS = 8_000;
 
 /** What the rules select now, and what it costs a model to read it. */
 export function MembersPanel(props: {
@@ -23,19 +27,27 @@ export function MembersPanel(props: {
   const [all, setAll] = createSignal(false);
   const shown = () => props.members?.members.slice(0, all() ? undefined : SHOWN) ?? [];
   return (
-    <Panel title={WORDS.members} lead={props.lead ?? WORDS.members_lead} count={props.members?.total}>
+    <Panel
+      title="Members"
+      lead={props.lead ?? 'What clients of this toolset will see after the next deploy.'}
+      count={props.members?.total}
+    >
       <div class="panel-body stack" aria-live="polite" aria-busy={props.pending}>
         <Switch fallback={<SkeletonList rows={4} label="Loading the members" />}>
           <Match when={props.problem}>{(problem) => <Notice tone="bad">{problem().detail}</Notice>}</Match>
           <Match when={props.members?.total === 0}>
-            <p class="soft small">{props.none ?? WORDS.members_none}</p>
+            <p class="soft small">
+              {props.none ?? 'Nothing is selected yet. Include a tag, a connection or single definitions.'}
+            </p>
           </Match>
           <Match when={props.members}>
             {(members) => (
               <>
-                <p class="small num">{WORDS.cost(members().total, members().tokens)}</p>
+                <p class="small num">{`${plural(members().total, 'member')}, about ${plural(members().tokens, 'token')} in the context of a model`}</p>
                 <Show when={members().tokens > COSTLY_TOKENS}>
-                  <Notice tone="brass">{WORDS.costly}</Notice>
+                  <Notice tone="brass">
+                    More than 8,000 tokens: models choose worse from long lists. Split the toolset or shorten descriptions.
+                  </Notice>
                 </Show>
                 <ul class="toolset-members">
                   <For each={shown()}>
@@ -46,21 +58,21 @@ export function MembersPanel(props: {
                             {member.name}
                           </Link>
                           <span class="small faint">
-                            {KIND_WORDS[member.kind]}
+                            {member.kind}
                             {member.connection_name === null ? '' : ` on ${member.connection_name}`}
                           </span>
                         </span>
                         <Show when={!member.read_only}>
                           <Badge tone="brass">writes</Badge>
                         </Show>
-                        <span class="small faint num">{WORDS.tokens(member.tokens)}</span>
+                        <span class="small faint num">{plural(member.tokens, 'token')}</span>
                       </li>
                     )}
                   </For>
                 </ul>
                 <Show when={!all() && members().total > SHOWN}>
                   <Button size="small" onPress={() => setAll(true)}>
-                    {WORDS.show_all(members().total)}
+                    {`Show all ${num(members().total)}`}
                   </Button>
                 </Show>
               </>

@@ -5,29 +5,36 @@ import { ProblemNotice } from '#ui/src/components/notice.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useForm } from '#ui/src/components/use-form.ts';
+import { useSaved } from '#ui/src/components/use-saved.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { pickFaults } from './picks.ts';
 import { ToolsetForm } from './toolset-form.tsx';
 import { useSelectable } from './use-selectable.ts';
-import { WORDS } from './words.ts';
+import { SAVED, UNSAVED } from './words.ts';
 
 /** A toolset that is not stored yet. */
 export function NewToolset() {
-  const { call, router, toasts } = useKernel();
+  const { call, router } = useKernel();
+  const saved = useSaved();
   const selectable = useSelectable();
   const form = useForm<ToolsetDraft, { readonly id: string }>({
     schema: ToolsetDraft,
     check: pickFaults,
     initial: () => ({ ...v.parse(ToolsetDraft, { name: 'new' }), name: '' }),
     submit: (draft) => call('toolsets.create', draft),
-    unsaved: WORDS.unsaved,
+    unsaved: UNSAVED,
     onDone({ id }) {
-      toasts.show(WORDS.saved, 'good', { action: { label: WORDS.deploy, run: () => router.navigate('/deploy') } });
+      saved(SAVED);
       router.navigate(`/toolsets/${id}`);
     },
   });
   return (
-    <Page title={WORDS.new_title} lead={WORDS.new_lead} width="full" back={{ href: '/toolsets', label: WORDS.back }}>
+    <Page
+      title="New toolset"
+      lead="Choose what it holds and who has it. Clients see it after the next deploy."
+      width="full"
+      back={{ href: '/toolsets', label: 'Toolsets' }}
+    >
       <Show when={selectable.problem()}>
         {(problem) => <ProblemNotice problem={problem()} onRetry={() => void selectable.reload()} />}
       </Show>

@@ -1,5 +1,4 @@
 import type { Selection, ToolsetDraft } from '#core/contract/definitions/toolsets.ts';
-import { WORDS } from './words.ts';
 
 /** What can be chosen, by the name that people know. */
 export interface Pickable {
@@ -22,7 +21,7 @@ export const namesOf = (picks: readonly string[], from: readonly Pickable[]): st
 const unknownOf = (picks: readonly string[]): string[] => picks.filter((pick) => !isId(pick));
 export function unknownFault(picks: readonly string[]): string | undefined {
   const unknown = unknownOf(picks);
-  return unknown.length === 0 ? undefined : WORDS.unknown(unknown);
+  return unknown.length === 0 ? undefined : `Nothing is named ${unknown.join(' or ')}. Choose from the list.`;
 }
 
 const LISTS = ['connection_ids', 'tool_ids', 'resource_ids', 'prompt_ids'] as const satisfies readonly (keyof Selection)[];

@@ -3,14 +3,13 @@ import { Panel } from '#ui/src/components/panel.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { type Caller, rightsOf, ShowAs } from '#ui/src/features/run/show-as.tsx';
 import { MembersPanel } from './members-panel.tsx';
-import { WORDS } from './words.ts';
 
 /** The lists of the working copy as a chosen caller has them. */
 export function SeenBy() {
   const [caller, setCaller] = createSignal<Caller>();
   return (
     <>
-      <Panel title={WORDS.show_as_title} lead={WORDS.show_as_lead}>
+      <Panel title="What a caller sees" lead="Choose a person or a token, or type groups and claims.">
         <div class="panel-body">
           <ShowAs label="Caller" nobody="Choose a caller" onChange={setCaller} />
         </div>
@@ -29,8 +28,8 @@ function Seen(props: { caller: Caller }) {
       members={seen.data()}
       problem={seen.problem()}
       pending={seen.data() === undefined}
-      lead={WORDS.seen_lead}
-      none={WORDS.seen_none}
+      lead="What this caller will see after the next deploy."
+      none="This caller sees nothing: none of their toolsets holds an enabled definition."
     />
   );
 }

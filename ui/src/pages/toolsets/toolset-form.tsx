@@ -14,7 +14,6 @@ import { toolsetUrl } from '#ui/src/features/connect/connect-client.tsx';
 import { MembersPanel } from './members-panel.tsx';
 import { PickField } from './pick-field.tsx';
 import type { Selectable } from './use-selectable.ts';
-import { WORDS } from './words.ts';
 
 /** What a toolset holds and who has it, with its members as they would be now. */
 export function ToolsetForm(props: {
@@ -47,7 +46,7 @@ export function ToolsetForm(props: {
       <div class="toolset-main">
         <Fixed when={fixed()}>
           <div class="toolset-main">
-            <Panel title={WORDS.about}>
+            <Panel title="About">
               <div class="panel-body stack">
                 <FormField form={fields()} name="name" />
                 <FormField form={fields()} name="title" />
@@ -57,7 +56,7 @@ export function ToolsetForm(props: {
             </Panel>
             <SelectionPanel part="include" {...props} />
             <SelectionPanel part="exclude" {...props} />
-            <Panel title={WORDS.access}>
+            <Panel title="Access">
               <div class="panel-body stack">
                 <FormField form={fields()} name="read_only" />
                 <FormField form={fields()} name="groups" />
@@ -69,7 +68,7 @@ export function ToolsetForm(props: {
         <Show when={!fixed()}>
           <FormFoot
             form={props.form}
-            submit={props.fresh ? WORDS.create : WORDS.save}
+            submit={props.fresh ? 'Create toolset' : 'Save toolset'}
             always={props.fresh}
             {...(props.fresh ? { cancel_href: '/toolsets' } : {})}
           />
@@ -77,9 +76,9 @@ export function ToolsetForm(props: {
       </div>
       <div class="toolset-side">
         <Show when={health.data() !== undefined && props.form.values.name !== ''}>
-          <Panel title={WORDS.address}>
+          <Panel title="Address">
             <div class="panel-body">
-              <Snippet text={address()} label={WORDS.address} />
+              <Snippet text={address()} label="Address" />
             </div>
           </Panel>
         </Show>
@@ -95,10 +94,17 @@ function SelectionPanel(props: { part: 'include' | 'exclude'; form: Form<Toolset
   const path = (list: keyof ToolsetDraft['include']): Path<ToolsetDraft> => `${props.part}.${list}`;
   const error = (list: keyof ToolsetDraft['include']) => props.form.errorWithin(path(list));
   return (
-    <Panel title={WORDS[props.part]} lead={props.part === 'include' ? WORDS.include_lead : WORDS.exclude_lead}>
+    <Panel
+      title={props.part === 'include' ? 'Include' : 'Exclude'}
+      lead={
+        props.part === 'include'
+          ? 'Everything that any of these fields selects. Anyone who can edit definitions can add one by tagging it.'
+          : 'Left out even if it is included.'
+      }
+    >
       <div class="panel-body stack">
         <TagsField
-          label={WORDS.tags}
+          label="Tags"
           name={path('tags')}
           value={value().tags}
           onChange={(tags) => props.form.set(path('tags'), tags)}
@@ -106,8 +112,8 @@ function SelectionPanel(props: { part: 'include' | 'exclude'; form: Form<Toolset
           error={error('tags')}
         />
         <PickField
-          label={WORDS.connections}
-          {...(props.part === 'include' ? { hint: WORDS.connections_hint } : {})}
+          label="Connections"
+          {...(props.part === 'include' ? { hint: 'All definitions of these connections, including ones added later.' } : {})}
           name={path('connection_ids')}
           from={props.selectable.connections()}
           value={value().connection_ids}
@@ -115,7 +121,7 @@ function SelectionPanel(props: { part: 'include' | 'exclude'; form: Form<Toolset
           error={error('connection_ids')}
         />
         <PickField
-          label={WORDS.tools}
+          label="Tools"
           name={path('tool_ids')}
           from={props.selectable.tools()}
           value={value().tool_ids}
@@ -123,7 +129,7 @@ function SelectionPanel(props: { part: 'include' | 'exclude'; form: Form<Toolset
           error={error('tool_ids')}
         />
         <PickField
-          label={WORDS.resources}
+          label="Resources"
           name={path('resource_ids')}
           from={props.selectable.resources()}
           value={value().resource_ids}
@@ -131,7 +137,7 @@ function SelectionPanel(props: { part: 'include' | 'exclude'; form: Form<Toolset
           error={error('resource_ids')}
         />
         <PickField
-          label={WORDS.prompts}
+          label="Prompts"
           name={path('prompt_ids')}
           from={props.selectable.prompts()}
           value={value().prompt_ids}

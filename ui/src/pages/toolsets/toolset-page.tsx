@@ -9,13 +9,14 @@ import { Page } from '#ui/src/components/page.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useParams } from '#ui/src/components/shell/route-context.ts';
 import { useForm } from '#ui/src/components/use-form.ts';
+import { useSaved } from '#ui/src/components/use-saved.ts';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { useAct } from '#ui/src/components/use-act.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { pickFaults } from './picks.ts';
 import { ToolsetForm } from './toolset-form.tsx';
 import { useSelectable } from './use-selectable.ts';
-import { WORDS } from './words.ts';
+import { SAVED, UNSAVED } from './words.ts';
 
 const toDraft = ({ id: _, version: _version, created_at: _created, updated_at: _updated, ...draft }: Toolset): ToolsetDraft =>
   draft;
@@ -31,8 +32,12 @@ export function ToolsetPage() {
   const failed = () => (missing() ? undefined : (selectable.problem() ?? query.problem()));
 
   const remove = async ({ name }: Toolset) => {
-    const question = { title: WORDS.remove_title(name), text: WORDS.remove_text, action: WORDS.remove_action };
-    const gone = await ask(question, () => call('toolsets.delete', { id }), WORDS.removed(name));
+    const question = {
+      title: `Delete the toolset ${name}?`,
+      text: 'Its tools stay. Tokens and clients that are limited to it lose it at the next deploy.',
+      action: 'Delete toolset',
+    };
+    const gone = await ask(question, () => call('toolsets.delete', { id }), `${name} deleted.`);
     if (gone !== undefined) router.navigate('/toolsets');
   };
   const duplicate = async () => {
@@ -42,12 +47,12 @@ export function ToolsetPage() {
 
   return (
     <Page
-      title={query.data()?.name ?? WORDS.title}
+      title={query.data()?.name ?? 'Toolsets'}
       width="full"
-      back={{ href: '/toolsets', label: WORDS.back }}
+      back={{ href: '/toolsets', label: 'Toolsets' }}
       badge={
         <Show when={query.data()?.enabled === false}>
-          <Badge>{WORDS.disabled}</Badge>
+          <Badge>Disabled</Badge>
         </Show>
       }
       actions={
@@ -56,11 +61,11 @@ export function ToolsetPage() {
             <Menu
               label={`More about ${toolset().name}`}
               items={[
-                { label: WORDS.copy, icon: 'copy', needs: 'toolsets.duplicate', onSelect: () => void duplicate() },
-                { label: WORDS.history, icon: 'history', href: `/history?type=toolset&id=${id}` },
+                { label: 'Duplicate', icon: 'copy', needs: 'toolsets.duplicate', onSelect: () => void duplicate() },
+                { label: 'History', icon: 'history', href: `/history?type=toolset&id=${id}` },
                 'line',
                 {
-                  label: WORDS.remove,
+                  label: 'Delete',
                   icon: 'trash',
                   danger: true,
                   needs: 'toolsets.delete',
@@ -79,8 +84,12 @@ export function ToolsetPage() {
       </Show>
       <Switch fallback={<SkeletonList rows={6} label="Loading" failed={failed()} />}>
         <Match when={missing()}>
-          <EmptyState icon="filter" title={WORDS.missing} action={<LinkButton href="/toolsets">{WORDS.to_list}</LinkButton>}>
-            {WORDS.missing_lead}
+          <EmptyState
+            icon="filter"
+            title="This toolset doesn’t exist"
+            action={<LinkButton href="/toolsets">All toolsets</LinkButton>}
+          >
+            It was deleted, or the address is mistyped.
           </EmptyState>
         </Match>
         <Match when={selectable.ready() && query.data()}>
@@ -92,7 +101,8 @@ export function ToolsetPage() {
 }
 
 function StoredToolset(props: { toolset: Toolset; selectable: ReturnType<typeof useSelectable> }) {
-  const { call, router, toasts } = useKernel();
+  const { call } = useKernel();
+  const saved = useSaved();
   // One toolset for as long as its form is there; `version` is the one that a change is made on.
   // oxlint-disable-next-line solid/reactivity
   const { id, version: first } = props.toolset;
@@ -107,11 +117,11 @@ function StoredToolset(props: { toolset: Toolset; selectable: ReturnType<typeof 
       ({ version } = stored);
       return toDraft(stored);
     },
-    unsaved: WORDS.unsaved,
+    unsaved: UNSAVED,
     onDone(stored) {
       ({ version } = stored);
       form.stored(toDraft(stored));
-      toasts.show(WORDS.saved, 'good', { action: { label: WORDS.deploy, run: () => router.navigate('/deploy') } });
+      saved(SAVED);
     },
   });
   return <ToolsetForm form={form} selectable={props.selectable} fresh={false} onSubmit={(event) => void form.submit(event)} />;

@@ -10,7 +10,6 @@ import { SeenBy } from './seen-by.tsx';
 import { DataTable } from '#ui/src/components/table/data-table.tsx';
 import { Ago } from '#ui/src/components/time.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
-import { WORDS } from './words.ts';
 
 const MOST = 200;
 
@@ -22,25 +21,29 @@ export function Toolsets() {
   const address = (name: string) => toolsetUrl(health.data()?.mcp_url ?? '', name);
   const action = () => (
     <LinkButton kind="primary" icon="plus" href="/toolsets/new">
-      {WORDS.new}
+      New toolset
     </LinkButton>
   );
   const actions = () => (
     <>
       <Button needs="preview.execute" aria-expanded={shown_as()} onPress={() => setShownAs(!shown_as())}>
-        {WORDS.show_as}
+        Show as…
       </Button>
       {action()}
     </>
   );
   return (
-    <Page title={WORDS.title} lead={WORDS.lead} actions={actions()}>
+    <Page
+      title="Toolsets"
+      lead="A toolset is a named part of the tools, resources and prompts. It has an address of its own, and tokens, clients and people can be limited to it."
+      actions={actions()}
+    >
       <Show when={shown_as()}>
         <SeenBy />
       </Show>
-      <section class="panel" aria-label={WORDS.title}>
+      <section class="panel" aria-label="Toolsets">
         <DataTable
-          label={WORDS.title}
+          label="Toolsets"
           list={list}
           key={({ id }) => id}
           href={({ id }) => `/toolsets/${id}`}
@@ -48,28 +51,28 @@ export function Toolsets() {
           columns={[
             {
               id: 'name',
-              head: WORDS.name,
+              head: 'Name',
               sort: ({ name }) => name,
               cell: (row) => (
                 <span class="row">
                   <span class="mono">{row.name}</span>
                   <Show when={row.title}>{(text) => <span class="small faint">{text()}</span>}</Show>
                   <Show when={row.read_only}>
-                    <Badge>{WORDS.read_only}</Badge>
+                    <Badge>read only</Badge>
                   </Show>
                   <Show when={!row.enabled}>
-                    <Badge>{WORDS.disabled}</Badge>
+                    <Badge>Disabled</Badge>
                   </Show>
                 </span>
               ),
             },
             {
               id: 'groups',
-              head: WORDS.groups,
+              head: 'Groups',
               narrow: 'hide',
               cell: (row) => (
                 <span class="row">
-                  <For each={row.groups} fallback={<span class="small faint">{WORDS.everyone}</span>}>
+                  <For each={row.groups} fallback={<span class="small faint">Everyone who signs in</span>}>
                     {(group) => <span class="tag">{group}</span>}
                   </For>
                 </span>
@@ -77,7 +80,7 @@ export function Toolsets() {
             },
             {
               id: 'updated',
-              head: WORDS.updated,
+              head: 'Changed',
               narrow: 'hide',
               sort: ({ updated_at }) => updated_at,
               cell: (row) => <Ago iso={row.updated_at} />,
@@ -85,12 +88,12 @@ export function Toolsets() {
           ]}
           actions={(row) => (
             <Show when={health.data()}>
-              <CopyButton text={address(row.name)} label={`${WORDS.address} of ${row.name}`} kind="quiet" />
+              <CopyButton text={address(row.name)} label={`Address of ${row.name}`} kind="quiet" />
             </Show>
           )}
           empty={
-            <EmptyState icon="filter" title={WORDS.none_title} action={action()}>
-              <p>{WORDS.none}</p>
+            <EmptyState icon="filter" title="No toolsets yet" action={action()}>
+              <p>Without toolsets every caller sees everything that is deployed.</p>
             </EmptyState>
           }
         />

@@ -15,7 +15,8 @@ import { createQuery } from '#ui/src/kernel/data/query.ts';
 import { type ExportFile, type ImportChoices, toImport, writes } from './transfer-file.ts';
 import { plural } from '#ui/src/kernel/words.ts';
 import { Report } from './report.tsx';
-import { WORDS } from './words.ts';
+
+const applied = (count: number): string => `Imported ${plural(count, 'record')}. They are live with the next deploy.`;
 
 /** One file: how it is taken, what that would do, then doing it. */
 export function ImportPanel(props: { file: ExportFile }) {
@@ -42,7 +43,7 @@ export function ImportPanel(props: { file: ExportFile }) {
     const report = await apply.run(choices());
     if (report === undefined) return;
     setDone(report);
-    toasts.show(WORDS.applied(writes(report)), 'good', { action: { label: 'Undo', run: () => void undo() } });
+    toasts.show(applied(writes(report)), 'good', { action: { label: 'Undo', run: () => void undo() } });
   };
   const contains = () => {
     const { connections, tools, resources, prompts } = props.file.counts;
@@ -104,7 +105,7 @@ export function ImportPanel(props: { file: ExportFile }) {
               <Notice
                 tone="good"
                 live
-                title={WORDS.applied(writes(report()))}
+                title={applied(writes(report()))}
                 action={
                   <LinkButton href="/deploy" size="small" icon="rocket">
                     Review changes

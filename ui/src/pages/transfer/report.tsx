@@ -1,32 +1,34 @@
-import { plural } from '#ui/src/kernel/words.ts';
+import { capital, plural } from '#ui/src/kernel/words.ts';
 import { For, Show } from 'solid-js';
 import type { ImportReport } from '#core/contract/transfer.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
 import { groupFaults, reportRows, writes } from './transfer-file.ts';
-import { NOUN_WORDS, ONE, WORDS } from './words.ts';
+
+const kindWord = (kind: string): string => (kind === 'server_config' ? 'server settings' : kind);
 
 /** What an import does or would do, and what is wrong at which record. */
 export function Report(props: { report: ImportReport; title: string }) {
   const clean = () => props.report.errors.length === 0;
+  const title = () => `${plural(props.report.errors.length, 'error')} in the file`;
   return (
     <section class="stack" aria-label={props.title}>
       <h3 class="transfer-sub">{props.title}</h3>
       <Show when={!clean()}>
-        <Notice tone="bad" live title={WORDS.errors_title(props.report.errors.length)}>
+        <Notice tone="bad" live title={title()}>
           <p>Nothing is imported until the file has no errors. Fix them and choose the file again.</p>
           <Show when={props.report.errors_truncated}>
             <p>There may be more errors.</p>
           </Show>
         </Notice>
-        <ul class="fault-list" aria-label={WORDS.errors_title(props.report.errors.length)}>
+        <ul class="fault-list" aria-label={title()}>
           <For each={groupFaults(props.report.errors)}>
             {(group) => (
               <li>
                 <p class="row">
                   <span class="mono">{group.name ?? '–'}</span>
-                  <span class="small faint">{ONE[group.entity_type]}</span>
+                  <span class="small faint">{kindWord(group.entity_type)}</span>
                   <Show when={group.index !== null}>
                     <span class="small faint num">{`number ${(group.index ?? 0) + 1} in its list`}</span>
                   </Show>
@@ -69,7 +71,7 @@ export function Report(props: { report: ImportReport; title: string }) {
               <For each={reportRows(props.report)}>
                 {(row) => (
                   <tr>
-                    <th scope="row">{NOUN_WORDS[row.noun]}</th>
+                    <th scope="row">{capital(kindWord(row.noun))}</th>
                     <td class="num" data-align="end" data-count={row.created > 0 ? 'created' : undefined}>
                       {row.created}
                     </td>
@@ -93,7 +95,7 @@ export function Report(props: { report: ImportReport; title: string }) {
             <For each={props.report.needs_secrets}>
               {({ connection, fields }) => (
                 <li>
-                  <span class="mono">{connection ?? NOUN_WORDS.server_config}</span>: {fields.join(', ')}
+                  <span class="mono">{connection ?? 'Server settings'}</span>: {fields.join(', ')}
                 </li>
               )}
             </For>
@@ -112,7 +114,7 @@ export function Report(props: { report: ImportReport; title: string }) {
             <For each={props.report.warnings}>
               {(warning) => (
                 <li class="small">
-                  <span class="mono">{warning.name ?? ONE[warning.entity_type]}</span>: {warning.message}
+                  <span class="mono">{warning.name ?? kindWord(warning.entity_type)}</span>: {warning.message}
                 </li>
               )}
             </For>

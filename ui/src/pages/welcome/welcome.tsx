@@ -15,11 +15,33 @@ import { createMutation } from '#ui/src/kernel/data/mutation.ts';
 import { FolderButton } from '#ui/src/features/connect/folder-button.tsx';
 import { SampleButton } from '#ui/src/features/connect/sample-button.tsx';
 import { tablesToStartWith } from './tables.ts';
-import { WORDS } from './words.ts';
 import './welcome.css';
 
 const POLL_MS = 3_000;
 const MOST_TABLES = 8;
+
+const STEPS: Readonly<Record<FirstStep, { readonly title: string; readonly text: string; readonly done: string }>> = {
+  connect: {
+    title: 'Connect a database',
+    text: 'Enter an address and a user. A read-only user is the safest start.',
+    done: 'Connected',
+  },
+  tool: {
+    title: 'Create a tool from a table',
+    text: 'Choose a table to generate a typed tool that reads its rows. Review the SQL, try it and save it.',
+    done: 'Tool created',
+  },
+  deploy: {
+    title: 'Deploy it',
+    text: 'A deploy freezes what you saved into a version that the MCP server serves. Clients see nothing before that.',
+    done: 'Deployed',
+  },
+  client: {
+    title: 'Connect your client',
+    text: 'Add the MCP server to your client, then ask something that needs the tool.',
+    done: 'Client connected',
+  },
+};
 
 /** The way from an empty installation to a client that calls a tool. */
 export function Welcome() {
@@ -88,13 +110,13 @@ function Step(props: { step: FirstStep; number: number; content: () => JSX.Eleme
       </span>
       <div class="step-body">
         <h2>
-          {WORDS[props.step].title}
+          {STEPS[props.step].title}
           <Show when={done()}>
-            <span class="visually-hidden">: {WORDS[props.step].done}</span>
+            <span class="visually-hidden">: {STEPS[props.step].done}</span>
           </Show>
         </h2>
-        <Show when={current()} fallback={<Show when={!done()}>{<p class="soft small">{WORDS[props.step].text}</p>}</Show>}>
-          <p class="soft small">{WORDS[props.step].text}</p>
+        <Show when={current()} fallback={<Show when={!done()}>{<p class="soft small">{STEPS[props.step].text}</p>}</Show>}>
+          <p class="soft small">{STEPS[props.step].text}</p>
           {props.content()}
         </Show>
       </div>
@@ -107,7 +129,7 @@ function ConnectStep() {
   return (
     <div class="row">
       <LinkButton href="/connections/new?next=welcome" kind="primary" icon="plus">
-        {WORDS.connect.own}
+        Connect a database
       </LinkButton>
       <FolderButton />
       <SampleButton onDone={() => void first_run.reload(true)} />
@@ -135,7 +157,7 @@ function ToolStep() {
         {(found) => (
           <>
             <ul class="step-tables" aria-label="Tables">
-              <For each={found().items} fallback={<li class="soft">{WORDS.tool.none}</li>}>
+              <For each={found().items} fallback={<li class="soft">This user can see no tables. Write your own SQL.</li>}>
                 {(table) => {
                   const name = table.schema === null ? table.name : `${table.schema}.${table.name}`;
                   return (
@@ -153,11 +175,11 @@ function ToolStep() {
             </ul>
             <div class="row">
               <LinkButton href={`/tools/new?connection=${found().connection_id}`} kind="quiet" size="small">
-                {WORDS.tool.blank}
+                Write your own SQL
               </LinkButton>
               <Show when={found().total > found().items.length}>
                 <LinkButton href={`/connections/${found().connection_id}?tab=tables`} kind="quiet" size="small">
-                  {WORDS.tool.more}
+                  All tables
                 </LinkButton>
               </Show>
             </div>
@@ -175,7 +197,7 @@ function DeployStep() {
   const run = async () => {
     const receipt = await deploy.run(undefined);
     if (receipt === undefined) return;
-    if (receipt.snapshot_version !== null) toasts.show(WORDS.deploy.live(receipt.snapshot_version), 'good');
+    if (receipt.snapshot_version !== null) toasts.show(`Version ${receipt.snapshot_version} is live.`, 'good');
     for (const warning of receipt.warnings) toasts.show(warning);
     await first_run.reload(true);
   };
@@ -192,7 +214,7 @@ function DeployStep() {
       <ComingWarnings warnings={diff.data()?.warnings} />
       <div class="row">
         <Button kind="primary" icon="rocket" busy={deploy.busy()} onPress={() => void run()}>
-          {WORDS.deploy.action}
+          Deploy
         </Button>
       </div>
     </>
@@ -206,11 +228,11 @@ function ClientStep() {
       <ConnectClient server={health.data()} label="Client" />
       <p class="step-waiting" role="status">
         <span class="spinner" aria-hidden="true" />
-        {WORDS.client.waiting}
+        Waiting for the first call…
       </p>
       <div class="row">
         <LinkButton href="/playground" icon="play">
-          {WORDS.client.playground}
+          Open playground
         </LinkButton>
       </div>
     </Show>

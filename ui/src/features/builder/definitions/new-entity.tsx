@@ -4,7 +4,9 @@ import { ProblemNotice } from '#ui/src/components/notice.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
+import { useSaved } from '#ui/src/components/use-saved.ts';
 import { ENTITY_TYPE, type EntityNoun } from './bulk.ts';
+import { capital } from '#ui/src/kernel/words.ts';
 import { ENTITY_WORDS } from './entity-words.ts';
 import type { Read } from '#ui/src/kernel/data/cache.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
@@ -23,7 +25,8 @@ export function NewEntity<D>(props: {
     readonly onSaved: (entity: { readonly id: string }) => void;
   }) => JSX.Element;
 }) {
-  const { router, toasts } = useKernel();
+  const { router } = useKernel();
+  const said = useSaved();
   // The noun of a page does not change.
   // oxlint-disable-next-line solid/reactivity
   const { noun } = props;
@@ -34,9 +37,7 @@ export function NewEntity<D>(props: {
   const original = useQuery(async (read) => ({ draft: from === null ? undefined : await props.copy(read, from) }));
   const saved = ({ id }: { readonly id: string }) => {
     router.navigate(`/${noun}/${id}`, { replace: true });
-    toasts.show(`${one.charAt(0).toUpperCase()}${one.slice(1)} created. Deploy to make it live.`, 'good', {
-      action: { label: 'Deploy', run: () => router.navigate('/deploy') },
-    });
+    said(`${capital(one)} created. Deploy to make it live.`);
   };
   const initial = (): D => {
     return original.data()?.draft ?? props.blank(wanted === '' ? (firstEnabled(world.connections() ?? [])?.id ?? '') : wanted);

@@ -8,6 +8,7 @@ import { ProblemNotice } from '#ui/src/components/notice.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
+import { useSaved } from '#ui/src/components/use-saved.ts';
 import { type Entity, ENTITY_TYPE, type EntityNoun } from './bulk.ts';
 import type { Read } from '#ui/src/kernel/data/cache.ts';
 import { DriftBadge, DriftNotice, useDrift } from '#ui/src/features/checks/drift.tsx';
@@ -33,7 +34,8 @@ export function StoredEntity<E extends Entity>(props: {
   menu: (entity: E) => readonly MenuItem[];
   builder: (parts: BuilderParts<E>) => JSX.Element;
 }) {
-  const { router, session, toasts } = useKernel();
+  const { session } = useKernel();
+  const said = useSaved();
   // The noun of a page does not change.
   // oxlint-disable-next-line solid/reactivity
   const { noun } = props;
@@ -55,7 +57,7 @@ export function StoredEntity<E extends Entity>(props: {
   const actions = useEntityActions(noun, { list: `/${noun}`, onChange: reload });
   const keep = (after: E) => {
     setSaved(() => after);
-    toasts.show('Saved. Deploy to make it live.', 'good', { action: { label: 'Deploy', run: () => router.navigate('/deploy') } });
+    said('Saved. Deploy to make it live.');
   };
   const first = () => (world.connections() === undefined || query.data() === undefined ? undefined : edition());
 

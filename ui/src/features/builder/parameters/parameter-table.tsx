@@ -10,7 +10,6 @@ import { Select } from '#ui/src/components/form/select.tsx';
 import { PARAMETER_TYPES, rulesInWords, suggestionInWords, withSuggestion, withType } from './parameters.ts';
 import { DefaultField } from '../values/default-field.tsx';
 import { ParameterRules } from './parameter-rules.tsx';
-import { BUILDER_WORDS as WORDS } from '../words.ts';
 import './parameters.css';
 
 interface ParameterTableProps {
@@ -49,15 +48,15 @@ export function ParameterTable(props: ParameterTableProps) {
         <table class="parameter-table" aria-label={props.label} data-kind={props.arguments ? 'arguments' : 'parameters'}>
           <thead>
             <tr>
-              <th scope="col">{WORDS.name}</th>
+              <th scope="col">Name</th>
               <Show when={!props.arguments}>
-                <th scope="col">{WORDS.type}</th>
+                <th scope="col">Type</th>
               </Show>
-              <th scope="col">{WORDS.required}</th>
+              <th scope="col">Required</th>
               <Show when={!props.arguments}>
-                <th scope="col">{WORDS.default}</th>
+                <th scope="col">Default</th>
               </Show>
-              <th scope="col">{WORDS.description}</th>
+              <th scope="col">Description</th>
               <th scope="col">
                 <span class="visually-hidden">Actions</span>
               </th>
@@ -120,7 +119,7 @@ function ParameterRow(props: RowProps) {
         <td data-cell="name">
           <Show when={props.arguments} fallback={<code class="parameter-name">:{name()}</code>}>
             <TextField
-              label={of(WORDS.name)}
+              label={of('Name')}
               hide_label
               mono
               value={name()}
@@ -136,7 +135,7 @@ function ParameterRow(props: RowProps) {
         <Show when={!props.arguments}>
           <td data-cell="type">
             <Select
-              label={of(WORDS.type)}
+              label={of('Type')}
               hide_label
               options={TYPES}
               value={props.parameter.type}
@@ -148,13 +147,13 @@ function ParameterRow(props: RowProps) {
         <td data-cell="required">
           <Show when={props.parameter.from === undefined} fallback={<Badge>filled</Badge>}>
             <Checkbox
-              label={of(WORDS.required)}
+              label={of('Required')}
               hide_label
               checked={props.parameter.required}
               onChange={(required) => set({ required })}
             />
             <span class="narrow-label" aria-hidden="true">
-              {WORDS.required}
+              Required
             </span>
           </Show>
         </td>
@@ -162,7 +161,7 @@ function ParameterRow(props: RowProps) {
           <td data-cell="default">
             <Show when={props.parameter.from === undefined} fallback={<code class="small soft">{props.parameter.from}</code>}>
               <DefaultField
-                label={of(WORDS.default)}
+                label={of('Default')}
                 parameter={props.parameter}
                 error={props.error('default')}
                 onChange={(value) => props.onChange(withDefault(props.parameter, value))}
@@ -172,11 +171,11 @@ function ParameterRow(props: RowProps) {
         </Show>
         <td data-cell="description">
           <TextField
-            label={of(WORDS.description)}
+            label={of('Description')}
             hide_label
             value={props.parameter.description}
             onInput={(description) => set({ description })}
-            placeholder={WORDS.description}
+            placeholder="Description"
             error={props.error('description')}
           />
           <Show when={!open() && rulesInWords(props.parameter)}>{(rules) => <p class="faint small truncate">{rules()}</p>}</Show>

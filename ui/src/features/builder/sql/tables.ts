@@ -3,6 +3,7 @@ import type { Table, TableColumn } from '#core/contract/definitions/schema.ts';
 import type { ReturnType } from '#core/contract/definitions/tools.ts';
 import { quoteName } from './completion.ts';
 import { typeOfColumn } from '#core/lib/sql/column-type.ts';
+import { capital } from '#ui/src/kernel/words.ts';
 import { type Dialect, isPostgres } from './scan.ts';
 
 /** What a first tool of a table does. */
@@ -240,7 +241,6 @@ const parameterName = (column: string): string => {
 const slug = ({ table }: Source): string => slugOf(table.name) || 'rows';
 const wordsOf = (source: Source): string => readable(slug(source));
 const readable = (name: string): string => slugOf(name).replaceAll('_', ' ');
-const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 const article = (word: string): string => `${/^[aeiou]/.test(word) ? 'an' : 'a'} ${word}`;
 const list = (words: readonly string[]): string =>
   words.length < 2 ? (words[0] ?? '') : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;

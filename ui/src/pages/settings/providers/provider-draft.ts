@@ -1,7 +1,6 @@
 import * as v from 'valibot';
 import { type IdentityProvider, IdentityProviderDraft, ProvidedRole } from '#core/contract/identity/identity-providers.ts';
 import { field } from '#core/contract/marks.ts';
-import { WORDS } from './provider-words.ts';
 
 const GroupRole = v.object({ group: v.string(), role: ProvidedRole });
 /** A line of the form. One without a group counts for nothing. */
@@ -25,7 +24,7 @@ export const ProviderFields = v.strictObject({
         ({ input }) => `must have the group ${twiceIn(input)} only once`,
       ),
     ),
-    { label: WORDS.roles },
+    { label: 'Roles by group' },
   ),
 });
 

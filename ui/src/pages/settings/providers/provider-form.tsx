@@ -10,7 +10,6 @@ import { FormField } from '#ui/src/fields/form-field.tsx';
 import { useForm } from '#ui/src/components/use-form.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { draftOf, type GroupRole, NEW, type ProviderDraft, ProviderFields, rolesOf } from './provider-draft.ts';
-import { WORDS } from './provider-words.ts';
 import { Fieldset } from '#ui/src/components/form/fieldset.tsx';
 import { passesFocus } from '#ui/src/components/form/passes-focus.ts';
 
@@ -30,7 +29,7 @@ export function ProviderForm(props: {
   const form = useForm<ProviderDraft, IdentityProvider>({
     schema: ProviderFields,
     initial: () => (stored === undefined ? NEW : draftOf(stored)),
-    unsaved: WORDS.unsaved,
+    unsaved: 'The changes to this provider are not saved.',
     ...(provider === undefined
       ? {}
       : {
@@ -54,12 +53,12 @@ export function ProviderForm(props: {
   return (
     <form class="stack" novalidate onSubmit={(event) => void form.submit(event)}>
       <FormField form={form} name="name" />
-      <KeyValue items={[{ label: WORDS.redirect, value: redirect, mono: true, copy: redirect }]} />
-      <p class="field-hint">{WORDS.redirect_hint}</p>
+      <KeyValue items={[{ label: 'Redirect URI', value: redirect, mono: true, copy: redirect }]} />
+      <p class="field-hint">Register exactly this address with the provider.</p>
       <For each={['issuer', 'client_id', 'client_secret', 'scopes'] as const}>
         {(name) => <FormField form={form} name={name} stored={provider?.client_secret_set} />}
       </For>
-      <h3>{WORDS.who}</h3>
+      <h3>Who can sign in</h3>
       <For each={['create_people', 'allowed_domains', 'default_role', 'groups_claim'] as const}>
         {(name) => <FormField form={form} name={name} />}
       </For>
@@ -69,7 +68,7 @@ export function ProviderForm(props: {
         onChange={(lines) => form.set('role_by_group', lines)}
       />
       <FormField form={form} name="enabled" />
-      <FormFoot form={form} submit={provider === undefined ? WORDS.add : WORDS.save} always onCancel={() => props.onCancel()} />
+      <FormFoot form={form} submit={provider === undefined ? 'Add provider' : 'Save'} always onCancel={() => props.onCancel()} />
     </form>
   );
 }
@@ -85,15 +84,19 @@ function RolesByGroup(props: {
   const put = (index: number, line: Partial<GroupRole>) =>
     props.onChange(props.lines.map((old, at) => (at === index ? { ...old, ...line } : old)));
   return (
-    <Fieldset label={WORDS.roles} hint={WORDS.roles_hint} error={props.error}>
+    <Fieldset
+      label="Roles by group"
+      hint="A person in several groups gets the highest role. Roles follow the groups at every sign-in; owners stay owners."
+      error={props.error}
+    >
       <Index each={props.lines}>
         {(line, index) => (
           <div class="provider-role" ref={passesFocus}>
-            <TextField label={WORDS.group} value={line().group} onInput={(group) => put(index, { group })} />
-            <Select label={WORDS.role} options={ROLES} value={line().role} onChange={(role) => put(index, { role })} />
+            <TextField label="Group" value={line().group} onInput={(group) => put(index, { group })} />
+            <Select label="Role" options={ROLES} value={line().role} onChange={(role) => put(index, { role })} />
             <IconButton
               icon="trash"
-              label={WORDS.remove_group(line().group)}
+              label={`Remove ${line().group === '' ? 'group' : line().group}`}
               onPress={() => props.onChange(props.lines.filter((_, at) => at !== index))}
             />
           </div>
@@ -101,7 +104,7 @@ function RolesByGroup(props: {
       </Index>
       <div>
         <Button size="small" icon="plus" onPress={() => props.onChange([...props.lines, { group: '', role: 'viewer' }])}>
-          {WORDS.add_group}
+          Add group
         </Button>
       </div>
     </Fieldset>

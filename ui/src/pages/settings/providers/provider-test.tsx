@@ -5,7 +5,7 @@ import { Notice } from '#ui/src/components/notice.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { toProblem } from '#ui/src/kernel/problem.ts';
-import { CHECK_WORDS, WORDS } from './provider-words.ts';
+import { CHECK_WORDS } from './provider-words.ts';
 
 const ICONS: Readonly<Record<ProviderCheck['status'], IconName>> = {
   passed: 'check',
@@ -32,12 +32,16 @@ export function ProviderTest(props: { provider: IdentityProvider }) {
     return known !== undefined && 'problem' in known ? known.problem : undefined;
   };
   return (
-    <Show when={!answer.loading} fallback={<SkeletonList rows={5} label={WORDS.testing} />}>
+    <Show when={!answer.loading} fallback={<SkeletonList rows={5} label="Asking the provider" />}>
       <Show when={problem()}>{(fault) => <Notice tone="bad">{fault().detail}</Notice>}</Show>
       <Show when={result()}>
         {(tested) => (
           <div class="stack">
-            <Notice tone={tested().success ? 'good' : 'bad'} live title={tested().success ? WORDS.test_good : WORDS.test_bad} />
+            <Notice
+              tone={tested().success ? 'good' : 'bad'}
+              live
+              title={tested().success ? 'The provider is ready for sign-ins' : 'Sign-ins will fail'}
+            />
             <ol class="provider-checks">
               <For each={tested().checks}>
                 {({ check, status, message }) => (

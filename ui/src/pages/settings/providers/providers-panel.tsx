@@ -10,9 +10,9 @@ import { DataTable } from '#ui/src/components/table/data-table.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { useAct } from '#ui/src/components/use-act.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { plural } from '#ui/src/kernel/words.ts';
 import { ProviderForm } from './provider-form.tsx';
 import { ProviderTest } from './provider-test.tsx';
-import { WORDS } from './provider-words.ts';
 
 const MOST = 100;
 
@@ -27,50 +27,55 @@ export function ProvidersPanel() {
 
   const remove = ({ id, name, people }: IdentityProvider) =>
     ask(
-      { title: WORDS.remove_title(name), text: WORDS.remove_text(people), action: WORDS.remove },
+      {
+        title: `Delete the provider “${name}”?`,
+        text:
+          people === 0
+            ? 'Nobody signs in through it yet. The history can restore it.'
+            : `${plural(people, 'person', 'people')} can no longer sign in through it. They are not deleted, and the history can restore the provider.`,
+        action: 'Delete',
+      },
       () => call('identity_providers.delete', { id }),
-      WORDS.removed(name),
+      `Deleted “${name}”.`,
     );
   const enable = ({ id, name, version, enabled }: IdentityProvider) =>
-    act(() => call('identity_providers.update', { id, version, enabled: !enabled }), WORDS.saved(name));
+    act(() => call('identity_providers.update', { id, version, enabled: !enabled }), `Saved “${name}”.`);
   const saved = (provider: IdentityProvider) => {
     setAdding(false);
     setEditing(undefined);
-    toasts.show(WORDS.saved(provider.name), 'good');
+    toasts.show(`Saved “${provider.name}”.`, 'good');
     setTesting(provider);
   };
 
   return (
     <Panel
-      title={WORDS.title}
-      lead={WORDS.lead}
+      title="Identity providers"
+      lead="People sign in with the account of their organization: Google, Entra, Okta, Keycloak or any other OpenID Connect provider."
       flush
       actions={
         <Button size="small" icon="plus" onPress={() => setAdding(true)}>
-          {WORDS.add}
+          Add provider
         </Button>
       }
     >
       <DataTable
-        label={WORDS.title}
+        label="Identity providers"
         list={list}
         key={({ id }) => id}
         muted={({ enabled }) => !enabled}
         columns={[
-          { id: 'name', head: WORDS.name, cell: ({ name }) => name, sort: ({ name }) => name },
+          { id: 'name', head: 'Name', cell: ({ name }) => name, sort: ({ name }) => name },
           {
             id: 'issuer',
-            head: WORDS.issuer,
+            head: 'Issuer',
             narrow: 'hide',
             cell: (row) => <span class="mono small truncate">{row.issuer}</span>,
           },
-          { id: 'people', head: WORDS.people, narrow: 'hide', cell: (row) => <span class="num">{row.people}</span> },
+          { id: 'people', head: 'People', narrow: 'hide', cell: (row) => <span class="num">{row.people}</span> },
           {
             id: 'state',
-            head: WORDS.state,
-            cell: (row) => (
-              <StatusDot tone={row.enabled ? 'good' : 'plain'} label={row.enabled ? WORDS.enabled : WORDS.disabled} />
-            ),
+            head: 'State',
+            cell: (row) => <StatusDot tone={row.enabled ? 'good' : 'plain'} label={row.enabled ? 'Enabled' : 'Disabled'} />,
           },
         ]}
         actions={(provider) => (
@@ -78,36 +83,36 @@ export function ProvidersPanel() {
             label={`More for ${provider.name}`}
             size="small"
             items={[
-              { label: WORDS.edit, icon: 'sliders', onSelect: () => setEditing(provider) },
-              { label: WORDS.test, icon: 'bolt', onSelect: () => setTesting(provider) },
+              { label: 'Edit', icon: 'sliders', onSelect: () => setEditing(provider) },
+              { label: 'Test', icon: 'bolt', onSelect: () => setTesting(provider) },
               provider.enabled
-                ? { label: WORDS.disable, icon: 'pause', onSelect: () => void enable(provider) }
-                : { label: WORDS.enable, icon: 'play', onSelect: () => void enable(provider) },
+                ? { label: 'Disable', icon: 'pause', onSelect: () => void enable(provider) }
+                : { label: 'Enable', icon: 'play', onSelect: () => void enable(provider) },
               'line',
-              { label: WORDS.remove, icon: 'trash', danger: true, onSelect: () => void remove(provider) },
+              { label: 'Delete', icon: 'trash', danger: true, onSelect: () => void remove(provider) },
             ]}
           />
         )}
         empty={
           <EmptyState
             icon="key"
-            title={WORDS.empty_title}
+            title="No identity providers yet"
             action={
               <Button icon="plus" onPress={() => setAdding(true)}>
-                {WORDS.add}
+                Add provider
               </Button>
             }
           >
-            <p>{WORDS.empty}</p>
+            <p>Register Sluice as a client with your provider, then add it here.</p>
           </EmptyState>
         }
       />
-      <Dialog open={adding()} title={WORDS.add_title} size="wide" onClose={() => setAdding(false)}>
+      <Dialog open={adding()} title="Add an identity provider" size="wide" onClose={() => setAdding(false)}>
         <ProviderForm onDone={saved} onCancel={() => setAdding(false)} />
       </Dialog>
       <Dialog
         open={editing() !== undefined}
-        title={WORDS.edit_title(editing()?.name ?? '')}
+        title={`Edit ${editing()?.name ?? ''}`}
         size="wide"
         onClose={() => setEditing(undefined)}
       >
@@ -115,11 +120,7 @@ export function ProvidersPanel() {
           {(provider) => <ProviderForm provider={provider} onDone={saved} onCancel={() => setEditing(undefined)} />}
         </Show>
       </Dialog>
-      <Dialog
-        open={testing() !== undefined}
-        title={WORDS.test_title(testing()?.name ?? '')}
-        onClose={() => setTesting(undefined)}
-      >
+      <Dialog open={testing() !== undefined} title={`Test of ${testing()?.name ?? ''}`} onClose={() => setTesting(undefined)}>
         <Show when={testing()} keyed>
           {(provider) => <ProviderTest provider={provider} />}
         </Show>

@@ -1,5 +1,0 @@
-export const WORDS = {
-  search: 'Search by name',
-  details: 'Details',
-  record: 'Record after the change',
-} as const;
