@@ -1,6 +1,4 @@
 import { expect } from 'bun:test';
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Locator } from 'playwright-core';
 import { operations } from '#core/contract/index.ts';
 import type { Insight } from '#core/contract/observe/insights.ts';
@@ -8,6 +6,7 @@ import type { Operation } from '#core/contract/operation.ts';
 import { expectAccessible } from '#test/support/axe.ts';
 import { browserTest } from '#test/support/browser.ts';
 import { reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
+import { filesBelow } from '#test/support/files.ts';
 import { connectClient } from '#test/support/mcp-clients.ts';
 import { until } from '#test/support/programs.ts';
 import { HIDDEN, seedSituations, SITUATIONS } from '#test/support/situations.ts';
@@ -84,11 +83,8 @@ situations(
     expect(calls?.items.length).toBeGreaterThan(20);
     const metrics = await (await fetch(`${url}/metrics`)).text();
     expect([metrics.includes(HIDDEN), output().includes(HIDDEN)]).toEqual([false, false]);
-    const files = readdirSync(directory, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
-    const holding = files
-      .map((entry) => join(entry.parentPath, entry.name))
-      .filter((path) => readFileSync(path).includes(HIDDEN));
-    expect(holding).toEqual([]);
+    const holding = filesBelow(directory).filter(({ text }) => text.includes(HIDDEN));
+    expect(holding.map(({ path }) => path)).toEqual([]);
   },
   LIMIT_MS,
 );

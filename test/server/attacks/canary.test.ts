@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { readdirSync } from 'node:fs';
+import { join, relative } from 'node:path';
 import { Secret, TOTP } from 'otpauth';
 import { operations } from '#core/contract/index.ts';
 import { fullPath, pathVariables } from '#core/contract/paths.ts';
@@ -10,6 +10,7 @@ import type { Operation } from '#core/contract/operation.ts';
 import { type Answer, type TestApp, testApp } from '#test/support/app.ts';
 import { storeExtras } from '#test/support/extras.ts';
 import { reachable } from '#test/support/databases.ts';
+import { filesBelow } from '#test/support/files.ts';
 import { connectHost } from '#test/support/host.ts';
 import { until } from '#test/support/programs.ts';
 import { toBatch } from '#test/support/usage.ts';
@@ -231,12 +232,10 @@ test('no log line holds a secret', () => {
 });
 
 test('no file holds a secret: not the database as it lies on the disk, not the generated project', async () => {
-  const files = readdirSync(t.directory, { recursive: true, encoding: 'utf8' }).filter((path) =>
-    statSync(join(t.directory, path)).isFile(),
-  );
-  expect(files).toContain('sluice.sqlite');
-  expect(files.filter((path) => path.startsWith('generated/')).length).toBeGreaterThan(3);
-  expectNone(files.map((path) => ({ from: path, text: readFileSync(join(t.directory, path), 'latin1') })));
+  const files = filesBelow(t.directory).map(({ path, text }) => ({ from: relative(t.directory, path), text }));
+  expect(files.map(({ from }) => from)).toContain('sluice.sqlite');
+  expect(files.filter(({ from }) => from.startsWith('generated/')).length).toBeGreaterThan(3);
+  expectNone(files);
   // They lie there compressed.
   const blobs = await t.app.store.db.select().from(t.app.store.tables.blobs);
   expect(blobs.length).toBeGreaterThan(0);

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
+import { filesBelow } from '#test/support/files.ts';
 import { connectClient } from '#test/support/mcp-clients.ts';
 import { type Programs, removeFolder, startPrograms, until } from '#test/support/programs.ts';
 
@@ -92,8 +91,7 @@ describe.skipIf(!reachable.postgres)('calls of a tool that logs its arguments', 
   }, 20_000);
 
   test('hold them nowhere as they are: not in the metadata database, a file, a log line or another answer', async () => {
-    const folders = readdirSync(programs.directory, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
-    const files = folders.map(({ parentPath, name }) => readFileSync(join(parentPath, name), 'latin1'));
+    const files = filesBelow(programs.directory).map(({ text }) => text);
     const answers = await Promise.all(
       ['/logs', '/sessions/mcp', '/sessions/mcp/1', '/metrics/stats', '/calls/running', '/history', '/export-import/export'].map(
         async (path) => JSON.stringify(await programs.api('GET', path)),

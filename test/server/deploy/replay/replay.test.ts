@@ -1,9 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { run, systemCall } from '#core/run.ts';
 import { until } from '#test/mcp-host/support.ts';
 import { reachable, testDatabase } from '#test/support/databases.ts';
+import { filesBelow } from '#test/support/files.ts';
 import { type ReplayShop, replayShop } from './replay-support.ts';
 
 const GOOD = 'select id, total from orders where customer = :customer order by id';
@@ -124,11 +123,9 @@ describe('three hosts', () => {
     expect((answers[0] as { calls: number }).calls).toBe(3);
     expect(JSON.stringify(answers)).not.toContain(canary);
     expect(JSON.stringify([shop.t.log, shop.hosts.map(({ log }) => log)])).not.toContain(canary);
-    const files = readdirSync(shop.t.directory, { recursive: true, withFileTypes: true }).filter((file) => file.isFile());
+    const files = filesBelow(shop.t.directory);
     expect(files.length).toBeGreaterThan(3);
-    for (const file of files) {
-      expect([file.name, readFileSync(join(file.parentPath, file.name)).includes(canary)]).toEqual([file.name, false]);
-    }
+    expect(files.filter(({ text }) => text.includes(canary)).map(({ path }) => path)).toEqual([]);
   });
 
   test('masks are those of the caller on both sides, and columns that always differ are left out', async () => {
