@@ -173,7 +173,7 @@ export const SETTINGS = {
     0,
     0,
     1_000_000,
-    'rate limit of each caller (by credential, else by address) in calls per minute; 0 turns it off',
+    'rate limit of each caller (by credential, else by address) in calls per minute, prompts included; 0 turns it off',
   ),
   SVC_METRICS_TOKEN: secret('bearer token for `/metrics`, and for the reasons in `/readyz`, on every program'),
   SVC_OTLP_ENDPOINT: url(

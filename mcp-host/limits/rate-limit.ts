@@ -15,13 +15,15 @@ export interface RateSubject {
   readonly rate_limit_per_minute?: number;
 }
 
-/** How often tools and resources may be called: each of them, and by each caller. */
+/** How often each tool and resource may be called, and how often each caller may call. */
 export interface RateLimits {
   /**
    * Counts a call. Nothing is answered when it may go on at once; a promise when the hosts share the limit and this one's
    * part is used up. Throws, or rejects with, `rate_limited`.
    */
   take(subject: RateSubject, caller: () => string): Promise<void> | undefined;
+  /** The same for what has no limit of its own. */
+  takeCaller(caller: () => string): Promise<void> | undefined;
   /** Calls that were refused. */
   refused(): { readonly tool: number; readonly caller: number };
 }
@@ -67,14 +69,18 @@ export function createRateLimits(options: RateLimitOptions): RateLimits {
       return tooOften(`${name} has a rate limit of ${perMinute(limit)} for all callers together`, seconds);
     });
   };
+  const takeCaller = (caller: () => string): Promise<void> | undefined => {
+    if (caller_per_minute === 0) return undefined;
+    return by_caller.take(caller(), caller_per_minute, (seconds) => {
+      refused.caller++;
+      return tooOften(`Each caller has a rate limit of ${perMinute(caller_per_minute)}`, seconds);
+    });
+  };
   return {
+    takeCaller,
     take(subject, caller) {
-      if (caller_per_minute === 0) return takeTool(subject);
       // The caller first: who calls too often uses up nothing of what others share.
-      const turn = by_caller.take(caller(), caller_per_minute, (seconds) => {
-        refused.caller++;
-        return tooOften(`Each caller has a rate limit of ${perMinute(caller_per_minute)}`, seconds);
-      });
+      const turn = takeCaller(caller);
       return turn === undefined ? takeTool(subject) : turn.then(() => takeTool(subject));
     },
     refused: () => refused,

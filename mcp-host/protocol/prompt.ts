@@ -3,6 +3,7 @@ import { AppError } from '#core/errors.ts';
 import { renderTemplate } from '#core/lib/template/evaluate.ts';
 import { parseTemplate } from '#core/lib/template/parse.ts';
 import type { Registry } from '#mcp-host/swap/registry.ts';
+import { holderOf } from '#mcp-host/auth/caller.ts';
 import { isMembers, type Members, RPC, RpcError } from './messages.ts';
 import type { CallContext, CallServices } from '#mcp-host/call/context.ts';
 import { findResource, refuseScope } from '#mcp-host/call/perform.ts';
@@ -30,7 +31,7 @@ export function compilePrompt(entity: FrozenPrompt): PromptPlan {
 }
 
 /** The members of a `prompts/get` result. */
-export function getPrompt(params: Members, context: CallContext, services: CallServices): string {
+export async function getPrompt(params: Members, context: CallContext, services: CallServices): Promise<string> {
   const { registry, record, caller } = context;
   const { name, arguments: given = {} } = params;
   refuseScope(context, ({ prompts }) => typeof name === 'string' && !registry.prompts.has(name) && prompts.has(name));
@@ -38,6 +39,8 @@ export function getPrompt(params: Members, context: CallContext, services: CallS
   if (!isMembers(given)) throw new RpcError(RPC.invalid_params, 'params.arguments must be an object.');
   const { entity } = prompt;
   try {
+    const turn = services.limits.takeCaller(() => holderOf(caller, record.exchange.address));
+    if (turn !== undefined) await turn;
     const args = checkArguments(entity, given);
     const facts = { vars: registry.vars, caller };
     const messages = prompt.render(args, facts).map(({ role, text }) => ({ role, content: { type: 'text', text } }));
@@ -47,12 +50,15 @@ export function getPrompt(params: Members, context: CallContext, services: CallS
     logCall(context, services, 'prompt', entity, null, members);
     return members;
   } catch (error) {
-    const told = error instanceof AppError ? new RpcError(RPC.internal, `The prompt’s template failed: ${error.detail}`) : error;
+    const told = error instanceof AppError ? new RpcError(RPC.internal, sentenceOf(error)) : error;
     const code = error instanceof AppError ? error.code : 'invalid';
     logCall(context, services, 'prompt', entity, { code, message: told instanceof Error ? told.message : '', sqlstate: null });
     throw told;
   }
 }
+
+const sentenceOf = ({ code, detail }: AppError): string =>
+  code === 'rate_limited' ? detail : `The prompt’s template failed: ${detail}`;
 
 function promptNamed({ prompts }: Registry, name: unknown): PromptPlan {
   const prompt = typeof name === 'string' ? prompts.get(name) : undefined;

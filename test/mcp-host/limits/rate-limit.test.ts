@@ -7,6 +7,7 @@ import {
   controlServer,
   type ControlServer,
   modern,
+  promptOf,
   resourceOf,
   snapshotOf,
   sqliteFolder,
@@ -142,6 +143,7 @@ describe('a host with limits', () => {
       toolOf(connection, 'own', 'select 4 as four', { rate_limit_per_minute: 1 }),
     ],
     resources: [resourceOf(connection, 'shop://all', 'select 3 as three')],
+    prompts: [promptOf('greet', 'Hello')],
   });
   let control: ControlServer;
   let host: TestHost;
@@ -205,8 +207,14 @@ describe('a host with limits', () => {
     expect(results[1]?.content[0]?.text).toMatch(/^own has a rate limit of 1 call per minute/);
   });
 
-  test('lists and prompts are not limited', async () => {
+  test('lists are not limited, and prompts count for their caller alone', async () => {
     for (let n = 0; n < 10; n++) expect((await modern(host.mcp, 'tools/list', {}, from('192.0.2.1'))).status).toBe(200);
+    const greet = () => modern(host.mcp, 'prompts/get', { name: 'greet' }, from('192.0.2.88'));
+    for (let n = 0; n < 5; n++) expect((await greet()).body.error).toBeUndefined();
+    expect((await greet()).body.error?.message).toMatch(/^Each caller has a rate limit of 5 calls per minute/);
+    await until(() =>
+      control.usage.some(({ items }) => items.some(({ name, error }) => name === 'greet' && error === 'rate_limited')),
+    );
   });
 });
 
