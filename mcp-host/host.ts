@@ -4,7 +4,7 @@ import { secretsIn } from '#core/lib/places.ts';
 import { withTimeout } from '#core/lib/with-timeout.ts';
 import { createAppViews } from './apps/views.ts';
 import { createAuth } from './auth/authorise.ts';
-import { createCandidateAuth, isCandidateOwner } from './auth/candidates.ts';
+import { createCandidateAuth } from './auth/candidates.ts';
 import { LOCAL } from './auth/caller.ts';
 import { requireAuth } from './auth/required-auth.ts';
 import { createResultCache } from './call/cache.ts';
@@ -12,6 +12,7 @@ import { createConfirmations } from './call/confirmation/confirmations.ts';
 import { createRunningCalls } from './call/deadline.ts';
 import { createPageCursors } from './call/page-cursors.ts';
 import { createAcknowledge, follow } from './follow-server.ts';
+import { createDismissal } from './dismissal.ts';
 import type { HostOptions } from './host-options.ts';
 import { createPseudonym } from '#core/lib/call/masks.ts';
 import { createRateLimits } from './limits/rate-limit.ts';
@@ -24,7 +25,6 @@ import { type Endpoint, WHOLE } from '#core/edge/mcp-endpoint.ts';
 import { createSessionIds } from './protocol/session-ids.ts';
 import { createSessions } from './protocol/sessions.ts';
 import { createStreams } from './protocol/streams.ts';
-import { changesBetween } from './protocol/updates.ts';
 import { createReplays } from './replay/replay.ts';
 import { createSamples } from './replay/samples.ts';
 import { createServing, ENDING, STOPPED, WAITING } from './serving.ts';
@@ -36,7 +36,7 @@ import { createHostNames } from './swap/host-names.ts';
 import { loadRegistry, type Registry, toolsetsOf } from './swap/registry.ts';
 import { createSources } from './swap/sources.ts';
 import { createSnapshotTaker } from './swap/take-snapshot.ts';
-import { createViews, type Viewer } from './swap/views.ts';
+import { createViews } from './swap/views.ts';
 import { type Bridge, createBridge } from './transports/bridge.ts';
 import { createHttp, type HostFetch } from './transports/http.ts';
 import { type Address, createListener, NO_LISTENER } from './transports/listener.ts';
@@ -190,7 +190,7 @@ export function createHost(options: HostOptions): Host {
     borrow: (name) => beside.borrow(name),
     rights({ caller }, { server }) {
       if (caller.owner === LOCAL.owner) return caller.rights;
-      return auth.holds(caller.owner, server) ? (auth.rights(caller.owner, server) ?? caller.rights) : null;
+      return auth.holds(caller, server) ? (auth.rights(caller, server) ?? caller.rights) : null;
     },
     post: (answer) => control.post('replay', answer),
     log,
@@ -198,6 +198,7 @@ export function createHost(options: HostOptions): Host {
   });
   const fetch = createHttp({
     dispatch,
+    arriving: running.arriving,
     auth,
     allowed_hosts: () => names.accepted(),
     service_token: options.service_token,
@@ -229,27 +230,7 @@ export function createHost(options: HostOptions): Host {
   }, keep_alive_ms);
   keepAlive.unref();
 
-  /** Ends what callers opened whose credential does not count any more; the others go on with the rights that they have now. */
-  function dismiss(): void {
-    const registry = serving.held();
-    if (registry === null) return;
-    const { server } = registry;
-    const holds = (owner: string) => (isCandidateOwner(owner) ? candidates.holds(owner) : auth.holds(owner, server));
-    const isGone = (owner: string) => owner !== LOCAL.owner && !holds(owner);
-    sessions.endOf(isGone);
-    samples.forget(isGone);
-    streams.endOf(isGone);
-    const seen = (viewer: Viewer) => {
-      const mine = serving.seenBy(viewer);
-      return 'idle' in mine ? null : views.of(mine, viewer);
-    };
-    const changesOf = (before: Viewer, after: Viewer) => changesBetween(seen(before), seen(after));
-    streams.review(
-      (owner) => (isCandidateOwner(owner) ? null : auth.rights(owner, server)),
-      changesOf,
-      () => sessions.all(),
-    );
-  }
+  const dismiss = createDismissal({ serving, auth, candidates, sessions, streams, samples, views });
   const swap = (next: Registry) => {
     serving.swap(next);
     dismiss();
@@ -298,7 +279,7 @@ export function createHost(options: HostOptions): Host {
     const stopped = serving.held() !== null;
     serving.pause(stopped ? STOPPED : WAITING);
     log.info(stopped ? 'stopped' : 'nothing_deployed');
-    void drain(running.all, grace_ms, STOPPED);
+    void drain(running, grace_ms, STOPPED);
     await keep(() => file.setStopped(true));
     acknowledge({ nothing: true });
   };
@@ -360,7 +341,7 @@ export function createHost(options: HostOptions): Host {
     async stop(grace) {
       // Whoever asks meanwhile is sent elsewhere; a closed port would say nothing.
       serving.pause(ENDING);
-      await drain(running.all, grace, ENDING);
+      await drain(running, grace, ENDING);
       const rest = [
         listener.close(500),
         sources.close(),

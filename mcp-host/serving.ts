@@ -16,12 +16,19 @@ export const ENDING = 'The host is shutting down. Try again in a moment.';
 /** Whatever anybody saw is gone. */
 const EVERYTHING: Changes = { kinds: LIST_KINDS, is_updated: () => false };
 
+/** Why nothing is served, and what calls that run on were served before; null: nothing. */
+export interface Idle {
+  readonly idle: string;
+  readonly cors_origins: readonly string[];
+  readonly held: Registry | null;
+}
+
 /** What the host has, and why it serves nothing, if so. */
 export interface Serving {
   readonly held: () => Registry | null;
   readonly idle: () => string | null;
   /** For the transports. */
-  readonly current: () => Registry | { readonly idle: string; readonly cors_origins: readonly string[] };
+  readonly current: () => Registry | Idle;
   /** The canary that runs; null for nearly always. */
   readonly canary: () => Canary | null;
   /** The same for one viewer. */
@@ -88,7 +95,7 @@ export function createServing({ sessions, streams, views, log, use }: ServingOpt
     return live === null || idle !== null ? null : { live, beside, canary };
   };
   const current: Serving['current'] = () =>
-    served?.live ?? { idle: idle ?? WAITING, cors_origins: held?.server.cors_origins ?? [] };
+    served?.live ?? { idle: idle ?? WAITING, cors_origins: held?.server.cors_origins ?? [], held };
   /** One assignment. */
   const turn = (): { before: Served | null; after: Served | null } => {
     const before = served;

@@ -2,7 +2,7 @@ import { Redis } from 'ioredis';
 import { digestOf, namespaceOf } from './namespace.ts';
 import { createRedisState } from './redis-state.ts';
 
-/** Limits that several programs keep together, in Redis. Every part that one of them holds ends by itself. */
+/** Limits that several programs keep together, in Redis, and texts that they hand each other. Whatever one of them holds ends by itself. */
 export interface RedisLimits {
   /** False: Redis does not answer, and everybody counts alone. */
   up(): boolean;
@@ -12,6 +12,13 @@ export interface RedisLimits {
   slots(needed: SlotsNeeded): Promise<SlotsGranted>;
   /** Gives all slots of an owner back. */
   release(key: string, owner: string): Promise<void>;
+  /** A place for one text, for so long. */
+  openPlace(key: string, ttl_ms: number): Promise<void>;
+  /** Does nothing where no place is open. */
+  fillPlace(key: string, text: string): Promise<void>;
+  /** Empty: nothing is there yet. */
+  readPlace(key: string): Promise<string>;
+  closePlace(key: string): Promise<void>;
   close(): void;
 }
 
@@ -161,6 +168,18 @@ export function openRedisLimits(url: string, space: string, onChange: (up: boole
     },
     async release(key, owner) {
       await client.hdel(`places:${key}`, owner);
+    },
+    async openPlace(key, ttl_ms) {
+      await state.watch(client.set(`text:${digestOf(key)}`, '', 'PX', ttl_ms));
+    },
+    async fillPlace(key, text) {
+      await state.watch(client.set(`text:${digestOf(key)}`, text, 'KEEPTTL', 'XX'));
+    },
+    async readPlace(key) {
+      return (await state.watch(client.get(`text:${digestOf(key)}`))) ?? '';
+    },
+    async closePlace(key) {
+      await client.del(`text:${digestOf(key)}`);
     },
     close() {
       state.end();

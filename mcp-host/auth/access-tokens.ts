@@ -99,11 +99,11 @@ export function createAccessTokens({ keys, addresses, isIssuer, now }: AccessTok
     scopes: () => [SCOPE],
     recall: ({ digest, path }, server) => admitAt(verified.get(digest), server, path),
     check,
-    holds(owner, server) {
+    holds({ owner }, server) {
       const claims = owners.get(owner);
       return claims !== undefined && isCurrent(claims, server);
     },
-    rights(owner, server) {
+    rights({ owner }, server) {
       const claims = owners.get(owner);
       return (claims && admit(claims, server)?.rights) ?? null;
     },

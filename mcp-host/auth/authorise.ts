@@ -11,7 +11,7 @@ import { besideTokens } from './beside-tokens.ts';
 import { type Ask, createIntrospection } from './introspection.ts';
 import { createCheck } from './check.ts';
 import { metadataAt, resourceMetadataUrl } from './metadata.ts';
-import { ANONYMOUS, type Caller } from './caller.ts';
+import { type Admission, ANONYMOUS, type Caller } from './caller.ts';
 import type { Rights, ToolsetAccess } from './rights.ts';
 import { type Credential, INVALID, isCaller, type Refusal, type RequestOrigin, type Scheme } from './scheme.ts';
 import { PLAYGROUND_PREFIX } from '#core/edge/playground-token.ts';
@@ -58,9 +58,9 @@ export interface Auth {
   /** The answer of a path that needs no credential: metadata and the token endpoint. */
   answer(path: string, request: Request, server: FrozenServer, from: RequestOrigin): Response | Promise<Response>;
   /** Whether a caller that was let in would be let in now. */
-  holds(owner: string, server: FrozenServer): boolean;
+  holds(admitted: Admission, server: FrozenServer): boolean;
   /** What a caller that was let in may see now; null: what it could see then. */
-  rights(owner: string, server: FrozenServer): Rights | null;
+  rights(admitted: Admission, server: FrozenServer): Rights | null;
   /** The `WWW-Authenticate` header that asks a signed-in person for scopes (RFC 6750 section 3.1). */
   challenge(scopes: readonly string[], from: RequestOrigin): string;
   useTokens(tokens: readonly LiveToken[]): Promise<void>;
@@ -187,13 +187,16 @@ export function createAuth(options: AuthOptions): Auth {
       if (request.method !== 'GET') return Response.json({ detail: 'Use GET.' }, { status: 405, headers: { allow: 'GET' } });
       return Response.json(document, { headers: { 'cache-control': 'no-cache' } });
     },
-    holds(owner, server) {
+    holds(admitted, server) {
+      const { owner } = admitted;
       if (isPlaygroundOwner(owner)) return playground.holds(owner);
       const scheme = schemeOf(server);
-      return scheme === null ? owner === ANONYMOUS.owner : scheme.holds(owner, server);
+      return scheme === null ? owner === ANONYMOUS.owner : scheme.holds(admitted, server);
     },
-    rights: (owner, server) =>
-      isPlaygroundOwner(owner) ? playground.rights(owner) : (schemeOf(server)?.rights?.(owner, server) ?? null),
+    rights: (admitted, server) =>
+      isPlaygroundOwner(admitted.owner)
+        ? playground.rights(admitted.owner)
+        : (schemeOf(server)?.rights?.(admitted, server) ?? null),
     challenge: (scopes, from) =>
       `Bearer resource_metadata="${metadataUrl(from)}", error="insufficient_scope", scope="${scopes.join(' ')}"`,
     useTokens: (tokens) => bearer.use(tokens),

@@ -161,11 +161,11 @@ export function createBearer({ file, openSecret, log, now }: BearerOptions): Bea
       return entry !== null && isVerified(credential, entry) ? admit(entry) : null;
     },
     check,
-    holds(owner) {
+    holds({ owner }) {
       const entry = isTokenOwner(owner) ? by_id.get(owner.slice(OWNER.length)) : undefined;
       return entry !== undefined && isLive(entry);
     },
-    rights: (owner) => by_id.get(owner.slice(OWNER.length))?.caller.rights ?? null,
+    rights: ({ owner }) => by_id.get(owner.slice(OWNER.length))?.caller.rights ?? null,
     async load() {
       try {
         const kept = await file.read();

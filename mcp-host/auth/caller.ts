@@ -6,6 +6,8 @@ import { FULL_RIGHTS, type Rights } from './rights.ts';
 export interface Caller {
   /** Stands for the credential; sessions and streams are bound to it. Empty without a credential. */
   readonly owner: string;
+  /** The sign-in that the credential came from: of one owner, there may be several. Absent: the credential came from none. */
+  readonly grant?: string;
   /** For the request log: the first characters of an access token, or the name of an OAuth caller. */
   readonly token_prefix: string | null;
   readonly rights: Rights;
@@ -14,6 +16,9 @@ export interface Caller {
   /** Whose credential it is, for the request log; undefined: nobody's. */
   readonly ids: CallerIds | undefined;
 }
+
+/** What a caller is let in by, for as long as it is. Without a grant, any sign-in of the owner. */
+export type Admission = Pick<Caller, 'owner' | 'grant'>;
 
 /** At most one of person and token is known. */
 export interface CallerIds {

@@ -154,11 +154,11 @@ export function createIntrospection(options: IntrospectionOptions): Scheme {
       mine.count++;
       return withRights(await introspect(credential, server).finally(() => mine.count--));
     },
-    holds(owner, server) {
+    holds({ owner }, server) {
       follow(server);
       return owner.startsWith(OWNER) && valueOf(owners.get(owner)) !== undefined;
     },
-    rights(owner) {
+    rights({ owner }) {
       const scopes = valueOf(owners.get(owner));
       return scopes === undefined ? null : rightsOfScopes(toolsets(), scopes);
     },

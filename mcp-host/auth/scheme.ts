@@ -1,5 +1,5 @@
 import type { FrozenServer } from '#snapshots/format.ts';
-import type { Caller } from './caller.ts';
+import type { Admission, Caller } from './caller.ts';
 import type { Rights } from './rights.ts';
 
 /** Why a caller is not let in, as a sentence for the person who reads the client's log. */
@@ -28,9 +28,9 @@ export interface Scheme {
   /** Checking asks another program: an address that failed too often is refused before it, not after. */
   readonly costly: boolean;
   /** Whether one that was let in would be let in now. */
-  holds(owner: string, server: FrozenServer): boolean;
+  holds(admitted: Admission, server: FrozenServer): boolean;
   /** What one that was let in may see now; null: nothing is known of it. Absent: it stays as it was. */
-  readonly rights?: (owner: string, server: FrozenServer) => Rights | null;
+  readonly rights?: (admitted: Admission, server: FrozenServer) => Rights | null;
   /** Who issues its tokens, where clients can get them by themselves. @param own this host as an issuer. */
   readonly issuers?: (server: FrozenServer, own: string) => readonly string[];
   /** What a client asks its issuer for. @param path what stands after `/mcp` in the path of the endpoint. */

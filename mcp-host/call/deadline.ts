@@ -1,6 +1,7 @@
 import { Stop } from '#core/engines/shared/stop.ts';
 import type { RunningCall } from '#core/contract/observe/usage-batch.ts';
 import { AppError } from '#core/errors.ts';
+import type { Exchange } from '#mcp-host/protocol/exchange.ts';
 import { clientOf, type RequestRecord } from './request-record.ts';
 
 /** Only a call that has run for so long asks to learn when its caller leaves: the signal of a request costs more than a microsecond. */
@@ -36,6 +37,8 @@ export class Deadline extends Stop {
 /** The calls that run now, in the order of their beginning. */
 export interface RunningCalls {
   readonly all: ReadonlySet<Deadline>;
+  /** Requests whose bodies are being read; one that is taken away is refused. */
+  readonly arriving: Set<Exchange>;
   open(record: RequestRecord): Deadline;
   close(deadline: Deadline): void;
   /** Those that have run for a while. */
@@ -73,6 +76,7 @@ export function createRunningCalls({ prefix, now }: { readonly prefix: string; r
   };
   return {
     all,
+    arriving: new Set(),
     open(record) {
       const deadline = new Deadline(record);
       all.add(deadline);

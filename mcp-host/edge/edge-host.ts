@@ -102,6 +102,7 @@ export async function createEdgeHost(options: EdgeOptions): Promise<EdgeHost> {
   await auth.load();
   auth.prepare(registry.server);
   const usage = callLines(log);
+  const running = createRunningCalls({ prefix: nobodys, now });
   const dispatch = createDispatch({
     sources,
     samples: NO_SAMPLES,
@@ -113,16 +114,17 @@ export async function createEdgeHost(options: EdgeOptions): Promise<EdgeHost> {
     observe: () => undefined,
     log,
     now,
-    running: createRunningCalls({ prefix: nobodys, now }),
+    running,
     pseudonym,
     pages: createPageCursors([]),
     confirmations: createConfirmations({ keys: [], redis: null, host: nobodys, page_origin: () => null, now, ticks }),
     app_views: createAppViews(bundle.view_page),
   });
   const { lacks } = bundle;
-  const serving = () => (lacks === null ? registry : { idle: lacks, cors_origins: registry.server.cors_origins });
+  const serving = () => (lacks === null ? registry : { idle: lacks, cors_origins: registry.server.cors_origins, held: null });
   const answer = createHttp({
     dispatch,
+    arriving: running.arriving,
     auth,
     allowed_hosts: () => options.allowed_hosts,
     service_token: nobodys,

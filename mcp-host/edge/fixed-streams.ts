@@ -11,6 +11,7 @@ export const FIXED_STREAMS: Streams = {
     throw new RpcError(RPC.method_not_found, NOTHING_CHANGES, { http_status: 404 });
   },
   carry: () => refuse(405, NOTHING_CHANGES, { allow: 'POST' }),
+  followed: () => [],
   detach: () => undefined,
   announce: () => undefined,
   review: () => undefined,

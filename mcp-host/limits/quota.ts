@@ -9,6 +9,8 @@ export interface Quota<T> {
    * room. A holder makes room among its own; the one that holds most makes room for those that hold less.
    */
   surplus(holder: string): Iterable<T> | null;
+  /** What a holder holds, the longest unused first. */
+  of(holder: string): Iterable<T>;
   count(): number;
 }
 
@@ -44,6 +46,7 @@ export function createQuota<T>(total: number, each: number): Quota<T> {
       const most = largest();
       return most.size > own.size ? [...own, ...most] : own;
     },
+    of: (holder) => held.get(holder) ?? [],
     count: () => count,
   };
 }

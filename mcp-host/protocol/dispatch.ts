@@ -8,6 +8,7 @@ import { greeting } from '#mcp-host/swap/registry.ts';
 import type { Viewer } from '#mcp-host/swap/views.ts';
 import { type Answer, type AnswerOptions, createAnswer, faultText, textOf } from './answer.ts';
 import type { Exchange } from './exchange.ts';
+import { toFilter } from './followed.ts';
 import {
   BATCH_VERSIONS,
   errorText,
@@ -21,7 +22,7 @@ import { RPC, RpcError, type RpcId, type RpcMessage, toMessage } from './message
 import { legacyHandler, modernHandler } from './methods.ts';
 import { streamProgress } from './progress.ts';
 import { clientName, type ProtocolVersion, protocolVersionOf } from './protocol-version.ts';
-import { accepted, idOf, refuse, reply, replyToFault, replyWith, toRpcError } from './replies.ts';
+import { accepted, idOf, refuse, reply, replyToFault, replyWith, RETRY, toRpcError } from './replies.ts';
 import { sessionMethod } from './session-methods.ts';
 import type { Session, Sessions } from './sessions.ts';
 import type { Streams } from './streams.ts';
@@ -32,6 +33,8 @@ export interface DispatchOptions extends AnswerOptions {
 }
 
 export interface Dispatch {
+  /** Whether a call waits for an answer that the request may bring. */
+  awaits(request: Request): boolean;
   /** @param body parsed JSON of a POST. */
   post(exchange: Exchange, body: unknown): Promise<Response>;
   /** The event stream of a legacy session. */
@@ -47,6 +50,8 @@ const BATCH = 50;
 export function createDispatch(options: DispatchOptions): Dispatch {
   const { sessions, streams, log } = options;
   const answer = createAnswer(options);
+  /** A stream of a session follows what its session does. */
+  const followed = (holder: string) => new Set([...sessions.followed(holder), ...streams.followed(holder)]);
 
   const modern = (record: RequestRecord, id: RpcId): Promise<Answer | Response> | Response => {
     const { message, exchange } = record;
@@ -55,7 +60,8 @@ export function createDispatch(options: DispatchOptions): Dispatch {
       const { caller, peer, address, registry } = exchange;
       const holder = holderOf(caller, address);
       const by = { caller, peer, holder, viewer: { key: holder, ...viewerOf(exchange) } };
-      return streams.listen(id, params, registry.pieces.server_info, by);
+      const filter = toFilter(params['notifications'], registry, followed(holder));
+      return streams.listen(id, filter, registry.pieces.server_info, by);
     }
     const handler = modernHandler(method);
     if (handler === undefined) throw unknownMethod(404);
@@ -91,7 +97,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     const handler = legacyHandler(method);
     if (handler !== undefined) return answer(record, id, handler, progress);
     try {
-      const members = sessionMethod(method, params, session, exchange.registry);
+      const members = sessionMethod(method, params, session, { registry: exchange.registry, followed });
       record.known = members !== null;
       if (members === null) throw unknownMethod(200);
       return resultText(id, members);
@@ -147,9 +153,14 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     });
   };
 
-  /** The answer to a request of ours, which belongs to whoever has the session. */
+  /** The answer to a request of ours, which belongs to whoever has the session; another host may have asked. */
   const takeResponse = (exchange: Exchange, body: unknown): Response => {
-    if (isMembers(body) && typeof body['id'] === 'string') sessionOf(exchange, sessions)?.asked.get(body['id'])?.(body);
+    const id = isMembers(body) ? body['id'] : undefined;
+    const session = typeof id === 'string' ? sessionOf(exchange, sessions) : null;
+    if (!isMembers(body) || typeof id !== 'string' || session === null) return accepted();
+    const take = session.asked.get(id);
+    if (take === undefined) options.confirmations.elsewhere.hand(session, id, body);
+    else take(body);
     return accepted();
   };
 
@@ -164,8 +175,11 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   };
 
   return {
+    awaits: ({ method, headers }) => method === 'POST' && sessions.isAsked(headers.get(SESSION_HEADER)),
     async post(exchange, body) {
+      const { answers_only } = exchange;
       try {
+        if (answers_only !== undefined && !isAnswer(body)) return refuse(503, answers_only, RETRY, { id: idOf(body) });
         if (Array.isArray(body)) return await batch(body, exchange);
         const message = toMessage(body);
         if (message === null) return takeResponse(exchange, body);
@@ -177,7 +191,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
         return replyToFault(error, body, log, exchange.request_id, exchange.beyond);
       }
     },
-    get: (exchange) => withSession(exchange, (session) => streams.attach(session, exchange.peer)),
+    get: (exchange) => withSession(exchange, (session) => streams.attach(session, exchange)),
     delete: (exchange) =>
       withSession(exchange, (session) => {
         sessions.end(session);
@@ -205,6 +219,8 @@ const viewerOf = ({ caller: { rights }, endpoint, key }: Exchange): Viewer => ({
   ...(key === undefined ? {} : { key }),
 });
 
+/** The answer to a request of ours. */
+const isAnswer = (body: unknown): boolean => isMembers(body) && ('result' in body || 'error' in body);
 const NEEDS_SESSION = 'GET and DELETE need the Mcp-Session-Id of a session. Send messages with POST.';
 
 /** The session that the request names; null when it names none. An unknown one is 404, so that the client initialises anew. */

@@ -18,6 +18,8 @@ export interface Exchange {
   readonly forKey?: (key: string) => Registry;
   /** For the log; absent on standard input. */
   readonly request_id?: string;
+  /** Why nothing else is taken than answers to our own requests; absent: everything is. */
+  readonly answers_only?: string;
   /** Whether the answer may come as gzip; absent: it may not. */
   readonly accepts_gzip?: () => boolean;
   /** What a signed-in person could ask for beyond what it has; absent: nothing. */

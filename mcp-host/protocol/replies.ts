@@ -22,6 +22,8 @@ export function replyWith(answer: ResponseBody, { accepts_gzip }: Exchange): Res
 
 export const accepted = (): Response => new Response(null, { status: 202 });
 
+/** Of a refusal that ends soon. */
+export const RETRY = { 'retry-after': '5' };
 /** A sentence in place of an answer. @param id of the message, where it was read. */
 export const refuse = (
   status: number,

@@ -52,6 +52,10 @@ export interface Sessions {
   /** Ends those that idled out. */
   sweep(): void;
   all(): Iterable<Session>;
+  /** Whether a call of the session waits for an answer of its client. */
+  isAsked(id: string | null): boolean;
+  /** URIs that the sessions of a caller follow, for each of them. */
+  followed(holder: string): ReadonlySet<string>[];
   count(): number;
 }
 
@@ -158,6 +162,8 @@ export function createSessions(options: SessionsOptions): Sessions {
       for (const session of sessions.values()) if (session.used_at < before && !busy(session)) end(session);
     },
     all: () => sessions.values(),
+    isAsked: (id) => id !== null && (sessions.get(id)?.asked.size ?? 0) > 0,
+    followed: (holder) => [...quota.of(holder)].map(({ subscribed }) => subscribed),
     count: () => sessions.size,
   };
 }

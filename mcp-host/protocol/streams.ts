@@ -1,18 +1,22 @@
+import type { Admission } from '#mcp-host/auth/caller.ts';
 import { type ListKind, LIST_KINDS } from '#mcp-host/swap/registry.ts';
 import type { Peer } from './exchange.ts';
 import { EVENT_HEADERS, eventOf } from './replies.ts';
 import { createQuota, type Quota } from '#mcp-host/limits/quota.ts';
-import { META, type Members, RPC, type RpcId, RpcError } from './messages.ts';
+import { META, RPC, type RpcId, RpcError } from './messages.ts';
+import type { Filter } from './followed.ts';
 import type { Rights } from '#mcp-host/auth/rights.ts';
 import type { Viewer } from '#mcp-host/swap/views.ts';
-import { FOLLOWED_LENGTH, lengthOf, SUBSCRIPTIONS, URI_LENGTH } from './session-methods.ts';
 import type { Session } from './sessions.ts';
 
 /** Streams open at once in one host, and those of one caller. */
 const LIMIT = 10_000;
 const LIMIT_EACH = 2_500;
-/** Events that a reader may leave unread before its stream is closed; it opens a new one and lists again. */
+/** Events and bytes that a reader may leave unread before its stream is closed; it opens a new one and lists again. */
 const UNREAD = 256;
+const UNREAD_BYTES = 1024 * 1024;
+/** The same where results come over the stream, of which one may be larger than everything else. */
+const UNREAD_RESULTS = 16 * UNREAD_BYTES;
 /** A comment line: opens the body at once, and keeps proxies from closing a quiet stream. */
 const COMMENT = ':\n\n';
 const encoder = new TextEncoder();
@@ -20,9 +24,10 @@ const encoder = new TextEncoder();
 /** The long-lived event streams of the host: legacy GET streams and `subscriptions/listen`. */
 export interface Streams {
   /** The GET stream of a session; a newer one takes the place of an older one, which ends. */
-  attach(session: Session, peer: Reader): Response;
-  /** @throws RpcError for a filter that cannot be read. */
-  listen(id: RpcId, params: Members, server_info: string, by: Opener): Response;
+  attach(session: Session, by: Pick<Opener, 'caller' | 'peer'>): Response;
+  listen(id: RpcId, filter: Filter, server_info: string, by: Opener): Response;
+  /** URIs that the subscriptions of a caller follow, for each of them. */
+  followed(holder: string): ReadonlySet<string>[];
   /**
    * A stream for messages of any kind. @param first its first event. @param opened takes the function that sends a message, and
    * returns what is to be done when the stream has ended.
@@ -34,7 +39,7 @@ export interface Streams {
   announce(changesFor: (viewer: Viewer) => Changes, sessions: Iterable<Session>): void;
   /** Takes the rights that callers have now, and tells those who see something else with them. */
   review(
-    rightsOf: (owner: string) => Rights | null,
+    rightsOf: (admitted: Admission) => Rights | null,
     changesOf: (before: Viewer, after: Viewer) => Changes,
     sessions: () => Iterable<Session>,
   ): void;
@@ -42,7 +47,7 @@ export interface Streams {
   /** Ends streams properly; without a listener, all of them. */
   end(listener?: number): void;
   /** Ends the streams of callers that are not let in any more. */
-  endOf(is_gone: (owner: string) => boolean): void;
+  endOf(is_gone: (admitted: Admission) => boolean): void;
   count(): number;
 }
 
@@ -58,7 +63,7 @@ export const NO_CHANGES: Changes = { kinds: [], is_updated: () => false };
 
 /** Who has a stream, and the connection that carries it. */
 interface Opener {
-  readonly caller: { readonly owner: string };
+  readonly caller: Admission;
   readonly peer: Reader;
   readonly viewer: Viewer;
   /** Whose limit the stream counts in. */
@@ -69,8 +74,9 @@ type Reader = Pick<Peer, 'listener' | 'hold' | 'release'>;
 
 interface Stream {
   readonly listener: number;
-  readonly owner: string;
+  readonly caller: Admission;
   readonly viewer: Viewer;
+  readonly uris: ReadonlySet<string>;
   readonly send: (message: string) => void;
   readonly notify: (kind: ListKind) => void;
   /** Tells which of the resources that it follows have changed. */
@@ -93,27 +99,32 @@ interface Script {
   readonly greeting?: string;
   /** The last message of a stream that the host ends. */
   readonly farewell?: string;
+  /** Bytes that may stay unread. */
+  readonly unread_bytes?: number;
   readonly opened?: (stream: Stream) => void;
   readonly closed?: (stream: Stream) => void;
 }
 
 function createStream(
   controller: ReadableStreamDefaultController<Uint8Array>,
-  { peer, holder, viewer, caller: { owner } }: Opener,
+  { peer, holder, viewer, caller }: Opener,
   { kinds, uris, params, first, greeting, farewell, opened, closed }: Script,
   open: Set<Stream>,
   quota: Quota<Stream>,
 ): Stream {
+  const hasRoom = () => (controller.desiredSize ?? 0) > 0;
   const write = (text: string) => {
     if (!open.has(stream)) return;
-    controller.enqueue(encoder.encode(text));
-    if ((controller.desiredSize ?? 0) < -UNREAD) stream.end();
+    // Where there is room a message of any size goes out: what is held is the limit and one message at most.
+    if (hasRoom()) controller.enqueue(encoder.encode(text));
+    else stream.end();
   };
   const send = (message: string) => write(eventOf(message));
   const stream: Stream = {
     listener: peer.listener,
-    owner,
+    caller,
     viewer,
+    uris,
     send,
     notify(kind) {
       if (kinds.includes(kind)) send(`{"jsonrpc":"2.0","method":"notifications/${kind}/list_changed","params":{${params}}}`);
@@ -121,7 +132,10 @@ function createStream(
     update(is_updated) {
       for (const uri of uris) if (is_updated(uri)) send(updated(uri, params));
     },
-    comment: () => write(COMMENT),
+    comment() {
+      // Who reads a large result slowly is not idle.
+      if (hasRoom()) write(COMMENT);
+    },
     end() {
       if (!open.has(stream)) return;
       stream.dispose();
@@ -161,12 +175,16 @@ export function createStreams(limit = LIMIT, limit_each = LIMIT_EACH): Streams {
     }
     by.peer.hold();
     let stream: Stream | undefined;
-    const body = new ReadableStream<Uint8Array>({
-      start(controller) {
-        stream = createStream(controller, by, script, open, quota);
+    const limit = script.unread_bytes ?? UNREAD_BYTES;
+    const body = new ReadableStream<Uint8Array>(
+      {
+        start(controller) {
+          stream = createStream(controller, by, script, open, quota);
+        },
+        cancel: () => stream?.dispose(),
       },
-      cancel: () => stream?.dispose(),
-    });
+      { highWaterMark: limit, size: (chunk) => Math.max(chunk?.byteLength ?? 0, limit / UNREAD) },
+    );
     return new Response(body, { headers: EVENT_HEADERS });
   };
 
@@ -185,14 +203,14 @@ export function createStreams(limit = LIMIT, limit_each = LIMIT_EACH): Streams {
     }
   };
   return {
-    attach(session, peer) {
+    attach(session, { caller, peer }) {
       current.get(session)?.end();
       const missed = [...session.missed];
       session.missed.clear();
       const missed_uris = new Set(session.missed_uris);
       session.missed_uris.clear();
       return start(
-        { caller: session, peer, viewer: session, holder: session.holder },
+        { caller, peer, viewer: session, holder: session.holder },
         {
           kinds: LIST_KINDS,
           uris: session.subscribed,
@@ -211,8 +229,7 @@ export function createStreams(limit = LIMIT, limit_each = LIMIT_EACH): Streams {
         },
       );
     },
-    listen(id, params, server_info, by) {
-      const { kinds, uris, honoured } = toFilter(params['notifications']);
+    listen(id, { kinds, uris, honoured }, server_info, by) {
       const meta = `"_meta":{"${META.subscription}":${JSON.stringify(id)}`;
       return start(by, {
         kinds,
@@ -229,23 +246,29 @@ export function createStreams(limit = LIMIT, limit_each = LIMIT_EACH): Streams {
         uris: new Set(),
         params: '',
         first,
+        unread_bytes: UNREAD_RESULTS,
         opened(stream) {
           closed = opened(stream.send);
         },
         closed: () => closed?.(),
       });
     },
+    followed: (holder) => [...quota.of(holder)].map(({ uris }) => uris),
     detach: (session) => current.get(session)?.end(),
     announce,
     review(rightsOf, changesOf, sessions) {
       const moved = new Map<Viewer, { readonly rights: Rights; readonly changes: Changes }>();
-      const look = (owner: string, viewer: Viewer) => {
-        const rights = rightsOf(owner) ?? viewer.rights;
+      const seen = new Set<Viewer>();
+      const look = (admitted: Admission, viewer: Viewer) => {
+        // The stream of a session sees what its session does.
+        if (seen.has(viewer)) return;
+        seen.add(viewer);
+        const rights = rightsOf(admitted) ?? viewer.rights;
         if (rights.key === viewer.rights.key) return;
         moved.set(viewer, { rights, changes: changesOf({ ...viewer }, { ...viewer, rights }) });
       };
-      for (const session of sessions()) look(session.owner, session);
-      for (const { owner, viewer } of open) look(owner, viewer);
+      for (const session of sessions()) look(session, session);
+      for (const { caller, viewer } of open) look(caller, viewer);
       if (moved.size === 0) return;
       announce((viewer) => moved.get(viewer)?.changes ?? NO_CHANGES, sessions());
       for (const [viewer, { rights }] of moved) viewer.rights = rights;
@@ -257,42 +280,8 @@ export function createStreams(limit = LIMIT, limit_each = LIMIT_EACH): Streams {
       for (const stream of open) if (listener === undefined || stream.listener === listener) stream.end();
     },
     endOf(is_gone) {
-      for (const stream of open) if (is_gone(stream.owner)) stream.end();
+      for (const stream of open) if (is_gone(stream.caller)) stream.end();
     },
     count: () => open.size,
   };
-}
-
-const FILTER: Readonly<Record<string, ListKind>> = {
-  toolsListChanged: 'tools',
-  resourcesListChanged: 'resources',
-  promptsListChanged: 'prompts',
-};
-
-interface Filter {
-  readonly kinds: ListKind[];
-  readonly uris: ReadonlySet<string>;
-  readonly honoured: Readonly<Record<string, unknown>>;
-}
-
-/** The part of a subscription filter that the host can serve. */
-function toFilter(value: unknown): Filter {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new RpcError(RPC.invalid_params, 'params.notifications must be an object that says which changes to send.');
-  }
-  const wanted = Object.entries(value as Members).filter(([name, on]) => on === true && Object.hasOwn(FILTER, name));
-  const kinds = wanted.flatMap(([name]) => FILTER[name] ?? []);
-  const uris = toUris((value as Members)['resourceSubscriptions']);
-  const followed = uris.size > 0 ? { resourceSubscriptions: [...uris] } : {};
-  return { kinds, uris, honoured: { ...Object.fromEntries(wanted.map(([name]) => [name, true])), ...followed } };
-}
-
-function toUris(value: unknown = []): ReadonlySet<string> {
-  const is_uri = (uri: unknown): uri is string => typeof uri === 'string' && uri.length <= URI_LENGTH;
-  if (Array.isArray(value) && value.length <= SUBSCRIPTIONS && value.every(is_uri)) {
-    const uris = new Set(value);
-    if (lengthOf(uris) <= FOLLOWED_LENGTH) return uris;
-  }
-  const limits = `at most ${SUBSCRIPTIONS} URIs of at most ${URI_LENGTH} characters, ${FOLLOWED_LENGTH} together`;
-  throw new RpcError(RPC.invalid_params, `params.notifications.resourceSubscriptions must be a list of ${limits}.`);
 }

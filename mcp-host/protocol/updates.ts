@@ -1,5 +1,6 @@
 import { findResource } from '#mcp-host/call/perform.ts';
 import { changedLists, type Registry, type ResourceEntry } from '#mcp-host/swap/registry.ts';
+import { skillAt } from '#mcp-host/swap/skill.ts';
 import { createTouch, type Viewer, type Views } from '#mcp-host/swap/views.ts';
 import { type Changes, NO_CHANGES } from './streams.ts';
 
@@ -34,10 +35,13 @@ export function createUpdates(before: Registry | null, after: Registry | null): 
     return vars_differ && b.entity.transform_template !== null;
   };
   return (uri) => {
-    const found = known.get(uri) ?? differs(behind(before, uri), behind(after, uri));
+    const found =
+      known.get(uri) ?? (differs(behind(before, uri), behind(after, uri)) || skillText(before, uri) !== skillText(after, uri));
     known.set(uri, found);
     return found;
   };
 }
 
+const skillText = (registry: Registry | null, uri: string): string | undefined =>
+  registry === null ? undefined : skillAt(registry, uri)?.text;
 const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);

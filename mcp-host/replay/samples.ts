@@ -1,5 +1,5 @@
 import type { CallContext } from '#mcp-host/call/context.ts';
-import type { Caller } from '#mcp-host/auth/caller.ts';
+import type { Admission, Caller } from '#mcp-host/auth/caller.ts';
 import type { Members } from '#mcp-host/protocol/messages.ts';
 import type { FrozenQuery, FrozenServer } from '#snapshots/format.ts';
 
@@ -32,7 +32,7 @@ export interface Samples {
   newest(count: number): Sample[];
   count(): number;
   /** Those of callers who do not count any more. */
-  forget(isGone: (owner: string) => boolean): void;
+  forget(isGone: (admitted: Admission) => boolean): void;
 }
 
 /** For hosts without a server: nobody asks for a replay. */
@@ -79,7 +79,7 @@ export function createSamples(): Samples {
     },
     count: () => ring.length,
     forget(isGone) {
-      if (ring.some(({ caller }) => isGone(caller.owner))) hold(inOrder().filter(({ caller }) => !isGone(caller.owner)));
+      if (ring.some(({ caller }) => isGone(caller))) hold(inOrder().filter(({ caller }) => !isGone(caller)));
     },
   };
 }

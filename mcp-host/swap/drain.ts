@@ -1,16 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError } from '#core/errors.ts';
-import type { Stop } from '#core/engines/shared/stop.ts';
+import type { RunningCalls } from '#mcp-host/call/deadline.ts';
 
-type Running = Pick<Stop, 'abort'>;
-
-/** Waits until the calls that run now have ended; the rest is cancelled after the grace. */
-export async function drain(running: ReadonlySet<Running>, grace_ms: number, reason: string): Promise<void> {
-  const mine = new Set(running);
+/** Waits until the calls that run now have ended, and those that are still arriving; the rest is cancelled after the grace. */
+export async function drain(
+  { all, arriving }: Pick<RunningCalls, 'all' | 'arriving'>,
+  grace_ms: number,
+  reason: string,
+): Promise<void> {
+  const mine = new Set(all);
+  const late = new Set(arriving);
   const deadline = performance.now() + grace_ms;
-  while (mine.size > 0 && performance.now() < deadline) {
+  while (mine.size + late.size > 0 && performance.now() < deadline) {
     await sleep(10);
-    for (const call of mine) if (!running.has(call)) mine.delete(call);
+    for (const call of mine) if (!all.has(call)) mine.delete(call);
+    if (late.size === 0) continue;
+    for (const call of all) if (late.has(call.record.exchange)) mine.add(call);
+    for (const exchange of late) if (!arriving.has(exchange)) late.delete(exchange);
   }
   for (const call of mine) call.abort(new AppError('unavailable', reason));
+  for (const exchange of late) arriving.delete(exchange);
 }

@@ -6,6 +6,7 @@ import type { Registry } from './registry.ts';
 
 /** How to work with what is served, for clients that read skills (SEP-2640): one text, made of what the caller sees. */
 export const SKILLS = 'io.modelcontextprotocol/skills';
+const SCHEME = 'skill://';
 const MIME_TYPE = 'text/markdown';
 /** Of the Agent Skills format. */
 const LONGEST_DESCRIPTION = 1_024;
@@ -40,6 +41,12 @@ export function skillOf(registry: Registry): Skill | null {
   return skill;
 }
 
+/** What is to be read at an address, if that is the skill's. */
+export const skillAt = (registry: Registry, uri: string): Skill | null => {
+  const skill = uri.startsWith(SCHEME) ? skillOf(registry) : null;
+  return skill?.uri === uri ? skill : null;
+};
+
 /** Lower case letters and digits with hyphens between them, as the format asks of a name. */
 export const skillName = (...parts: readonly string[]): string =>
   parts
@@ -51,7 +58,7 @@ export const skillName = (...parts: readonly string[]): string =>
     .slice(0, 64)
     .replace(/-+$/, '') || 'data';
 
-const uriOf = ({ name }: SkillSource): string => `skill://${name}/SKILL.md`;
+const uriOf = ({ name }: SkillSource): string => `${SCHEME}${name}/SKILL.md`;
 
 /** As `resources/list` shows it. */
 export const skillItem = (registry: Registry, skill: SkillSource): string =>

@@ -14,21 +14,24 @@ import { type Dispatch, SESSION_HEADER } from '#mcp-host/protocol/dispatch.ts';
 import { candidateAt, type Endpoint, endpointOf, WHOLE } from '#core/edge/mcp-endpoint.ts';
 import type { Beyond, Exchange, Peer } from '#mcp-host/protocol/exchange.ts';
 import { refusalIn } from '#mcp-host/observe/refusal-notes.ts';
-import { eventOf, eventResponse, refuse, reply } from '#mcp-host/protocol/replies.ts';
+import { eventOf, eventResponse, refuse, reply, RETRY } from '#mcp-host/protocol/replies.ts';
 import { acceptsGzip } from './gzip.ts';
 import type { HostHealth } from '#mcp-host/observe/health.ts';
 import type { Probes } from '#core/edge/probes.ts';
 import { type Canary, chosen } from '#mcp-host/swap/canary.ts';
+import type { Idle } from '#mcp-host/serving.ts';
 import type { Registry } from '#mcp-host/swap/registry.ts';
 import type { Views } from '#mcp-host/swap/views.ts';
 import { readMessage } from './body.ts';
 import { type Sse, SSE_METHODS, wrongMethod } from './sse.ts';
 import { newRequestId } from '#mcp-host/runtime/runtime.ts';
 
-type Serving = Registry | { readonly idle: string; readonly cors_origins: readonly string[] };
+type Serving = Registry | Idle;
 
 export interface HttpOptions {
   readonly dispatch: Dispatch;
+  /** Requests whose bodies are being read; one that is taken away is refused. */
+  readonly arriving: Set<Exchange>;
   readonly auth: Auth;
   /** Shows that a request comes from our own front port. */
   readonly service_token: string;
@@ -158,7 +161,7 @@ async function answerAuth(
   { auth }: HttpOptions,
 ): Promise<Response> {
   if (!('idle' in now) && now.server.transport === 'stdio') return Response.json({ detail: SPEAKS_STDIO }, { status: 404 });
-  if ('idle' in now) return Response.json({ detail: now.idle }, { status: 503, headers: { 'retry-after': '5' } });
+  if ('idle' in now) return Response.json({ detail: now.idle }, { status: 503, headers: RETRY });
   return auth.answer(path, request, now.server, from);
 }
 
@@ -177,7 +180,10 @@ interface Asked extends Omit<Exchange, 'registry' | 'caller'> {
 function answer(asked: Asked, options: HttpOptions): Response | Promise<Response> {
   const { path, request, now, from } = asked;
   if ('idle' in now) {
-    return refuse(503, now.idle, { 'retry-after': '5' });
+    const { held, idle } = now;
+    // A call that may finish yet waits for the answer of its person.
+    if (held === null || !options.dispatch.awaits(request)) return refuse(503, idle, RETRY);
+    return answer({ ...asked, now: held, answers_only: idle }, options);
   }
   const { transport } = now.server;
   if (transport === 'stdio') return refuse(404, SPEAKS_STDIO);
@@ -199,9 +205,10 @@ function answerCandidate(id: string, asked: Asked, options: HttpOptions): Respon
 function answerTo(
   caller: Caller | Response,
   registry: Registry,
-  { path, request, endpoint, peer, address, from, request_id }: Asked,
-  { auth, dispatch, sse, views, canary, compressed_outside = false }: HttpOptions,
+  { path, request, endpoint, peer, address, from, request_id, answers_only }: Asked,
+  options: HttpOptions,
 ): Response | Promise<Response> {
+  const { auth, dispatch, sse, views, canary, compressed_outside = false } = options;
   if (caller instanceof Response) return caller;
   const { method } = request;
   const sse_method = Object.hasOwn(SSE_METHODS, path) ? SSE_METHODS[path] : undefined;
@@ -229,10 +236,11 @@ function answerTo(
     peer,
     accepts_gzip,
     request_id,
+    ...(answers_only === undefined ? {} : { answers_only }),
     ...(beyond === null ? {} : { beyond }),
     ...(forKey === null ? {} : { forKey: (key: string) => views.of(forKey(key), { rights, endpoint }) ?? seen }),
   };
-  if (method === 'POST') return answerPost(exchange, dispatch);
+  if (method === 'POST') return answerPost(exchange, options);
   if (method === 'GET') return dispatch.get(exchange);
   if (method === 'DELETE') return dispatch.delete(exchange);
   return refuse(405, 'Use POST.', { allow: 'POST' });
@@ -263,8 +271,12 @@ function beyondOf(
   };
 }
 
-async function answerPost(exchange: Exchange, dispatch: Dispatch): Promise<Response> {
+async function answerPost(exchange: Exchange, { dispatch, arriving, serving }: HttpOptions): Promise<Response> {
+  arriving.add(exchange);
   const message = await readMessage(exchange.request);
+  const now = serving();
+  // It came too late: what is stopped waits for it no longer.
+  if (!arriving.delete(exchange) && 'idle' in now) return refuse(503, now.idle, RETRY);
   if (message instanceof Response) return message;
   const response = await dispatch.post(exchange, message.body);
   return wantsEvents(exchange.request) ? asEvent(response) : response;

@@ -42,7 +42,8 @@ export function createPeople(identity: IdentityState, addresses: Addresses): Tok
       const who = toIdentity(claims);
       const owner = `${PERSON_OWNER}${sha256(JSON.stringify([payload.iss, payload.sub, who.client_id]))}`;
       const rights = rightsOfPerson(toolsets, who.groups, textsOf(payload['scope']));
-      return createCaller(owner, callerName(who.name ?? who.sub), rights, claims, who);
+      const grant = String(payload['grant']);
+      return { ...createCaller(owner, callerName(who.name ?? who.sub), rights, claims, who), grant };
     },
   };
 }

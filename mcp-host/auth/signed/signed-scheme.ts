@@ -3,7 +3,7 @@ import { type CheckedToken, checkToken, type TokenRules } from '#core/edge/token
 import { createExpiringMap } from '#core/lib/expiring-map.ts';
 import type { Log } from '#core/log.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
-import type { Caller } from '../caller.ts';
+import type { Admission, Caller } from '../caller.ts';
 import type { ToolsetAccess } from '../rights.ts';
 import { KeysUnavailable } from './foreign-keys.ts';
 import { type Credential, INVALID, type Refusal, type Scheme } from '../scheme.ts';
@@ -26,6 +26,13 @@ export interface TokenSource {
   toCaller(token: VerifiedToken, server: FrozenServer, toolsets: readonly ToolsetAccess[]): Caller;
 }
 
+/** What an owner was let in by. */
+interface Shown {
+  readonly token: VerifiedToken;
+  /** Undefined: the tokens of this source name none. */
+  readonly grant: string | undefined;
+}
+
 interface Known {
   readonly token: VerifiedToken;
   readonly server: FrozenServer;
@@ -42,7 +49,8 @@ const UNKNOWN_KEYS: Refusal = {
   retry_after: 5,
 };
 const TOKENS = 10_000;
-/** Tokens of one owner that keep its sessions: one for each of its grants, and those before a refresh. */
+/** Tokens of one owner that keep its sessions and streams: the newest of each grant, or without grants those before a refresh, too. */
+const GRANTS_EACH = 200;
 const TOKENS_EACH = 20;
 
 /** Tokens are remembered by their digest until they expire, so that a call with a known one waits for nothing. */
@@ -52,16 +60,21 @@ export function createSignedScheme(
 ): Pick<Scheme, 'costly' | 'recall' | 'check' | 'holds' | 'rights'> {
   const known = createExpiringMap<Known>(now, TOKENS);
   /** For sessions and streams, which outlive a token whose owner has a newer one. */
-  const owners = createExpiringMap<readonly VerifiedToken[]>(now, TOKENS);
+  const owners = createExpiringMap<readonly Shown[]>(now, TOKENS);
 
   const remember = (caller: Caller, token: VerifiedToken) => {
-    const before = (owners.get(caller.owner) ?? []).filter(isLive);
-    const tokens = [...before, token].slice(-TOKENS_EACH);
-    owners.set(caller.owner, tokens, Math.max(...tokens.map(endOf)));
+    const { owner, grant } = caller;
+    const isRenewed = (old: Shown): boolean => grant !== undefined && old.grant === grant && endOf(old.token) <= endOf(token);
+    const before = (owners.get(owner) ?? []).filter((old) => isLive(old.token) && !isRenewed(old));
+    const shown = [...before, { token, grant }].slice(grant === undefined ? -TOKENS_EACH : -GRANTS_EACH);
+    owners.set(owner, shown, Math.max(...shown.map((one) => endOf(one.token))));
   };
-  /** The newest of an owner's tokens that counts. */
-  const liveToken = (owner: string, server: FrozenServer): VerifiedToken | undefined =>
-    owners.get(owner)?.findLast((token) => isLive(token) && source.counts(token, server));
+  /** The newest of an owner's tokens that counts: of one grant, where that is asked for. */
+  const liveToken = ({ owner, grant }: Admission, server: FrozenServer): VerifiedToken | undefined =>
+    owners
+      .get(owner)
+      ?.findLast((one) => (grant === undefined || one.grant === grant) && isLive(one.token) && source.counts(one.token, server))
+      ?.token;
   const isLive = (token: VerifiedToken): boolean => endOf(token) > now();
 
   const check = async ({ token, digest, path }: Credential, server: FrozenServer): Promise<Caller | Refusal> => {
@@ -109,9 +122,9 @@ export function createSignedScheme(
       return entry.caller;
     },
     check,
-    holds: (owner, server) => liveToken(owner, server) !== undefined,
-    rights(owner, server) {
-      const token = liveToken(owner, server);
+    holds: (admitted, server) => liveToken(admitted, server) !== undefined,
+    rights(admitted, server) {
+      const token = liveToken(admitted, server);
       return token === undefined ? null : source.toCaller(token, server, toolsets()).rights;
     },
   };

@@ -4,6 +4,7 @@ import type { Session } from '#mcp-host/protocol/sessions.ts';
 import type { CallContext } from '../context.ts';
 import type { ProgressStream } from '../progress-stream.ts';
 import { waitedFor } from '../request-record.ts';
+import { ANSWER_MS, type Confirmations } from './asked-call.ts';
 
 /** Why there is no answer: nobody gave one in time, or the client refused to ask. */
 export type Unanswered = 'timeout' | 'error';
@@ -14,24 +15,28 @@ export type Reply = Members | Unanswered;
 export async function askSession(
   { deadline, record }: CallContext,
   ask: ProgressStream,
-  { asked }: Session,
+  session: Session,
   params: Members,
-  timeout_ms: number,
+  { elsewhere }: Pick<Confirmations, 'elsewhere'>,
 ): Promise<Reply> {
+  const { asked } = session;
   const id = `sluice-${crypto.randomUUID()}`;
   const { promise, resolve } = Promise.withResolvers<Reply>();
   const leave = () => resolve('timeout');
-  asked.set(id, (response) => resolve(isMembers(response['result']) ? response['result'] : 'error'));
+  const take = (response: Members) => resolve(isMembers(response['result']) ? response['result'] : 'error');
+  asked.set(id, take);
+  const forget = elsewhere.expect(session, id, take);
   deadline.addEventListener('abort', leave);
   ask.left.addEventListener('abort', leave, { once: true });
   try {
     ask.send(JSON.stringify({ jsonrpc: '2.0', id, method: 'elicitation/create', params }));
     return await waitedFor(
       record,
-      withTimeout(promise, timeout_ms, () => 'timeout' as const),
+      withTimeout(promise, ANSWER_MS, () => 'timeout' as const),
     );
   } finally {
     asked.delete(id);
+    forget();
     deadline.removeEventListener('abort', leave);
     ask.left.removeEventListener('abort', leave);
   }

@@ -4,6 +4,7 @@ import { isMembers, type Members, RPC, RpcError } from '#mcp-host/protocol/messa
 import { callDigest } from '../call-digest.ts';
 import type { CallContext } from '../context.ts';
 import { waitedFor } from '../request-record.ts';
+import type { AnswersElsewhere } from './answers-elsewhere.ts';
 import type { Decisions } from './decisions.ts';
 import type { OneUse } from './one-use.ts';
 import type { PageAddresses } from './page-address.ts';
@@ -25,6 +26,7 @@ export interface Confirmations {
   readonly once: OneUse;
   readonly pages: PageAddresses;
   readonly decisions: Decisions;
+  readonly elsewhere: AnswersElsewhere;
   readonly now: () => number;
 }
 

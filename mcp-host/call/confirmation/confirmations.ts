@@ -1,4 +1,5 @@
 import type { RedisLimits } from '#core/cluster/redis-limits.ts';
+import { createAnswersElsewhere } from './answers-elsewhere.ts';
 import { ANSWER_MS, type Confirmations } from './asked-call.ts';
 import { createDecisions } from './decisions.ts';
 import { createOneUse } from './one-use.ts';
@@ -25,5 +26,6 @@ export const createConfirmations = (options: {
   once: createOneUse(options.redis, options.host, options.ticks, ANSWER_MS + SKEW_MS),
   pages: createPageAddresses(options.keys, options.page_origin),
   decisions: createDecisions(options.ticks, ANSWER_MS + SKEW_MS),
+  elsewhere: createAnswersElsewhere(options.redis, options.keys, ANSWER_MS + SKEW_MS),
   now: options.now,
 });

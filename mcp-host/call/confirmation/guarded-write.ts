@@ -86,12 +86,12 @@ function sessionAsks(call: AskedCall, asked: AskedWrite, confirmations: Confirma
   const { ask, record } = context;
   const { session } = record;
   if (session === null || ask === null) return null;
-  if (session.shows_forms) return () => askSession(context, ask, session, questionOf(asked), ANSWER_MS);
+  if (session.shows_forms) return () => askSession(context, ask, session, questionOf(asked), confirmations);
   if (!session.opens_pages || !confirmations.pages.serves(context)) return null;
   return async () => {
     const question = { nonce: crypto.randomUUID(), ends_at: confirmations.now() + ANSWER_MS };
     // Its client says whether the page was opened; what the person decides there, the server does.
-    const opened = await askSession(context, ask, session, pageOf(asked, context, question, confirmations), ANSWER_MS);
+    const opened = await askSession(context, ask, session, pageOf(asked, context, question, confirmations), confirmations);
     if (typeof opened === 'string' || opened['action'] !== 'accept') return opened;
     const left_ms = question.ends_at - confirmations.now();
     const approved = await waitedFor(record, confirmations.decisions.of(question.nonce, left_ms, context.deadline));

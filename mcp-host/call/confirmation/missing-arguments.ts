@@ -2,16 +2,7 @@ import type { Parameter } from '#core/contract/definitions/parameters.ts';
 import { AppError } from '#core/errors.ts';
 import { inputSchema, isSent, mustBeGiven } from '#core/lib/call/arguments.ts';
 import { isMembers, type Members } from '#mcp-host/protocol/messages.ts';
-import {
-  ANSWER_MS,
-  type AskedCall,
-  type Confirmations,
-  InputRequired,
-  type Replied,
-  replyIn,
-  sealQuestion,
-  tooFast,
-} from './asked-call.ts';
+import { type AskedCall, type Confirmations, InputRequired, type Replied, replyIn, sealQuestion, tooFast } from './asked-call.ts';
 import { askSession } from './ask-session.ts';
 import { declaredIn, showsForms } from './elicitation.ts';
 import { plain, titleOf } from './question.ts';
@@ -87,7 +78,7 @@ async function ask(
   }
   if (session === null || !session.shows_forms || context.ask === null) throw refusal;
   const asked_at = confirmations.now();
-  const reply = await askSession(context, context.ask, session, formOf(call, missing), ANSWER_MS);
+  const reply = await askSession(context, context.ask, session, formOf(call, missing), confirmations);
   context.deadline.throwIfAborted();
   if (reply === 'error') throw refusal;
   if (reply !== 'timeout') return { reply, after_ms: confirmations.now() - asked_at };

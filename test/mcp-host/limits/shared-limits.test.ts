@@ -286,6 +286,10 @@ const NOBODY: RedisLimits = {
   permits: () => Promise.reject(new Error('nobody')),
   slots: () => Promise.reject(new Error('nobody')),
   release: () => Promise.resolve(),
+  openPlace: () => Promise.reject(new Error('nobody')),
+  fillPlace: () => Promise.reject(new Error('nobody')),
+  readPlace: () => Promise.reject(new Error('nobody')),
+  closePlace: () => Promise.resolve(),
   close() {},
 };
 

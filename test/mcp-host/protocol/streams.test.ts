@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { FULL_RIGHTS } from '#mcp-host/auth/rights.ts';
 import { WHOLE } from '#core/edge/mcp-endpoint.ts';
 import { createStreams } from '#mcp-host/protocol/streams.ts';
-import type { ListKind } from '#mcp-host/swap/registry.ts';
+import { type ListKind, LIST_KINDS } from '#mcp-host/swap/registry.ts';
 
 const peer = { listener: 1, hold: () => undefined, release: () => undefined };
 const viewer = { rights: FULL_RIGHTS, endpoint: WHOLE };
@@ -10,7 +10,7 @@ const by = { caller: { owner: 'someone' }, peer, viewer, holder: 'someone' };
 const changed =
   (...kinds: ListKind[]) =>
   () => ({ kinds, is_updated: () => false });
-const CHANGES = { notifications: { toolsListChanged: true, resourcesListChanged: true, promptsListChanged: true } };
+const CHANGES = { kinds: LIST_KINDS, uris: new Set<string>(), honoured: {} };
 
 test('a reader that reads nothing is let go with its farewell, and the news still reaches everybody else', async () => {
   const streams = createStreams();
@@ -30,6 +30,38 @@ test('a reader that reads nothing is let go with its farewell, and the news stil
   expect(read.match(/list_changed/g)).toHaveLength(3);
   expect(read.trimEnd().split('\n\n').at(-1)).toContain('"resultType":"complete"');
   expect(await carried.text()).not.toContain('list_changed');
+});
+
+test('what a slow reader leaves unread is bounded by bytes, too, and a large message reaches a quick one', async () => {
+  const streams = createStreams();
+  const uris = new Set(Array.from({ length: 12 }, (_, n) => `db://${n}/${'x'.repeat(4_000)}`));
+  const slow = streams.listen(1, { kinds: [], uris, honoured: {} }, '{}', by);
+  const update = () => streams.announce(() => ({ kinds: [], is_updated: () => true }), []);
+  for (let n = 0; n < 20; n++) update();
+  expect(streams.count()).toBe(1);
+  for (let n = 0; n < 10; n++) update();
+  expect(streams.count()).toBe(0);
+  expect((await slow.text()).length).toBeLessThan(1.1 * 1024 * 1024);
+  const sends: ((message: string) => void)[] = [];
+  const closed: number[] = [];
+  const carry = (n: number) =>
+    streams.carry('first\n\n', by, (send) => {
+      sends[n] = send;
+      return () => closed.push(n);
+    });
+  const [quick, stuck] = [carry(0), carry(1)];
+  const large = 'x'.repeat(9 * 1024 * 1024);
+  sends[0]?.(large);
+  streams.keepAlive();
+  sends[1]?.(large);
+  sends[1]?.(large);
+  streams.keepAlive();
+  expect(closed).toEqual([]);
+  sends[1]?.(large);
+  expect(closed).toEqual([1]);
+  streams.end();
+  expect((await quick.text()).length).toBeGreaterThan(large.length);
+  expect((await stuck.text()).match(/event: message/g)).toHaveLength(2);
 });
 
 test('a stream whose reader left takes no more news', async () => {

@@ -7,6 +7,7 @@ import {
   connectionOf,
   type ControlServer,
   controlServer,
+  ENVELOPE,
   modern,
   parameterOf,
   resourceOf,
@@ -28,9 +29,10 @@ interface Definitions {
   readonly all?: string;
   readonly pool_key?: string;
   readonly hello?: string;
+  readonly skill?: string;
 }
 /** Two resources and a template, of which one thing or another is new. */
-const deploy = ({ all = 'select name from customers', pool_key = 'sha256:first', hello = 'Hello' }: Definitions = {}) => {
+const deploy = ({ all = 'select name from customers', pool_key = 'sha256:first', hello = 'Hello', skill }: Definitions = {}) => {
   const over = { ...connection, pool_key };
   const id = (n: number) => ({ id: `00000000-0000-7000-8000-00000000000${n}` });
   return control.deploy(
@@ -50,7 +52,7 @@ const deploy = ({ all = 'select name from customers', pool_key = 'sha256:first',
           transform_template: '{{ vars.hello }}',
         }),
       ],
-      server: { global_variables: { hello } },
+      server: { global_variables: { hello }, ...(skill !== undefined && { skill }) },
     }),
   );
 };
@@ -171,6 +173,64 @@ describe('a session', () => {
       },
     );
   });
+});
+
+test('a subscription to what there is not is refused by name, and the skill is there', async () => {
+  await deploy({ skill: 'Ask for customers by name.' });
+  const { body: listed } = await modern(host.mcp, 'resources/list');
+  const { resources } = listed.result as unknown as { resources: { uri: string }[] };
+  const skill = resources.map(({ uri }) => uri).find((uri) => uri.startsWith('skill:'));
+  const filter = (...uris: unknown[]) => ({ notifications: { toolsListChanged: true, resourceSubscriptions: uris } });
+  const { body } = await modern(host.mcp, 'subscriptions/listen', filter('db://customers', 'db://nothing'));
+  const read = await modern(host.mcp, 'resources/read', { uri: 'db://nothing' });
+  expect(body.error).toMatchObject({ code: -32_602, message: 'Resource not found.', data: { uri: 'db://nothing' } });
+  expect(body.error).toEqual(read.body.error);
+  const client = new ModernClient({ name: 'modern', version: '1' }, { versionNegotiation: { mode: { pin: '2026-07-28' } } });
+  const uris: string[] = [];
+  client.setNotificationHandler('notifications/resources/updated', ({ params }) => void uris.push(params.uri));
+  await client.connect(new ModernTransport(host.mcp));
+  await client.listen({ resourceSubscriptions: [skill ?? '', 'db://customers'] });
+  await deploy({ skill: 'Ask for customers by number.' });
+  await until(() => uris.length > 0);
+  expect(uris).toEqual([skill ?? '']);
+  await client.close();
+});
+
+test('one caller follows so many resources, in all its sessions and subscriptions', async () => {
+  const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'raw', version: '1' } };
+  const uris = (from: number) => Array.from({ length: 200 }, (_, n) => `db://customers/${from + n}`);
+  const listeners: AbortController[] = [];
+  const listen = async (resourceSubscriptions: readonly string[]): Promise<string> => {
+    const end = new AbortController();
+    listeners.push(end);
+    const response = await fetch(host.mcp, {
+      method: 'POST',
+      signal: end.signal,
+      headers: { 'content-type': 'application/json', 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'subscriptions/listen' },
+      body: JSON.stringify({
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'subscriptions/listen',
+        params: { _meta: ENVELOPE, notifications: { resourceSubscriptions } },
+      }),
+    });
+    if (response.headers.get('content-type') === 'text/event-stream') return 'open';
+    return ((await response.json()) as { error: { message: string } }).error.message;
+  };
+  const { headers } = await rpc(host.mcp, { id: 1, method: 'initialize', params });
+  const session = { 'mcp-session-id': headers.get('mcp-session-id') ?? '', 'mcp-protocol-version': '2025-11-25' };
+  const subscribe = async (uri: string) =>
+    (await rpc(host.mcp, { id: 2, method: 'resources/subscribe', params: { uri } }, session)).body;
+  expect(await subscribe('db://customers')).toMatchObject({ result: {} });
+  for (let n = 0; n < 49; n++) expect(await listen(uris(n * 200))).toBe('open');
+  const refusal = 'A caller can subscribe to 10000 resources. Unsubscribe from some first.';
+  expect(await listen(uris(0))).toBe(refusal);
+  expect(await listen(uris(0).slice(1))).toBe('open');
+  expect(await subscribe('db://greeting')).toMatchObject({ error: { code: -32_602, message: refusal } });
+  expect(await subscribe('db://customers')).toMatchObject({ result: {} });
+  for (const end of listeners) end.abort();
+  await until(async () => (await host.health()).streams === 0);
+  expect(await subscribe('db://greeting')).toMatchObject({ result: {} });
 });
 
 test.each([

@@ -35,7 +35,7 @@ test('a tool that is called often leaves room for others, and callers who do not
   for (let n = 1; n <= 6; n++) samples.keep(tool('often'), { n }, caller('x'), 5);
   samples.keep(tool('seldom'), { n: 1 }, caller('y'), 5);
   expect(samples.newest(3).map(({ tool: name }) => name)).toEqual(['seldom', 'often', 'often']);
-  samples.forget((owner) => owner === 'x');
+  samples.forget(({ owner }) => owner === 'x');
   expect(kept(samples)).toEqual(['seldom{"n":1}']);
   samples.keep(tool('often'), { n: 7 }, caller('x'), 5);
   expect(samples.count()).toBe(2);

@@ -14,6 +14,7 @@ import {
   modern,
   parameterOf,
   promptOf,
+  resourceOf,
   rpc,
   snapshotOf,
   sqliteFolder,
@@ -162,7 +163,9 @@ describe('list_changed', () => {
   });
 
   test('a listener is answered first, with what is served of its filter, under its id', async () => {
-    await control.deploy(versioned(1, connectionOf({})));
+    const connection = connectionOf({});
+    const resources = [resourceOf(connection, 'db://customers', 'select name from customers')];
+    await control.deploy(versioned(1, connection, { resources }));
     const controller = new AbortController();
     const response = await fetch(host.mcp, {
       method: 'POST',
@@ -174,7 +177,12 @@ describe('list_changed', () => {
         method: 'subscriptions/listen',
         params: {
           _meta: ENVELOPE,
-          notifications: { toolsListChanged: true, resourceSubscriptions: ['db://x'], promptsListChanged: false, x: true },
+          notifications: {
+            toolsListChanged: true,
+            resourceSubscriptions: ['db://customers'],
+            promptsListChanged: false,
+            x: true,
+          },
         },
       }),
     });
@@ -188,7 +196,7 @@ describe('list_changed', () => {
       method: 'notifications/subscriptions/acknowledged',
       params: {
         _meta: { 'io.modelcontextprotocol/subscriptionId': 'sub' },
-        notifications: { toolsListChanged: true, resourceSubscriptions: ['db://x'] },
+        notifications: { toolsListChanged: true, resourceSubscriptions: ['db://customers'] },
       },
     });
     controller.abort();

@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
+import { connect } from 'node:net';
 import { Client as ModernClient, SSEClientTransport as ModernTransport } from '@modelcontextprotocol/client';
 import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
 import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
-import type { FrozenServer } from '#snapshots/format.ts';
+import type { FrozenServer, FrozenTool } from '#snapshots/format.ts';
 import { readEvents } from '#mcp-host/swap/control.ts';
 import {
   connectionOf,
@@ -28,12 +29,13 @@ let host: TestHost;
 let version = 0;
 const closing: (() => unknown)[] = [];
 
-const deploy = (server: Partial<FrozenServer> = {}) => {
+const LARGE = 'select hex(randomblob(1000000)) as text';
+const deploy = (server: Partial<FrozenServer> = {}, more: FrozenTool[] = []) => {
   version++;
   return control.deploy(
     snapshotOf(version, {
       connections: [connection],
-      tools: [toolOf(connection, `tool_${version}`, 'select 1 as one'), toolOf(connection, 'endless', ENDLESS)],
+      tools: [toolOf(connection, `tool_${version}`, 'select 1 as one'), toolOf(connection, 'endless', ENDLESS), ...more],
       server: { transport: 'sse', ...server },
     }),
   );
@@ -54,7 +56,7 @@ afterEach(async () => {
   folder.remove();
 });
 
-async function connect(heard: () => void = () => undefined): Promise<LegacyClient> {
+async function connectClient(heard: () => void = () => undefined): Promise<LegacyClient> {
   const client = new LegacyClient({ name: 'sse', version: '1' });
   client.setNotificationHandler(ToolListChangedNotificationSchema, heard);
   await client.connect(new SSEClientTransport(new URL('/sse', host.mcp)));
@@ -97,7 +99,7 @@ const post = async (address: string, body: string | object, headers: Record<stri
 describe('the official client', () => {
   test('lists, calls, hears of a deploy, and lists again', async () => {
     let heard = 0;
-    const client = await connect(() => void heard++);
+    const client = await connectClient(() => void heard++);
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['endless', 'tool_1']);
     expect(await client.callTool({ name: 'tool_1' })).toMatchObject({ structuredContent: { rows: [{ one: 1 }] } });
     expect(await client.callTool({ name: 'nothing' }).catch((error: unknown) => error)).toMatchObject({ code: -32_602 });
@@ -107,7 +109,7 @@ describe('the official client', () => {
   });
 
   test('has its calls cancelled when it leaves, and leaves nothing behind', async () => {
-    const client = await connect();
+    const client = await connectClient();
     await until(async () => (await host.health()).streams === 2);
     const call = client.callTool({ name: 'endless' }).catch(() => null);
     await until(async () => (await host.health()).connections[0]?.queue.active === 1);
@@ -179,6 +181,24 @@ test('without the setting the paths are not there, and a deploy that takes it aw
   await until(() => ended());
   expect([(await open()).status, await post(address, { id: 1, method: 'ping' })]).toEqual([404, 404]);
   expect(await host.health()).toMatchObject({ sessions: 0, streams: 0 });
+});
+
+test('a reader that reads nothing of large results is let go', async () => {
+  await deploy({}, [toolOf(connection, 'large', LARGE)]);
+  const socket = connect(Number(host.mcp.port), host.mcp.hostname);
+  closing.push(() => socket.destroy());
+  socket.write(`GET /sse HTTP/1.1\r\nhost: ${host.mcp.host}\r\n\r\n`);
+  let text = '';
+  socket.on('data', (data) => {
+    text += data.toString();
+  });
+  const address = await until(() => /data: (\S+)/.exec(text)?.[1]);
+  socket.pause();
+  for (let id = 1; id <= 16; id++) {
+    expect(await post(address, { id, method: 'tools/call', params: { name: 'large' } })).toBe(202);
+  }
+  await until(async () => (await host.health()).streams === 0);
+  await until(async () => (await host.health()).connections[0]?.queue.active === 0);
 });
 
 test('a stream belongs to the credential that opened it, and ends with it', async () => {

@@ -11,6 +11,7 @@ import {
   connectionOf,
   type ControlServer,
   controlServer,
+  ENVELOPE,
   modern,
   rpc,
   snapshotOf,
@@ -124,6 +125,65 @@ describe('what was ended', () => {
     expect(await inSession(second, session)).toBe(200);
     await end({ grant: 'grant-1', before: seconds() });
     expect([await statusOf(first), await inSession(second, session)]).toEqual([401, 200]);
+  });
+
+  test('ends the streams that its grant opened, whatever other grants the client has', async () => {
+    const tokens = [await tokenOf(), await tokenOf({ grant: 'grant-2' })];
+    const session = await open(tokens[0]!);
+    const ended: string[] = [];
+    const read = (name: string, response: Response) => {
+      expect(response.status).toBe(200);
+      void readEvents(response.body!, () => undefined)
+        .catch(() => undefined)
+        .finally(() => ended.push(name));
+    };
+    const openStream = (token: string, id: string) =>
+      fetch(hosts[0]!.mcp, { headers: { accept: 'text/event-stream', 'mcp-session-id': id, ...bearer(token) } });
+    const listen = (token: string) =>
+      fetch(hosts[0]!.mcp, {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          'mcp-protocol-version': '2026-07-28',
+          'mcp-method': 'subscriptions/listen',
+          ...bearer(token),
+        },
+        body: JSON.stringify({
+          jsonrpc: '2.0',
+          id: 1,
+          method: 'subscriptions/listen',
+          params: { _meta: ENVELOPE, notifications: { toolsListChanged: true } },
+        }),
+      });
+    read('session 1', await openStream(tokens[0]!, session));
+    read('session 2', await openStream(tokens[1]!, await open(tokens[1]!)));
+    read('listener 1', await listen(tokens[0]!));
+    read('listener 2', await listen(tokens[1]!));
+    await end({ grant: 'grant-1', before: seconds() });
+    await until(() => ended.length === 2);
+    expect([ended.toSorted(), (await hosts[0]!.health()).streams]).toEqual([['listener 1', 'session 1'], 2]);
+    // The session is still the client's, which opens its stream with the grant that it has.
+    const again = await openStream(tokens[1]!, session);
+    expect(again.status).toBe(200);
+    await again.body?.cancel();
+  });
+
+  test('leaves the streams of a grant alone whose token was renewed, however many grants the client has', async () => {
+    const first = await tokenOf({ exp: seconds() + 300 });
+    const session = await open(first);
+    const stream = await fetch(hosts[0]!.mcp, {
+      headers: { accept: 'text/event-stream', 'mcp-session-id': session, ...bearer(first) },
+    });
+    for (let n = 2; n <= 30; n++) expect(await statusOf(await tokenOf({ grant: `grant-${n}` }))).toBe(200);
+    now += 200_000;
+    expect(await statusOf(await tokenOf({ exp: seconds() + 300 }))).toBe(200);
+    now += 200_000;
+    await end();
+    expect((await hosts[0]!.health()).streams).toBe(1);
+    now += 200_000;
+    await end();
+    await until(async () => (await hosts[0]!.health()).streams === 0);
+    await stream.body?.cancel().catch(() => undefined);
   });
 
   test('reaches two hosts within a second', async () => {

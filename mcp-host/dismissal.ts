@@ -1,0 +1,46 @@
+import type { Auth } from './auth/authorise.ts';
+import { type Admission, LOCAL } from './auth/caller.ts';
+import { type CandidateAuth, isCandidateOwner } from './auth/candidates.ts';
+import type { Sessions } from './protocol/sessions.ts';
+import type { Streams } from './protocol/streams.ts';
+import { changesBetween } from './protocol/updates.ts';
+import type { Samples } from './replay/samples.ts';
+import type { Serving } from './serving.ts';
+import type { Viewer, Views } from './swap/views.ts';
+
+interface DismissalOptions {
+  readonly serving: Pick<Serving, 'held' | 'seenBy'>;
+  readonly auth: Pick<Auth, 'holds' | 'rights'>;
+  readonly candidates: Pick<CandidateAuth, 'holds'>;
+  readonly sessions: Sessions;
+  readonly streams: Streams;
+  readonly samples: Samples;
+  readonly views: Views;
+}
+
+/** Ends what callers opened whose credential does not count any more; the others go on with the rights that they have now. */
+export function createDismissal(options: DismissalOptions): () => void {
+  const { serving, auth, candidates, sessions, streams, samples, views } = options;
+  const seen = (viewer: Viewer) => {
+    const mine = serving.seenBy(viewer);
+    return 'idle' in mine ? null : views.of(mine, viewer);
+  };
+  const changesOf = (before: Viewer, after: Viewer) => changesBetween(seen(before), seen(after));
+  return () => {
+    const registry = serving.held();
+    if (registry === null) return;
+    const { server } = registry;
+    const holds = (admitted: Admission) =>
+      isCandidateOwner(admitted.owner) ? candidates.holds(admitted.owner) : auth.holds(admitted, server);
+    const isGone = (admitted: Admission) => admitted.owner !== LOCAL.owner && !holds(admitted);
+    // A session goes on with any sign-in of the client that opened it; a stream ends with its own.
+    sessions.endOf((owner) => isGone({ owner }));
+    samples.forget(isGone);
+    streams.endOf(isGone);
+    streams.review(
+      (admitted) => (isCandidateOwner(admitted.owner) ? null : auth.rights(admitted, server)),
+      changesOf,
+      () => sessions.all(),
+    );
+  };
+}
