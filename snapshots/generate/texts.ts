@@ -117,11 +117,18 @@ databases, \`src/engine\` is the code that checks arguments, shapes results and 
     list('Prompts', prompts.map(describe)),
     list('Left out', left_out),
     `## What is enforced
-Values are bound parameters, never inserted into the SQL. A read-only tool runs in a read-only transaction that is always rolled back, as one
-statement, with a timeout, a row limit and a byte limit. A database session is reset after each call.${parts.map(({ limit }) => limit && ` ${limit}`).join('')} Queues,
-caches, metrics and the prompt guard of Sluice are not part of this project.`,
+Values are bound parameters, never inserted into the SQL. A call runs one statement, with a timeout, a row limit and a byte limit.
+${parts.map(({ enforced }) => `- ${enforced}`).join('\n')}
+
+Not part of this project: queues, caches, rate limits (\`rate_limit_per_minute\`), metrics, the request log and logged arguments
+(\`log_arguments\`), forms for missing arguments (\`ask_missing\`), views and the prompt guard.${unlimited(tools)}`,
   ];
   return `${sections.filter(Boolean).join('\n\n')}\n`;
+}
+
+function unlimited(tools: Facts['tools']): string {
+  const names = tools.flatMap(({ name, rate_limit_per_minute }) => (rate_limit_per_minute === undefined ? [] : [`\`${name}\``]));
+  return names.length === 0 ? '' : ` These tools have a rate limit in Sluice: ${names.join(', ')}.`;
 }
 
 function list(title: string, items: readonly string[]): string {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { asFault } from '#core/errors.ts';
 import { openLibsql } from '#snapshots/generate/project/drivers/libsql.ts';
 import { type SqldServer, startSqld } from '#test/support/sqld-server.ts';
 
@@ -10,6 +11,22 @@ beforeAll(async () => {
 });
 
 afterAll(() => server.stop());
+
+/** Counts for many seconds. */
+const LONG = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000000) SELECT max(i) AS i FROM n';
+
+test.each([
+  { code: 'timeout', timeout_ms: 200, aborted_ms: 60_000 },
+  { code: 'cancelled', timeout_ms: 60_000, aborted_ms: 200 },
+])('the generated driver ends a call: $code', async ({ code, timeout_ms, aborted_ms }) => {
+  const database = openLibsql({ url: `http://127.0.0.1:${server.port}`, token: await server.token('rw') });
+  const started = performance.now();
+  const limits = { writes: false, max_rows: 10, max_bytes: 10_000, timeout_ms, signal: AbortSignal.timeout(aborted_ms) };
+  const fault = await database.query({ text: LONG, values: [], types: [], typed: false }, limits).catch(asFault);
+  expect(fault).toMatchObject({ code });
+  expect(performance.now() - started).toBeLessThan(3_000);
+  await database.close();
+});
 
 test('the generated driver reads and writes a libSQL server, and keeps nothing of what only reads', async () => {
   const database = openLibsql({ url: `http://127.0.0.1:${server.port}`, token: await server.token('rw') });

@@ -10,7 +10,9 @@ export const HOSTILE =
   '`${process.exit(1)}` "; import "evil"; // */ \' \\ \\u0041 </script> {% \u2028 \r\n import evil from "evil";\n';
 export const SEALED = { $sealed: 'v1.0123abcd.fingerprint.ciphertext' } as const;
 
-interface ToolSketch extends Partial<Pick<FrozenTool, 'mode' | 'return_type' | 'max_rows' | 'transform_template'>> {
+interface ToolSketch extends Partial<
+  Pick<FrozenTool, 'mode' | 'return_type' | 'max_rows' | 'rate_limit_per_minute' | 'transform_template'>
+> {
   readonly name: string;
   readonly connection_id: string;
   readonly sql: string;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { Database } from 'bun:sqlite';
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
@@ -61,6 +61,7 @@ describe('a generated project', () => {
         connection_id: 'a',
         sql: 'select :__proto__ as a',
         parameters: [{ name: '__proto__', type: 'string', description: HOSTILE, required: true }],
+        rate_limit_per_minute: 5,
       }),
       toolOf({
         name: 'anything',
@@ -116,6 +117,30 @@ describe('a generated project', () => {
     expect(files.find(({ path }) => path === 'README.md')?.content).toContain('- `anything`: its whole statement is an argument');
   });
 
+  test('says how each of its databases is read, and what does not come along', () => {
+    const text = generate(hostile).find(({ path }) => path === 'README.md')?.content ?? '';
+    expect(text).toContain('- PostgreSQL runs what only reads in a read-only transaction');
+    expect(text).toContain('- A SQLite file is read with `query_only` on.');
+    expect(text).toContain('These tools have a rate limit in Sluice: `__proto__`.');
+  });
+
+  test('does not start without a token when its server asked for one and .env.example was copied as it is', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'sluice-generated-'));
+    const connection = connectionOf('sqlite', 'a', {});
+    const { content, ...rest } = snapshotOf(
+      [connection],
+      [toolOf({ name: 'one', connection_id: 'a', sql: 'select 1 as a' })],
+      'Shop',
+    );
+    await writeProject({ ...rest, content: { ...content, server: { ...content.server, auth_type: 'bearer' } } }, folder);
+    await copyFile(join(folder, '.env.example'), join(folder, '.env'));
+    const env = { PATH: process.env['PATH'], PORT: '0' };
+    const program = Bun.spawn([process.execPath, 'src/main.ts'], { cwd: folder, env, stderr: 'pipe', timeout: 20_000 });
+    expect(await new Response(program.stderr).text()).toContain('Set MCP_TOKEN in the environment');
+    expect(await program.exited).toBe(1);
+    await rm(folder, { recursive: true, force: true });
+  });
+
   test('has the versions that are installed here', async () => {
     const { dependencies, devDependencies } = JSON.parse(
       generate(hostile).find(({ path }) => path === 'package.json')?.content ?? '',
@@ -155,8 +180,9 @@ describe.skipIf(!reachable.postgres || !reachable.mysql)('a generated project wi
       for (const statement of SHOP.split(';')) await database.run(statement);
       const { host, port, username, database: name } = database.settings;
       const extra_params = EXTRAS[kind];
+      const password = id === 'pg' ? SEALED : null;
       connections.push(
-        connectionOf(kind, id, { name: `shop ${id}`, host, port, username, database: name, password: SEALED, extra_params }),
+        connectionOf(kind, id, { name: `shop ${id}`, host, port, username, database: name, password, extra_params }),
       );
       sources[id] = await openSource({ ...database.settings, extra_params }, localPolicy);
     }
@@ -198,7 +224,7 @@ describe.skipIf(!reachable.postgres || !reachable.mysql)('a generated project wi
     ]);
     snapshot = snapshotOf(connections, tools, 'Shop');
     await writeProject(snapshot, folder);
-    const env = { PATH: process.env['PATH'], PORT: '0', SHOP_PG_PASSWORD: '', SHOP_MARIA_PASSWORD: '', LITE_PATH: sqlite_path };
+    const env = { PATH: process.env['PATH'], PORT: '0', SHOP_PG_PASSWORD: 'any', LITE_PATH: sqlite_path };
     program = Bun.spawn([process.execPath, 'src/main.ts'], { cwd: folder, env, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
     client = new Client({ name: 'test', version: '1.0.0' });
     url = await addressOf(program);
@@ -331,7 +357,7 @@ describe.skipIf(!reachable.postgres || !reachable.mysql)('a generated project wi
       stdout: 'pipe',
     });
     expect(await other.exited).toBe(1);
-    expect(await new Response(other.stderr).text()).toContain('Set SHOP_PG_PASSWORD, SHOP_MARIA_PASSWORD in the environment');
+    expect(await new Response(other.stderr).text()).toContain('Set SHOP_PG_PASSWORD in the environment');
   });
 });
 

@@ -37,7 +37,7 @@ export const CLICKHOUSE: EngineDescriptor = {
     package: null,
     networked: true,
     session: (extra_params) => ({ ...clickhouseExtras(extra_params) }),
-    limit: null,
+    enforced: 'ClickHouse is sent every statement with `readonly = 1`.',
     variables: (named) => networkVariables(named, PORT, 'default'),
   },
 };

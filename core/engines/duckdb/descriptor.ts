@@ -47,8 +47,7 @@ export const DUCKDB: EngineDescriptor = {
     package: '@duckdb/node-api',
     networked: false,
     session: () => ({}),
-    limit:
-      'A DuckDB connection of a project reads one .duckdb file, in this process; a folder of files has to be imported into one first.',
+    enforced: 'DuckDB opens its file read-only, in this process: one .duckdb file; import a folder of files into one first.',
     variables: ({ connection, prefix }) => [{ name: `${prefix}_PATH`, member: 'path', fallback: connection.database }],
   },
 };

@@ -42,7 +42,8 @@ export const LIBSQL: EngineDescriptor = {
     package: '@libsql/client',
     networked: false,
     session: () => ({}),
-    limit: null,
+    enforced:
+      'A libSQL server runs what only reads in a transaction that is rolled back. It cannot interrupt a statement: after the timeout the call ends, and what the statement changed is rolled back.',
     variables: (named) => [
       { name: `${named.prefix}_URL`, member: 'url', fallback: urlOf(named.connection) },
       passwordVariable(named, 'token'),

@@ -37,7 +37,8 @@ export const MYSQL: EngineDescriptor = {
     package: 'mysql2',
     networked: true,
     session: (extra_params) => ({ ...mysqlExtras(extra_params) }),
-    limit: null,
+    enforced:
+      'MySQL and MariaDB run what only reads in a read-only transaction and roll it back; the session is reset after each call.',
     variables: (named) => networkVariables(named, PORT, ''),
   },
 };

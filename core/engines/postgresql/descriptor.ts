@@ -52,7 +52,8 @@ export const POSTGRESQL: EngineDescriptor = {
     package: 'postgres',
     networked: true,
     session: sessionSettings,
-    limit: null,
+    enforced:
+      'PostgreSQL runs what only reads in a read-only transaction and rolls it back; the session is reset after each call.',
     variables: (named) => {
       const { default_port } = LABELS.find(({ db_type }) => db_type === named.connection.db_type) ?? {};
       return networkVariables(named, default_port ?? PORT, 'postgres');

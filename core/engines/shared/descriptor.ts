@@ -39,8 +39,8 @@ export interface ProjectPart {
   readonly networked: boolean;
   /** What its sessions are set to, of `extra_params`. */
   readonly session: (extra_params: Readonly<Record<string, unknown>>) => Readonly<Record<string, string | null>>;
-  /** A sentence of the project's README about what does not hold with this engine. */
-  readonly limit: string | null;
+  /** Of the project's README: how a tool is kept from writing, and what does not hold with this engine. */
+  readonly enforced: string;
 }
 
 /** How an engine receives values of the caller. */

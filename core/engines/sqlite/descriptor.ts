@@ -34,7 +34,8 @@ export const SQLITE: EngineDescriptor = {
     package: 'libsql',
     networked: false,
     session: () => ({}),
-    limit: 'A statement on a SQLite file cannot be interrupted, so its timeout does not apply here.',
+    enforced:
+      'A SQLite file is read with `query_only` on. A statement on it cannot be interrupted, so its timeout does not apply.',
     variables: ({ connection, prefix }) => [{ name: `${prefix}_PATH`, member: 'path', fallback: connection.database }],
   },
 };

@@ -10,11 +10,11 @@ export function setting(name: string, fallback: string): string {
   return process.env[name] || fallback;
 }
 
-/** A secret: it has no other home than the environment. */
+/** A secret: it has no other home than the environment. An unfilled line of .env is a missing one. */
 export function secret(name: string): string {
-  const text = process.env[name];
-  if (text === undefined) missing.push(name);
-  return text ?? '';
+  const text = process.env[name] || '';
+  if (text === '') missing.push(name);
+  return text;
 }
 
 /** Ends the program when a secret was asked for and is not there. */

@@ -4,6 +4,7 @@ import { Readable } from 'node:stream';
 import { openClickhouseServer, type Send } from '#core/engines/clickhouse/http.ts';
 import { list, placeholder } from '#core/engines/clickhouse/parameters.ts';
 import { createReader } from '#core/engines/clickhouse/run.ts';
+import { withDeadline } from '#core/engines/shared/deadline.ts';
 import { AppError } from '#core/errors.ts';
 import type { Database, NetworkSettings } from '../definitions.ts';
 
@@ -16,14 +17,7 @@ export function openClickhouse(settings: NetworkSettings): Database {
     list,
     async query({ text, values, types }, limits) {
       if (limits.writes) throw new AppError('not_read_only', 'ClickHouse connections are read-only.');
-      const timeout = new AppError('timeout', `The statement did not finish within ${limits.timeout_ms} ms and was stopped.`);
-      const controller = new AbortController();
-      const timer = setTimeout(() => controller.abort(timeout), limits.timeout_ms);
-      try {
-        return await reader.read({ text, values, types }, limits, AbortSignal.any([limits.signal, controller.signal]));
-      } finally {
-        clearTimeout(timer);
-      }
+      return withDeadline(limits.timeout_ms, limits.signal, (stop) => reader.read({ text, values, types }, limits, stop));
     },
     close: () => reader.close(),
   };

@@ -1,5 +1,6 @@
 import { createClient, type InValue, LibsqlError } from '@libsql/client';
 import { AppError } from '#core/errors.ts';
+import { untilAborted, withDeadline } from '#core/engines/shared/deadline.ts';
 import { type SqliteValue, toSqliteValue } from '#core/engines/sqlite/values.ts';
 import type { Database } from '../definitions.ts';
 import { collectRows } from './sqlite-rows.ts';
@@ -9,22 +10,26 @@ export function openLibsql({ url, token }: { readonly url: string; readonly toke
   const client = createClient({ url, authToken: token, intMode: 'bigint' });
   return {
     async query({ text, values, types }, limits) {
-      const { writes } = limits;
+      const { writes, timeout_ms, signal } = limits;
       const args = values.map((value, i) => toSqliteValue(value, types[i] ?? 'string') as InValue);
-      const transaction = await client.transaction(writes ? 'write' : 'read').catch(toFault);
-      try {
-        const found = await transaction.execute({ sql: text, args });
-        if (writes) await transaction.commit();
-        else if (found.columns.length === 0 || found.rowsAffected > 0) throw new AppError('not_read_only', NOT_READ_ONLY);
-        const described = found.columns.map((name, i) => ({ name, type: found.columnTypes[i] ?? null }));
-        const lines = found.rows.map((row) => described.map((_, i) => toCell(row[i])));
-        const result = collectRows(described, lines, limits);
-        return described.length > 0 ? result : { ...result, affected_rows: found.rowsAffected };
-      } catch (error) {
-        return toFault(error);
-      } finally {
-        transaction.close();
-      }
+      return withDeadline(timeout_ms, signal, async (stop) => {
+        const transaction = await untilAborted(stop, client.transaction(writes ? 'write' : 'read')).catch(toFault);
+        try {
+          const found = await untilAborted(stop, transaction.execute({ sql: text, args }));
+          // A commit that is under way is waited for: nobody could say whether it happened.
+          if (writes) await transaction.commit();
+          else if (found.columns.length === 0 || found.rowsAffected > 0) throw new AppError('not_read_only', NOT_READ_ONLY);
+          const described = found.columns.map((name, i) => ({ name, type: found.columnTypes[i] ?? null }));
+          const lines = found.rows.map((row) => described.map((_, i) => toCell(row[i])));
+          const result = collectRows(described, lines, limits);
+          return described.length > 0 ? result : { ...result, affected_rows: found.rowsAffected };
+        } catch (error) {
+          return toFault(error);
+        } finally {
+          // The library rolls back what is open in it, as soon as the statement ends.
+          transaction.close();
+        }
+      });
     },
     close: async () => client.close(),
   };
