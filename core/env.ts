@@ -175,5 +175,10 @@ export function firstTry(): void {
   if (!kind && !key && !key_file) process.env['SVC_ENV'] = 'dev';
 }
 
+/** `sluice server` names one program; `bun server/main.ts`, the command of the image, starts what `SVC_ROLE` says. */
+export function serverAlone(): void {
+  process.env['SVC_ROLE'] ||= 'server';
+}
+
 /** The environment of this process; read nowhere else. */
 export const processEnvironment = (): Record<string, string | undefined> => ({ ...process.env });

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { firstTry, processEnvironment } from '#core/env.ts';
+import { firstTry, processEnvironment, serverAlone } from '#core/env.ts';
 import { isProgramWord } from './cli/programs.ts';
 
 /**
@@ -7,7 +7,10 @@ import { isProgramWord } from './cli/programs.ts';
  * which holds every program.
  */
 const STARTS = {
-  server: () => import('./main.ts'),
+  server() {
+    serverAlone();
+    return import('./main.ts');
+  },
   host: () => import('../mcp-host/main.ts'),
   agent: () => import('../agent/main.ts'),
   stdio: () => import('../mcp-host/stdio.ts'),

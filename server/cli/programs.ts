@@ -5,7 +5,7 @@ export const PROGRAM_WORDS = {
     summary:
       'start server, MCP host and agent endpoint together; without SVC_ENV and SVC_ENCRYPTION_KEY in development mode, with secrets and a demo of its own',
   },
-  server: { usage: 'server', summary: 'start the server alone, or what SVC_ROLE says' },
+  server: { usage: 'server', summary: 'start the server alone (unless SVC_ROLE is set)' },
   host: { usage: 'host', summary: 'start an MCP host, which follows the server at SVC_SERVER_URL' },
   agent: { usage: 'agent', summary: 'start the agent endpoint, which administers the server at SVC_SERVER_URL' },
   stdio: {

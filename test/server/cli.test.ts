@@ -10,6 +10,7 @@ import { keyIdOf } from '#core/lib/secrets.ts';
 import { COMMANDS, runCli } from '#server/cli/program.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { reachable, redisUrl, testDatabase } from '#test/support/databases.ts';
+import { startPrograms } from '#test/support/programs.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const KEY = 'first-key-first-key-first-key-first';
@@ -372,6 +373,15 @@ describe('the program itself', () => {
     expect(screen).toContain('The password of ada was changed.');
     expect(screen).not.toContain('ott');
     expect(await login('quiet otter')).toBe(200);
+  });
+
+  test('sluice server starts no other program', async () => {
+    const command = [process.execPath, join(ROOT, 'server/sluice.ts'), 'server'];
+    const programs = await startPrograms({ command, directory: t.directory, env: { ...environment, SVC_DEMO: 'false' } });
+    const { pid } = programs.process;
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
+    await programs.stop();
+    expect(children).toBe('');
   });
 
   test('a server whose key is lost does not start, and says which', async () => {

@@ -102,7 +102,8 @@ export async function startCluster(
     async startServer(again) {
       const env = { ...shared, SVC_DATABASE_URL: database.url, SVC_DEMO: String(servers.length === 0) };
       const command = commands.server?.(env);
-      const server = await startPrograms({ role: 'server', env, ...(command && { command }), ...(again && { again }) });
+      const starts = command === undefined ? { role: 'server' as const } : { command };
+      const server = await startPrograms({ env, ...starts, ...(again && { again }) });
       if (again === undefined) servers.push(server);
       else servers[servers.indexOf(again)] = server;
       return server;

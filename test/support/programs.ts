@@ -35,6 +35,7 @@ export interface ProgramOptions {
   readonly env?: Record<string, string>;
   /** An earlier run's folder and ports, to start again. */
   readonly again?: Programs;
+  /** Without one, `SVC_ROLE` is not set. */
   readonly role?: 'all' | 'server';
   /** A folder that is there already. */
   readonly directory?: string;
@@ -56,7 +57,7 @@ export async function startPrograms(options: ProgramOptions = {}): Promise<Progr
     env: {
       PATH: process.env['PATH'] ?? '',
       SVC_ENV: 'dev',
-      SVC_ROLE: options.role ?? 'all',
+      ...(options.role && { SVC_ROLE: options.role }),
       SVC_PORT: String(port),
       SVC_FASTMCP_PORT: String(mcp_port),
       SVC_AGENT_MCP_PORT: String(agent_port),
