@@ -1,7 +1,7 @@
 import * as Kobalte from '@kobalte/core/dialog';
 import { type JSX, Show } from 'solid-js';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { createTyped } from './typed.ts';
+import { createTyped } from './form/typed.ts';
 import { useLeaveGuard } from './form/use-leave-guard.ts';
 import { Icon } from './icon.tsx';
 

@@ -30,3 +30,9 @@ export function useAct() {
     (await dialogs.confirm({ danger: true, ...question })) ? act(work, said) : undefined;
   return { act, ask };
 }
+
+/** Says that something is stored, next to the way to deploy it. */
+export function useSaved(): (text: string) => void {
+  const { router, toasts } = useKernel();
+  return (text) => toasts.show(text, 'good', { action: { label: 'Deploy', run: () => router.navigate('/deploy') } });
+}

@@ -7,7 +7,7 @@ import { Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
-import { useSaved } from '#ui/src/components/use-saved.ts';
+import { useSaved } from '#ui/src/components/use-act.ts';
 import { blankTool, toolOfResource } from '#ui/src/features/builder/drafts.ts';
 import { dialectOf } from '#ui/src/features/builder/sql/scan.ts';
 import { draftFromTable, recipesFor, type TableRecipe, type TableSource } from '#ui/src/features/builder/sql/tables.ts';

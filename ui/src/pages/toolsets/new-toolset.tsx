@@ -5,7 +5,7 @@ import { ProblemNotice } from '#ui/src/components/notice.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useForm } from '#ui/src/components/use-form.ts';
-import { useSaved } from '#ui/src/components/use-saved.ts';
+import { useSaved } from '#ui/src/components/use-act.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { pickFaults } from './picks.ts';
 import { ToolsetForm } from './toolset-form.tsx';

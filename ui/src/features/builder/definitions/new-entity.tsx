@@ -4,7 +4,7 @@ import { ProblemNotice } from '#ui/src/components/notice.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
-import { useSaved } from '#ui/src/components/use-saved.ts';
+import { useSaved } from '#ui/src/components/use-act.ts';
 import { ENTITY_TYPE, type EntityNoun } from './bulk.ts';
 import { capital } from '#ui/src/kernel/words.ts';
 import { ENTITY_WORDS } from './entity-words.ts';

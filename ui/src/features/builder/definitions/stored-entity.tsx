@@ -8,7 +8,7 @@ import { ProblemNotice } from '#ui/src/components/notice.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
-import { useSaved } from '#ui/src/components/use-saved.ts';
+import { useSaved } from '#ui/src/components/use-act.ts';
 import { type Entity, ENTITY_TYPE, type EntityNoun } from './bulk.ts';
 import type { Read } from '#ui/src/kernel/data/cache.ts';
 import { DriftBadge, DriftNotice, useDrift } from '#ui/src/features/checks/drift.tsx';
