@@ -36,9 +36,18 @@ interface Known<V> {
   readonly ends: number;
 }
 
+/** What an owner was let in by. */
+interface Admitted {
+  readonly scopes: readonly string[];
+  /** Digests of its tokens that were active when they were last asked about. */
+  readonly tokens: readonly string[];
+}
+
 const TIMEOUT_MS = 5_000;
 const ANSWER_LIMIT = 64 * 1024;
 const TOKENS = 10_000;
+/** Of one owner: those before a renewal, too. */
+const TOKENS_EACH = 20;
 /** A token that is not active is asked about again after so long at the earliest. */
 const NEGATIVE_MS = 5_000;
 /** Questions on their way at once. */
@@ -55,8 +64,9 @@ const UNANSWERED: Refusal = {
 export function createIntrospection(options: IntrospectionOptions): Scheme {
   const { ask, openSecret, addresses, toolsets, log, now, ticks } = options;
   const known = createExpiringMap<Known<Caller | Refusal>>(ticks, TOKENS);
-  /** Owners that were let in, until their token ends: for sessions and streams, which outlive the cache of tokens. */
-  const owners = createExpiringMap<Known<readonly string[]>>(ticks, TOKENS);
+  /** Owners that were let in, until their tokens end: for sessions and streams, which outlive the cache of tokens. */
+  const owners = createExpiringMap<Known<Admitted>>(ticks, TOKENS);
+  const owner_of = createExpiringMap<string>(ticks, TOKENS);
   /** Questions on their way to the source of now. */
   let asking = { count: 0 };
   const valueOf = <V>(entry: Known<V> | undefined): V | undefined =>
@@ -97,15 +107,33 @@ export function createIntrospection(options: IntrospectionOptions): Scheme {
       answer['active'] === true && ends > now() && isForUs(answer, server) ? toCaller(answer, url, digest) : INVALID;
     if (asked_of !== source) return verdict;
     const setting_ms = server.introspection_cache_ttl_seconds * 1_000;
-    if (isCaller(verdict)) {
-      const last = Math.max(ends, owners.get(verdict.owner)?.ends ?? 0);
-      owners.set(verdict.owner, { value: scopesOf(verdict.claims), ends: last }, ticks() + last - now());
-    }
+    if (isCaller(verdict)) admit(verdict, digest, ends);
+    else dismiss(digest);
     if (setting_ms > 0) {
       const kept_ms = isCaller(verdict) ? setting_ms : Math.min(setting_ms, NEGATIVE_MS);
       known.set(digest, { value: verdict, ends: isCaller(verdict) ? ends : Number.MAX_SAFE_INTEGER }, ticks() + kept_ms);
     }
     return verdict;
+  };
+
+  const admit = ({ owner, claims }: Caller, digest: string, ends: number) => {
+    const before = valueOf(owners.get(owner))?.tokens ?? [];
+    const tokens = [...before.filter((one) => one !== digest), digest].slice(-TOKENS_EACH);
+    const last = Math.max(ends, owners.get(owner)?.ends ?? 0);
+    const until = ticks() + last - now();
+    owners.set(owner, { value: { scopes: scopesOf(claims), tokens }, ends: last }, until);
+    owner_of.set(digest, owner, until);
+  };
+  /** What was opened with a token ends with the last one of its owner. */
+  const dismiss = (digest: string) => {
+    const owner = owner_of.get(digest);
+    const known_owner = owner === undefined ? undefined : owners.get(owner);
+    if (owner === undefined || known_owner === undefined) return;
+    owner_of.delete(digest);
+    const { value, ends } = known_owner;
+    const tokens = value.tokens.filter((one) => one !== digest);
+    if (tokens.length === 0) owners.delete(owner);
+    else owners.set(owner, { value: { ...value, tokens }, ends }, ticks() + ends - now());
   };
 
   /** The token is for this server: it names the audience that is set, else the resource or the client that asks (RFC 7662 section 2.2). */
@@ -129,6 +157,7 @@ export function createIntrospection(options: IntrospectionOptions): Scheme {
     source = next;
     known.clear();
     owners.clear();
+    owner_of.clear();
     asking = { count: 0 };
   };
 
@@ -159,8 +188,8 @@ export function createIntrospection(options: IntrospectionOptions): Scheme {
       return owner.startsWith(OWNER) && valueOf(owners.get(owner)) !== undefined;
     },
     rights({ owner }) {
-      const scopes = valueOf(owners.get(owner));
-      return scopes === undefined ? null : rightsOfScopes(toolsets(), scopes);
+      const admitted = valueOf(owners.get(owner));
+      return admitted === undefined ? null : rightsOfScopes(toolsets(), admitted.scopes);
     },
   };
 }

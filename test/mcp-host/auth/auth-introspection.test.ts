@@ -70,7 +70,7 @@ beforeEach(async () => {
   });
   folder = sqliteFolder();
   control = controlServer();
-  host = await testHost(folder.directory, control.url, { now: () => now + set_ms, ticks: () => now });
+  host = await testHost(folder.directory, control.url, { now: () => now + set_ms, ticks: () => now, keep_alive_ms: 30 });
   await until(async () => (await host.health()).control.connected);
   await deploy();
 });
@@ -244,6 +244,31 @@ test('a session belongs to the person and the client, so that a renewed token ke
     return (await rpc(host.mcp, { id: 2, method: 'ping' }, headers)).status;
   };
   expect([await ping('ada1'), await ping('ada2'), await ping('eve1')]).toEqual([200, 200, 404]);
+});
+
+test('a stream ends when the last token of its caller is found to be revoked', async () => {
+  let revoked: readonly string[] = [];
+  answer = (token) => ({ active: !revoked.includes(token), client_id: 'app', sub: token.startsWith('ada') ? 'ada' : 'eve' });
+  const streams = await Promise.all(
+    ['ada1', 'eve1'].map(async (token) => {
+      const bearer = { authorization: `Bearer ${token}` };
+      const opened = await rpc(host.mcp, { id: 1, method: 'initialize', params: { protocolVersion: '2025-06-18' } }, bearer);
+      const session = opened.headers.get('mcp-session-id') ?? '';
+      return fetch(host.mcp, { headers: { accept: 'text/event-stream', 'mcp-session-id': session, ...bearer } });
+    }),
+  );
+  const open = async () => (await host.health()).streams;
+  expect([await statusWith('ada2'), await open()]).toEqual([200, 2]);
+  revoked = ['ada1'];
+  now += 61_000;
+  expect([await statusWith('ada1'), await statusWith('ada2')]).toEqual([401, 200]);
+  await Bun.sleep(100);
+  expect(await open()).toBe(2);
+  revoked = ['ada1', 'ada2'];
+  now += 61_000;
+  expect(await statusWith('ada2')).toBe(401);
+  await until(async () => (await open()) === 1);
+  await Promise.all(streams.map((stream) => stream.body?.cancel().catch(() => undefined)));
 });
 
 test('with an audience every token must name it; another audience than before is asked about anew', async () => {
