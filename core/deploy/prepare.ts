@@ -12,7 +12,7 @@ import type { Frozen, FrozenView, Problem } from '#snapshots/freeze.ts';
 import { freezeOne, type Outcome } from '#snapshots/freeze-one.ts';
 import { columnDifferences } from './checks/columns.ts';
 import { readDefinitions, readWorkingCopy, type WorkingCopy } from './working-copy.ts';
-import { pagesOf } from '#core/lib/pages-of.ts';
+import { pagesOf } from '#core/lib/slices.ts';
 
 export interface Prepared extends Frozen {
   readonly server: FrozenServer;

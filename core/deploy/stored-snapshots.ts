@@ -8,7 +8,7 @@ import { pinnedByCandidates } from './candidates/pinned.ts';
 import { branchesIn, listOf, PAGE, readBranches, readTexts, readTree } from '#core/store/trees.ts';
 import type { FrozenServer, SnapshotContent } from '#snapshots/format.ts';
 import { deltaOf, type Delta, HOLDS_SECRETS, type Leaf, toContent, type Tree } from '#snapshots/tree.ts';
-import { pagesOf } from '#core/lib/pages-of.ts';
+import { pagesOf } from '#core/lib/slices.ts';
 
 /** Contract section 13. */
 export const KEPT_SNAPSHOTS = 100;

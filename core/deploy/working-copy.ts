@@ -8,7 +8,7 @@ import { createRecentMap, type RecentMap } from '#core/lib/recent-map.ts';
 import { createLock, type Db, type Lock } from '#core/store/open.ts';
 import type { Compiled } from '#snapshots/compile.ts';
 import { createFrozenState, type FrozenState, type FrozenView } from '#snapshots/freeze.ts';
-import { pagesOf } from '#core/lib/pages-of.ts';
+import { pagesOf } from '#core/lib/slices.ts';
 
 /**
  * The configuration as it is stored now, frozen. It is brought up to date by what was written since: reading, freezing and

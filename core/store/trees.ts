@@ -1,9 +1,8 @@
 import { inArray } from 'drizzle-orm';
-import { createSlices } from '#core/lib/slices.ts';
+import { createSlices, pagesOf } from '#core/lib/slices.ts';
 import { SNAPSHOT_FORMAT } from '#snapshots/format.ts';
 import { type Leaf, parseBranch, parseTree, toTree, type Tree } from '#snapshots/tree.ts';
 import type { Db, Store } from './open.ts';
-import { pagesOf } from '#core/lib/pages-of.ts';
 
 /** Before the hashes of a tree's branches, which are stored beside the entities. Without it the whole list is there. */
 const LISTED = `${SNAPSHOT_FORMAT} branches\n`;

@@ -5,7 +5,7 @@ import { toBlobs, toTree } from '#snapshots/tree.ts';
 import { writeAlone } from './journal.ts';
 import type { Db, Store } from './open.ts';
 import { readTree } from './trees.ts';
-import { pagesOf } from '#core/lib/pages-of.ts';
+import { pagesOf } from '#core/lib/slices.ts';
 
 const WHOLE = `{"connections":`;
 /** Hashes that one statement asks for. */

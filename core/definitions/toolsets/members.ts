@@ -7,7 +7,7 @@ import { entityTable } from '#core/store/entity-table.ts';
 import { freezePrompt, resourceListing, toolListing } from '#snapshots/entities.ts';
 import { type Holds, holdsOf, isOpenTo, type Selectable, type SelectionRule } from '#snapshots/toolsets.ts';
 import { readCompiled } from '../statements.ts';
-import { pagesOf } from '#core/lib/pages-of.ts';
+import { pagesOf } from '#core/lib/slices.ts';
 
 type Member = ToolsetMembers['members'][number];
 /** A stored definition that is served, with what costs a model to read it in a list. */

@@ -7,7 +7,7 @@ import { AppError } from '#core/errors.ts';
 import { deltaOf, parseTree, type Leaf, type Tree } from '#snapshots/tree.ts';
 import { hashesOf, pinnedByCandidates } from './pinned.ts';
 import { contentOf, newestVersion, readSnapshot, type StoredSnapshot } from '../stored-snapshots.ts';
-import { pagesOf } from '#core/lib/pages-of.ts';
+import { pagesOf } from '#core/lib/slices.ts';
 
 export type CandidateRow = Schema['candidates']['$inferSelect'];
 

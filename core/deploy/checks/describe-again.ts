@@ -11,7 +11,7 @@ import { freezeConnection } from '#snapshots/entities.ts';
 import type { FrozenConnection, FrozenResource, FrozenTool } from '#snapshots/format.ts';
 import type { Leaf } from '#snapshots/tree.ts';
 import { columnDifferences, schemaDifferences } from './columns.ts';
-import { pagesOf } from '#core/lib/pages-of.ts';
+import { pagesOf } from '#core/lib/slices.ts';
 
 type Texts = (leaves: readonly Leaf[]) => Promise<ReadonlyMap<string, string>>;
 type Found = Omit<Drifted, 'since'>;

@@ -9,14 +9,13 @@ import { readSettings } from '#core/definitions/settings/settings.ts';
 import { AppError } from '#core/errors.ts';
 import { createRecentMap, type RecentMap } from '#core/lib/recent-map.ts';
 import type { Ranked, Terms } from '#core/lib/search/ranking.ts';
-import { createSlices } from '#core/lib/slices.ts';
+import { createSlices, pagesOf } from '#core/lib/slices.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import { createLock, type Lock } from '#core/store/open.ts';
 import type { SelectionRule } from '#snapshots/toolsets.ts';
 import { differing, type Leaf, type Tree } from '#snapshots/tree.ts';
 import { textsIn } from '../pending.ts';
 import { type Definition, readDefinitions, readWorkingCopy } from '../working-copy.ts';
-import { pagesOf } from '#core/lib/pages-of.ts';
 
 type Texts = (leaves: readonly Leaf[]) => Promise<ReadonlyMap<string, string>>;
 

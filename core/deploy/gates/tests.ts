@@ -11,7 +11,7 @@ import { differing } from '#snapshots/tree.ts';
 import { NO_VERSION } from '../candidates/stored-candidates.ts';
 import type { StoredSnapshot } from '../stored-snapshots.ts';
 import type { Candidate, DeployGate, Finding } from './gate.ts';
-import { pagesOf } from '#core/lib/pages-of.ts';
+import { pagesOf } from '#core/lib/slices.ts';
 
 const TESTED: readonly string[] = TESTED_KINDS;
 /** Ids that one statement asks for. */

@@ -6,7 +6,7 @@ import type { Db } from '#core/store/open.ts';
 import type { Schema } from '#core/store/schema.ts';
 import { sessionKey } from './caller-key.ts';
 import { type Cell, errorsOf } from '../count-calls.ts';
-import { pagesOf } from '#core/lib/pages-of.ts';
+import { pagesOf } from '#core/lib/slices.ts';
 
 /** Calls of a caller without sessions belong together until there is none for so long (contract section 20). */
 export const GAP_MS = 30 * 60_000;
