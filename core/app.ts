@@ -48,6 +48,8 @@ export interface App extends AppOptions {
   readonly countries: Countries;
   /** Deploys, stops and activations take turns, over every server of the database. */
   readonly deploy_lock: Lock;
+  /** Generated projects are written one after the other. */
+  readonly generated_lock: Lock;
   /** Lists of access tokens are read and sent one after the other. */
   readonly token_lock: Lock;
   /** The prompt guard of the present settings. */
@@ -104,6 +106,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     providers: createProviderLink(policy),
     countries: createCountries({ ...options, policy }),
     deploy_lock: createLock(),
+    generated_lock: createLock(),
     token_lock: createLock(),
     guards: new Map(),
     working_copy: createWorkingCopyHolder(),

@@ -31,8 +31,8 @@ export async function writeDeployment(app: App, tx: Db, change: Partial<Deployme
 }
 
 /** @param refused why the deployed snapshot is not served, if it is not. */
-export function statusOf(app: App, state: Deployment, refused: string | null = null): DeployStatus {
-  if (app.deploy_lock.busy()) return 'deploying';
+export async function statusOf(app: App, state: Deployment, refused: string | null = null): Promise<DeployStatus> {
+  if (app.deploy_lock.busy() || (await app.store.isTaken())) return 'deploying';
   if (refused !== null) return 'error';
   if (state.desired === 'stopped') return state.last_error !== null && state.active_version === null ? 'error' : 'stopped';
   return app.hosts.absent_ms() > ABSENT_MS ? 'error' : 'running';

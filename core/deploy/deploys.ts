@@ -20,7 +20,6 @@ import { driftWarnings, readDrift } from './checks/drift.ts';
 import { exposureOf, snapshotToServe } from './exposure.ts';
 import { type Candidate, once, runGates, said } from './gates/gate.ts';
 import { GATES, REHEARSED } from './gates/index.ts';
-import { writeGenerated } from './generated.ts';
 import { changesBetween, markSuperusers, pendingChanges, pendingTotals } from './pending.ts';
 import { prepare, type Prepared } from './prepare.ts';
 import { elapsed, publish } from './publish.ts';
@@ -32,7 +31,7 @@ export const deployHandlers: Pick<Handlers, 'deploy.status' | 'deploy.diff' | 'd
     const state = await readDeployment(app);
     const { refused } = await snapshotToServe(app);
     return {
-      status: statusOf(app, state, refused),
+      status: await statusOf(app, state, refused),
       snapshot_version: state.active_version,
       deployed_at: state.deployed_at,
       pending_changes: (await pendingChanges(app)).changes.length,
@@ -113,7 +112,6 @@ export async function deploy(context: Context, { note, allow, checksum }: Wanted
     const all = [...warnings, ...(await canaryWarnings(app))];
     const receipt = await publish(app, snapshot, { changed, warnings: all, started });
     letGo(app);
-    if (changed) app.background(writeGenerated(app, snapshot));
     return receipt;
   } catch (error) {
     // Nothing was tried, and nothing is wrong with what is served.
@@ -147,7 +145,7 @@ export async function rehearse(context: Context, { allow, checksum }: Wanted): P
   refuseOther(checksum, checksumsOf(prepared));
   const { warnings } = await runGates(REHEARSED, context, toCandidate(app, prepared, active), active, allow);
   return {
-    status: statusOf(app, state),
+    status: await statusOf(app, state),
     snapshot_version: state.active_version,
     checksum: prepared.tree.checksum,
     changed: active?.checksum !== prepared.tree.checksum,

@@ -1,4 +1,4 @@
-import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { access, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { parseTree, toContent } from '#snapshots/tree.ts';
 import { type GenerateJob, generatedFiles } from './generated.ts';
@@ -18,9 +18,11 @@ async function write({ head, tree, texts, target, oldest }: GenerateJob): Promis
   const lines = texts.split('\n');
   const text_of = new Map(leaves.map(({ hash }, n) => [hash, lines[n]]));
   const snapshot = { ...head, content: toContent(leaves, (hash) => text_of.get(hash)) };
+  const files = await generatedFiles(snapshot);
+  if (await isWritten(target, files, head.checksum)) return;
   const draft = `${target}.${process.pid}.draft`;
   try {
-    for (const { path, content } of await generatedFiles(snapshot)) {
+    for (const { path, content } of files) {
       const file = join(draft, path);
       await mkdir(dirname(file), { recursive: true });
       await writeFile(file, content);
@@ -31,6 +33,16 @@ async function write({ head, tree, texts, target, oldest }: GenerateJob): Promis
   } catch (error) {
     await rm(draft, { recursive: true, force: true });
     throw error;
+  }
+}
+
+/** Whether the folder has every file of this snapshot. What people changed in them stays. */
+async function isWritten(target: string, files: readonly { readonly path: string }[], checksum: string): Promise<boolean> {
+  try {
+    await Promise.all(files.map(({ path }) => access(join(target, path))));
+    return (await readFile(join(target, 'package.json'), 'utf8')).includes(checksum);
+  } catch {
+    return false;
   }
 }
 

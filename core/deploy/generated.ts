@@ -33,11 +33,15 @@ export interface GenerateJob {
 const QUIET_MS = 1_000;
 
 /**
- * Writes the project to `SVC_GENERATED_DIR/<version>/` once no newer one came for a second, in a thread of its own: no caller
- * waits for hundreds of files.
+ * Writes the project to `SVC_GENERATED_DIR/<version>/`, unless all of it is there, once no newer one came for a second, in a thread
+ * of its own: no caller waits for hundreds of files.
  */
 export async function writeGenerated(app: App, stored: StoredSnapshot): Promise<void> {
   await app.sleep(QUIET_MS);
+  await app.generated_lock(() => writeNow(app, stored));
+}
+
+async function writeNow(app: App, stored: StoredSnapshot): Promise<void> {
   if ((await readDeployment(app)).active_version !== stored.version) return;
   const target = join(app.env.SVC_GENERATED_DIR, String(stored.version));
   const { version, checksum, created_at, tree } = stored;

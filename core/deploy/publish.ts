@@ -2,6 +2,7 @@ import { gte } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import { isNetworkHost, type Receipt } from '#core/contract/deploy/deploy.ts';
 import { signal } from '#core/cluster/signals.ts';
+import { writeGenerated } from './generated.ts';
 import { publishSnapshot } from './snapshot-event.ts';
 import type { StoredSnapshot } from './stored-snapshots.ts';
 
@@ -26,6 +27,7 @@ export async function publish(app: App, snapshot: StoredSnapshot, { changed, war
   const acknowledged = app.hosts.acknowledged(snapshot.checksum, ACK_TIMEOUT_MS, is_expected);
   await publishSnapshot(app, snapshot);
   await signal(app, 'deployment');
+  app.background(writeGenerated(app, snapshot));
   const hosts = await acknowledged;
   const late = hosts
     .filter(({ acked_ms }) => acked_ms === null)

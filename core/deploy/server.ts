@@ -1,9 +1,11 @@
-import { inArray } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import { AppError, invalidField } from '#core/errors.ts';
+import { withTimeout } from '#core/lib/with-timeout.ts';
+import type { FrozenConnection } from '#snapshots/format.ts';
 import { onlyToolset } from '#snapshots/toolsets.ts';
 import type { Handlers } from '#core/run.ts';
 import { PRODUCT_VERSION } from '#core/version.ts';
+import { createFrozenSources } from '#core/definitions/frozen-sources.ts';
 import { readServerConfig, readSettings } from '#core/definitions/settings/config.ts';
 import { activeSnapshot, readDeployment, statusOf } from './deployment.ts';
 import { snapshotToServe } from './exposure.ts';
@@ -27,7 +29,7 @@ export const serverHandlers: Pick<Handlers, 'health.get' | `server.${'health' | 
     const used = active?.tree.leaves.filter(({ kind }) => kind === 'connection') ?? [];
     const { connections } = await contentOf(app, used);
     return {
-      status: statusOf(app, state, refused),
+      status: await statusOf(app, state, refused),
       snapshot_version: state.active_version,
       server_name: server.server_name,
       transport: server.transport,
@@ -35,10 +37,7 @@ export const serverHandlers: Pick<Handlers, 'health.get' | `server.${'health' | 
       mcp_url: await mcpUrl(app, server.port),
       hosts: app.hosts.list(),
       counts: active?.counts ?? { connections: 0, tools: 0, resources: 0, prompts: 0 },
-      connections: await probeConnections(
-        app,
-        connections.map(({ id }) => id),
-      ),
+      connections: await probeConnections(app, connections),
     };
   },
   'server.stdio': ({ app }) => stdioCommand(app.env),
@@ -83,26 +82,21 @@ export async function uiUrl(app: App): Promise<string> {
   return (SVC_PUBLIC_URL ?? own).replace(/\/$/, '');
 }
 
-/** Asks every deployed database whether it answers. */
-async function probeConnections(app: App, ids: string[]): Promise<{ id: string; name: string; healthy: boolean }[]> {
-  if (ids.length === 0) return [];
-  const { connections } = app.store.tables;
-  const rows = await app.store.db.select().from(connections).where(inArray(connections.id, ids)).orderBy(connections.name);
-  return Promise.all(
-    rows.map(async (row) => {
-      const late = new Promise<false>((resolve) => setTimeout(() => resolve(false), PROBE_TIMEOUT_MS).unref());
-      const answered = app.sources.of(row).then((source) => source.test());
-      return {
-        id: row.id,
-        name: row.name,
-        healthy: await Promise.race([
-          answered.then(
-            () => true,
-            () => false,
-          ),
-          late,
-        ]),
-      };
-    }),
+/** Asks every deployed database whether it answers, through the settings that are deployed. */
+async function probeConnections(app: App, deployed: readonly FrozenConnection[]) {
+  const sources = createFrozenSources(app);
+  const answers = async (connection: FrozenConnection): Promise<boolean> => {
+    await (await sources.of(connection)).test();
+    return true;
+  };
+  const probed = await Promise.all(
+    deployed
+      .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+      .map(async (connection) => {
+        const healthy = await withTimeout(answers(connection), PROBE_TIMEOUT_MS, () => false).catch(() => false);
+        return { id: connection.id, name: connection.name, healthy };
+      }),
   );
+  app.background(sources.close());
+  return probed;
 }

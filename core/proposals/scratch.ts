@@ -22,6 +22,7 @@ export async function openScratch(): Promise<Scratch> {
     write: direct,
     read: direct,
     exclusive: (work) => work(),
+    isTaken: async () => false,
     close: async () => client.close(),
   };
   return { ...store, attempt: (work) => translate(() => db.transaction((tx) => work(within(store, tx)))) };

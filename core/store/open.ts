@@ -1,5 +1,6 @@
 import { createClient } from '@libsql/client';
 import { withTimeout } from '#core/lib/with-timeout.ts';
+import { sql as query } from 'drizzle-orm';
 import { drizzle as drizzleLibsql, type LibSQLDatabase } from 'drizzle-orm/libsql';
 import type { Sql } from 'postgres';
 import { readMigrationFiles } from 'drizzle-orm/migrator';
@@ -26,6 +27,8 @@ export interface Store {
   read<T>(work: (tx: Db) => Promise<T>): Promise<T>;
   /** Deploys of every server of one database take turns; this process keeps its own order before it asks. */
   exclusive<T>(work: () => Promise<T>): Promise<T>;
+  /** Whether a server that shares this database has its turn now. */
+  isTaken(): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -72,6 +75,7 @@ async function openEmbeddedStore(url: string): Promise<Store> {
     db: db as unknown as Db,
     write: (work) => translate(() => transaction(work)),
     exclusive: (work) => work(),
+    isTaken: async () => false,
     // Writers of this process wait their turn, so what is read belongs together; no lock is taken in the file.
     read: (work) => lock(() => work(db as unknown as Db)),
     close: async () => {
@@ -100,9 +104,15 @@ async function openPostgresStore(url: string): Promise<Store> {
     write: (work) => translate(() => db.transaction((tx) => work(tx as unknown as Db))),
     read: (work) => translate(() => view.transaction((tx) => work(tx as unknown as Db))),
     exclusive: (work) => translate(() => inTurn(sql, work)),
+    isTaken: async () => (await db.execute(TAKEN)).length > 0,
     close: () => sql.end({ timeout: CLOSE_SECONDS }),
   };
 }
+
+/** A key of one number stands in two parts (PostgreSQL, pg_locks). */
+const TAKEN = query`select from pg_locks
+  where locktype = 'advisory' and objsubid = 1 and granted and (classid::bigint << 32 | objid::bigint) = ${DEPLOY_LOCK}::bigint
+    and database = (select oid from pg_database where datname = current_database())`;
 
 /** How often a server that waits for its turn asks again; no statement waits in the database. */
 const TURN_MS = 50;

@@ -46,7 +46,7 @@ export function createServerMetrics(app: App): ServerMetrics {
           [...deploys.values()].map(({ kind, outcome, count }) => [{ kind, outcome }, count]),
         ),
         metric('gauge', 'sluice_deployment_status', 'The state of the MCP server: 1 for the current one.', [
-          [{ status: statusOf(app, state, refused) }, 1],
+          [{ status: await statusOf(app, state, refused) }, 1],
         ]),
         state.active_version === null
           ? ''

@@ -1,19 +1,17 @@
-import { eq, inArray } from 'drizzle-orm';
+import { inArray } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import type { TestedKind, TestOwner, TestResult } from '#core/contract/definitions/tests.ts';
 import { classify } from '#core/lib/sql/classify.ts';
 import { NO_CALLER } from '#core/lib/call/values.ts';
 import { dialectNamed } from '#core/engines/index.ts';
-import type { Source } from '#core/engines/shared/source.ts';
 import type { Context } from '#core/run.ts';
 import { entityTable } from '#core/store/entity-table.ts';
-import { freezeConnection } from '#snapshots/entities.ts';
 import type { FrozenConnection, FrozenServer } from '#snapshots/format.ts';
 import type { Leaf } from '#snapshots/tree.ts';
 import { fewAtATime } from '../batch.ts';
+import { createFrozenSources, type FrozenSources } from '../frozen-sources.ts';
 import { notTried } from '../preview/bound.ts';
 import { toCaller } from '../preview/pretended.ts';
-import { type ConnectionRow, toSettings } from '../source-pool.ts';
 import { callTarget, type Target } from './call.ts';
 import { failuresOf } from './judge.ts';
 import { mayPretend, type TestRow } from './tests.ts';
@@ -44,7 +42,7 @@ export const PEOPLE_ONLY = 'It runs as a caller, which only a signed-in person c
 /** Runs tests, in the order in which they come. */
 export async function runTests(context: Context, rows: readonly TestRow[], tested: Tested): Promise<TestResult[]> {
   const { app } = context;
-  const sources = createSources(app);
+  const sources = createFrozenSources(app);
   const signal = AbortSignal.any([AbortSignal.timeout(RUN_MS), ...(context.signal === undefined ? [] : [context.signal])]);
   const targets = await targetsOf(
     app,
@@ -76,7 +74,7 @@ async function runTest(
   row: TestRow,
   target: Target | undefined,
   { server, writes, problemOf }: Tested,
-  sources: Sources,
+  sources: FrozenSources,
   signal: AbortSignal,
 ): Promise<Judged> {
   if (row.caller !== null && !mayPretend(actor)) return skipped(PEOPLE_ONLY);
@@ -108,7 +106,7 @@ async function runTest(
 }
 
 /** Why a statement that writes is not run, as a sentence; null: it can be rolled back, or only reads. */
-async function whyNot(target: Target, writes: boolean, sources: Sources): Promise<string | null> {
+async function whyNot(target: Target, writes: boolean, sources: FrozenSources): Promise<string | null> {
   if (target.kind !== 'tool' || target.entity.mode !== 'write') return null;
   if (!writes) return WRITERS_ONLY;
   const { statement } = target.entity;
@@ -167,34 +165,4 @@ async function connectionsOf(leaves: readonly Leaf[], texts: Tested['texts']): P
   const read = await texts(leaves.filter(({ kind }) => kind === 'connection'));
   const found = [...read.values()].map((text) => JSON.parse(text) as FrozenConnection);
   return new Map(found.map((connection) => [connection.id, connection]));
-}
-
-interface Sources {
-  of(connection: FrozenConnection): Promise<Source>;
-  close(): Promise<void>;
-}
-
-/** Sessions to connections as they are frozen: those of the stored one when nothing differs, else its own for this run. */
-function createSources(app: App): Sources {
-  const known = new Map<string, Promise<Source>>();
-  const own: Promise<Source>[] = [];
-  const open = async (connection: FrozenConnection): Promise<Source> => {
-    const { connections } = app.store.tables;
-    const [row] = await app.store.db.select().from(connections).where(eq(connections.id, connection.id));
-    if (row !== undefined && freezeConnection(row).pool_key === connection.pool_key) return app.sources.of(row);
-    const earlier = { session_values: [], session_role: null, ...connection } as unknown as ConnectionRow;
-    const source = app.sources.open(toSettings(earlier, app.keyring));
-    own.push(source);
-    return source;
-  };
-  return {
-    of(connection) {
-      const source = known.get(connection.id) ?? open(connection);
-      known.set(connection.id, source);
-      return source;
-    },
-    async close() {
-      await Promise.all(own.map((source) => source.then((one) => one.close()).catch(() => undefined)));
-    },
-  };
 }

@@ -13,7 +13,6 @@ import { readDeployment, statusOf, writeDeployment } from '../deployment.ts';
 import { deploy, inTurn, refuseOther, rehearse } from '../deploys.ts';
 import { runGates, said } from '../gates/gate.ts';
 import { GATES, REHEARSED } from '../gates/index.ts';
-import { writeGenerated } from '../generated.ts';
 import { elapsed, publish } from '../publish.ts';
 import { textsIn } from '../pending.ts';
 import { candidateOf, refuseWeaker } from '../snapshots.ts';
@@ -169,7 +168,7 @@ async function rehearseCandidate(context: Context, id: string, wanted: Wanted): 
   const snapshot = await readStored(app, id);
   return {
     ...receiptOf(app, snapshot, started),
-    status: statusOf(app, state),
+    status: await statusOf(app, state),
     snapshot_version: state.active_version,
     changed: snapshot.checksum !== active.checksum,
     warnings,
@@ -236,7 +235,6 @@ async function serve(
       : [`Version ${active.version}, which was deployed while the canary ran, is replaced.`];
   const receipt = await publish(app, served, { changed, warnings: [...warnings, ...undone], started });
   if (end !== null) await publishBeside(app);
-  if (changed) app.background(writeGenerated(app, served));
   return receipt;
 }
 

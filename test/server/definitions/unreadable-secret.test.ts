@@ -1,8 +1,8 @@
 import { Database } from 'bun:sqlite';
 import { afterEach, beforeEach, expect, test } from 'bun:test';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { eq } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import { noteChange } from '#core/store/journal.ts';
 import { createKeyring } from '#core/lib/secrets.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
@@ -48,6 +48,47 @@ test('a secret that no key opens marks its own connection in the health, and not
   for (const path of ['/deploy/status', '/deploy/diff', '/connections', '/flow', '/export-import/export']) {
     expect([path, (await t.request('GET', `/api/v1${path}`)).status]).toEqual([path, 200]);
   }
+});
+
+test('health speaks of what is deployed, whatever the working copy became', async () => {
+  const connections = async () => (await t.request('GET', '/api/v1/server/health')).body['connections'];
+  const deployed = [
+    { id: damaged, name: 'damaged', healthy: false },
+    { id: good, name: 'good', healthy: true },
+  ];
+  const file = join(t.app.env.SVC_SQLITE_DIR, 'gone.sqlite');
+  new Database(file, { create: true }).run('create table items (id integer)');
+  const change = { name: 'moved', database: 'gone.sqlite' };
+  expect((await t.request('PATCH', `/api/v1/connections/${good}`, { body: change })).body).toMatchObject(change);
+  rmSync(file);
+  expect(await connections()).toEqual(deployed);
+  expect((await t.request('DELETE', `/api/v1/connections/${good}`)).status).toBe(204);
+  expect(await connections()).toEqual(deployed);
+});
+
+test('a deployed secret that no key opens marks its connection, and no other', async () => {
+  const { app } = t;
+  const { connections } = app.store.tables;
+  const password = {
+    $sealed: createKeyring(app.env.SVC_ENCRYPTION_KEY, new Uint8Array(32)).seal('first', `connection/${damaged}/password`),
+  };
+  await app.store.write(async (tx) => {
+    await noteChange(app.store, tx, 'connection', damaged);
+    await tx.update(connections).set({ password, version: 10 }).where(eq(connections.id, damaged));
+  });
+  // The working copy can be read; what is deployed cannot.
+  await app.store.write((tx) =>
+    tx.run(sql`update blobs set text = replace(text, '$sealed":"', '$sealed":"lost') where kind = 'connection'`),
+  );
+  app.snapshot_cache.versions.clear();
+  const health = await t.request('GET', '/api/v1/server/health');
+  expect([health.status, health.body['connections']]).toEqual([
+    200,
+    [
+      { id: damaged, name: 'damaged', healthy: false },
+      { id: good, name: 'good', healthy: true },
+    ],
+  ]);
 });
 
 test('a deploy names the connection and says what to do; disabled, or with its secret, it deploys', async () => {

@@ -1,9 +1,10 @@
 import { Database } from 'bun:sqlite';
 import { afterEach, beforeEach, expect, test } from 'bun:test';
-import { mkdirSync, readdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { HostEvent } from '#core/deploy/hosts.ts';
 import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
+import { until } from '#test/support/programs.ts';
 import { storeExtras } from '#test/support/extras.ts';
 
 let t: TestApp;
@@ -299,6 +300,29 @@ test('generated projects go with their snapshots, and drafts that were left behi
   while (readdirSync(folder).length > 3 && performance.now() < until) await Bun.sleep(50);
   expect(readdirSync(folder).toSorted()).toEqual(['150', '9.txt', 'notes']);
 }, 20_000);
+
+test('a generated project that lacks a file is written again by a deploy that changes nothing', async () => {
+  const readme = join(t.app.env.SVC_GENERATED_DIR, '1', 'README.md');
+  const source = join(t.app.env.SVC_GENERATED_DIR, '1', 'src/main.ts');
+  const settled = () => until(async () => existsSync(readme) && !t.app.generated_lock.busy(), 10_000);
+  await tool();
+  await deploy();
+  await settled();
+  await Bun.write(source, '// mine');
+  expect((await deploy()).body['changed']).toBe(false);
+  await Bun.sleep(2_000);
+  expect(await Bun.file(source).text()).toBe('// mine');
+  rmSync(readme);
+  await deploy();
+  await settled();
+  expect(readFileSync(readme, 'utf8')).toContain('snapshot 1');
+  expect(await Bun.file(source).text()).not.toBe('// mine');
+  await t.request('PATCH', '/api/v1/server/config', { body: { server_name: 'Shop' } });
+  await deploy();
+  rmSync(t.app.env.SVC_GENERATED_DIR, { recursive: true });
+  expect((await t.request('POST', '/api/v1/snapshots/1/activate', { body: {} })).status).toBe(200);
+  await settled();
+}, 40_000);
 
 test('the generated project is answered and written, without any secret', async () => {
   await storeExtras(t.app, connection_id, { api_token: 'canary-token' });

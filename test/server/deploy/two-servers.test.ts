@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { freeze } from '#snapshots/freeze.ts';
+import { inTurn } from '#core/deploy/deploys.ts';
 import { readWorkingCopy } from '#core/deploy/working-copy.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
@@ -53,4 +54,24 @@ describe.skipIf(!reachable.postgres)('two servers of one PostgreSQL database', (
       }
     }
   }, 60_000);
+
+  test('a deploy that one server does is known to the other until it ends', async () => {
+    const states = async () => {
+      const bodies = await Promise.all(servers.map((server) => server.request('GET', '/api/v1/deploy/status')));
+      return bodies.map(({ body }) => body['status']);
+    };
+    expect(await states()).toEqual(['stopped', 'stopped']);
+    const begun = Promise.withResolvers<void>();
+    const done = Promise.withResolvers<void>();
+    const turn = inTurn(on(0).app, async () => {
+      begun.resolve();
+      await done.promise;
+    });
+    await begun.promise;
+    expect(await states()).toEqual(['deploying', 'deploying']);
+    expect((await on(1).request('GET', '/api/v1/server/health')).body['status']).toBe('deploying');
+    done.resolve();
+    await turn;
+    expect(await states()).toEqual(['stopped', 'stopped']);
+  });
 });

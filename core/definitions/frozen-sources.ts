@@ -1,0 +1,36 @@
+import { eq } from 'drizzle-orm';
+import type { App } from '#core/app.ts';
+import type { Source } from '#core/engines/shared/source.ts';
+import { freezeConnection } from '#snapshots/entities.ts';
+import type { FrozenConnection } from '#snapshots/format.ts';
+import { type ConnectionRow, toSettings } from './source-pool.ts';
+
+export interface FrozenSources {
+  of(connection: FrozenConnection): Promise<Source>;
+  close(): Promise<void>;
+}
+
+/** Sessions to connections as they are frozen: those of the stored one when nothing differs, else its own until it is closed. */
+export function createFrozenSources(app: App): FrozenSources {
+  const known = new Map<string, Promise<Source>>();
+  const own: Promise<Source>[] = [];
+  const open = async (connection: FrozenConnection): Promise<Source> => {
+    const { connections } = app.store.tables;
+    const [row] = await app.store.db.select().from(connections).where(eq(connections.id, connection.id));
+    if (row !== undefined && freezeConnection(row).pool_key === connection.pool_key) return app.sources.of(row);
+    const earlier = { session_values: [], session_role: null, ...connection } as unknown as ConnectionRow;
+    const source = app.sources.open(toSettings(earlier, app.keyring));
+    own.push(source);
+    return source;
+  };
+  return {
+    of(connection) {
+      const source = known.get(connection.id) ?? open(connection);
+      known.set(connection.id, source);
+      return source;
+    },
+    async close() {
+      await Promise.all(own.map((source) => source.then((one) => one.close()).catch(() => undefined)));
+    },
+  };
+}
