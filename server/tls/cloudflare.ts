@@ -24,7 +24,7 @@ const Created = v.object({ id: v.string() });
 
 /** Cloudflare's REST interface, version 4. */
 export function cloudflare({ url, api_token, ask, signal }: CloudflareOptions): DnsProvider {
-  const call = async (method: string, path: string, body?: object): Promise<unknown> => {
+  const call = async (method: string, path: string, body?: object, until = signal): Promise<unknown> => {
     const response = await ask(`${url}${path}`, {
       method,
       headers: {
@@ -33,7 +33,7 @@ export function cloudflare({ url, api_token, ask, signal }: CloudflareOptions): 
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      signal: AbortSignal.any([signal, AbortSignal.timeout(REQUEST_MS)]),
+      signal: AbortSignal.any([until, AbortSignal.timeout(REQUEST_MS)]),
     });
     const parsed = v.safeParse(Envelope, await readJson(response));
     if (parsed.success && parsed.output.success) return parsed.output.result;
@@ -62,8 +62,8 @@ export function cloudflare({ url, api_token, ask, signal }: CloudflareOptions): 
       const { id } = v.parse(Created, await call('POST', `/zones/${zone.id}/dns_records`, record));
       return {
         zone: zone.name,
-        remove: async () => {
-          await call('DELETE', `/zones/${zone.id}/dns_records/${id}`);
+        remove: async (until) => {
+          await call('DELETE', `/zones/${zone.id}/dns_records/${id}`, undefined, until);
         },
       };
     },

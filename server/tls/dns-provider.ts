@@ -1,12 +1,13 @@
 /** A company that keeps the zone of a domain. */
 export interface DnsProvider {
-  /** Adds a TXT record; answers how to remove it, and when the provider's own servers have it. */
+  /** Adds a TXT record beside those of the same name; answers how to remove it, and when the provider's own servers have it. */
   add(name: string, value: string): Promise<AddedRecord>;
 }
 
 export interface AddedRecord {
   readonly zone: string;
-  remove(): Promise<void>;
+  /** @param signal of the clean-up, which outlives an order that was aborted. */
+  remove(signal: AbortSignal): Promise<void>;
 }
 
 /** Names that may be the zone of a record, the longest first; never a top-level domain. */

@@ -17,6 +17,7 @@ import {
   writeAccount,
   writeCertificate,
 } from '#core/deploy/certificates.ts';
+import { withTimeout } from '#core/lib/with-timeout.ts';
 import { readSettings } from '#core/definitions/settings/config.ts';
 import { openDnsCredentials } from '#core/definitions/settings/secrets.ts';
 import type { Settings } from '#core/definitions/settings/settings.ts';
@@ -39,6 +40,9 @@ export interface KeeperOptions {
 const LOOK_MS = 2_000;
 const LEASE_MS = 60_000;
 const CHALLENGE_MS = 900_000;
+/** The program ends within ten seconds, records of an order that it interrupts removed. */
+const CLEAN_UP_MS = 3_000;
+const nothing = (): void => undefined;
 /** A certificate is renewed when so much of its life is over, at most so much of it earlier: not all at the same moment. */
 const RENEW_AT = 2 / 3;
 const EARLIER = 1 / 50;
@@ -86,12 +90,13 @@ export function keepCertificate(app: App, options: KeeperOptions = {}): () => vo
     ended.promise.catch(() => undefined);
     const end = () => ended.reject(new OrderError('The server stopped before the certificate was issued.'));
     ending.signal.addEventListener('abort', end);
+    const placed = place(settings);
     const told = (data: Readonly<Record<string, unknown>>): void => {
       const key = app.clock().toISOString();
       emitLater(app, 'certificate', { ...data, domains: domainsOf(settings) }, { key, within_ms: 1_000 });
     };
     try {
-      const issued = await Promise.race([place(settings), ended.promise]);
+      const issued = await Promise.race([placed, ended.promise]);
       await writeCertificate(app, {
         ...toRow(app, settings, issued),
         failures: 0,
@@ -107,7 +112,10 @@ export function keepCertificate(app: App, options: KeeperOptions = {}): () => vo
       });
     } catch (error) {
       // The next start begins anew.
-      if (ending.signal.aborted) return writeCertificate(app, { requested_at: before.requested_at, forced: before.forced });
+      if (ending.signal.aborted) {
+        await writeCertificate(app, { requested_at: before.requested_at, forced: before.forced });
+        return withTimeout(placed.then(nothing, nothing), 2 * CLEAN_UP_MS, nothing);
+      }
       const last_error = error instanceof OrderError ? error.message : 'The order failed in the server. See its log.';
       const failures = before.failed_for === failed_for ? before.failures + 1 : 1;
       const next_try_at = new Date(app.clock().getTime() + retryAfter(failures)).toISOString();
@@ -164,7 +172,11 @@ export function keepCertificate(app: App, options: KeeperOptions = {}): () => vo
         }
       },
       async remove() {
-        for (const record of added) await record.remove();
+        // An order that was aborted cleans up all the same.
+        const signal = AbortSignal.timeout(ending.signal.aborted ? CLEAN_UP_MS : 10 * CLEAN_UP_MS);
+        const faults: unknown[] = [];
+        for (const record of added) await record.remove(signal).catch((error: unknown) => faults.push(error));
+        if (faults.length > 0) throw faults[0];
       },
     };
   };

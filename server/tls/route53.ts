@@ -15,6 +15,10 @@ const REQUEST_MS = 30_000;
 const TTL = 60;
 const LOOK_MS = 2_000;
 const IN_SYNC_MS = 180_000;
+/** How often a set of records is written when somebody else changes it at the same time. */
+const TRIES = 3;
+/** What an order that ended leaves behind is removed within. */
+const UNDO_MS = 5_000;
 const NAMESPACE = 'https://route53.amazonaws.com/doc/2013-04-01/';
 
 interface Zone {
@@ -22,9 +26,16 @@ interface Zone {
   readonly name: string;
 }
 
+/** All TXT records of one name: Route 53 knows them as one thing. */
+interface RecordSet {
+  readonly ttl: number;
+  /** Quoted, as the name server has them. */
+  readonly values: readonly string[];
+}
+
 /** Amazon Route 53, version 2013-04-01: XML over signed requests; the service is global and lives in us-east-1. */
 export function route53({ url, credentials, ask, signal }: Route53Options): DnsProvider {
-  const call = async (method: string, path: string, body?: string): Promise<string> => {
+  const call = async (method: string, path: string, body?: string, until = signal): Promise<string> => {
     const address = `${url}${path}`;
     const request = { method, url: address, region: 'us-east-1', service: 'route53', now: new Date() };
     const response = await ask(address, {
@@ -34,11 +45,11 @@ export function route53({ url, credentials, ask, signal }: Route53Options): DnsP
         ...(body === undefined ? {} : { 'content-type': 'application/xml' }),
       },
       ...(body === undefined ? {} : { body }),
-      signal: AbortSignal.any([signal, AbortSignal.timeout(REQUEST_MS)]),
+      signal: AbortSignal.any([until, AbortSignal.timeout(REQUEST_MS)]),
     });
     const text = await boundedText(response, ANSWER_CHARACTERS);
     if (response.ok) return text;
-    throw new OrderError(refusal(response.status, text));
+    throw new OrderError(refusal(response.status, text), { cause: element(text, 'Code') });
   };
   const zoneOf = async (record: string): Promise<Zone> => {
     const { hosted_zone_id } = credentials;
@@ -57,14 +68,40 @@ export function route53({ url, credentials, ask, signal }: Route53Options): DnsP
       `Route 53 has no public hosted zone for ${record} in this account. Check dns_credentials and the domain.`,
     );
   };
-  const change = async (zone: Zone, action: 'UPSERT' | 'DELETE', name: string, value: string): Promise<string> => {
-    const answer = await call('POST', `/hostedzone/${zone.id}/rrset/`, changeBatch(action, name, value));
-    const id = element(answer, 'Id')?.replace(/^\/?change\//, '') ?? '';
-    if (!/^[A-Z0-9]{1,64}$/i.test(id))
-      throw new OrderError('Route 53 accepted the record but returned no change to follow. Try again.');
-    return id;
+  const recordsOf = async (zone: Zone, name: string, until: AbortSignal): Promise<RecordSet | null> => {
+    const query = new URLSearchParams({ name, type: 'TXT', maxitems: '1' });
+    const answer = await call('GET', `/hostedzone/${zone.id}/rrset?${query}`, undefined, until);
+    // The list begins at the name, and goes on with others when there is none.
+    const is_there = nameOf(element(answer, 'Name') ?? '') === nameOf(name) && element(answer, 'Type') === 'TXT';
+    if (!is_there) return null;
+    const values = [...answer.matchAll(/<Value>([^<]*)<\/Value>/g)].map(([, value = '']) => unescapeXml(value));
+    return { ttl: Number(element(answer, 'TTL') ?? TTL), values };
+  };
+  /** Changes the records of a name and leaves those of others. @returns null when there is nothing to change. */
+  const change = async (
+    zone: Zone,
+    name: string,
+    next: (values: readonly string[]) => readonly string[],
+    until: AbortSignal,
+  ): Promise<string | null> => {
+    for (let tries = 1; ; tries++) {
+      const before = await recordsOf(zone, name, until);
+      const [old = [], values] = [before?.values, next(before?.values ?? [])];
+      if (values.length === old.length) return null;
+      // Only what is deleted as it was read can be replaced, so no change of somebody else is lost.
+      const steps = [before && changeOf('DELETE', name, before)];
+      if (values.length > 0) steps.push(changeOf('CREATE', name, { ttl: before?.ttl ?? TTL, values }));
+      try {
+        const answer = await call('POST', `/hostedzone/${zone.id}/rrset/`, changeBatch(steps), until);
+        return element(answer, 'Id')?.replace(/^\/?change\//, '') ?? '';
+      } catch (error) {
+        if (tries === TRIES || !(error instanceof OrderError) || error.cause !== 'InvalidChangeBatch') throw error;
+      }
+    }
   };
   const inSync = async (id: string): Promise<void> => {
+    if (!/^[A-Z0-9]{1,64}$/i.test(id))
+      throw new OrderError('Route 53 accepted the record but returned no change to follow. Try again.');
     const ends = performance.now() + IN_SYNC_MS;
     while (performance.now() < ends) {
       if (element(await call('GET', `/change/${id}`), 'Status') === 'INSYNC') return;
@@ -76,14 +113,15 @@ export function route53({ url, credentials, ask, signal }: Route53Options): DnsP
   return {
     async add(name, value) {
       const zone = await zoneOf(name);
-      const id = await change(zone, 'UPSERT', name, value);
-      const remove = async (): Promise<void> => {
-        await change(zone, 'DELETE', name, value);
+      const quoted = `"${value}"`;
+      const remove = async (until: AbortSignal): Promise<void> => {
+        await change(zone, name, (values) => values.filter((other) => other !== quoted), until);
       };
       try {
-        await inSync(id);
+        const id = await change(zone, name, (values) => [...new Set([...values, quoted])], signal);
+        if (id !== null) await inSync(id);
       } catch (error) {
-        await remove().catch(() => undefined);
+        await remove(AbortSignal.timeout(UNDO_MS)).catch(() => undefined);
         throw error;
       }
       return { zone: zone.name, remove };
@@ -91,8 +129,13 @@ export function route53({ url, credentials, ask, signal }: Route53Options): DnsP
   };
 }
 
-const changeBatch = (action: string, name: string, value: string): string =>
-  `<?xml version="1.0" encoding="UTF-8"?><ChangeResourceRecordSetsRequest xmlns="${NAMESPACE}"><ChangeBatch><Changes><Change><Action>${action}</Action><ResourceRecordSet><Name>${escapeXml(name)}.</Name><Type>TXT</Type><TTL>${TTL}</TTL><ResourceRecords><ResourceRecord><Value>"${escapeXml(value)}"</Value></ResourceRecord></ResourceRecords></ResourceRecordSet></Change></Changes></ChangeBatch></ChangeResourceRecordSetsRequest>`;
+const changeBatch = (changes: readonly (string | null)[]): string =>
+  `<?xml version="1.0" encoding="UTF-8"?><ChangeResourceRecordSetsRequest xmlns="${NAMESPACE}"><ChangeBatch><Changes>${changes.join('')}</Changes></ChangeBatch></ChangeResourceRecordSetsRequest>`;
+
+const changeOf = (action: 'CREATE' | 'DELETE', name: string, { ttl, values }: RecordSet): string => {
+  const records = values.map((value) => `<ResourceRecord><Value>${escapeXml(value)}</Value></ResourceRecord>`).join('');
+  return `<Change><Action>${action}</Action><ResourceRecordSet><Name>${escapeXml(name)}.</Name><Type>TXT</Type><TTL>${ttl}</TTL><ResourceRecords>${records}</ResourceRecords></ResourceRecordSet></Change>`;
+};
 
 const zonesIn = (xml: string): Zone[] =>
   [...xml.matchAll(/<HostedZone>([\s\S]*?)<\/HostedZone>/g)]
@@ -106,6 +149,13 @@ const zonesIn = (xml: string): Zone[] =>
 const nameOf = (name: string): string => name.replace(/\.$/, '').toLowerCase();
 const element = (xml: string, name: string): string | undefined => new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1];
 const escapeXml = (text: string): string => text.replaceAll(/[<>&"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
+const SIGNS: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" };
+const unescapeXml = (text: string): string =>
+  text.replaceAll(/&(?:#(\d+)|#x([\da-f]+)|(lt|gt|amp|quot|apos));/gi, (_, decimal?: string, hex?: string, name?: string) =>
+    name === undefined
+      ? String.fromCodePoint(Number.parseInt(decimal ?? hex ?? '', decimal === undefined ? 16 : 10))
+      : (SIGNS[name] ?? ''),
+  );
 
 const REFUSED: ReadonlySet<string> = new Set([
   'InvalidClientTokenId',
@@ -118,7 +168,7 @@ const REFUSED: ReadonlySet<string> = new Set([
 function refusal(status: number, xml: string): string {
   const code = element(xml, 'Code') ?? '';
   if (REFUSED.has(code)) {
-    return `Route 53 rejects the credentials (${code}). dns_credentials must be an access key that can list hosted zones, change records and read changes.`;
+    return `Route 53 rejects the credentials (${code}). dns_credentials must be an access key that can list hosted zones and their records, change records and read changes.`;
   }
   const said = element(xml, 'Message') ?? '';
   return `Route 53 answered ${status}. It says: ${asSentence(said === '' ? 'nothing' : said)}`;

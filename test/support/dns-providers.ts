@@ -12,6 +12,8 @@ export interface DnsProviders {
   readonly asked: string[];
   /** Records that are there now. */
   records(): string[];
+  /** The TXT records of a name at Route 53, as somebody else sets and sees them. */
+  readonly sets: Map<string, { ttl: string; values: string[] }>;
   /** Cloudflare's name servers have a new record only after so long. */
   delay(ms: number): void;
   stop(): Promise<void>;
@@ -68,6 +70,11 @@ export function startDnsProviders(zones: Zones): DnsProviders {
   };
 
   const changes = new Map<string, number>();
+  const sets: DnsProviders['sets'] = new Map();
+  const tell = async (name: string): Promise<void> => {
+    await zones.clear(name);
+    for (const value of sets.get(name)?.values ?? []) await zones.add(name, value.slice(1, -1));
+  };
   const route53 = async (request: Request, path: string, query: URLSearchParams): Promise<Response> => {
     const xml = (text: string, status = 200) =>
       new Response(`<?xml version="1.0" encoding="UTF-8"?>\n${text}`, { status, headers: { 'content-type': 'text/xml' } });
@@ -97,14 +104,50 @@ export function startDnsProviders(zones: Zones): DnsProviders {
     if (request.method === 'GET' && path === `/hostedzone/${HOSTED_ZONE}`) {
       return xml(`<GetHostedZoneResponse ${XMLNS}>${zone(HOSTED_ZONE, ZONE, false)}</GetHostedZoneResponse>`);
     }
+    if (request.method === 'GET' && path === `/hostedzone/${HOSTED_ZONE}/rrset`) {
+      // From the given name on, in their order: also records that were not meant.
+      const [found] = [...sets].toSorted(([a], [b]) => (a < b ? -1 : 1)).filter(([name]) => name >= (query.get('name') ?? ''));
+      const records = found?.[1].values.map(
+        (value) => `<ResourceRecord><Value>${value.replaceAll('&', '&amp;').replaceAll('"', '&quot;')}</Value></ResourceRecord>`,
+      );
+      const set =
+        found &&
+        `<ResourceRecordSet><Name>${found[0]}.</Name><Type>TXT</Type><TTL>${found[1].ttl}</TTL><ResourceRecords>${records?.join('')}</ResourceRecords></ResourceRecordSet>`;
+      return xml(
+        `<ListResourceRecordSetsResponse ${XMLNS}><ResourceRecordSets>${set ?? ''}</ResourceRecordSets><IsTruncated>false</IsTruncated><MaxItems>1</MaxItems></ListResourceRecordSetsResponse>`,
+      );
+    }
     if (request.method === 'POST' && path === `/hostedzone/${HOSTED_ZONE}/rrset/`) {
       const body = await request.text();
-      const of = (name: string) => new RegExp(`<${name}>([^<]*)</${name}>`).exec(body)?.[1] ?? '';
-      const [name, value] = [of('Name').replace(/\.$/, ''), of('Value')];
-      if (of('Type') !== 'TXT' || !/^".*"$/.test(value)) return refused(400, 'InvalidChangeBatch', 'Invalid Resource Record');
-      if (of('Action') === 'UPSERT') await put(name, name, value.slice(1, -1));
-      else if (!(await drop(name)))
-        return refused(400, 'InvalidChangeBatch', 'Tried to delete resource record set but it was not found');
+      const before = new Map(sets);
+      for (const [, step = ''] of body.matchAll(/<Change>([\s\S]*?)<\/Change>/g)) {
+        const of = (name: string) => new RegExp(`<${name}>([^<]*)</${name}>`).exec(step)?.[1] ?? '';
+        const name = of('Name').replace(/\.$/, '');
+        const values = [...step.matchAll(/<Value>([^<]*)<\/Value>/g)].map(([, value = '']) =>
+          value.replaceAll(/&#(\d+);/g, (_, code) => String.fromCharCode(Number(code))),
+        );
+        const set = { ttl: of('TTL'), values };
+        const [is_there, is_same] = [sets.has(name), JSON.stringify(sets.get(name)) === JSON.stringify(set)];
+        const refusal =
+          of('Type') !== 'TXT' || values.length === 0 || values.some((value) => !/^".*"$/.test(value))
+            ? 'Invalid Resource Record'
+            : of('Action') === 'CREATE' && is_there
+              ? 'Tried to create resource record set but it already exists'
+              : of('Action') === 'DELETE' && !is_same
+                ? 'Tried to delete resource record set but it was not found'
+                : null;
+        if (refusal !== null) {
+          // All changes of a batch, or none.
+          sets.clear();
+          for (const [kept, value] of before) sets.set(kept, value);
+          return refused(400, 'InvalidChangeBatch', refusal);
+        }
+        if (of('Action') === 'DELETE') sets.delete(name);
+        else sets.set(name, set);
+      }
+      for (const name of new Set([...before.keys(), ...sets.keys()])) {
+        if (before.get(name) !== sets.get(name)) await tell(name);
+      }
       const id = `C${String(next++).padStart(13, '0')}`;
       changes.set(id, 0);
       return xml(
@@ -134,7 +177,8 @@ export function startDnsProviders(zones: Zones): DnsProviders {
   return {
     urls: { cloudflare: `${base}/client/v4`, route53: `${base}/2013-04-01` },
     asked,
-    records: () => [...records.values()].map(({ name }) => name),
+    records: () => [...[...records.values()].map(({ name }) => name), ...sets.keys()],
+    sets,
     delay: (ms) => {
       delay_ms = ms;
     },
