@@ -15,6 +15,8 @@ export type PersonRow = Schema['people']['$inferSelect'];
 /** Where the TOTP secret of an account belongs: the associated data of its ciphertext, as the first edition wrote it. */
 export const totpPlace = (person_id: string): string => `admin/${person_id}/totp_secret`;
 
+export const NO_INVITATION = { invite_digest: null, invite_expires_at: null, invited_by: null } as const;
+
 /** A row of somebody who has no password yet. @param now ISO 8601. */
 export const newPerson = (id: string, username: string, role: Role, now: string): PersonRow => ({
   id,
@@ -30,8 +32,7 @@ export const newPerson = (id: string, username: string, role: Role, now: string)
   totp_secret: null,
   totp_enabled: false,
   totp_last_step: null,
-  invite_digest: null,
-  invite_expires_at: null,
+  ...NO_INVITATION,
   last_seen_at: null,
   version: 1,
   created_at: now,

@@ -1,10 +1,13 @@
 import { eq } from 'drizzle-orm';
+import { holds } from '#core/contract/identity/roles.ts';
 import { uiUrl } from '#core/deploy/server.ts';
 import { AppError } from '#core/errors.ts';
 import { hashPassword } from '#core/identity/passwords.ts';
 import { recordHistory } from '#core/observe/history.ts';
 import type { Context, Handlers } from '#core/run.ts';
-import { changeAccount, type PersonRow } from './account.ts';
+import type { Db } from '#core/store/open.ts';
+import type { Schema } from '#core/store/schema.ts';
+import { changeAccount, NO_INVITATION, type PersonRow } from './account.ts';
 import { requirePasswords, signIn } from './auth.ts';
 import { personById, signOut, toPerson } from './people.ts';
 import { refuseOwner, refuseSelf, refuseTakenName, writePeople } from './people-rules.ts';
@@ -30,7 +33,11 @@ export const invitationHandlers: Pick<Handlers, Own> = {
       if (!person.enabled) throw new AppError('conflict', 'This person is disabled. Enable the account, then invite them.');
       await tx
         .update(people)
-        .set({ invite_digest: digestOf(token), invite_expires_at: expires_at })
+        .set({
+          invite_digest: digestOf(token),
+          invite_expires_at: expires_at,
+          invited_by: actor?.type === 'admin' ? actor.id : null,
+        })
         .where(eq(people.id, id));
       await recordStep(context, tx, person, { invite_expires_at: expires_at });
       return person.username;
@@ -78,8 +85,7 @@ export const invitationHandlers: Pick<Handlers, Own> = {
           password_hash,
           username: username ?? stored.username,
           sign_in: 'password',
-          invite_digest: null,
-          invite_expires_at: null,
+          ...NO_INVITATION,
         },
         before: { username: stored.username, invitation_accepted: false },
         after: { username: username ?? stored.username, invitation_accepted: true },
@@ -91,17 +97,27 @@ export const invitationHandlers: Pick<Handlers, Own> = {
   },
 };
 
-/** The person whose open invitation this is. A wrong, a used and an old one are told nothing apart. */
-export async function invitedBy({ app }: Context, tx: Context['app']['store']['db'], digest: string): Promise<PersonRow> {
+/**
+ * The person whose open invitation this is. A wrong, a used and an old one are told nothing apart, nor one of somebody who could not
+ * make it now.
+ */
+export async function invitedBy({ app }: Context, tx: Db, digest: string): Promise<PersonRow> {
   const { people } = app.store.tables;
   const [row] = await tx.select().from(people).where(eq(people.invite_digest, digest));
   const open = row?.enabled === true && row.invite_expires_at !== null && row.invite_expires_at > app.clock().toISOString();
-  if (!open)
+  if (!open || !(await couldInvite(tx, people, row)))
     throw new AppError('not_found', 'This invitation is not valid: it was used, replaced or has expired. Ask for a new one.');
   return row;
 }
 
-const recordStep = (context: Context, tx: Context['app']['store']['db'], person: PersonRow, after: Record<string, unknown>) =>
+/** Whether the person who invited this one is still an administrator, or for an owner an owner. */
+async function couldInvite(tx: Db, people: Schema['people'], { invited_by, role }: PersonRow): Promise<boolean> {
+  if (invited_by === null) return true;
+  const [by] = await tx.select({ role: people.role, enabled: people.enabled }).from(people).where(eq(people.id, invited_by));
+  return by?.enabled === true && holds(by.role, role === 'owner' ? 'owner' : 'admin');
+}
+
+const recordStep = (context: Context, tx: Db, person: PersonRow, after: Record<string, unknown>) =>
   recordHistory(tx, context, {
     entity_type: 'admin',
     entity_id: person.id,

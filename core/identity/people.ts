@@ -6,7 +6,8 @@ import { recordHistory } from '#core/observe/history.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import type { Db } from '#core/store/open.ts';
 import { canonical } from '#snapshots/canonical.ts';
-import { canSignIn, endHalfDone, newPerson, type PersonRow } from './account.ts';
+import { unlinkInvited } from './providers/identities.ts';
+import { canSignIn, endHalfDone, newPerson, NO_INVITATION, type PersonRow } from './account.ts';
 import { refuseOwner, refuseSelf, refuseTakenName, refuseTooMany, writePeople } from './people-rules.ts';
 import { revokeSessions } from './sessions.ts';
 
@@ -58,7 +59,8 @@ export const peopleHandlers: Pick<Handlers, Own> = {
       // A change that changes nothing is no version and leaves no history.
       if (Object.keys(given).length === 0) return toPerson(before);
       // The link of an open invitation may be with somebody who could not invite an owner.
-      const uninvited = draft.role === 'owner' && before.role !== 'owner' ? { invite_digest: null, invite_expires_at: null } : {};
+      const raised = draft.role === 'owner' && before.role !== 'owner';
+      const uninvited = raised ? NO_INVITATION : {};
       const change = { ...given, ...uninvited, version: before.version + 1, updated_at: app.clock().toISOString() };
       const after: PersonRow = { ...before, ...change };
       if (!after.enabled) refuseSelf(actor, after, 'You cannot disable your own account. Ask another administrator.');
@@ -68,7 +70,7 @@ export const peopleHandlers: Pick<Handlers, Own> = {
       }
       await tx.update(people).set(after).where(eq(people.id, id));
       await recordPerson(tx, context, before, after);
-      if (!after.enabled) await signOut(context, tx, id);
+      if (!after.enabled || (raised && (await unlinkInvited(context, tx, after)))) await signOut(context, tx, id);
       if (CLAIMED.some((field) => canonical(before[field]) !== canonical(after[field]))) await endAccess(id);
       return toPerson(after);
     });
@@ -107,7 +109,8 @@ export async function signOut({ app }: Context, tx: Db, id: string): Promise<num
 
 /** A person without what only signing in needs. */
 export function toPerson(row: PersonRow): Person {
-  const { slot: _, password_hash: _hash, totp_secret: _secret, totp_last_step: _step, invite_digest: _digest, ...shown } = row;
+  const { slot: _, password_hash: _hash, totp_secret: _secret, totp_last_step: _step, ...rest } = row;
+  const { invite_digest: _digest, invited_by: _by, ...shown } = rest;
   return { ...shown, can_sign_in: canSignIn(row) };
 }
 

@@ -25,6 +25,8 @@ export function peopleTables(k: Kit) {
       /** SHA-256 of the token of the one invitation that is open. */
       invite_digest: k.text(),
       invite_expires_at: k.text(),
+      /** The person who made it; null: the command line, or nobody. */
+      invited_by: k.text(),
       last_seen_at: k.text(),
       version: k.int().notNull(),
       created_at: k.text().notNull(),

@@ -33,6 +33,8 @@ export function providerTables(k: Kit) {
       issuer: k.text().notNull(),
       subject: k.text().notNull(),
       person_id: k.text().notNull(),
+      /** The person through whose invitation it was linked; null: its own person, or the provider. */
+      invited_by: k.text(),
       created_at: k.text().notNull(),
       last_used_at: k.text().notNull(),
     },

@@ -97,7 +97,9 @@ export const people = {
     output: v.object({
       invite_url: v.pipe(
         v.string(),
-        v.description('Shown only once; works once, and ends an earlier invitation. Making the person an owner ends it too'),
+        v.description(
+          'Shown only once; works once, and ends an earlier invitation. It ends too when the person becomes an owner, or whoever made it is no administrator any more',
+        ),
       ),
       expires_at: Timestamp,
     }),

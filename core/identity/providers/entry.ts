@@ -4,7 +4,7 @@ import { AppError } from '#core/errors.ts';
 import type { Context } from '#core/run.ts';
 import type { Db } from '#core/store/open.ts';
 import { canonical } from '#snapshots/canonical.ts';
-import { newPerson, type PersonRow } from '../account.ts';
+import { newPerson, NO_INVITATION, type PersonRow } from '../account.ts';
 import { invitedBy } from '../invitations.ts';
 import { recordPerson, signOut } from '../people.ts';
 import { freeName, refuseTooMany, writePeople } from '../people-rules.ts';
@@ -78,11 +78,10 @@ export function accept(context: Context, provider: ProviderRow, profile: Profile
     if (profile.role === null && invited.password_hash === null) {
       throw refused('not_admitted', 'None of your groups may sign in here. Ask an administrator.');
     }
-    if (known === null) await remember(app, tx, provider, profile, invited.id);
+    if (known === null) await remember(app, tx, provider, profile, invited.id, invited.invited_by);
     const change = {
       sign_in: invited.password_hash === null ? ('oidc' as const) : invited.sign_in,
-      invite_digest: null,
-      invite_expires_at: null,
+      ...NO_INVITATION,
       version: invited.version + 1,
       updated_at: app.clock().toISOString(),
     };
@@ -116,9 +115,16 @@ async function personOf(app: App, tx: Db, { issuer }: ProviderRow, { subject }: 
   return found.person;
 }
 
-async function remember(app: App, tx: Db, { issuer }: ProviderRow, { subject }: Profile, person_id: string): Promise<void> {
+async function remember(
+  app: App,
+  tx: Db,
+  { issuer }: ProviderRow,
+  { subject }: Profile,
+  person_id: string,
+  invited_by: string | null = null,
+): Promise<void> {
   const now = app.clock().toISOString();
-  const row = { id: app.ids(), issuer, subject, person_id, created_at: now, last_used_at: now };
+  const row = { id: app.ids(), issuer, subject, person_id, invited_by, created_at: now, last_used_at: now };
   await tx.insert(app.store.tables.identities).values(row);
 }
 

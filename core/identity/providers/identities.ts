@@ -6,6 +6,7 @@ import { recordHistory } from '#core/observe/history.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import type { Db } from '#core/store/open.ts';
 import { currentPerson, type PersonRow } from '../account.ts';
+import { removeGrant } from '../oauth/grants.ts';
 import { writePeople } from '../people-rules.ts';
 
 const MISSING = () => new AppError('not_found', 'You have no linked account with this id.');
@@ -49,6 +50,30 @@ export const identityHandlers: Pick<Handlers, 'auth.identities' | 'auth.unlink_i
     return {};
   },
 };
+
+/**
+ * Of somebody who becomes an owner: accounts that were linked through the invitation of a person who is none and may have used it
+ * themselves go, and with them what clients were granted. The only way to sign in stays. @returns whether one went.
+ */
+export async function unlinkInvited(context: Context, tx: Db, person: PersonRow): Promise<boolean> {
+  const { app } = context;
+  const { people, identities } = app.store.tables;
+  const rows = await identitiesOf(app, tx, person.id);
+  const providers = await providersByIssuer(app, tx);
+  const owners = await tx.select({ id: people.id }).from(people).where(eq(people.role, 'owner'));
+  const theirs = rows.filter(({ invited_by }) => invited_by !== null && !owners.some(({ id }) => id === invited_by));
+  const stays = rows.some((row) => !theirs.includes(row) && providers.get(row.issuer)?.enabled === true);
+  if (theirs.length === 0 || !(stays || (await hasPassword(app, tx, person)))) return false;
+  for (const { id, issuer } of theirs) {
+    await tx.delete(identities).where(eq(identities.id, id));
+    const linked_account = providers.get(issuer)?.name ?? issuer;
+    await recordIdentity(context, tx, person, { before: { linked_account }, after: { linked_account: null } });
+  }
+  const { oauth_grants: grants } = app.store.tables;
+  const granted = await tx.select({ id: grants.id }).from(grants).where(eq(grants.person_id, person.id));
+  for (const { id } of granted) await removeGrant(app, tx, id);
+  return true;
+}
 
 /** Notes in the history of a person that an account was linked or unlinked. */
 export const recordIdentity = (

@@ -27,6 +27,8 @@ export function oauthTables(k: Kit) {
       client_id: k.text().primaryKey(),
       name: k.text().notNull(),
       redirect_uris: k.json<string[]>().notNull(),
+      /** The site that it came from, for fair shares. */
+      network: k.text().notNull().default(''),
       created_at: k.text().notNull(),
       /** Null until somebody signed in with it. */
       last_used_at: k.text(),
@@ -45,6 +47,7 @@ export function oauthTables(k: Kit) {
       scopes: k.json<string[]>().notNull(),
       resource: k.text().notNull(),
       code_challenge: k.text().notNull(),
+      network: k.text().notNull().default(''),
       expires_at: k.text().notNull(),
     },
     (t) => [k.index('oauth_requests_expiry').on(t.expires_at)],

@@ -116,3 +116,31 @@ test('an open link ends when its person becomes an owner: whoever sent it may ma
   expect((await grace.signIn()).status).toBe(200);
   expect((await accept({ token: (await again(grace.id)).token, password })).status).toBe(200);
 });
+
+test('a link ends with the rights of whoever made it, and counts again with them', async () => {
+  const admin = await peopleOf(t).join(owner, { username: 'eve', role: 'admin' });
+  const made = await admin.ask('POST', 'people', { username: 'puppet', role: 'admin' });
+  const { body } = await admin.ask('POST', `people/${String(made.body['id'])}/invite`, {});
+  const token = new URL(String(body['invite_url'])).hash.slice(1);
+  const change = (draft: object) => owner.ask('PATCH', `people/${admin.id}`, draft);
+  for (const draft of [{ role: 'editor' }, { role: 'admin', enabled: false }]) {
+    expect((await change(draft)).status).toBe(200);
+    expect((await accept({ token, password })).status).toBe(404);
+  }
+  expect((await change({ enabled: true })).status).toBe(200);
+  expect((await accept({ token, password })).status).toBe(200);
+  const next = await peopleOf(t).join(owner, { username: 'next', role: 'owner' });
+  const boss = await next.ask('POST', 'people', { username: 'boss', role: 'owner' });
+  const of_boss = await next.ask('POST', `people/${String(boss.body['id'])}/invite`, {});
+  await owner.ask('PATCH', `people/${next.id}`, { role: 'admin' });
+  // An administrator cannot invite an owner.
+  const hash = new URL(String(of_boss.body['invite_url'])).hash.slice(1);
+  expect((await accept({ token: hash, password })).status).toBe(404);
+  const gone = await admin.ask('GET', 'auth/me');
+  expect(gone.status).toBe(401);
+  await admin.signIn();
+  const last = await admin.ask('POST', 'people', { username: 'last', role: 'viewer' });
+  const link = await admin.ask('POST', `people/${String(last.body['id'])}/invite`, {});
+  expect((await owner.ask('DELETE', `people/${admin.id}`)).status).toBe(204);
+  expect((await accept({ token: new URL(String(link.body['invite_url'])).hash.slice(1), password })).status).toBe(404);
+});

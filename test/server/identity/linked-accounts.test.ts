@@ -220,6 +220,29 @@ describe('an invitation', () => {
     expect((await one.api('GET', '/auth/me')).body).toMatchObject({ username: 'vera', role: 'viewer' });
     await withPassword('vera');
   });
+
+  test('of an administrator gives no way in to somebody who becomes an owner, unless there is no other', async () => {
+    const admin = await peopleOf(t).join(owner, { username: 'eve', role: 'admin' });
+    const vera = await peopleOf(t).join(owner, { username: 'vera', role: 'viewer' });
+    const link = async (id: string) =>
+      String((await admin.ask('POST', `people/${id}/invite`, {})).body['invite_url']).split('#')[1] ?? '';
+    const spy = visitor(t);
+    expect(await acceptThrough(spy, await link(vera.id))).toBe('/');
+    expect((await spy.api('GET', '/auth/me')).body).toMatchObject({ username: 'vera' });
+    expect((await owner.ask('PATCH', `people/${vera.id}`, { role: 'owner' })).status).toBe(200);
+    expect((await spy.api('GET', '/auth/me')).status).toBe(401);
+    const again = visitor(t);
+    await again.signIn(provider_id);
+    expect((await again.api('GET', '/auth/me')).body).toMatchObject({ username: 'grace@example.com', role: 'viewer' });
+    expect(await linked(await withPassword('vera'))).toEqual([]);
+
+    provider.person = { ...GRACE, sub: 'hopper', email: 'hopper@example.com' };
+    const made = await owner.ask('POST', 'people', { username: 'hopper', role: 'editor' });
+    const only = visitor(t);
+    expect(await acceptThrough(only, await link(String(made.body['id'])))).toBe('/');
+    expect((await owner.ask('PATCH', `people/${String(made.body['id'])}`, { role: 'owner' })).status).toBe(200);
+    expect((await only.api('GET', '/auth/me')).body).toMatchObject({ username: 'hopper', role: 'owner' });
+  });
 });
 
 test('sign-ins through providers stand among the attempts, with the reason of what failed', async () => {
