@@ -268,7 +268,7 @@ test('a stream ends when the last token of its caller is found to be revoked', a
   now += 61_000;
   expect(await statusWith('ada2')).toBe(401);
   await until(async () => (await open()) === 1);
-  await Promise.all(streams.map((stream) => stream.body?.cancel().catch(() => undefined)));
+  for (const stream of streams) await stream.body?.cancel().catch(() => undefined);
 });
 
 test('with an audience every token must name it; another audience than before is asked about anew', async () => {
