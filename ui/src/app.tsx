@@ -10,7 +10,7 @@ import {
   Suspense,
   Switch,
 } from 'solid-js';
-import { lazyPart } from '#ui/src/components/lazy-part.tsx';
+import { lazyPart } from '#ui/src/components/show/lazy-part.tsx';
 import { usePoll } from '#ui/src/components/use-query.ts';
 import { Dynamic } from 'solid-js/web';
 import { holds, type Role, ROLE_CHOICES } from '#core/contract/identity/roles.ts';

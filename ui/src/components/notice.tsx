@@ -52,3 +52,25 @@ export function ProblemNotice(props: { problem: Problem; onRetry?: (() => void) 
     </Notice>
   );
 }
+
+/** The notice of a problem while there is one, with the way to try again where there is one. */
+export function Failed(props: { of: { readonly problem: () => Problem | undefined; readonly reload?: () => Promise<void> } }) {
+  return (
+    <Show when={props.of.problem()}>
+      {(problem) => <ProblemNotice problem={problem()} onRetry={props.of.reload && (() => void props.of.reload?.())} />}
+    </Show>
+  );
+}
+
+/** Why something was refused, read out when it appears. */
+export function Fault(props: { text: string | null | undefined; title?: string }) {
+  return (
+    <Show when={props.text}>
+      {(text) => (
+        <Notice tone="bad" live title={props.title}>
+          <p>{text()}</p>
+        </Notice>
+      )}
+    </Show>
+  );
+}

@@ -2,7 +2,7 @@ import { createUniqueId, type JSX, Show } from 'solid-js';
 import { num } from '#ui/src/kernel/numbers.ts';
 import { plural } from '#ui/src/kernel/words.ts';
 
-/** A card with a heading. `flush`: the content reaches the border (tables, lists). */
+/** A card with a heading. `flush`: the content reaches the border (tables, lists), or has a frame of its own. */
 export function Panel(props: {
   title: string;
   lead?: JSX.Element;
@@ -30,7 +30,9 @@ export function Panel(props: {
           <p class="panel-lead">{props.lead}</p>
         </Show>
       </div>
-      {props.children}
+      <Show when={!props.flush} fallback={props.children}>
+        <div class="panel-body stack">{props.children}</div>
+      </Show>
     </section>
   );
 }

@@ -1,8 +1,8 @@
-import { createContext, useContext } from 'solid-js';
+import { createContext, onCleanup, useContext } from 'solid-js';
 import type { Output } from '#core/contract/index.ts';
 import { type Call, createApi } from '../api.ts';
 import { type Cache, type CachedQuery, createCache } from './data/cache.ts';
-import { type Commands, createCommands } from './commands.ts';
+import { type Command, type Commands, createCommands } from './commands.ts';
 import { createDialogs, type Dialogs } from './dialogs.ts';
 import { createFirstRun, type FirstRun } from './first-run.ts';
 import { createPresence, type Presence } from './data/presence.ts';
@@ -87,3 +87,6 @@ export function useKernel(): Kernel {
   if (kernel === undefined) throw new Error('useKernel needs a KernelContext above it');
   return kernel;
 }
+
+/** Adds commands while the component is there. */
+export const useCommands = (list: readonly Command[]): void => void onCleanup(useKernel().commands.register(list));

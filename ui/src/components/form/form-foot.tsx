@@ -3,7 +3,7 @@ import { useKernel } from '#ui/src/kernel/kernel.ts';
 import type { Problem } from '#ui/src/kernel/problem.ts';
 import { Button } from '#ui/src/components/button.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
-import { Notice } from '#ui/src/components/notice.tsx';
+import { Fault } from '#ui/src/components/notice.tsx';
 
 interface Footed {
   readonly problem: () => Problem | undefined;
@@ -34,13 +34,7 @@ export function FormFoot(props: {
   const changed = () => props.always !== true && props.form.dirty();
   return (
     <div class="form-foot">
-      <Show when={problem()}>
-        {(shown) => (
-          <Notice tone="bad" live>
-            <p>{shown().detail}</p>
-          </Notice>
-        )}
-      </Show>
+      <Fault text={problem()?.detail} />
       <div class="row">
         <Show when={props.cancel_href}>{(href) => <LinkButton href={href()}>Cancel</LinkButton>}</Show>
         <Show when={props.onCancel}>{(cancel) => <Button onPress={() => cancel()()}>Cancel</Button>}</Show>

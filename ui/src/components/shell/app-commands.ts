@@ -1,5 +1,5 @@
 import { onCleanup } from 'solid-js';
-import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { useCommands, useKernel } from '#ui/src/kernel/kernel.ts';
 import { CREATIONS } from './app-tables.ts';
 import { type NavEntry, THEME_WORD } from './shell.tsx';
 
@@ -51,74 +51,72 @@ export function registerCommands(
     toasts.show(problem.detail, 'bad');
     cache.invalidate();
   };
-  onCleanup(
-    commands.register([
-      {
-        id: 'theme',
-        title: 'Switch theme',
-        group: 'Interface',
-        key: 't',
-        keywords: 'system light dark colour scheme mode',
-        run: () => toasts.show(`Theme: ${THEME_WORD[theme.next()]}`),
-      },
-      { id: 'commands', title: 'Search pages, records and commands', group: 'Interface', run: open.find },
-      {
-        id: 'shortcuts',
-        title: 'Keyboard shortcuts',
-        group: 'Interface',
-        key: '?',
-        keywords: 'help keys',
-        run: open.shortcuts,
-      },
-      ...ACTIONS.map(({ id, title, group, to, ...more }) => ({
-        ...more,
-        id,
-        title,
-        group,
-        enabled: () => signedIn() && !ASKING_PAGES.has(router.path()),
-        run: () => router.navigate(to),
-      })),
-      ...CREATIONS.map(([title, to]) => ({
-        id: `new:${to}`,
-        title,
-        group: 'Create' as const,
-        keywords: 'new add create',
-        // A page that is asked has the command itself.
-        enabled: () => signedIn() && open.mayOpen(to) && !to.startsWith(`${router.path()}?`),
-        run: () => router.navigate(to),
-      })),
-      ...pages.map((entry) => ({
-        id: `go:${entry.path}`,
-        title: entry.label,
-        group: 'Go to' as const,
-        key: `g ${entry.letter}`,
-        enabled: () => signedIn() && open.mayOpen(entry.path),
-        run: () => router.navigate(entry.path),
-      })),
-      {
-        id: 'docs',
-        title: 'REST API explorer',
-        group: 'Go to',
-        needs: 'tools.list',
-        run: () => window.location.assign('/api/docs'),
-      },
-      {
-        id: 'redoc',
-        title: 'API reference',
-        group: 'Go to',
-        needs: 'tools.list',
-        run: () => window.location.assign('/api/redoc'),
-      },
-      {
-        id: 'logout',
-        title: 'Sign out',
-        group: 'Account',
-        keywords: 'log out leave',
-        enabled: signedIn,
-        run: () => void logout(),
-      },
-    ]),
-  );
+  useCommands([
+    {
+      id: 'theme',
+      title: 'Switch theme',
+      group: 'Interface',
+      key: 't',
+      keywords: 'system light dark colour scheme mode',
+      run: () => toasts.show(`Theme: ${THEME_WORD[theme.next()]}`),
+    },
+    { id: 'commands', title: 'Search pages, records and commands', group: 'Interface', run: open.find },
+    {
+      id: 'shortcuts',
+      title: 'Keyboard shortcuts',
+      group: 'Interface',
+      key: '?',
+      keywords: 'help keys',
+      run: open.shortcuts,
+    },
+    ...ACTIONS.map(({ id, title, group, to, ...more }) => ({
+      ...more,
+      id,
+      title,
+      group,
+      enabled: () => signedIn() && !ASKING_PAGES.has(router.path()),
+      run: () => router.navigate(to),
+    })),
+    ...CREATIONS.map(([title, to]) => ({
+      id: `new:${to}`,
+      title,
+      group: 'Create' as const,
+      keywords: 'new add create',
+      // A page that is asked has the command itself.
+      enabled: () => signedIn() && open.mayOpen(to) && !to.startsWith(`${router.path()}?`),
+      run: () => router.navigate(to),
+    })),
+    ...pages.map((entry) => ({
+      id: `go:${entry.path}`,
+      title: entry.label,
+      group: 'Go to' as const,
+      key: `g ${entry.letter}`,
+      enabled: () => signedIn() && open.mayOpen(entry.path),
+      run: () => router.navigate(entry.path),
+    })),
+    {
+      id: 'docs',
+      title: 'REST API explorer',
+      group: 'Go to',
+      needs: 'tools.list',
+      run: () => window.location.assign('/api/docs'),
+    },
+    {
+      id: 'redoc',
+      title: 'API reference',
+      group: 'Go to',
+      needs: 'tools.list',
+      run: () => window.location.assign('/api/redoc'),
+    },
+    {
+      id: 'logout',
+      title: 'Sign out',
+      group: 'Account',
+      keywords: 'log out leave',
+      enabled: signedIn,
+      run: () => void logout(),
+    },
+  ]);
 
   const nouns = [
     { group: 'Tools', path: '/tools', list: 'tools.list' },

@@ -1,5 +1,5 @@
 import { createSignal, Show } from 'solid-js';
-import { lazyPart } from '#ui/src/components/lazy-part.tsx';
+import { lazyPart } from '#ui/src/components/show/lazy-part.tsx';
 import { IconButton } from '#ui/src/components/button.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';

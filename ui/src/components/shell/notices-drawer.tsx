@@ -5,7 +5,7 @@ import { Button } from '#ui/src/components/button.tsx';
 import { Drawer } from '#ui/src/components/dialog.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { Link } from '#ui/src/components/link.tsx';
-import { ProblemNotice } from '#ui/src/components/notice.tsx';
+import { Failed, ProblemNotice } from '#ui/src/components/notice.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { Ago } from '#ui/src/components/time.tsx';
 import { useAct } from '#ui/src/components/use-act.ts';
@@ -89,9 +89,7 @@ export function NoticesDrawer(props: { onClose: () => void }) {
           </EmptyState>
         </Match>
         <Match when={items().length > 0}>
-          <Show when={list.problem()}>
-            {(problem) => <ProblemNotice problem={problem()} onRetry={() => void list.reload()} />}
-          </Show>
+          <Failed of={list} />
           <ul class="notices">
             <For each={items()}>{(item) => <NoticeRow item={item} onFollow={props.onClose} />}</For>
           </ul>

@@ -1,5 +1,5 @@
 import { createSignal, For, type JSX, Show } from 'solid-js';
-import { lazyPart } from '#ui/src/components/lazy-part.tsx';
+import { lazyPart } from '#ui/src/components/show/lazy-part.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { withMod } from '#ui/src/kernel/keys.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';

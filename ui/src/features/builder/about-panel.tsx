@@ -28,20 +28,18 @@ export function AboutPanel<D extends Record<string, unknown>>(props: {
   );
   return (
     <Panel title={props.title} lead={props.lead}>
-      <div class="panel-body stack">
-        <div class="grid-2">
-          {own('name')}
-          {own('title')}
-        </div>
-        <For each={FIELDS}>
-          {(name) => (
-            <>
-              {own(name)}
-              {name === 'description' ? props.children : undefined}
-            </>
-          )}
-        </For>
+      <div class="grid-2">
+        {own('name')}
+        {own('title')}
       </div>
+      <For each={FIELDS}>
+        {(name) => (
+          <>
+            {own(name)}
+            {name === 'description' ? props.children : undefined}
+          </>
+        )}
+      </For>
     </Panel>
   );
 }

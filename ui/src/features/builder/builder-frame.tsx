@@ -1,10 +1,10 @@
 import { createEffect, createSignal, type JSX, on, onCleanup, onMount, Show } from 'solid-js';
 import { Fixed } from '#ui/src/components/form/fixed.tsx';
 import { Button } from '#ui/src/components/button.tsx';
-import { Notice } from '#ui/src/components/notice.tsx';
+import { Fault } from '#ui/src/components/notice.tsx';
 import { Tabs } from '#ui/src/components/tabs.tsx';
 import { withMod } from '#ui/src/kernel/keys.ts';
-import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { useCommands, useKernel } from '#ui/src/kernel/kernel.ts';
 import type { Problem } from '#ui/src/kernel/problem.ts';
 import './builder.css';
 
@@ -43,7 +43,7 @@ interface BuilderFrameProps {
 
 /** What is written at the left, what it does at the right; on a small screen one below the other. Ctrl S saves, Ctrl Enter runs. */
 export function BuilderFrame(props: BuilderFrameProps) {
-  const { commands, session } = useKernel();
+  const { session } = useKernel();
   /** Tools, resources and prompts are written by the same roles. */
   const fixed = () => !session.may('tools.update');
   const [element, setElement] = createSignal<HTMLFormElement>();
@@ -75,19 +75,17 @@ export function BuilderFrame(props: BuilderFrameProps) {
   // What the page can do does not change while it is there.
   // oxlint-disable-next-line solid/reactivity
   const title = props.save;
-  onCleanup(
-    commands.register([
-      { id: 'builder:save', title, group: 'This page', keywords: 'ctrl s', needs: 'tools.update', run: save },
-      {
-        id: 'builder:run',
-        title: 'Run the preview',
-        group: 'This page',
-        keywords: 'ctrl enter',
-        needs: 'preview.execute',
-        run: () => props.onRun(),
-      },
-    ]),
-  );
+  useCommands([
+    { id: 'builder:save', title, group: 'This page', keywords: 'ctrl s', needs: 'tools.update', run: save },
+    {
+      id: 'builder:run',
+      title: 'Run the preview',
+      group: 'This page',
+      keywords: 'ctrl enter',
+      needs: 'preview.execute',
+      run: () => props.onRun(),
+    },
+  ]);
 
   return (
     <div class="builder" data-fixed={fixed() ? 'true' : undefined}>
@@ -95,13 +93,7 @@ export function BuilderFrame(props: BuilderFrameProps) {
         <Fixed when={fixed()}>{props.children}</Fixed>
         <Show when={!fixed()}>
           <div class="builder-foot">
-            <Show when={props.form.problem()}>
-              {(problem) => (
-                <Notice tone="bad" live>
-                  <p>{problem().detail}</p>
-                </Notice>
-              )}
-            </Show>
+            <Fault text={props.form.problem()?.detail} />
             <div class="row">
               <Button type="submit" kind="primary" busy={props.form.busy()} blocked={!props.fresh && !props.form.dirty()}>
                 {props.save}

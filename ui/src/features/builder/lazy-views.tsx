@@ -1,4 +1,4 @@
-import { lazyPart } from '#ui/src/components/lazy-part.tsx';
+import { lazyPart } from '#ui/src/components/show/lazy-part.tsx';
 
 // Behind tabs that many a visit does not open.
 export const ModelView = lazyPart(async () => (await import('./model-view.tsx')).ModelView);

@@ -29,54 +29,52 @@ export function MasksPanel(props: {
   const add = () => props.onChange([...props.value, { column: free(), mask: 'text', unless_groups: [] }]);
   return (
     <Panel title="Masks" count={props.value.length}>
-      <div class="panel-body stack">
-        <Show
-          when={props.value.length > 0}
-          fallback={<p class="soft small">Callers see every column as it is. A mask hides a column, or part of its values.</p>}
-        >
-          <ul class="stack mask-list">
-            <Index each={props.value}>
-              {(mask, index) => (
-                <li class="mask-row" ref={passesFocus}>
-                  <TextField
-                    label="Column"
-                    mono
-                    required
-                    value={mask().column}
-                    onInput={(column) => set(index, { column })}
-                    error={props.error(`${index}.column`)}
-                  />
-                  <Select
-                    label="Callers see"
-                    options={KINDS}
-                    value={mask().mask}
-                    onChange={(kind: MaskKind) => set(index, { mask: kind })}
-                  />
-                  <TagsField
-                    label="Except groups"
-                    optional
-                    placeholder="support"
-                    value={mask().unless_groups}
-                    onChange={(unless_groups) => set(index, { unless_groups })}
-                    error={props.error(`${index}.unless_groups`)}
-                  />
-                  <IconButton
-                    icon="trash"
-                    size="small"
-                    label={`Remove the mask of ${mask().column}`}
-                    onPress={() => remove(index)}
-                  />
-                </li>
-              )}
-            </Index>
-          </ul>
-        </Show>
-        <Show when={props.error('')}>{(sentence) => <p class="field-error">{sentence()}</p>}</Show>
-        <div class="row">
-          <Button size="small" icon="plus" onPress={add}>
-            Add mask
-          </Button>
-        </div>
+      <Show
+        when={props.value.length > 0}
+        fallback={<p class="soft small">Callers see every column as it is. A mask hides a column, or part of its values.</p>}
+      >
+        <ul class="stack mask-list">
+          <Index each={props.value}>
+            {(mask, index) => (
+              <li class="mask-row" ref={passesFocus}>
+                <TextField
+                  label="Column"
+                  mono
+                  required
+                  value={mask().column}
+                  onInput={(column) => set(index, { column })}
+                  error={props.error(`${index}.column`)}
+                />
+                <Select
+                  label="Callers see"
+                  options={KINDS}
+                  value={mask().mask}
+                  onChange={(kind: MaskKind) => set(index, { mask: kind })}
+                />
+                <TagsField
+                  label="Except groups"
+                  optional
+                  placeholder="support"
+                  value={mask().unless_groups}
+                  onChange={(unless_groups) => set(index, { unless_groups })}
+                  error={props.error(`${index}.unless_groups`)}
+                />
+                <IconButton
+                  icon="trash"
+                  size="small"
+                  label={`Remove the mask of ${mask().column}`}
+                  onPress={() => remove(index)}
+                />
+              </li>
+            )}
+          </Index>
+        </ul>
+      </Show>
+      <Show when={props.error('')}>{(sentence) => <p class="field-error">{sentence()}</p>}</Show>
+      <div class="row">
+        <Button size="small" icon="plus" onPress={add}>
+          Add mask
+        </Button>
       </div>
     </Panel>
   );

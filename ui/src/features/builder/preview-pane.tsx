@@ -1,11 +1,11 @@
 import { Show } from 'solid-js';
-import { lazyPart } from '#ui/src/components/lazy-part.tsx';
+import { lazyPart } from '#ui/src/components/show/lazy-part.tsx';
 import type { View } from '#core/contract/definitions/view.ts';
 import { Button } from '#ui/src/components/button.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { CodeBlock } from '#ui/src/components/show/code-block.tsx';
 import { JsonView } from '#ui/src/components/show/json-view.tsx';
-import { Notice } from '#ui/src/components/notice.tsx';
+import { Fault, Notice } from '#ui/src/components/notice.tsx';
 import { num } from '#ui/src/kernel/numbers.ts';
 import { duration, plural } from '#ui/src/kernel/words.ts';
 import { Select } from '#ui/src/components/form/select.tsx';
@@ -80,13 +80,7 @@ export function PreviewPane(props: {
       <Show when={props.statement.writes()}>
         <p class="small soft">This statement changes data. Sluice runs it in a transaction and rolls it back.</p>
       </Show>
-      <Show when={props.statement.problem()}>
-        {(problem) => (
-          <Notice tone="bad" live title="The statement failed">
-            <p>{problem().detail}</p>
-          </Notice>
-        )}
-      </Show>
+      <Fault title="The statement failed" text={props.statement.problem()?.detail} />
       <Show
         when={props.statement.result()}
         fallback={
@@ -104,13 +98,7 @@ export function PreviewPane(props: {
             <Show when={result().truncated}>
               <Notice tone="brass">{`Showing the first ${plural(result().row_count, 'row')}. There are more.`}</Notice>
             </Show>
-            <Show when={result().transform_error}>
-              {(error) => (
-                <Notice tone="bad" live title="The template failed">
-                  {error()}
-                </Notice>
-              )}
-            </Show>
+            <Fault title="The template failed" text={result().transform_error} />
             <ResultView
               label="Rows"
               result={ofPreview(result())}

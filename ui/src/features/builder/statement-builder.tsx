@@ -174,7 +174,7 @@ export function StatementBuilder<D extends StatementDraft, I>(props: StatementBu
         notes={notes('sql_query')}
         before={props.before}
       />
-      <Panel title="Parameters" count={form.values.parameters.length}>
+      <Panel title="Parameters" count={form.values.parameters.length} flush>
         <div class="panel-body">
           <ParameterTable
             label="Parameters"

@@ -61,44 +61,42 @@ export function StatementPanel(props: StatementPanelProps) {
         </div>
       }
     >
-      <div class="panel-body stack">
-        <Show
-          when={props.connections.length > 0}
-          fallback={
-            <Notice
-              tone="brass"
-              title="There is no connection yet"
-              action={<LinkButton href="/connections">Add a connection</LinkButton>}
-            >
-              A statement runs on a database. Connect one first.
-            </Notice>
-          }
-        >
-          <Select
-            label="Connection"
-            options={props.connections.map(({ id, name, db_type }) => ({ value: id, label: name, hint: db_type }))}
-            value={props.connection_id}
-            onChange={(id: string) => props.onConnection(id)}
-            error={props.connection_error}
-          />
-        </Show>
-        {props.before}
-        <CodeEditor
-          label="SQL"
-          value={props.sql}
-          onInput={(sql) => props.onSql(sql)}
-          language={props.statement.language()}
-          faults={faults()}
-          error={error()}
-          hint={`Write parameters as :name. [[ and … :name ]] is optional: it is left out when no value is given. ${withMod('Enter')} runs the statement.`}
-          placeholder="select …"
-          lines={8}
-          onRun={() => props.onRun()}
-          onSave={() => props.onSave()}
-          onFormat={() => void props.statement.format()}
+      <Show
+        when={props.connections.length > 0}
+        fallback={
+          <Notice
+            tone="brass"
+            title="There is no connection yet"
+            action={<LinkButton href="/connections">Add a connection</LinkButton>}
+          >
+            A statement runs on a database. Connect one first.
+          </Notice>
+        }
+      >
+        <Select
+          label="Connection"
+          options={props.connections.map(({ id, name, db_type }) => ({ value: id, label: name, hint: db_type }))}
+          value={props.connection_id}
+          onChange={(id: string) => props.onConnection(id)}
+          error={props.connection_error}
         />
-        {props.notes}
-      </div>
+      </Show>
+      {props.before}
+      <CodeEditor
+        label="SQL"
+        value={props.sql}
+        onInput={(sql) => props.onSql(sql)}
+        language={props.statement.language()}
+        faults={faults()}
+        error={error()}
+        hint={`Write parameters as :name. [[ and … :name ]] is optional: it is left out when no value is given. ${withMod('Enter')} runs the statement.`}
+        placeholder="select …"
+        lines={8}
+        onRun={() => props.onRun()}
+        onSave={() => props.onSave()}
+        onFormat={() => void props.statement.format()}
+      />
+      {props.notes}
     </Panel>
   );
 }

@@ -25,24 +25,22 @@ export function TemplatePanel(props: {
   };
   return (
     <Panel title="Result">
-      <div class="panel-body stack">
-        {props.children}
-        <Switch label={props.switch} checked={shown()} onChange={toggle} />
-        <Show when={shown()}>
-          <CodeEditor
-            label="Transform"
-            value={props.value ?? ''}
-            onInput={(text) => props.onChange(text === '' ? null : text)}
-            language={props.statement.template_language()}
-            faults={props.faults}
-            error={props.faults.some(({ message }) => message === props.error) ? undefined : props.error}
-            hint="A template over rows, params and vars. JSON output becomes structured content, anything else text."
-            placeholder={'{% for row in rows %}\n- {{ row.name }}\n{% endfor %}'}
-            onRun={() => props.onRun()}
-            onSave={() => props.onSave()}
-          />
-        </Show>
-      </div>
+      {props.children}
+      <Switch label={props.switch} checked={shown()} onChange={toggle} />
+      <Show when={shown()}>
+        <CodeEditor
+          label="Transform"
+          value={props.value ?? ''}
+          onInput={(text) => props.onChange(text === '' ? null : text)}
+          language={props.statement.template_language()}
+          faults={props.faults}
+          error={props.faults.some(({ message }) => message === props.error) ? undefined : props.error}
+          hint="A template over rows, params and vars. JSON output becomes structured content, anything else text."
+          placeholder={'{% for row in rows %}\n- {{ row.name }}\n{% endfor %}'}
+          onRun={() => props.onRun()}
+          onSave={() => props.onSave()}
+        />
+      </Show>
     </Panel>
   );
 }

@@ -1,7 +1,7 @@
 import { type JSX, Show } from 'solid-js';
 import type { TestedKind } from '#core/contract/definitions/tests.ts';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
-import { ProblemNotice } from '#ui/src/components/notice.tsx';
+import { Failed } from '#ui/src/components/notice.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { LintNotes } from './lint-notes.tsx';
@@ -14,7 +14,7 @@ function Findings(props: { owner: string }) {
   const found = useQuery((read) => read('lint.list', { owner: props.owner, limit: 500 }));
   return (
     <>
-      <Show when={found.problem()}>{(problem) => <ProblemNotice problem={problem()} onRetry={() => void found.reload()} />}</Show>
+      <Failed of={found} />
       <Show when={found.data()?.items} fallback={<SkeletonList rows={2} label="Loading findings" failed={found.problem()} />}>
         {(items) => (
           <Show when={items().length > 0} fallback={<EmptyState icon="check" title="No lint findings" />}>

@@ -2,7 +2,7 @@ import { createSignal, Show } from 'solid-js';
 import type { ServerConfig } from '#core/contract/settings/config.ts';
 import { clientTexts } from '#core/client-texts.ts';
 import type { Output } from '#core/contract/index.ts';
-import { ProblemNotice } from '#ui/src/components/notice.tsx';
+import { Failed } from '#ui/src/components/notice.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { uriVariables } from '#ui/src/features/builder/drafts.ts';
@@ -60,7 +60,7 @@ export function ConnectClient(props: {
   };
   return (
     <>
-      <Show when={stdio.problem()}>{(problem) => <ProblemNotice problem={problem()} onRetry={() => void stdio.reload()} />}</Show>
+      <Failed of={stdio} />
       <Show when={texts()} fallback={<SkeletonList rows={2} label="Loading the address" failed={stdio.problem()} />}>
         {(shown) => (
           <>

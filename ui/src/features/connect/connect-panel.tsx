@@ -14,12 +14,8 @@ export function ConnectPanel(props: {
 }) {
   return (
     <Panel title={TITLE}>
-      <div class="panel-body stack">
-        <Show when={props.address && props.server}>
-          {(server) => <Snippet label="the MCP address" text={server().mcp_url} />}
-        </Show>
-        <ConnectClient server={props.server} label={TITLE} token={props.token} />
-      </div>
+      <Show when={props.address && props.server}>{(server) => <Snippet label="the MCP address" text={server().mcp_url} />}</Show>
+      <ConnectClient server={props.server} label={TITLE} token={props.token} />
     </Panel>
   );
 }

@@ -60,27 +60,25 @@ export function CanaryPanel(props: { deployment: Deployment; canary: CanaryState
         </Show>
       }
     >
-      <div class="panel-body stack">
-        <p class="row">
-          <Badge tone={STATUS[props.canary.status].tone} dot pulse={running()}>
-            {STATUS[props.canary.status].label}
-          </Badge>
-          <Show
-            when={running()}
-            fallback={
-              <span class="small soft">
-                <Show when={props.canary.ended_at}>{(iso) => <Ago iso={iso()} />}</Show>
-              </span>
-            }
-          >
-            <Live deployment={props.deployment} canary={props.canary} />
-          </Show>
-        </p>
-        <Show when={props.canary.reason}>
-          {(reason) => <Notice tone={props.canary.status === 'promoted' ? 'good' : 'brass'}>{reason()}</Notice>}
+      <p class="row">
+        <Badge tone={STATUS[props.canary.status].tone} dot pulse={running()}>
+          {STATUS[props.canary.status].label}
+        </Badge>
+        <Show
+          when={running()}
+          fallback={
+            <span class="small soft">
+              <Show when={props.canary.ended_at}>{(iso) => <Ago iso={iso()} />}</Show>
+            </span>
+          }
+        >
+          <Live deployment={props.deployment} canary={props.canary} />
         </Show>
-        <Sides canary={props.canary} />
-      </div>
+      </p>
+      <Show when={props.canary.reason}>
+        {(reason) => <Notice tone={props.canary.status === 'promoted' ? 'good' : 'brass'}>{reason()}</Notice>}
+      </Show>
+      <Sides canary={props.canary} />
     </Panel>
   );
 }

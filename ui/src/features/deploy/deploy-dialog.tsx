@@ -1,7 +1,7 @@
 import { createMemo, Show } from 'solid-js';
 import { Button } from '#ui/src/components/button.tsx';
 import { Dialog } from '#ui/src/components/dialog.tsx';
-import { Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
+import { Failed, Notice } from '#ui/src/components/notice.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { plural } from '#ui/src/kernel/words.ts';
 import { ChangeList } from './change-list.tsx';
@@ -41,9 +41,7 @@ export function DeployDialog(props: { deployment: Deployment; open: boolean; onC
       }
     >
       <div class="stack">
-        <Show when={props.deployment.diff.problem()}>
-          {(problem) => <ProblemNotice problem={problem()} onRetry={() => void props.deployment.diff.reload()} />}
-        </Show>
+        <Failed of={props.deployment.diff} />
         <ComingWarnings warnings={diff()?.warnings} />
         <Breaking count={breaking()} />
         <Totals totals={diff()?.totals} />

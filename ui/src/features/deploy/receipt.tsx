@@ -32,49 +32,47 @@ export function Receipt(props: { receipt: DeployReceipt; rehearsed: boolean; onD
       title={props.rehearsed ? 'Dry run' : 'Deploy receipt'}
       actions={<IconButton ref={passesFocus} icon="close" size="small" label="Dismiss" onPress={props.onDismiss} />}
     >
-      <div class="panel-body stack">
-        <Notice tone="good" live title={outcome(props.receipt, props.rehearsed)}>
-          <Show when={props.rehearsed}>
-            <p>Statements were checked by their databases, and templates, names and limits too. Nothing was changed.</p>
-          </Show>
-        </Notice>
-        <KeyValue
-          items={[
-            { label: 'Contains', value: counts() },
-            { label: 'Duration', value: <span class="num">{duration(props.receipt.duration_ms)}</span> },
-            {
-              label: 'Checksum',
-              value: <span title={props.receipt.checksum}>{props.receipt.checksum.slice(0, 19)}…</span>,
-              mono: true,
-              copy: props.receipt.checksum,
-            },
-          ]}
-        />
-        <Show when={props.receipt.warnings.length > 0}>
-          <Notice tone="brass" title={plural(props.receipt.warnings.length, 'warning')}>
-            <ul class="bullets">
-              <For each={props.receipt.warnings}>{(warning) => <li>{warning}</li>}</For>
-            </ul>
-          </Notice>
+      <Notice tone="good" live title={outcome(props.receipt, props.rehearsed)}>
+        <Show when={props.rehearsed}>
+          <p>Statements were checked by their databases, and templates, names and limits too. Nothing was changed.</p>
         </Show>
-        <Show when={props.receipt.hosts.length > 0 && props.receipt.canary === undefined}>
-          <ul class="host-list" aria-label="Hosts">
-            <For each={props.receipt.hosts}>
-              {(host) => (
-                <li>
-                  <span class="mono small">{host.id}</span>
-                  <span class="small soft num">
-                    {host.error ??
-                      (host.acked_ms === null
-                        ? 'no answer yet; loads this version when it reconnects'
-                        : swapped(host.acked_ms, host.load_ms))}
-                  </span>
-                </li>
-              )}
-            </For>
+      </Notice>
+      <KeyValue
+        items={[
+          { label: 'Contains', value: counts() },
+          { label: 'Duration', value: <span class="num">{duration(props.receipt.duration_ms)}</span> },
+          {
+            label: 'Checksum',
+            value: <span title={props.receipt.checksum}>{props.receipt.checksum.slice(0, 19)}…</span>,
+            mono: true,
+            copy: props.receipt.checksum,
+          },
+        ]}
+      />
+      <Show when={props.receipt.warnings.length > 0}>
+        <Notice tone="brass" title={plural(props.receipt.warnings.length, 'warning')}>
+          <ul class="bullets">
+            <For each={props.receipt.warnings}>{(warning) => <li>{warning}</li>}</For>
           </ul>
-        </Show>
-      </div>
+        </Notice>
+      </Show>
+      <Show when={props.receipt.hosts.length > 0 && props.receipt.canary === undefined}>
+        <ul class="host-list" aria-label="Hosts">
+          <For each={props.receipt.hosts}>
+            {(host) => (
+              <li>
+                <span class="mono small">{host.id}</span>
+                <span class="small soft num">
+                  {host.error ??
+                    (host.acked_ms === null
+                      ? 'no answer yet; loads this version when it reconnects'
+                      : swapped(host.acked_ms, host.load_ms))}
+                </span>
+              </li>
+            )}
+          </For>
+        </ul>
+      </Show>
     </Panel>
   );
 }

@@ -1,13 +1,13 @@
 import { createEffect, createSignal, on, onCleanup, onMount } from 'solid-js';
 import { usePoll, useRetry } from '#ui/src/components/use-query.ts';
-import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { useCommands, useKernel } from '#ui/src/kernel/kernel.ts';
 import { createDeployment } from './deployment.ts';
 
 const POLL_MS = 15_000;
 
 /** The deployment for as long as a page is there, with the commands that ask before they act. */
 export function useDeployment() {
-  const { cache, call, commands, dialogs, router, session, toasts } = useKernel();
+  const { cache, call, dialogs, router, session, toasts } = useKernel();
   const made = createDeployment(call, cache);
   const deployment = { ...made, status: useRetry(made.status), diff: useRetry(made.diff) };
   const [asking, setAsking] = createSignal(false);
@@ -33,20 +33,18 @@ export function useDeployment() {
   onCleanup(deployment.close);
   // Hosts come and go by themselves.
   usePoll(deployment.refresh, POLL_MS);
-  onCleanup(
-    commands.register([
-      {
-        id: 'deploy',
-        title: 'Deploy',
-        group: 'Server',
-        key: 'd',
-        keywords: 'publish release go live',
-        needs: 'deploy.run',
-        run: ask,
-      },
-      { id: 'deploy-stop', title: 'Stop serving MCP clients', group: 'Server', needs: 'deploy.stop', run: () => void stop() },
-    ]),
-  );
+  useCommands([
+    {
+      id: 'deploy',
+      title: 'Deploy',
+      group: 'Server',
+      key: 'd',
+      keywords: 'publish release go live',
+      needs: 'deploy.run',
+      run: ask,
+    },
+    { id: 'deploy-stop', title: 'Stop serving MCP clients', group: 'Server', needs: 'deploy.stop', run: () => void stop() },
+  ]);
   // From another page: `/deploy?ask=deploy`.
   createEffect(
     on([() => router.query().get('ask'), () => status() === undefined], ([wanted, loading]) => {

@@ -1,6 +1,6 @@
 import type { View } from '#core/contract/definitions/view.ts';
 import { createSignal, type JSX, Match, Show, Switch } from 'solid-js';
-import { lazyPart } from '#ui/src/components/lazy-part.tsx';
+import { lazyPart } from '#ui/src/components/show/lazy-part.tsx';
 import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
 import { Menu } from '#ui/src/components/menu.tsx';
 import { JsonView } from '#ui/src/components/show/json-view.tsx';

@@ -1,12 +1,12 @@
 import { createSignal, For, Show } from 'solid-js';
-import { lazyPart } from '#ui/src/components/lazy-part.tsx';
+import { lazyPart } from '#ui/src/components/show/lazy-part.tsx';
 import type { Test, TestOwner } from '#core/contract/definitions/tests.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { Link, LinkButton } from '#ui/src/components/link.tsx';
 import { Menu } from '#ui/src/components/menu.tsx';
-import { ProblemNotice } from '#ui/src/components/notice.tsx';
+import { Failed } from '#ui/src/components/notice.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useAct } from '#ui/src/components/use-act.ts';
 import { useQuery } from '#ui/src/components/use-query.ts';
@@ -76,8 +76,8 @@ export function TestList(props: { owner?: TestOwner | undefined; owner_name?: st
           )}
         </Show>
       </div>
-      <Show when={running.problem()}>{(problem) => <ProblemNotice problem={problem()} />}</Show>
-      <Show when={list.problem()}>{(problem) => <ProblemNotice problem={problem()} onRetry={() => void list.reload()} />}</Show>
+      <Failed of={running} />
+      <Failed of={list} />
       <Show when={list.data()?.items} fallback={<SkeletonList rows={2} label="Loading tests" failed={list.problem()} />}>
         {(items) => (
           <Show

@@ -1,5 +1,5 @@
 import type { JSX } from 'solid-js';
-import { lazyPart } from '#ui/src/components/lazy-part.tsx';
+import { lazyPart } from '#ui/src/components/show/lazy-part.tsx';
 import type { TestedKind } from '#core/contract/definitions/tests.ts';
 
 const TestList = lazyPart(async () => (await import('./test-list.tsx')).TestList);

@@ -1,4 +1,4 @@
-import { createSignal, onCleanup, Show } from 'solid-js';
+import { createSignal, Show } from 'solid-js';
 import { KeyValue } from '#ui/src/components/show/key-value.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { ProblemNotice } from '#ui/src/components/notice.tsx';
@@ -8,7 +8,7 @@ import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { ConnectPanel } from '#ui/src/features/connect/connect-panel.tsx';
 import { whenAsked } from '#ui/src/kernel/route/asked.ts';
-import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { useCommands, useKernel } from '#ui/src/kernel/kernel.ts';
 import { TestPanel } from './test-panel.tsx';
 import { TokensPanel } from './tokens-panel.tsx';
 import { STATUS } from '#ui/src/features/deploy/words.ts';
@@ -17,7 +17,7 @@ import './access.css';
 
 /** How clients reach the deployed server and what they show. */
 export function Access() {
-  const { commands, router } = useKernel();
+  const { router } = useKernel();
   const [made, setMade] = createSignal<string>();
   const [creating, setCreating] = createSignal(false);
   const health = useQuery((read) => read('server.health', {}));
@@ -26,11 +26,9 @@ export function Access() {
   const acceptsTokens = () => (auth() === 'oauth' || auth() === 'jwt') && config.data()?.accept_mcp_tokens === true;
   const pending = () => config.data() !== undefined && config.data()?.auth_type !== auth();
   whenAsked(router, 'token', () => setCreating(true));
-  onCleanup(
-    commands.register([
-      { id: 'new-mcp-token', title: 'New access token for MCP clients', group: 'Create', run: () => setCreating(true) },
-    ]),
-  );
+  useCommands([
+    { id: 'new-mcp-token', title: 'New access token for MCP clients', group: 'Create', run: () => setCreating(true) },
+  ]);
 
   return (
     <Page title="MCP access" lead="The address of the deployed server and the credentials that clients need.">
@@ -46,31 +44,29 @@ export function Access() {
             </LinkButton>
           }
         >
-          <div class="panel-body stack">
-            <Show when={health.data()} fallback={<SkeletonList rows={2} label="Loading the address" failed={health.problem()} />}>
-              {(server) => (
-                <KeyValue
-                  items={[
-                    { label: 'Address', value: server().mcp_url, mono: true, copy: server().mcp_url },
-                    { label: 'Transport', value: TRANSPORT_WORDS[server().transport] },
-                    {
-                      label: 'Authentication',
-                      value: (
-                        <span class="row">
-                          {AUTH_WORDS[server().auth_type]}
-                          <Show when={pending()}>
-                            <span class="small access-pending">changes at the next deploy</span>
-                          </Show>
-                        </span>
-                      ),
-                    },
-                    { label: 'State', value: STATUS[server().status].label },
-                  ]}
-                />
-              )}
-            </Show>
-            <Show when={auth()}>{(kind) => <TestPanel wants_token={kind() !== 'none'} token={made() ?? ''} />}</Show>
-          </div>
+          <Show when={health.data()} fallback={<SkeletonList rows={2} label="Loading the address" failed={health.problem()} />}>
+            {(server) => (
+              <KeyValue
+                items={[
+                  { label: 'Address', value: server().mcp_url, mono: true, copy: server().mcp_url },
+                  { label: 'Transport', value: TRANSPORT_WORDS[server().transport] },
+                  {
+                    label: 'Authentication',
+                    value: (
+                      <span class="row">
+                        {AUTH_WORDS[server().auth_type]}
+                        <Show when={pending()}>
+                          <span class="small access-pending">changes at the next deploy</span>
+                        </Show>
+                      </span>
+                    ),
+                  },
+                  { label: 'State', value: STATUS[server().status].label },
+                ]}
+              />
+            )}
+          </Show>
+          <Show when={auth()}>{(kind) => <TestPanel wants_token={kind() !== 'none'} token={made() ?? ''} />}</Show>
         </Panel>
         <ConnectPanel server={health.data()} token={made()} />
       </div>
@@ -90,6 +86,7 @@ export function Access() {
                 Change clients
               </LinkButton>
             }
+            flush
           >
             <div class="panel-body">
               <Show

@@ -1,6 +1,6 @@
 import { Show } from 'solid-js';
 import { ROLE_CHOICES } from '#core/contract/identity/roles.ts';
-import { ProblemNotice } from '#ui/src/components/notice.tsx';
+import { Failed } from '#ui/src/components/notice.tsx';
 import { Section } from '#ui/src/components/panel.tsx';
 import { KeyValue } from '#ui/src/components/show/key-value.tsx';
 import { Skeleton } from '#ui/src/components/skeleton.tsx';
@@ -11,7 +11,7 @@ export function About() {
   const me = useQuery((read) => read('auth.me', {}));
   return (
     <Section title="Role" lead="An administrator sets your role and groups.">
-      <Show when={me.problem()}>{(problem) => <ProblemNotice problem={problem()} onRetry={() => void me.reload()} />}</Show>
+      <Failed of={me} />
       <Show when={me.data()} fallback={me.problem() === undefined && <Skeleton width="half" />}>
         {(account) => (
           <>

@@ -1,5 +1,5 @@
 import { onMount, Show } from 'solid-js';
-import { Notice } from '#ui/src/components/notice.tsx';
+import { Fault } from '#ui/src/components/notice.tsx';
 import { GrantsPanel } from '#ui/src/features/grants/grants-panel.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { Section } from '#ui/src/components/panel.tsx';
@@ -25,13 +25,7 @@ export function Account() {
   return (
     <Page title="Account" lead="Your sign-in details and sessions.">
       <div class="stack account-page">
-        <Show when={refusal}>
-          {(text) => (
-            <Notice tone="bad" live>
-              {text()}
-            </Notice>
-          )}
-        </Show>
+        <Fault text={refusal} />
         <About />
         <Show when={me.data()}>
           {(account) => (

@@ -4,7 +4,7 @@ import { Button } from '#ui/src/components/button.tsx';
 import { Checkbox } from '#ui/src/components/form/choice.tsx';
 import { Dialog } from '#ui/src/components/dialog.tsx';
 import { TextField } from '#ui/src/components/form/field.tsx';
-import { Notice } from '#ui/src/components/notice.tsx';
+import { Fault } from '#ui/src/components/notice.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { createMutation } from '#ui/src/kernel/data/mutation.ts';
 import { generalError } from '#ui/src/kernel/problem.ts';
@@ -70,13 +70,7 @@ export function ConfirmFactor(props: {
       onClose={props.onClose}
     >
       <form class="stack" novalidate onSubmit={(event) => void submit(event)}>
-        <Show when={generalError(change.problem(), ['password', 'code'])}>
-          {(detail) => (
-            <Notice tone="bad" live>
-              {detail()}
-            </Notice>
-          )}
-        </Show>
+        <Fault text={generalError(change.problem(), ['password', 'code'])} />
         <TextField
           label="Password"
           type="password"

@@ -5,7 +5,7 @@ import { Button } from '#ui/src/components/button.tsx';
 import { CopyButton } from '#ui/src/components/show/code-block.tsx';
 import { Dialog } from '#ui/src/components/dialog.tsx';
 import { TextField } from '#ui/src/components/form/field.tsx';
-import { Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
+import { Failed, Fault, Notice } from '#ui/src/components/notice.tsx';
 import { Section } from '#ui/src/components/panel.tsx';
 import { Skeleton } from '#ui/src/components/skeleton.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
@@ -29,9 +29,7 @@ export function SecondFactor() {
 
   return (
     <Section title="Second factor" lead="Signing in also asks for a code from an authenticator app.">
-      <Show when={status.problem()}>
-        {(problem) => <ProblemNotice problem={problem()} onRetry={() => void status.reload()} />}
-      </Show>
+      <Failed of={status} />
       <Show when={status.data()} fallback={status.problem() === undefined && <Skeleton width="half" />}>
         {(now) => (
           <>
@@ -127,13 +125,7 @@ function Enable(props: { setup: Output<'two_factor.setup'>; onDone: () => void }
           </div>
         </div>
       </div>
-      <Show when={generalError(verify.problem(), ['code'])}>
-        {(detail) => (
-          <Notice tone="bad" live>
-            {detail()}
-          </Notice>
-        )}
-      </Show>
+      <Fault text={generalError(verify.problem(), ['code'])} />
       <TextField
         label="Code"
         hint="The six digits that the app shows."

@@ -1,4 +1,4 @@
-import { createMemo, createSignal, For, onCleanup, Show } from 'solid-js';
+import { createMemo, createSignal, For, Show } from 'solid-js';
 import type { AgentActivity } from '#core/contract/identity/agent-access.ts';
 import { operations } from '#core/contract/index.ts';
 import { StatusDot } from '#ui/src/components/badge.tsx';
@@ -15,7 +15,7 @@ import { Stat, StatGrid } from '#ui/src/components/show/stat.tsx';
 import { Ago } from '#ui/src/components/time.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { countryName, flagOf } from './access-activity.ts';
-import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { useCommands, useKernel } from '#ui/src/kernel/kernel.ts';
 import { count, percent } from '#ui/src/kernel/numbers.ts';
 import { createSearchParams, flag, text } from '#ui/src/kernel/route/search-params.ts';
 import { duration } from '#ui/src/kernel/words.ts';
@@ -30,7 +30,7 @@ const BUSIEST = 5;
 
 /** What agents and scripts did: figures, then every call. */
 export function ActivityPanel() {
-  const { call, commands, router } = useKernel();
+  const { call, router } = useKernel();
   const filters = createSearchParams(router, { tool: text(), token: text(), done: flag() });
   const [period, setPeriod] = createSignal<(typeof PERIODS)[number]['value']>('24h');
   const stats = useQuery((read) => read('agent_activity.stats', { period: period() }), { watch: period });
@@ -52,9 +52,7 @@ export function ActivityPanel() {
     () => [filters.get('tool'), filters.get('token'), filters.get('done')],
   );
   const reload = () => void Promise.all([stats.reload(), pages.reload()]);
-  onCleanup(
-    commands.register([{ id: 'reload-activity', title: 'Read the activity again', group: 'This page', key: 'r', run: reload }]),
-  );
+  useCommands([{ id: 'reload-activity', title: 'Read the activity again', group: 'This page', key: 'r', run: reload }]);
   const tokens = createMemo(() =>
     (stats.data()?.tokens ?? []).map(({ token_prefix, token_name }) => ({
       value: token_prefix,
@@ -100,7 +98,7 @@ export function ActivityPanel() {
               <div class="agents-busiest">
                 <For each={busiest()}>
                   {(part) => (
-                    <Panel title={part.title}>
+                    <Panel title={part.title} flush>
                       <ol class="panel-body agents-bars">
                         <For each={part.rows.slice(0, BUSIEST)}>
                           {(row) => (

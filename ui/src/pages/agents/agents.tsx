@@ -1,4 +1,4 @@
-import { createSignal, onCleanup, Show } from 'solid-js';
+import { createSignal, Show } from 'solid-js';
 import { type AgentCredential, agentTexts } from '#core/client-texts.ts';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
@@ -7,7 +7,7 @@ import { Panel } from '#ui/src/components/panel.tsx';
 import { Tabs } from '#ui/src/components/tabs.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { ClientTexts } from '#ui/src/features/connect/client-texts.tsx';
-import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { useCommands, useKernel } from '#ui/src/kernel/kernel.ts';
 import { createSearchParams, oneOf } from '#ui/src/kernel/route/search-params.ts';
 import { ActivityPanel } from './activity-panel.tsx';
 import { CredentialsPanel } from './credentials-panel.tsx';
@@ -16,7 +16,7 @@ import './agents.css';
 
 /** Who administers this server besides people, and what they did. */
 export function Agents() {
-  const { commands, router } = useKernel();
+  const { router } = useKernel();
   const params = createSearchParams(router, { view: oneOf(['tokens', 'clients', 'activity', 'tools']) });
   const [made, setMade] = createSignal<AgentCredential>({});
   const [creating, setCreating] = createSignal<'token' | 'client'>();
@@ -25,12 +25,10 @@ export function Agents() {
     params.set({ view: kind === 'token' ? 'tokens' : 'clients' });
     setCreating(kind);
   };
-  onCleanup(
-    commands.register([
-      { id: 'new-agent-token', title: 'New token for an agent', group: 'Create', run: () => create('token') },
-      { id: 'new-agent-client', title: 'New OAuth client for an agent', group: 'Create', run: () => create('client') },
-    ]),
-  );
+  useCommands([
+    { id: 'new-agent-token', title: 'New token for an agent', group: 'Create', run: () => create('token') },
+    { id: 'new-agent-client', title: 'New OAuth client for an agent', group: 'Create', run: () => create('client') },
+  ]);
   const credentials = (kind: 'token' | 'client') => (
     <div class="agents">
       <CredentialsPanel
@@ -40,15 +38,13 @@ export function Agents() {
         onMade={(credential) => setMade((before) => ({ ...before, ...credential }))}
       />
       <Panel title="Connect an agent">
-        <div class="panel-body stack">
-          <Show
-            when={made().token !== undefined}
-            fallback={<p class="small soft">Replace YOUR_TOKEN with a token. A new token is filled in for you.</p>}
-          >
-            <p class="small soft">The token that you just created is filled in.</p>
-          </Show>
-          <ClientTexts texts={agentTexts(window.location.origin, made())} label="Connect an agent" />
-        </div>
+        <Show
+          when={made().token !== undefined}
+          fallback={<p class="small soft">Replace YOUR_TOKEN with a token. A new token is filled in for you.</p>}
+        >
+          <p class="small soft">The token that you just created is filled in.</p>
+        </Show>
+        <ClientTexts texts={agentTexts(window.location.origin, made())} label="Connect an agent" />
       </Panel>
     </div>
   );

@@ -1,4 +1,4 @@
-import { createEffect, on, onCleanup } from 'solid-js';
+import { createEffect, on } from 'solid-js';
 import type { Connection } from '#core/contract/definitions/connections.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
@@ -13,7 +13,7 @@ import { useQuery } from '#ui/src/components/use-query.ts';
 import { createConnectionHealth } from './connection-health.ts';
 import { placeOf } from './connection-draft.ts';
 import { useAct } from '#ui/src/components/use-act.ts';
-import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { useCommands, useKernel } from '#ui/src/kernel/kernel.ts';
 import { createSearchParams, oneOf, text } from '#ui/src/kernel/route/search-params.ts';
 import { createSelection } from '#ui/src/kernel/selection.ts';
 import { duration, plural } from '#ui/src/kernel/words.ts';
@@ -31,7 +31,7 @@ const STATES = [
 ] as const;
 
 export function Connections() {
-  const { call, router, session, toasts, commands } = useKernel();
+  const { call, router, session, toasts } = useKernel();
   const { act } = useAct();
   const filters = createSearchParams(router, { q: text(), state: oneOf(['all', 'on', 'off']) });
   const selection = createSelection();
@@ -80,19 +80,17 @@ export function Connections() {
     selection.clear();
     await list.reload();
   };
-  onCleanup(
-    commands.register([
-      {
-        id: 'new-connection',
-        title: 'Connect a database',
-        group: 'This page',
-        key: 'n',
-        needs: 'connections.create',
-        run: () => router.navigate('/connections/new'),
-      },
-      { id: 'find-connection', title: 'Search connections', group: 'This page', key: '/', run: () => search?.focus() },
-    ]),
-  );
+  useCommands([
+    {
+      id: 'new-connection',
+      title: 'Connect a database',
+      group: 'This page',
+      key: 'n',
+      needs: 'connections.create',
+      run: () => router.navigate('/connections/new'),
+    },
+    { id: 'find-connection', title: 'Search connections', group: 'This page', key: '/', run: () => search?.focus() },
+  ]);
 
   return (
     <Page

@@ -105,148 +105,146 @@ export function FileDetail(props: { connection: Connection; file: ConnectionFile
 
   return (
     <Panel title={props.file.name} lead={props.file.key === props.file.name ? undefined : `Part of ${props.file.key}`}>
-      <div class="panel-body stack">
-        <Show when={props.file.error}>
-          {(error) => (
-            <Notice tone="bad">
-              {error().line === null ? '' : `Line ${error().line}: `}
-              {error().message} {props.file.tables.length > 0 ? 'The last good table is still served.' : ''}
+      <Show when={props.file.error}>
+        {(error) => (
+          <Notice tone="bad">
+            {error().line === null ? '' : `Line ${error().line}: `}
+            {error().message} {props.file.tables.length > 0 ? 'The last good table is still served.' : ''}
+          </Notice>
+        )}
+      </Show>
+      <For each={props.file.notes}>{(note) => <Notice tone="brass">{note}</Notice>}</For>
+      <Show when={props.file.rejected_rows > 0}>
+        <Notice tone="brass">
+          <p>Skipped lines:</p>
+          <ul>
+            <For each={props.file.rejected}>
+              {({ line, reason }) => (
+                <li>
+                  Line {line}: {reason}
+                </li>
+              )}
+            </For>
+          </ul>
+        </Notice>
+      </Show>
+      <For each={props.file.tables}>
+        {(table) => (
+          <>
+            <div class="row">
+              <strong class="mono">{`${table.schema}.${table.name}`}</strong>
+              <LinkButton
+                href={`/tools/new?connection=${props.connection.id}&table=${encodeURIComponent(`${table.schema}.${table.name}`)}`}
+                kind="primary"
+                icon="tool"
+              >
+                Create a tool from this table
+              </LinkButton>
+            </div>
+            <Show when={props.file.tables.length === 1 && session.may('connections.update')}>
+              <div class="grid-2">
+                <For each={table.columns.slice(0, MOST_COLUMNS)}>
+                  {(column) => (
+                    <Select
+                      label={column.name}
+                      options={options(column.name, column.type)}
+                      value={draft().types?.[column.name] ?? ''}
+                      onChange={(type) => setType(column.name, type)}
+                    />
+                  )}
+                </For>
+              </div>
+              <Show when={table.columns.length > MOST_COLUMNS}>
+                <p class="small soft">{`The first ${MOST_COLUMNS} of ${table.columns.length} columns are shown.`}</p>
+              </Show>
+            </Show>
+            <Show when={session.may('preview.execute')}>
+              <TableSample
+                connection_id={props.connection.id}
+                table={{ schema: table.schema, name: table.name, type: 'table', comment: null }}
+              />
+            </Show>
+          </>
+        )}
+      </For>
+      <Show when={session.may('connections.update')}>
+        <Show when={is_csv()}>
+          <div class="grid-2">
+            <Select
+              label="Delimiter"
+              options={DELIMITERS}
+              value={draft().delimiter ?? ''}
+              onChange={(delimiter) => set({ delimiter: delimiter || undefined })}
+            />
+            <Select
+              label="First line"
+              options={HEADERS}
+              value={draft().header === undefined ? '' : String(draft().header)}
+              onChange={(header) => set({ header: header === '' ? undefined : header === 'true' })}
+            />
+            <Select
+              label="Encoding"
+              options={ENCODINGS}
+              value={draft().encoding ?? ''}
+              onChange={(encoding) => set({ encoding: encoding || undefined })}
+            />
+            <Select
+              label="Numbers"
+              options={DECIMALS}
+              value={draft().decimal ?? ''}
+              onChange={(decimal: '' | '.' | ',') => set({ decimal: decimal || undefined })}
+            />
+            <TextField
+              label="Date format"
+              hint="For example %d.%m.%Y. Leave empty to detect it."
+              optional
+              mono
+              value={draft().dates ?? ''}
+              onInput={(dates) => set({ dates: dates || undefined })}
+            />
+          </div>
+        </Show>
+        <Show when={!/\.(?:sqlite3?|db)$/i.test(props.file.name)}>
+          <TextField
+            label="Combine files into one table"
+            hint={`A pattern with *, such as ${patternOf(props.file.name)}. Files that match become one table, with their names in the column filename.`}
+            optional
+            mono
+            value={pattern()}
+            error={
+              pattern() !== '' && !fits(pattern(), props.file.name)
+                ? `The pattern needs a * and has to match ${props.file.name}.`
+                : undefined
+            }
+            onInput={setPattern}
+          />
+        </Show>
+        <TextField
+          label="Table name"
+          hint="Leave empty to use the file name."
+          optional
+          mono
+          value={draft().table ?? ''}
+          onInput={(table) => set({ table: table || undefined })}
+        />
+        <Switch
+          label="Read every column as text"
+          checked={draft().as_text === true}
+          onChange={(as_text) => set({ as_text: as_text || undefined })}
+        />
+        <Show when={save.problem()}>
+          {(problem) => (
+            <Notice tone="bad" live>
+              {is_conflict() ? 'This connection changed. Save again to apply your settings.' : problem().detail}
             </Notice>
           )}
         </Show>
-        <For each={props.file.notes}>{(note) => <Notice tone="brass">{note}</Notice>}</For>
-        <Show when={props.file.rejected_rows > 0}>
-          <Notice tone="brass">
-            <p>Skipped lines:</p>
-            <ul>
-              <For each={props.file.rejected}>
-                {({ line, reason }) => (
-                  <li>
-                    Line {line}: {reason}
-                  </li>
-                )}
-              </For>
-            </ul>
-          </Notice>
-        </Show>
-        <For each={props.file.tables}>
-          {(table) => (
-            <>
-              <div class="row">
-                <strong class="mono">{`${table.schema}.${table.name}`}</strong>
-                <LinkButton
-                  href={`/tools/new?connection=${props.connection.id}&table=${encodeURIComponent(`${table.schema}.${table.name}`)}`}
-                  kind="primary"
-                  icon="tool"
-                >
-                  Create a tool from this table
-                </LinkButton>
-              </div>
-              <Show when={props.file.tables.length === 1 && session.may('connections.update')}>
-                <div class="grid-2">
-                  <For each={table.columns.slice(0, MOST_COLUMNS)}>
-                    {(column) => (
-                      <Select
-                        label={column.name}
-                        options={options(column.name, column.type)}
-                        value={draft().types?.[column.name] ?? ''}
-                        onChange={(type) => setType(column.name, type)}
-                      />
-                    )}
-                  </For>
-                </div>
-                <Show when={table.columns.length > MOST_COLUMNS}>
-                  <p class="small soft">{`The first ${MOST_COLUMNS} of ${table.columns.length} columns are shown.`}</p>
-                </Show>
-              </Show>
-              <Show when={session.may('preview.execute')}>
-                <TableSample
-                  connection_id={props.connection.id}
-                  table={{ schema: table.schema, name: table.name, type: 'table', comment: null }}
-                />
-              </Show>
-            </>
-          )}
-        </For>
-        <Show when={session.may('connections.update')}>
-          <Show when={is_csv()}>
-            <div class="grid-2">
-              <Select
-                label="Delimiter"
-                options={DELIMITERS}
-                value={draft().delimiter ?? ''}
-                onChange={(delimiter) => set({ delimiter: delimiter || undefined })}
-              />
-              <Select
-                label="First line"
-                options={HEADERS}
-                value={draft().header === undefined ? '' : String(draft().header)}
-                onChange={(header) => set({ header: header === '' ? undefined : header === 'true' })}
-              />
-              <Select
-                label="Encoding"
-                options={ENCODINGS}
-                value={draft().encoding ?? ''}
-                onChange={(encoding) => set({ encoding: encoding || undefined })}
-              />
-              <Select
-                label="Numbers"
-                options={DECIMALS}
-                value={draft().decimal ?? ''}
-                onChange={(decimal: '' | '.' | ',') => set({ decimal: decimal || undefined })}
-              />
-              <TextField
-                label="Date format"
-                hint="For example %d.%m.%Y. Leave empty to detect it."
-                optional
-                mono
-                value={draft().dates ?? ''}
-                onInput={(dates) => set({ dates: dates || undefined })}
-              />
-            </div>
-          </Show>
-          <Show when={!/\.(?:sqlite3?|db)$/i.test(props.file.name)}>
-            <TextField
-              label="Combine files into one table"
-              hint={`A pattern with *, such as ${patternOf(props.file.name)}. Files that match become one table, with their names in the column filename.`}
-              optional
-              mono
-              value={pattern()}
-              error={
-                pattern() !== '' && !fits(pattern(), props.file.name)
-                  ? `The pattern needs a * and has to match ${props.file.name}.`
-                  : undefined
-              }
-              onInput={setPattern}
-            />
-          </Show>
-          <TextField
-            label="Table name"
-            hint="Leave empty to use the file name."
-            optional
-            mono
-            value={draft().table ?? ''}
-            onInput={(table) => set({ table: table || undefined })}
-          />
-          <Switch
-            label="Read every column as text"
-            checked={draft().as_text === true}
-            onChange={(as_text) => set({ as_text: as_text || undefined })}
-          />
-          <Show when={save.problem()}>
-            {(problem) => (
-              <Notice tone="bad" live>
-                {is_conflict() ? 'This connection changed. Save again to apply your settings.' : problem().detail}
-              </Notice>
-            )}
-          </Show>
-          <div class="row">
-            <Button kind="primary" busy={save.busy()} onPress={() => void press()}>
-              Save file settings
-            </Button>
-          </div>
-        </Show>
-      </div>
+        <div class="row">
+          <Button kind="primary" busy={save.busy()} onPress={() => void press()}>
+            Save file settings
+          </Button>
+        </div>
+      </Show>
     </Panel>
   );
 }

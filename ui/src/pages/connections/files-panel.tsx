@@ -150,6 +150,7 @@ export function FilesPanel(props: { connection: Connection; onSaved: () => void 
         title="Files"
         count={files.data()?.total}
         lead={files.data()?.reading === true ? 'Reading changed files…' : undefined}
+        flush
       >
         <DataTable
           label="Files"

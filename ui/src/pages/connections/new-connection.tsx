@@ -4,7 +4,7 @@ import type { Output } from '#core/contract/index.ts';
 import { Button } from '#ui/src/components/button.tsx';
 import { FormFoot } from '#ui/src/components/form/form-foot.tsx';
 import { TextField } from '#ui/src/components/form/field.tsx';
-import { ProblemNotice } from '#ui/src/components/notice.tsx';
+import { Failed } from '#ui/src/components/notice.tsx';
 import { FolderButton } from '#ui/src/features/connect/folder-button.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { Section } from '#ui/src/components/panel.tsx';
@@ -113,9 +113,7 @@ export function NewConnection() {
         onSubmit={(event) => void connect(event)}
       >
         <Section title="Kind of database">
-          <Show when={types.problem()}>
-            {(problem) => <ProblemNotice problem={problem()} onRetry={() => void types.reload()} />}
-          </Show>
+          <Failed of={types} />
           <TypePicker types={types.data()?.items} value={form.values.db_type} onChange={choose} />
           <Show when={fieldsOf(form.values.db_type).host !== undefined}>
             <TextField
@@ -159,7 +157,7 @@ export function NewConnection() {
               />
             )}
           </Show>
-          <Show when={test.problem()}>{(problem) => <ProblemNotice problem={problem()} />}</Show>
+          <Failed of={test} />
           <FormFoot form={form} submit="Connect" always cancel_href="/connections">
             <Button busy={test.busy()} icon="bolt" onPress={() => void tryIt('test')}>
               Test

@@ -1,4 +1,4 @@
-import { createMemo, createSignal, Match, onCleanup, Show, Switch } from 'solid-js';
+import { createMemo, createSignal, Match, Show, Switch } from 'solid-js';
 import type { Output } from '#core/contract/index.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { CopyButton } from '#ui/src/components/show/code-block.tsx';
@@ -8,7 +8,7 @@ import { FilterBar } from '#ui/src/components/table/filter-bar.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
-import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { useCommands, useKernel } from '#ui/src/kernel/kernel.ts';
 import { createSearchParams, text } from '#ui/src/kernel/route/search-params.ts';
 import { TableSample } from './table-sample.tsx';
 
@@ -20,13 +20,11 @@ const fullName = (table: Pick<Table, 'schema' | 'name'>): string =>
 
 /** The tables of a database and the columns of the chosen one. */
 export function SchemaExplorer(props: { connection_id: string }) {
-  const { router, commands } = useKernel();
+  const { router } = useKernel();
   const place = createSearchParams(router, { table: text(), find: text() });
   const tables = useQuery((read) => read('schema.tables', { connection_id: props.connection_id }));
   let search: HTMLInputElement | undefined;
-  onCleanup(
-    commands.register([{ id: 'find-table', title: 'Search tables', group: 'This page', key: '/', run: () => search?.focus() }]),
-  );
+  useCommands([{ id: 'find-table', title: 'Search tables', group: 'This page', key: '/', run: () => search?.focus() }]);
 
   const shown = createMemo(() => {
     const words = place.get('find').toLowerCase().split(/\s+/).filter(Boolean);
@@ -40,7 +38,7 @@ export function SchemaExplorer(props: { connection_id: string }) {
 
   return (
     <div class="explorer">
-      <Panel title="Tables" count={tables.data()?.total}>
+      <Panel title="Tables" count={tables.data()?.total} flush>
         <FilterBar
           search={{
             label: 'Search tables',
@@ -79,7 +77,7 @@ export function SchemaExplorer(props: { connection_id: string }) {
         when={chosen()}
         keyed
         fallback={
-          <Panel title="Columns">
+          <Panel title="Columns" flush>
             <EmptyState icon="columns" title="Select a table to see its columns." />
           </Panel>
         }
@@ -116,6 +114,7 @@ function TableColumns(props: { connection_id: string; table: Table }) {
           </LinkButton>
         </>
       }
+      flush
     >
       <Show when={(columns.data()?.total ?? 0) > 12}>
         <FilterBar search={{ label: 'Search columns', value: find(), onInput: setFind }} />

@@ -2,7 +2,7 @@ import { createEffect, createSignal, For, on, Show } from 'solid-js';
 import type { OauthRequest } from '#core/contract/identity/oauth.ts';
 import { Button } from '#ui/src/components/button.tsx';
 import { Switch } from '#ui/src/components/form/choice.tsx';
-import { Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
+import { Fault, Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
 import { Entry } from '#ui/src/components/shell/entry.tsx';
 import { KeyValue } from '#ui/src/components/show/key-value.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
@@ -174,13 +174,7 @@ function Decision(props: {
     setLeftOut((names) => (on ? names.filter((other) => other !== name) : [...names, name]));
   return (
     <>
-      <Show when={props.asked.refused}>
-        {(reason) => (
-          <Notice tone="bad" live>
-            <p>{reason()}</p>
-          </Notice>
-        )}
-      </Show>
+      <Fault text={props.asked.refused} />
       <Show when={props.asked.agent}>
         <Notice tone="brass">
           <p>This client can change this server within the permissions below.</p>

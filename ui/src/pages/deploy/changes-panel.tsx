@@ -7,7 +7,7 @@ import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { TextField } from '#ui/src/components/form/field.tsx';
 import { KeyValue } from '#ui/src/components/show/key-value.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
-import { Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
+import { Failed, Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { Ago } from '#ui/src/components/time.tsx';
@@ -116,7 +116,7 @@ export function ChangesPanel(props: {
 
       <div class="stack deploy-side">
         <Show when={session.may('deploy.run')}>
-          <Panel title="Deploy">
+          <Panel title="Deploy" flush>
             <form class="panel-body stack" onSubmit={(event) => void deploy(event)}>
               <ComingWarnings warnings={props.deployment.diff.data()?.warnings} />
               <Totals totals={props.deployment.diff.data()?.totals} />
@@ -147,29 +147,25 @@ export function ChangesPanel(props: {
             </form>
           </Panel>
           <Panel title="Try it first">
-            <div class="panel-body stack">
-              <p class="small soft">
-                A candidate is served at a URL of its own. A canary is served to a share of the callers, and is rolled back when
-                too many of its calls fail or take too long.
-              </p>
-              <div class="row">
-                <Button needs="candidates.create" onPress={() => props.onCandidate()}>
-                  New candidate
-                </Button>
-                <Button
-                  blocked={nothing() || !idle() || status()?.status !== 'running' || status()?.canary?.status === 'running'}
-                  onPress={() => props.onCanary()}
-                >
-                  Start canary
-                </Button>
-              </div>
+            <p class="small soft">
+              A candidate is served at a URL of its own. A canary is served to a share of the callers, and is rolled back when too
+              many of its calls fail or take too long.
+            </p>
+            <div class="row">
+              <Button needs="candidates.create" onPress={() => props.onCandidate()}>
+                New candidate
+              </Button>
+              <Button
+                blocked={nothing() || !idle() || status()?.status !== 'running' || status()?.canary?.status === 'running'}
+                onPress={() => props.onCanary()}
+              >
+                Start canary
+              </Button>
             </div>
           </Panel>
         </Show>
         <ReplayDrawer open={replaying()} onClose={() => setReplaying(false)} />
-        <Show when={props.deployment.status.problem()}>
-          {(problem) => <ProblemNotice problem={problem()} onRetry={() => void props.deployment.status.reload()} />}
-        </Show>
+        <Failed of={props.deployment.status} />
         <Show
           when={status()}
           fallback={<SkeletonList rows={2} label="Loading the state" failed={props.deployment.status.problem()} />}
@@ -194,59 +190,53 @@ function Live(props: { status: Status; busy: boolean; onStop: () => void }) {
         </Show>
       }
     >
-      <div class="panel-body stack">
-        <KeyValue
-          items={[
-            {
-              label: 'State',
-              value: <StatusDot tone={STATUS[props.status.status].tone} label={STATUS[props.status.status].label} />,
-            },
-            { label: 'Version', value: <span class="num">{props.status.snapshot_version ?? '–'}</span> },
-            {
-              label: 'Deployed',
-              value: (
-                <Show when={props.status.deployed_at} fallback="Never">
-                  {(iso) => <Ago iso={iso()} />}
-                </Show>
-              ),
-            },
-          ]}
-        />
-        <Show when={props.status.last_error}>{(error) => <Notice tone="bad">{error()}</Notice>}</Show>
-        <div>
-          <h3 class="deploy-sub">Hosts</h3>
-          <ul class="host-list" aria-label="Hosts">
-            <For
-              each={props.status.hosts}
-              fallback={
-                <li class="soft small">No host is connected. A host loads the deployed version as soon as it connects.</li>
-              }
-            >
-              {(host) => (
-                <li>
-                  <StatusDot
-                    tone={
-                      host.snapshot_version === null
-                        ? 'plain'
-                        : host.snapshot_version === props.status.snapshot_version
-                          ? 'good'
-                          : 'brass'
-                    }
-                    label={host.snapshot_version === null ? 'not serving' : `serves version ${host.snapshot_version}`}
-                  />
-                  <span class="mono small">{host.id}</span>
-                  <span class="small faint mono">{host.url ?? ''}</span>
-                  <span class="small faint">
-                    {'connected'} <Ago iso={host.connected_at} />
-                  </span>
-                  <Show when={host.error}>
-                    {(error) => <span class="small">{`Rejected the latest version: ${error()}`}</span>}
-                  </Show>
-                </li>
-              )}
-            </For>
-          </ul>
-        </div>
+      <KeyValue
+        items={[
+          {
+            label: 'State',
+            value: <StatusDot tone={STATUS[props.status.status].tone} label={STATUS[props.status.status].label} />,
+          },
+          { label: 'Version', value: <span class="num">{props.status.snapshot_version ?? '–'}</span> },
+          {
+            label: 'Deployed',
+            value: (
+              <Show when={props.status.deployed_at} fallback="Never">
+                {(iso) => <Ago iso={iso()} />}
+              </Show>
+            ),
+          },
+        ]}
+      />
+      <Show when={props.status.last_error}>{(error) => <Notice tone="bad">{error()}</Notice>}</Show>
+      <div>
+        <h3 class="deploy-sub">Hosts</h3>
+        <ul class="host-list" aria-label="Hosts">
+          <For
+            each={props.status.hosts}
+            fallback={<li class="soft small">No host is connected. A host loads the deployed version as soon as it connects.</li>}
+          >
+            {(host) => (
+              <li>
+                <StatusDot
+                  tone={
+                    host.snapshot_version === null
+                      ? 'plain'
+                      : host.snapshot_version === props.status.snapshot_version
+                        ? 'good'
+                        : 'brass'
+                  }
+                  label={host.snapshot_version === null ? 'not serving' : `serves version ${host.snapshot_version}`}
+                />
+                <span class="mono small">{host.id}</span>
+                <span class="small faint mono">{host.url ?? ''}</span>
+                <span class="small faint">
+                  {'connected'} <Ago iso={host.connected_at} />
+                </span>
+                <Show when={host.error}>{(error) => <span class="small">{`Rejected the latest version: ${error()}`}</span>}</Show>
+              </li>
+            )}
+          </For>
+        </ul>
       </div>
     </Panel>
   );

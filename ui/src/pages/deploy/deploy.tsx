@@ -1,8 +1,8 @@
-import { createSignal, onCleanup, Show } from 'solid-js';
+import { createSignal, Show } from 'solid-js';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { Tabs } from '#ui/src/components/tabs.tsx';
-import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { useCommands, useKernel } from '#ui/src/kernel/kernel.ts';
 import { createSearchParams, oneOf, whole } from '#ui/src/kernel/route/search-params.ts';
 import { CandidatesPanel } from './candidates-panel.tsx';
 import { ChangesPanel } from './changes-panel.tsx';
@@ -18,7 +18,7 @@ import './deploy.css';
 
 /** What waits, what is live, what was live before. */
 export function Deploy() {
-  const { commands, router, session } = useKernel();
+  const { router, session } = useKernel();
   const params = createSearchParams(router, {
     view: oneOf(['changes', 'candidates', 'versions', 'code']),
     from: whole(0),
@@ -40,36 +40,34 @@ export function Deploy() {
     show('changes');
     await deployment.rehearse();
   };
-  onCleanup(
-    commands.register([
-      {
-        id: 'deploy-dry',
-        title: 'Dry run',
-        group: 'Server',
-        keywords: 'deploy check try',
-        needs: 'deploy.run',
-        run: () => void rehearse(),
-      },
-      {
-        id: 'candidate-new',
-        title: 'New candidate',
-        group: 'Server',
-        keywords: 'try preview',
-        needs: 'candidates.create',
-        run: create,
-      },
-      {
-        id: 'canary-start',
-        title: 'Start canary',
-        group: 'Server',
-        keywords: 'share callers rollout',
-        needs: 'deploy.run',
-        run: () => (running() ? show('changes') : setWanted({})),
-      },
-      { id: 'deploy-versions', title: 'See deployed versions', group: 'Server', run: () => show('versions') },
-      { id: 'deploy-code', title: 'See the generated code', group: 'Server', needs: 'server.generated', run: () => show('code') },
-    ]),
-  );
+  useCommands([
+    {
+      id: 'deploy-dry',
+      title: 'Dry run',
+      group: 'Server',
+      keywords: 'deploy check try',
+      needs: 'deploy.run',
+      run: () => void rehearse(),
+    },
+    {
+      id: 'candidate-new',
+      title: 'New candidate',
+      group: 'Server',
+      keywords: 'try preview',
+      needs: 'candidates.create',
+      run: create,
+    },
+    {
+      id: 'canary-start',
+      title: 'Start canary',
+      group: 'Server',
+      keywords: 'share callers rollout',
+      needs: 'deploy.run',
+      run: () => (running() ? show('changes') : setWanted({})),
+    },
+    { id: 'deploy-versions', title: 'See deployed versions', group: 'Server', run: () => show('versions') },
+    { id: 'deploy-code', title: 'See the generated code', group: 'Server', needs: 'server.generated', run: () => show('code') },
+  ]);
 
   const code = () => ({
     value: 'code' as const,

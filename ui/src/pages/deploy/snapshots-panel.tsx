@@ -8,7 +8,7 @@ import { DataTable } from '#ui/src/components/table/data-table.tsx';
 import { Dialog, Drawer } from '#ui/src/components/dialog.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { Menu } from '#ui/src/components/menu.tsx';
-import { ProblemNotice } from '#ui/src/components/notice.tsx';
+import { Failed } from '#ui/src/components/notice.tsx';
 import { Select } from '#ui/src/components/form/select.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { Ago } from '#ui/src/components/time.tsx';
@@ -229,7 +229,7 @@ function Difference(props: { from: number; to: number }) {
   const changes = () => diff.data()?.changes ?? [];
   return (
     <>
-      <Show when={diff.problem()}>{(problem) => <ProblemNotice problem={problem()} onRetry={() => void diff.reload()} />}</Show>
+      <Failed of={diff} />
       <Switch>
         <Match when={diff.data() === undefined}>
           <SkeletonList rows={3} label="Comparing" failed={diff.problem()} />

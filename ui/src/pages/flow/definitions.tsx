@@ -4,7 +4,7 @@ import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { FilterBar } from '#ui/src/components/table/filter-bar.tsx';
 import { FlowCanvas } from './flow-canvas.tsx';
 import { Link, LinkButton } from '#ui/src/components/link.tsx';
-import { ProblemNotice } from '#ui/src/components/notice.tsx';
+import { Failed } from '#ui/src/components/notice.tsx';
 import { Select } from '#ui/src/components/form/select.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
@@ -100,9 +100,7 @@ export function Definitions(props: { layout: Query<FlowLayout>; view: 'graph' | 
           options={KIND_CHOICES.map((value) => ({ value, label: value === 'all' ? 'All' : `${capital(value)}s` }))}
         />
       </FilterBar>
-      <Show when={props.layout.problem()}>
-        {(problem) => <ProblemNotice problem={problem()} onRetry={() => void props.layout.reload()} />}
-      </Show>
+      <Failed of={props.layout} />
       <Show when={memberships.data()?.items.find(({ name }) => name === toolset())}>
         {(shown) => (
           <p class="small">

@@ -1,5 +1,5 @@
 import { capital, plural } from '#ui/src/kernel/words.ts';
-import { createMemo, createSignal, For, Match, onCleanup, Show, Switch } from 'solid-js';
+import { createMemo, createSignal, For, Match, Show, Switch } from 'solid-js';
 import { Action, EntityType, type HistoryEntry } from '#core/contract/history.ts';
 import { Badge, type Tone } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
@@ -8,7 +8,7 @@ import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { FilterBar } from '#ui/src/components/table/filter-bar.tsx';
 import { Icon, type IconName } from '#ui/src/components/icon.tsx';
 import { LoadMore } from '#ui/src/components/table/load-more.tsx';
-import { ProblemNotice } from '#ui/src/components/notice.tsx';
+import { Failed } from '#ui/src/components/notice.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { Select } from '#ui/src/components/form/select.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
@@ -18,7 +18,7 @@ import { labelsOf } from '#ui/src/features/deploy/changes.ts';
 import { ACTION_WORDS, TYPE_WORDS } from '#ui/src/kernel/record-words.ts';
 import { byDay, byOf, dayName, type Deed } from './history-log.ts';
 import { exactTime, hourTime } from '#ui/src/kernel/dates.ts';
-import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { useCommands, useKernel } from '#ui/src/kernel/kernel.ts';
 import { choice, createSearchParams, text } from '#ui/src/kernel/route/search-params.ts';
 import { EntryDrawer } from './entry-drawer.tsx';
 import { RollbackDialog } from './rollback-dialog.tsx';
@@ -64,7 +64,7 @@ const ACTIONS = [
 
 /** Every change, day by day. */
 export function History() {
-  const { call, router, commands } = useKernel();
+  const { call, router } = useKernel();
   const filters = createSearchParams(router, {
     q: text(),
     type: choice(EntityType.options),
@@ -113,17 +113,15 @@ export function History() {
   const actors = createMemo(() => [...new Set((pages.items() ?? []).map(({ actor }) => actor.name))].toSorted());
   const filtered = () => filters.active('q', 'type', 'action', 'actor', 'id');
   const clear = () => filters.clear('q', 'type', 'action', 'actor', 'id');
-  onCleanup(
-    commands.register([
-      { id: 'find-change', title: 'Search by name', group: 'This page', key: '/', run: () => search?.focus() },
-      {
-        id: 'blocked-changes',
-        title: 'Show refused changes',
-        group: 'This page',
-        run: () => filters.set({ action: 'blocked' }),
-      },
-    ]),
-  );
+  useCommands([
+    { id: 'find-change', title: 'Search by name', group: 'This page', key: '/', run: () => search?.focus() },
+    {
+      id: 'blocked-changes',
+      title: 'Show refused changes',
+      group: 'This page',
+      run: () => filters.set({ action: 'blocked' }),
+    },
+  ]);
 
   return (
     <Page title="History" lead="Every change, with who made it and from where. Most changes can be rolled back.">
@@ -169,7 +167,7 @@ export function History() {
           </Button>
         </Show>
       </FilterBar>
-      <Show when={pages.problem()}>{(problem) => <ProblemNotice problem={problem()} onRetry={() => void pages.reload()} />}</Show>
+      <Failed of={pages} />
       <Switch>
         <Match when={pages.items() === undefined && pages.problem() !== undefined}>{null}</Match>
         <Match when={pages.items() === undefined}>

@@ -3,7 +3,7 @@ import { createEffect, createMemo, Match, on, Show, Switch } from 'solid-js';
 import { Button } from '#ui/src/components/button.tsx';
 import { Dialog } from '#ui/src/components/dialog.tsx';
 import { FieldDiff } from '#ui/src/components/show/field-diff.tsx';
-import { ProblemNotice } from '#ui/src/components/notice.tsx';
+import { Failed, ProblemNotice } from '#ui/src/components/notice.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { labelsOf } from '#ui/src/features/deploy/changes.ts';
 import type { Deed } from './history-log.ts';
@@ -64,7 +64,7 @@ export function RollbackDialog(props: { deed: Deed | undefined; onClose: () => v
       }
     >
       <div class="stack">
-        <Show when={restore.problem()}>{(problem) => <ProblemNotice problem={problem()} />}</Show>
+        <Failed of={restore} />
         <Switch>
           <Match when={preview()?.problem()}>{(problem) => <ProblemNotice problem={problem()} />}</Match>
           <Match when={preview()?.data()}>

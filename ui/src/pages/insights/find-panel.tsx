@@ -36,59 +36,57 @@ export function FindPanel() {
       title="Which tool would a model choose?"
       lead="Ranks the tools of the working copy by the words of their names, texts and parameters. No model is called."
     >
-      <div class="panel-body stack">
-        <form
-          class="find-form"
-          onSubmit={(event) => {
-            event.preventDefault();
-            void ask();
-          }}
-        >
-          <TextField
-            label="What a person would ask"
-            placeholder="Which orders of this customer are still open?"
-            value={question()}
-            onInput={setQuestion}
-          />
-          <Button type="submit" icon="search" busy={busy()} blocked={question().trim() === ''}>
-            Rank tools
-          </Button>
-        </form>
-        <Show when={problem()}>{(fault) => <ProblemNotice problem={fault()} onRetry={() => void ask()} />}</Show>
-        <Show when={answer()}>
-          {(found) => (
-            <div class="stack" role="status">
-              <For each={found().overlaps}>
-                {({ tools, message }) => (
-                  <Notice tone="brass" title={`${tools.map(({ name }) => name).join(' and ')} overlap`}>
-                    {message}
-                  </Notice>
-                )}
-              </For>
-              <Show
-                when={found().items.length > 0}
-                fallback={<p class="soft">No tool has any of these words. Use words of your data in names and descriptions.</p>}
-              >
-                <ol class="ranked">
-                  <For each={found().items}>
-                    {(tool) => (
-                      <li>
-                        <Link href={`/tools/${tool.id}`} class="mono truncate">
-                          {tool.name}
-                        </Link>
-                        <span class="ranked-bar" aria-hidden="true">
-                          <span style={{ width: `${(tool.score / best()) * 100}%` }} />
-                        </span>
-                        <span class="small soft">{tool.matched.join(', ')}</span>
-                      </li>
-                    )}
-                  </For>
-                </ol>
-              </Show>
-            </div>
-          )}
-        </Show>
-      </div>
+      <form
+        class="find-form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void ask();
+        }}
+      >
+        <TextField
+          label="What a person would ask"
+          placeholder="Which orders of this customer are still open?"
+          value={question()}
+          onInput={setQuestion}
+        />
+        <Button type="submit" icon="search" busy={busy()} blocked={question().trim() === ''}>
+          Rank tools
+        </Button>
+      </form>
+      <Show when={problem()}>{(fault) => <ProblemNotice problem={fault()} onRetry={() => void ask()} />}</Show>
+      <Show when={answer()}>
+        {(found) => (
+          <div class="stack" role="status">
+            <For each={found().overlaps}>
+              {({ tools, message }) => (
+                <Notice tone="brass" title={`${tools.map(({ name }) => name).join(' and ')} overlap`}>
+                  {message}
+                </Notice>
+              )}
+            </For>
+            <Show
+              when={found().items.length > 0}
+              fallback={<p class="soft">No tool has any of these words. Use words of your data in names and descriptions.</p>}
+            >
+              <ol class="ranked">
+                <For each={found().items}>
+                  {(tool) => (
+                    <li>
+                      <Link href={`/tools/${tool.id}`} class="mono truncate">
+                        {tool.name}
+                      </Link>
+                      <span class="ranked-bar" aria-hidden="true">
+                        <span style={{ width: `${(tool.score / best()) * 100}%` }} />
+                      </span>
+                      <span class="small soft">{tool.matched.join(', ')}</span>
+                    </li>
+                  )}
+                </For>
+              </ol>
+            </Show>
+          </div>
+        )}
+      </Show>
     </Panel>
   );
 }

@@ -1,17 +1,17 @@
-import { createMemo, For, onCleanup, Show } from 'solid-js';
+import { createMemo, For, Show } from 'solid-js';
 import { INSIGHT_PERIODS } from '#core/contract/observe/insight-rules.ts';
 import { Button } from '#ui/src/components/button.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
-import { ProblemNotice } from '#ui/src/components/notice.tsx';
+import { Failed } from '#ui/src/components/notice.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { PERIOD_LABELS, SEVERITY_WORDS } from '#ui/src/features/insights/words.ts';
 import { keepEqual } from '#ui/src/kernel/data/query.ts';
-import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { useCommands, useKernel } from '#ui/src/kernel/kernel.ts';
 import { createSearchParams, oneOf } from '#ui/src/kernel/route/search-params.ts';
 import { browserStorage } from '#ui/src/kernel/storage.ts';
 import { plural } from '#ui/src/kernel/words.ts';
@@ -27,7 +27,7 @@ const SEVERITIES = ['error', 'warning', 'info'] as const;
 
 /** What callers have trouble with, and what to do about it. */
 export function Insights() {
-  const { cache, commands, router, session } = useKernel();
+  const { cache, router, session } = useKernel();
   const params = createSearchParams(router, { period: oneOf(INSIGHT_PERIODS) });
   const period = () => params.get('period');
   const found = useQuery((read) => read('insights.list', { period: period(), limit: MOST }), {
@@ -36,11 +36,7 @@ export function Insights() {
   });
   const dismissed = createDismissed(browserStorage);
   const fix = useFix();
-  onCleanup(
-    commands.register([
-      { id: 'reload', title: 'Reload the insights', group: 'This page', key: 'r', run: () => cache.invalidate() },
-    ]),
-  );
+  useCommands([{ id: 'reload', title: 'Reload the insights', group: 'This page', key: 'r', run: () => cache.invalidate() }]);
   const items = createMemo(() => found.data()?.items ?? []);
   const by_id = createMemo(() => new Map(items().map((insight) => [insight.id, insight])));
   const shown = createMemo(() => items().filter((insight) => !dismissed.isDismissed(insight)));
@@ -69,7 +65,7 @@ export function Insights() {
         />
       }
     >
-      <Show when={found.problem()}>{(problem) => <ProblemNotice problem={problem()} onRetry={() => void found.reload()} />}</Show>
+      <Failed of={found} />
       <div class="stack">
         <Show when={found.data()} fallback={<SkeletonList rows={4} label="Loading insights" failed={found.problem()} />}>
           <Show when={shown().length === 0}>

@@ -1,6 +1,6 @@
 import { createSignal, onCleanup, Show } from 'solid-js';
 import { Entry } from '#ui/src/components/shell/entry.tsx';
-import { Notice } from '#ui/src/components/notice.tsx';
+import { Fault } from '#ui/src/components/notice.tsx';
 import { ProviderButtons } from '#ui/src/features/sign-in/provider-buttons.tsx';
 import { refusalOf } from '#ui/src/features/sign-in/refusals.ts';
 import { safeNext } from '#ui/src/kernel/route/router.ts';
@@ -29,13 +29,7 @@ export function Login() {
 
   return (
     <Entry title={TITLE[flow.step()]} lead={LEAD[flow.step()]}>
-      <Show when={first() ? refusal : undefined}>
-        {(text) => (
-          <Notice tone="bad" live>
-            {text()}
-          </Notice>
-        )}
-      </Show>
+      <Fault text={first() ? refusal : undefined} />
       <Show when={first()}>
         <ProviderButtons next={next} />
       </Show>

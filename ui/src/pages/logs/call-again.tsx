@@ -3,7 +3,7 @@ import type { Output } from '#core/contract/index.ts';
 import type { Members } from '#core/lib/view/table.ts';
 import { Button } from '#ui/src/components/button.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
-import { Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
+import { Failed, Notice } from '#ui/src/components/notice.tsx';
 import { type CalledTool, callOnce } from '#ui/src/features/run/call-once.ts';
 import { allArguments } from '#ui/src/features/run/logged-arguments.ts';
 import { ResultView } from '#ui/src/features/run/result-view.tsx';
@@ -66,7 +66,7 @@ export function CallAgain(props: { of: Output<'logs.get'>; definition: Definitio
           </LinkButton>
         </Show>
       </div>
-      <Show when={runner.problem()}>{(problem) => <ProblemNotice problem={problem()} />}</Show>
+      <Failed of={runner} />
       <Show when={runner.result()}>{(called) => <Again called={called()} />}</Show>
     </>
   );

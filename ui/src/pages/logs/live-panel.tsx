@@ -11,7 +11,7 @@ import { KeyValue } from '#ui/src/components/show/key-value.tsx';
 import { Select } from '#ui/src/components/form/select.tsx';
 import { exactTime } from '#ui/src/kernel/dates.ts';
 import { useCopy } from '#ui/src/components/use-copy.ts';
-import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { useCommands, useKernel } from '#ui/src/kernel/kernel.ts';
 import { createLiveLog, type Line, lineText, matches, SOURCES } from '#ui/src/features/log/live-log.ts';
 import { createLiveStream, type StreamState } from '#ui/src/features/log/live-stream.ts';
 import { choice, createSearchParams, oneOf, text } from '#ui/src/kernel/route/search-params.ts';
@@ -25,7 +25,7 @@ const STATE_TONE = { open: 'good', connecting: 'water', waiting: 'brass', closed
 
 /** What happens now on the server and its hosts. */
 export function LivePanel() {
-  const { call, commands, router } = useKernel();
+  const { call, router } = useKernel();
   const copy = useCopy();
   const params = createSearchParams(router, {
     level: oneOf(['INFO', ...LOG_LEVELS]),
@@ -54,13 +54,11 @@ export function LivePanel() {
   onMount(() => stream.open());
   onCleanup(() => stream.close());
   const toggle = () => (log.paused() ? log.resume() : log.pause());
-  onCleanup(
-    commands.register([
-      { id: 'log-pause', title: 'Pause or resume the live log', group: 'This page', key: 'p', run: toggle },
-      { id: 'log-search', title: 'Find in the live log', group: 'This page', key: '/', run: () => search?.focus() },
-      { id: 'log-clear', title: 'Clear the live log', group: 'This page', run: () => log.clear() },
-    ]),
-  );
+  useCommands([
+    { id: 'log-pause', title: 'Pause or resume the live log', group: 'This page', key: 'p', run: toggle },
+    { id: 'log-search', title: 'Find in the live log', group: 'This page', key: '/', run: () => search?.focus() },
+    { id: 'log-clear', title: 'Clear the live log', group: 'This page', run: () => log.clear() },
+  ]);
   const copyAll = () => {
     const lines = entries().flatMap((entry) => ('line' in entry ? [lineText(entry.line)] : []));
     void copy(lines.join('\n'), `${plural(lines.length, 'line')} copied.`);

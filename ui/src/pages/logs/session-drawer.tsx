@@ -2,7 +2,7 @@ import { createSignal, For, Match, Show, Switch } from 'solid-js';
 import type { Output } from '#core/contract/index.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { Drawer } from '#ui/src/components/dialog.tsx';
-import { ProblemNotice } from '#ui/src/components/notice.tsx';
+import { Failed, ProblemNotice } from '#ui/src/components/notice.tsx';
 import { KeyValue } from '#ui/src/components/show/key-value.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { Link } from '#ui/src/components/link.tsx';
@@ -71,7 +71,7 @@ function Steps(props: { session: Output<'mcp_sessions.get'>; steps: Pages<Event>
       <ol class="session-steps" aria-label="Steps">
         <For each={props.steps.items()}>{(event) => <Step event={event} />}</For>
       </ol>
-      <Show when={props.steps.problem()}>{(problem) => <ProblemNotice problem={problem()} />}</Show>
+      <Failed of={props.steps} />
       <Show when={(props.steps.total() ?? 0) > PAGE}>
         <LoadMore
           shown={props.steps.items()?.length ?? 0}

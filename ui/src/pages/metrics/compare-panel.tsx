@@ -1,7 +1,7 @@
 import { createMemo, createSignal, Show } from 'solid-js';
 import { Chart, type ChartSeries } from '#ui/src/components/chart/chart.tsx';
 import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
-import { ProblemNotice } from '#ui/src/components/notice.tsx';
+import { Failed } from '#ui/src/components/notice.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import type { Read } from '#ui/src/kernel/data/cache.ts';
@@ -47,19 +47,17 @@ export function ComparePanel(props: { range: Range; filter: CallerFilter; keys: 
   );
   return (
     <Panel title="Compare" actions={<SegmentedControl label="Metric" value={figure()} onChange={setFigure} options={FIGURES} />}>
-      <div class="panel-body stack">
-        <Show when={all.problem()}>{(problem) => <ProblemNotice problem={problem()} onRetry={() => void all.reload()} />}</Show>
-        <Chart
-          label={`Compare: ${shown().label}, ${rangeWords(props.range)}`}
-          times={times()}
-          step_seconds={all.data()?.[0]?.step ?? 60}
-          series={series()}
-          format={shown().format}
-        />
-        <Show when={props.keys.length > TOKENS.length}>
-          <p class="small faint">Only the first five are compared.</p>
-        </Show>
-      </div>
+      <Failed of={all} />
+      <Chart
+        label={`Compare: ${shown().label}, ${rangeWords(props.range)}`}
+        times={times()}
+        step_seconds={all.data()?.[0]?.step ?? 60}
+        series={series()}
+        format={shown().format}
+      />
+      <Show when={props.keys.length > TOKENS.length}>
+        <p class="small faint">Only the first five are compared.</p>
+      </Show>
     </Panel>
   );
 }

@@ -4,7 +4,7 @@ import { Button } from '#ui/src/components/button.tsx';
 import { SegmentedControl, Switch } from '#ui/src/components/form/choice.tsx';
 import { Menu } from '#ui/src/components/menu.tsx';
 import { Page } from '#ui/src/components/page.tsx';
-import { ProblemNotice } from '#ui/src/components/notice.tsx';
+import { Failed } from '#ui/src/components/notice.tsx';
 import { Skeleton } from '#ui/src/components/skeleton.tsx';
 import { Stat, StatGrid } from '#ui/src/components/show/stat.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
@@ -170,7 +170,7 @@ export function Metrics() {
           )}
         </For>
       </div>
-      <Show when={stats.problem()}>{(problem) => <ProblemNotice problem={problem()} onRetry={() => void stats.reload()} />}</Show>
+      <Failed of={stats} />
       <Show when={shown()}>
         <Figures rows={rows()} before={before()} range={range()} filter={filter()} />
       </Show>

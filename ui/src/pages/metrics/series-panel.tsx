@@ -4,7 +4,7 @@ import { Button } from '#ui/src/components/button.tsx';
 import { Chart, type ChartSeries } from '#ui/src/components/chart/chart.tsx';
 import type { ChartMark } from '#ui/src/components/chart/chart-marks.tsx';
 import { Link, LinkButton } from '#ui/src/components/link.tsx';
-import { ProblemNotice } from '#ui/src/components/notice.tsx';
+import { Failed } from '#ui/src/components/notice.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { Ago } from '#ui/src/components/time.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
@@ -155,11 +155,10 @@ export function SeriesPanel(props: SeriesProps) {
           )}
         </Show>
       }
+      flush
     >
       <div class="panel-body metrics-charts">
-        <Show when={series.problem()}>
-          {(problem) => <ProblemNotice problem={problem()} onRetry={() => void series.reload()} />}
-        </Show>
+        <Failed of={series} />
         <Show when={series.data() !== undefined || series.problem() === undefined}>
           {drawn('Calls and errors', counted, count)}
           {drawn('Durations', timed, duration)}
@@ -208,9 +207,7 @@ function Failures(props: FailuresProps) {
   return (
     <div class="metrics-failures">
       <h3>Latest errors</h3>
-      <Show when={failures.problem()}>
-        {(problem) => <ProblemNotice problem={problem()} onRetry={() => void failures.reload()} />}
-      </Show>
+      <Failed of={failures} />
       <ul>
         <For
           each={failures.data()?.items}

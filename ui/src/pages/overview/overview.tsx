@@ -1,5 +1,5 @@
 import { plural } from '#ui/src/kernel/words.ts';
-import { createMemo, onCleanup, onMount, Show } from 'solid-js';
+import { createMemo, onMount, Show } from 'solid-js';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
 import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
@@ -12,7 +12,7 @@ import { Receipt } from '#ui/src/features/deploy/receipt.tsx';
 import { useDeployment } from '#ui/src/features/deploy/use-deployment.ts';
 import { STATUS } from '#ui/src/features/deploy/words.ts';
 import { FIRST_STEPS } from '#ui/src/kernel/first-run.ts';
-import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { useCommands, useKernel } from '#ui/src/kernel/kernel.ts';
 import { INTERVAL_SECONDS, PERIODS, startOf, toRows } from '#ui/src/kernel/metrics.ts';
 import { createSearchParams, oneOf } from '#ui/src/kernel/route/search-params.ts';
 import { ConnectPanel } from '#ui/src/features/connect/connect-panel.tsx';
@@ -29,7 +29,7 @@ const SHOWN = 6;
 
 /** What is deployed, what changed, what is slow and what failed. */
 export function Overview() {
-  const { cache, commands, router, session } = useKernel();
+  const { cache, router, session } = useKernel();
   const reads_logs = session.may('logs.list');
   const params = createSearchParams(router, { period: oneOf(['24h', '1h', '6h', '7d']) });
   const period = () => params.get('period');
@@ -58,11 +58,7 @@ export function Overview() {
   const queries = [deployment.status, deployment.diff, health, stats, series, failures, queues, history];
   const failed = () => queries.find(({ problem }) => problem() !== undefined);
 
-  onCleanup(
-    commands.register([
-      { id: 'reload', title: 'Reload the metrics', group: 'This page', key: 'r', run: () => cache.invalidate() },
-    ]),
-  );
+  useCommands([{ id: 'reload', title: 'Reload the metrics', group: 'This page', key: 'r', run: () => cache.invalidate() }]);
 
   return (
     <Page

@@ -30,6 +30,7 @@ export function TrafficPanel(props: { period: Period; series: Series | undefined
           Metrics
         </LinkButton>
       }
+      flush
     >
       <div class="panel-body">
         <Chart

@@ -1,4 +1,4 @@
-import { createMemo, createSignal, For, onCleanup, Show } from 'solid-js';
+import { createMemo, createSignal, For, Show } from 'solid-js';
 import type { Person } from '#core/contract/identity/people.ts';
 import { type Role, ROLE_CHOICES, ROLES } from '#core/contract/identity/roles.ts';
 import { Badge, StatusDot, type Tone } from '#ui/src/components/badge.tsx';
@@ -14,7 +14,7 @@ import { FilterBar } from '#ui/src/components/table/filter-bar.tsx';
 import { Ago } from '#ui/src/components/time.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { whenAsked } from '#ui/src/kernel/route/asked.ts';
-import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { useCommands, useKernel } from '#ui/src/kernel/kernel.ts';
 import { choice, createSearchParams, text } from '#ui/src/kernel/route/search-params.ts';
 import { PersonForm } from './person-form.tsx';
 import { usePeople } from './use-people.ts';
@@ -25,7 +25,7 @@ const TONES: Readonly<Record<Role, Tone>> = { owner: 'brass', admin: 'brass', ed
 
 /** Who signs in: invited, given a role and groups, disabled and removed. */
 export function People() {
-  const { call, commands, router, session, toasts } = useKernel();
+  const { call, router, session, toasts } = useKernel();
   const filters = createSearchParams(router, { q: text(), role: choice(ROLES) });
   const [inviting, setInviting] = createSignal(false);
   const [editing, setEditing] = createSignal<Person>();
@@ -46,11 +46,7 @@ export function People() {
   /** Owners are the business of owners, and one's own account has a page of its own. */
   const isMine = ({ role }: Person) => role !== 'owner' || session.role() === 'owner';
   whenAsked(router, 'invite', () => setInviting(true));
-  onCleanup(
-    commands.register([
-      { id: 'invite-person', title: 'Invite person', group: 'This page', key: 'n', run: () => setInviting(true) },
-    ]),
-  );
+  useCommands([{ id: 'invite-person', title: 'Invite person', group: 'This page', key: 'n', run: () => setInviting(true) }]);
 
   return (
     <Page

@@ -1,9 +1,9 @@
-import { createEffect, createSignal, on, onCleanup, onMount, Show } from 'solid-js';
+import { createEffect, createSignal, on, onMount, Show } from 'solid-js';
 import { Button } from '#ui/src/components/button.tsx';
 import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
 import { TextArea } from '#ui/src/components/form/field.tsx';
 import { withMod } from '#ui/src/kernel/keys.ts';
-import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { useCommands } from '#ui/src/kernel/kernel.ts';
 import { isMembers, type Members } from '#core/lib/view/table.ts';
 import { ArgumentForm } from '#ui/src/features/run/argument-form.tsx';
 import { parseEntry, toArguments } from '#ui/src/features/run/arguments.ts';
@@ -18,7 +18,6 @@ const MOST_COMPLETED = 10;
 
 /** The arguments of one tool, template or prompt, as a form or as JSON, and the button that sends them. */
 export function CallForm(props: { state: Playground; offer: Offer; again: Run | undefined; given: SavedCall | undefined }) {
-  const { commands } = useKernel();
   const entries = useArguments(() => props.offer.fields);
   const [view, setView] = createSignal<'form' | 'json'>('form');
   const [json, setJson] = createSignal('{}');
@@ -75,18 +74,16 @@ export function CallForm(props: { state: Playground; offer: Offer; again: Run | 
     const values = given();
     if (values !== undefined) void props.state.run(props.offer, values);
   };
-  onCleanup(
-    commands.register([
-      { id: 'play-run', title: `Call with these arguments (${withMod('Enter')})`, group: 'This page', run: send },
-      {
-        id: 'play-cancel',
-        title: 'Cancel the call',
-        group: 'This page',
-        enabled: () => props.state.running(),
-        run: () => props.state.cancel(),
-      },
-    ]),
-  );
+  useCommands([
+    { id: 'play-run', title: `Call with these arguments (${withMod('Enter')})`, group: 'This page', run: send },
+    {
+      id: 'play-cancel',
+      title: 'Cancel the call',
+      group: 'This page',
+      enabled: () => props.state.running(),
+      run: () => props.state.cancel(),
+    },
+  ]);
 
   return (
     <form

@@ -131,6 +131,7 @@ export function Playground() {
               Call as yourself
             </Button>
           }
+          flush
         >
           <div class="panel-body">
             <ShowAs label="Caller" nobody="Yourself" onChange={state.setCaller} />
@@ -251,17 +252,15 @@ function Bench(props: { state: State; offer: Offer; given: SavedCall | undefined
           </Button>
         }
       >
-        <div class="panel-body stack">
-          <Show when={defined()}>
-            <Definition offer={props.offer} />
-          </Show>
-          <CallForm
-            state={props.state}
-            offer={props.offer}
-            again={run()}
-            given={props.given?.key === props.offer.key ? props.given : undefined}
-          />
-        </div>
+        <Show when={defined()}>
+          <Definition offer={props.offer} />
+        </Show>
+        <CallForm
+          state={props.state}
+          offer={props.offer}
+          again={run()}
+          given={props.given?.key === props.offer.key ? props.given : undefined}
+        />
       </Panel>
       <Show when={run()} keyed>
         {(shown) => <ResultPanel run={shown} />}

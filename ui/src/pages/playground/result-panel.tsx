@@ -36,30 +36,28 @@ export function ResultPanel(props: { run: Run }) {
         </div>
       }
     >
-      <div class="panel-body stack">
-        <Show when={props.run.refusal}>
-          {(refusal) => (
-            <Notice tone="bad" title="The server refused the call">
-              <p>
-                {refusal().detail}
-                <Show when={refusal().code}>{(code) => <span class="mono faint"> {code()}</span>}</Show>
-              </p>
-            </Notice>
-          )}
-        </Show>
-        <ResultView
-          label="Result"
-          result={result()}
-          view={props.run.offer.noun === 'tool' ? (result()?.view ?? null) : undefined}
-          also={[
-            {
-              value: 'messages',
-              label: `Messages (${props.run.exchanges.length})`,
-              panel: () => <Messages exchanges={props.run.exchanges} />,
-            },
-          ]}
-        />
-      </div>
+      <Show when={props.run.refusal}>
+        {(refusal) => (
+          <Notice tone="bad" title="The server refused the call">
+            <p>
+              {refusal().detail}
+              <Show when={refusal().code}>{(code) => <span class="mono faint"> {code()}</span>}</Show>
+            </p>
+          </Notice>
+        )}
+      </Show>
+      <ResultView
+        label="Result"
+        result={result()}
+        view={props.run.offer.noun === 'tool' ? (result()?.view ?? null) : undefined}
+        also={[
+          {
+            value: 'messages',
+            label: `Messages (${props.run.exchanges.length})`,
+            panel: () => <Messages exchanges={props.run.exchanges} />,
+          },
+        ]}
+      />
     </Panel>
   );
 }

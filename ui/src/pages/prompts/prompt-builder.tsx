@@ -205,7 +205,7 @@ export function PromptBuilder(props: PromptBuilderProps) {
       tests={testsOf('prompt', props.prompt)}
       findings={lintOf('prompt', props.prompt)}
     >
-      <Panel title="Messages" lead={'Templates: {{ topic }} is an argument, {{ vars.name }} a variable of the server.'}>
+      <Panel title="Messages" lead={'Templates: {{ topic }} is an argument, {{ vars.name }} a variable of the server.'} flush>
         <div class="panel-body">
           <MessageList
             messages={messages()}
@@ -216,7 +216,7 @@ export function PromptBuilder(props: PromptBuilderProps) {
           />
         </div>
       </Panel>
-      <Panel title="Arguments" count={form.values.arguments.length}>
+      <Panel title="Arguments" count={form.values.arguments.length} flush>
         <div class="panel-body">
           <ParameterTable
             label="Arguments"

@@ -1,9 +1,9 @@
-import { createEffect, createSignal, on, Show } from 'solid-js';
+import { createEffect, createSignal, on } from 'solid-js';
 import type { Proposal } from '#core/contract/proposals.ts';
 import { Button } from '#ui/src/components/button.tsx';
 import { Dialog } from '#ui/src/components/dialog.tsx';
 import { TextField } from '#ui/src/components/form/field.tsx';
-import { ProblemNotice } from '#ui/src/components/notice.tsx';
+import { Failed } from '#ui/src/components/notice.tsx';
 import { createMutation } from '#ui/src/kernel/data/mutation.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { approveTitle } from './words.ts';
@@ -72,7 +72,7 @@ export function DecisionDialog(props: {
             ? 'All of it is applied to the working copy, or nothing. History names you and the author. Clients see it after the next deploy.'
             : 'Nothing changes. The proposal stays in the list for 90 days.'}
         </p>
-        <Show when={decision.problem()}>{(problem) => <ProblemNotice problem={problem()} />}</Show>
+        <Failed of={decision} />
         <TextField label="Comment" optional value={comment()} onInput={setComment} />
       </div>
     </Dialog>

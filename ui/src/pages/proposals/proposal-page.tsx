@@ -1,16 +1,16 @@
-import { createEffect, createSignal, For, Match, onCleanup, Show, Switch } from 'solid-js';
+import { createEffect, createSignal, For, Match, Show, Switch } from 'solid-js';
 import type { Proposal } from '#core/contract/proposals.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
-import { Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
+import { Failed, Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { useParams } from '#ui/src/components/shell/route-context.ts';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { Ago } from '#ui/src/components/time.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { createMutation } from '#ui/src/kernel/data/mutation.ts';
-import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { useCommands, useKernel } from '#ui/src/kernel/kernel.ts';
 import { DecisionDialog } from './decision-dialog.tsx';
 import { Review } from './review.tsx';
 import { STATUS } from './words.ts';
@@ -21,7 +21,7 @@ const POLL_MS = 15_000;
 /** One proposal: why, what, what the checks say, and the decision. */
 export function ProposalPage() {
   const { id = '' } = useParams();
-  const { call, commands, session, toasts } = useKernel();
+  const { call, session, toasts } = useKernel();
   const query = useQuery((read) => read('proposals.get', { id }), { every_ms: POLL_MS });
   const [deciding, setDeciding] = createSignal<'approve' | 'reject'>();
   const open = () => query.data()?.status === 'open';
@@ -40,28 +40,26 @@ export function ProposalPage() {
     await query.reload();
     setRead(done.version);
   };
-  onCleanup(
-    commands.register([
-      {
-        id: 'approve-proposal',
-        title: 'Approve',
-        group: 'This page',
-        key: 'a',
-        needs: 'proposals.approve',
-        enabled: approvable,
-        run: () => setDeciding('approve'),
-      },
-      {
-        id: 'reject-proposal',
-        title: 'Reject',
-        group: 'This page',
-        key: 'r',
-        needs: 'proposals.reject',
-        enabled: open,
-        run: () => setDeciding('reject'),
-      },
-    ]),
-  );
+  useCommands([
+    {
+      id: 'approve-proposal',
+      title: 'Approve',
+      group: 'This page',
+      key: 'a',
+      needs: 'proposals.approve',
+      enabled: approvable,
+      run: () => setDeciding('approve'),
+    },
+    {
+      id: 'reject-proposal',
+      title: 'Reject',
+      group: 'This page',
+      key: 'r',
+      needs: 'proposals.reject',
+      enabled: open,
+      run: () => setDeciding('reject'),
+    },
+  ]);
 
   return (
     <Page
@@ -151,7 +149,7 @@ export function ProposalPage() {
                 </p>
               </Notice>
             </Show>
-            <Show when={rebasing.problem()}>{(problem) => <ProblemNotice problem={problem()} />}</Show>
+            <Failed of={rebasing} />
             <Show when={found().problem}>
               {(sentence) => (
                 <Notice tone="bad" title="This proposal cannot be applied">

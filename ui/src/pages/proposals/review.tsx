@@ -4,7 +4,7 @@ import { DEPLOY_GATES, GATE_NAMES } from '#core/contract/settings/deploy-gates.t
 import { Badge, StatusDot } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
 import { TextArea } from '#ui/src/components/form/field.tsx';
-import { ProblemNotice } from '#ui/src/components/notice.tsx';
+import { Failed } from '#ui/src/components/notice.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { FieldDiff } from '#ui/src/components/show/field-diff.tsx';
 import { Ago } from '#ui/src/components/time.tsx';
@@ -22,7 +22,7 @@ export function Review(props: { proposal: Proposal; onCommented: () => void }) {
   const { session } = useKernel();
   return (
     <>
-      <Panel title="Why">
+      <Panel title="Why" flush>
         <div class="panel-body proposal-why">
           <Show when={props.proposal.note} fallback={<p class="soft">The author gave no reason.</p>}>
             <p>{props.proposal.note}</p>
@@ -43,7 +43,7 @@ export function Review(props: { proposal: Proposal; onCommented: () => void }) {
 
 function Operations(props: { proposal: Proposal }) {
   return (
-    <Panel title="What it does" lead="In the order in which it was proposed." count={props.proposal.operations.length}>
+    <Panel title="What it does" lead="In the order in which it was proposed." count={props.proposal.operations.length} flush>
       <ol class="proposal-steps">
         <For each={props.proposal.operations}>
           {(operation) => (
@@ -111,6 +111,7 @@ function Findings(props: { proposal: Proposal }) {
       title="Findings"
       lead="What the deploy checks say of this proposal."
       count={props.proposal.findings.length || undefined}
+      flush
     >
       <div class="panel-body">
         <Show when={props.proposal.findings.length > 0} fallback={<p class="soft">Nothing found.</p>}>
@@ -138,28 +139,26 @@ function Findings(props: { proposal: Proposal }) {
 function Tests(props: { proposal: Proposal }) {
   return (
     <Panel title="Test results" count={props.proposal.tests.length || undefined}>
-      <div class="panel-body">
-        <Show when={props.proposal.tests.length > 0} fallback={<p class="soft">No test covers what changes.</p>}>
-          <ul class="proposal-list" aria-label="Test results">
-            <For each={props.proposal.tests}>
-              {(test) => (
-                <li>
-                  <span class="row">
-                    <StatusDot tone={STATES[test.status].tone} label={STATES[test.status].label} />
-                    <strong>{test.name}</strong>
-                    <span class="small faint num">{duration(test.ms)}</span>
-                  </span>
-                  <Show when={test.failures.length > 0}>
-                    <ul class="bullets small">
-                      <For each={test.failures}>{(sentence) => <li>{sentence}</li>}</For>
-                    </ul>
-                  </Show>
-                </li>
-              )}
-            </For>
-          </ul>
-        </Show>
-      </div>
+      <Show when={props.proposal.tests.length > 0} fallback={<p class="soft">No test covers what changes.</p>}>
+        <ul class="proposal-list" aria-label="Test results">
+          <For each={props.proposal.tests}>
+            {(test) => (
+              <li>
+                <span class="row">
+                  <StatusDot tone={STATES[test.status].tone} label={STATES[test.status].label} />
+                  <strong>{test.name}</strong>
+                  <span class="small faint num">{duration(test.ms)}</span>
+                </span>
+                <Show when={test.failures.length > 0}>
+                  <ul class="bullets small">
+                    <For each={test.failures}>{(sentence) => <li>{sentence}</li>}</For>
+                  </ul>
+                </Show>
+              </li>
+            )}
+          </For>
+        </ul>
+      </Show>
     </Panel>
   );
 }
@@ -167,7 +166,11 @@ function Tests(props: { proposal: Proposal }) {
 function Replays(props: { id: string }) {
   const [open, setOpen] = createSignal(false);
   return (
-    <Panel title="Replay" lead="What clients called lately, on the live version and on the working copy with this proposal.">
+    <Panel
+      title="Replay"
+      lead="What clients called lately, on the live version and on the working copy with this proposal."
+      flush
+    >
       <div class="panel-body">
         <Button icon="refresh" onPress={() => setOpen(true)}>
           Replay recent calls
@@ -190,34 +193,32 @@ function Comments(props: { proposal: Proposal; onCommented: () => void }) {
   };
   return (
     <Panel title="Comments" count={props.proposal.comments.length || undefined}>
-      <div class="panel-body stack">
-        <Show when={props.proposal.comments.length > 0} fallback={<p class="soft">No comments yet.</p>}>
-          <ul class="proposal-list" aria-label="Comments">
-            <For each={props.proposal.comments}>
-              {(comment) => (
-                <li>
-                  <span class="row small">
-                    <strong>{comment.author.name}</strong>
-                    <span class="faint">
-                      <Ago iso={comment.created_at} />
-                    </span>
+      <Show when={props.proposal.comments.length > 0} fallback={<p class="soft">No comments yet.</p>}>
+        <ul class="proposal-list" aria-label="Comments">
+          <For each={props.proposal.comments}>
+            {(comment) => (
+              <li>
+                <span class="row small">
+                  <strong>{comment.author.name}</strong>
+                  <span class="faint">
+                    <Ago iso={comment.created_at} />
                   </span>
-                  <span class="proposal-why">{comment.text}</span>
-                </li>
-              )}
-            </For>
-          </ul>
-        </Show>
-        <Show when={session.may('proposals.comment')}>
-          <TextArea label="Comment" hint="The author can read it over REST." rows={2} value={text()} onInput={setText} />
-          <Show when={adding.problem()}>{(problem) => <ProblemNotice problem={problem()} />}</Show>
-          <div class="row">
-            <Button size="small" busy={adding.busy()} blocked={text().trim() === ''} onPress={() => void add()}>
-              Add comment
-            </Button>
-          </div>
-        </Show>
-      </div>
+                </span>
+                <span class="proposal-why">{comment.text}</span>
+              </li>
+            )}
+          </For>
+        </ul>
+      </Show>
+      <Show when={session.may('proposals.comment')}>
+        <TextArea label="Comment" hint="The author can read it over REST." rows={2} value={text()} onInput={setText} />
+        <Failed of={adding} />
+        <div class="row">
+          <Button size="small" busy={adding.busy()} blocked={text().trim() === ''} onPress={() => void add()}>
+            Add comment
+          </Button>
+        </div>
+      </Show>
     </Panel>
   );
 }

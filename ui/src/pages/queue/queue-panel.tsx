@@ -41,6 +41,7 @@ export function QueuePanel(props: {
           </LinkButton>
         </div>
       }
+      flush
     >
       <Show when={props.queue}>
         {(queue) => (

@@ -58,7 +58,7 @@ export function Queue() {
       <RunningCalls />
       <Switch fallback={<SkeletonList rows={3} label="Queue" />}>
         <Match when={connections.data()?.total === 0}>
-          <Panel title="Queue">
+          <Panel title="Queue" flush>
             <EmptyState
               icon="database"
               title="No connections yet"

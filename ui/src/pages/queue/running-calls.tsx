@@ -57,7 +57,7 @@ export function RunningCalls() {
     <>
       <Show when={running.problem()}>{(problem) => <ProblemNotice problem={problem()} />}</Show>
       <Show when={(running.data()?.items.length ?? 0) > 0}>
-        <Panel title="Running calls" lead="Calls that have run for a quarter of a second or longer.">
+        <Panel title="Running calls" lead="Calls that have run for a quarter of a second or longer." flush>
           <DataTable
             label="Running calls"
             rows={running.data()?.items}

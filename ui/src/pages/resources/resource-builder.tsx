@@ -63,6 +63,7 @@ export function ResourceBuilder(props: ResourceBuilderProps) {
         <Panel
           title="Address"
           lead="A resource with variables is listed as a template; its variables are the parameters of the statement."
+          flush
         >
           <div class="panel-body grid-2">
             <FormField form={form} name="uri_template" placeholder="shop://orders/{id}" error={error('uri_template')} />

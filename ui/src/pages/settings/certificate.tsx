@@ -3,7 +3,7 @@ import type { SslStatus } from '#core/contract/deploy/ssl.ts';
 import { StatusDot, type Tone } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
 import { KeyValue } from '#ui/src/components/show/key-value.tsx';
-import { Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
+import { Failed, Fault, Notice } from '#ui/src/components/notice.tsx';
 import { Section } from '#ui/src/components/panel.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { usePoll, useQuery } from '#ui/src/components/use-query.ts';
@@ -69,9 +69,7 @@ export function Certificate(props: { enabled: boolean; dirty: boolean }) {
 
   return (
     <Section title="Certificate" lead="A request takes a few seconds. Its steps appear in the log below.">
-      <Show when={status.problem()}>
-        {(problem) => <ProblemNotice problem={problem()} onRetry={() => void status.reload()} />}
-      </Show>
+      <Failed of={status} />
       <Show when={status.data()} fallback={<SkeletonList rows={3} label="Loading the certificate" failed={status.problem()} />}>
         {(now) => (
           <>
@@ -108,13 +106,7 @@ export function Certificate(props: { enabled: boolean; dirty: boolean }) {
               ]}
             />
             <Show when={now().last_error}>{(error) => <Notice tone="bad">{error()}</Notice>}</Show>
-            <Show when={issue.problem()}>
-              {(problem) => (
-                <Notice tone="bad" live>
-                  <p>{problem().detail}</p>
-                </Notice>
-              )}
-            </Show>
+            <Fault text={issue.problem()?.detail} />
             <div class="row">
               <Button
                 icon="lock"

@@ -5,7 +5,7 @@ import { Button } from '#ui/src/components/button.tsx';
 import { SegmentedControl, Switch } from '#ui/src/components/form/choice.tsx';
 import { FilterBar } from '#ui/src/components/table/filter-bar.tsx';
 import { Link } from '#ui/src/components/link.tsx';
-import { Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
+import { Failed, Notice } from '#ui/src/components/notice.tsx';
 import { Section } from '#ui/src/components/panel.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { TextArea } from '#ui/src/components/form/field.tsx';
@@ -50,9 +50,7 @@ export function GuardPart(props: PartProps) {
         </SettingsSection>
         <Section title="Rules" lead="A disabled rule finds nothing.">
           <FilterBar search={{ label: 'Search rules', value: wanted(), onInput: setWanted }} />
-          <Show when={rules.problem()}>
-            {(problem) => <ProblemNotice problem={problem()} onRetry={() => void rules.reload()} />}
-          </Show>
+          <Failed of={rules} />
           <Show when={rules.data()} fallback={<SkeletonList rows={5} label="Loading rules" failed={rules.problem()} />}>
             <div class="settings-rules" tabindex="0" role="group" aria-label="Rules">
               <ul>
@@ -108,7 +106,7 @@ function TryText() {
           </Button>
         </div>
       </form>
-      <Show when={test.problem()}>{(problem) => <ProblemNotice problem={problem()} />}</Show>
+      <Failed of={test} />
       <Show when={result()}>
         {(answer) => (
           <Notice
@@ -144,7 +142,7 @@ function Scan() {
           Scan now
         </Button>
       </div>
-      <Show when={scan.problem()}>{(problem) => <ProblemNotice problem={problem()} />}</Show>
+      <Failed of={scan} />
       <Show when={result()}>
         {(answer) => (
           <Notice

@@ -1,13 +1,13 @@
-import { type Component, onCleanup, Show } from 'solid-js';
+import { type Component, Show } from 'solid-js';
 import { Dynamic } from 'solid-js/web';
 import { LinkButton } from '#ui/src/components/link.tsx';
-import { Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
+import { Failed, Notice } from '#ui/src/components/notice.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { useParams } from '#ui/src/components/shell/route-context.ts';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { Tabs } from '#ui/src/components/tabs.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
-import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { useCommands, useKernel } from '#ui/src/kernel/kernel.ts';
 import { type Part, PART_NAMES, PARTS, pendingOf } from './settings-draft.ts';
 import { plural } from '#ui/src/kernel/words.ts';
 import { AuthPart } from './auth-part.tsx';
@@ -39,21 +39,19 @@ const pathOf = (part: (typeof TABS)[number]): string => (part === 'general' ? '/
 
 /** The configuration of the server, part by part; each part is a page of its own, so that nothing typed is lost between them. */
 export function Settings() {
-  const { commands, router } = useKernel();
+  const { router } = useKernel();
   const params = useParams();
   const part = () => TABS.find((name) => name === params['part']) ?? 'general';
   const config = useQuery((read) => read('config.get', {}));
   const diff = useQuery((read) => read('deploy.diff', {}));
   const pending = () => pendingOf(diff.data()?.changes ?? []);
-  onCleanup(
-    commands.register(
-      TABS.map((name) => ({
-        id: `settings-${name}`,
-        title: `Settings: ${name === 'webhooks' ? 'Webhooks' : PARTS[name].title}`,
-        group: 'Go to' as const,
-        run: () => router.navigate(pathOf(name)),
-      })),
-    ),
+  useCommands(
+    TABS.map((name) => ({
+      id: `settings-${name}`,
+      title: `Settings: ${name === 'webhooks' ? 'Webhooks' : PARTS[name].title}`,
+      group: 'Go to' as const,
+      run: () => router.navigate(pathOf(name)),
+    })),
   );
 
   return (
@@ -71,9 +69,7 @@ export function Settings() {
           />
         )}
       </Show>
-      <Show when={config.problem()}>
-        {(problem) => <ProblemNotice problem={problem()} onRetry={() => void config.reload()} />}
-      </Show>
+      <Failed of={config} />
       <Tabs
         label="Settings"
         navigates

@@ -30,57 +30,55 @@ export function PagesPanel(props: {
   const free = () => props.columns.find((name) => !value().some(({ column }) => column === name)) ?? '';
   return (
     <Panel title="Pages" count={value().length}>
-      <div class="panel-body stack">
-        <Show
-          when={value().length > 0}
-          fallback={
-            <p class="soft small">
-              A result that reaches a limit is cut. With columns that order its rows, a model can ask for the rest: it sends the
-              next value of one result as the after argument of the next call.
-            </p>
-          }
+      <Show
+        when={value().length > 0}
+        fallback={
+          <p class="soft small">
+            A result that reaches a limit is cut. With columns that order its rows, a model can ask for the rest: it sends the
+            next value of one result as the after argument of the next call.
+          </p>
+        }
+      >
+        <ul class="stack mask-list">
+          <Index each={value()}>
+            {(one, index) => (
+              <li class="mask-row" ref={passesFocus}>
+                <TextField
+                  label="Column"
+                  mono
+                  required
+                  value={one().column}
+                  onInput={(column) => set(index, { column })}
+                  error={props.error(`page_by.${index}.column`)}
+                />
+                <Select
+                  label="Order"
+                  options={ORDERS}
+                  value={one().desc ? 'desc' : 'asc'}
+                  onChange={(order: 'asc' | 'desc') => set(index, { desc: order === 'desc' })}
+                />
+                <IconButton
+                  icon="trash"
+                  size="small"
+                  label={`Remove ${one().column} from the order`}
+                  onPress={() => change(value().filter((_, place) => place !== index))}
+                />
+              </li>
+            )}
+          </Index>
+        </ul>
+        <p class="soft small">End with a column that tells all rows apart, such as the primary key. Empty values come last.</p>
+      </Show>
+      <Show when={props.error('page_by')}>{(sentence) => <p class="field-error">{sentence()}</p>}</Show>
+      <div class="row">
+        <Button
+          size="small"
+          icon="plus"
+          blocked={value().length >= MOST_COLUMNS}
+          onPress={() => change([...value(), { column: free(), desc: false }])}
         >
-          <ul class="stack mask-list">
-            <Index each={value()}>
-              {(one, index) => (
-                <li class="mask-row" ref={passesFocus}>
-                  <TextField
-                    label="Column"
-                    mono
-                    required
-                    value={one().column}
-                    onInput={(column) => set(index, { column })}
-                    error={props.error(`page_by.${index}.column`)}
-                  />
-                  <Select
-                    label="Order"
-                    options={ORDERS}
-                    value={one().desc ? 'desc' : 'asc'}
-                    onChange={(order: 'asc' | 'desc') => set(index, { desc: order === 'desc' })}
-                  />
-                  <IconButton
-                    icon="trash"
-                    size="small"
-                    label={`Remove ${one().column} from the order`}
-                    onPress={() => change(value().filter((_, place) => place !== index))}
-                  />
-                </li>
-              )}
-            </Index>
-          </ul>
-          <p class="soft small">End with a column that tells all rows apart, such as the primary key. Empty values come last.</p>
-        </Show>
-        <Show when={props.error('page_by')}>{(sentence) => <p class="field-error">{sentence()}</p>}</Show>
-        <div class="row">
-          <Button
-            size="small"
-            icon="plus"
-            blocked={value().length >= MOST_COLUMNS}
-            onPress={() => change([...value(), { column: free(), desc: false }])}
-          >
-            Add column
-          </Button>
-        </div>
+          Add column
+        </Button>
       </div>
     </Panel>
   );

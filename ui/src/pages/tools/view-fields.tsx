@@ -1,5 +1,5 @@
 import { createSignal, For, Show } from 'solid-js';
-import { lazyPart } from '#ui/src/components/lazy-part.tsx';
+import { lazyPart } from '#ui/src/components/show/lazy-part.tsx';
 import type { ToolDraft } from '#core/contract/definitions/tools.ts';
 import { type View, VIEW_CHOICES, VIEW_KINDS, type ViewKind } from '#core/contract/definitions/view.ts';
 import { isChart } from '#core/lib/view/drawing.ts';

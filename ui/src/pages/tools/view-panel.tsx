@@ -1,5 +1,5 @@
 import { createMemo, createSignal, Show } from 'solid-js';
-import { lazyPart } from '#ui/src/components/lazy-part.tsx';
+import { lazyPart } from '#ui/src/components/show/lazy-part.tsx';
 import type { ToolDraft } from '#core/contract/definitions/tools.ts';
 import type { ErrorOf } from '#ui/src/features/builder/statement-builder.tsx';
 import type { Statement } from '#ui/src/features/builder/use-statement.ts';

@@ -23,12 +23,10 @@ export function WritesPanel(props: { form: Form<ToolDraft>; error: ErrorOf<ToolD
   });
   return (
     <Panel title="Writes">
-      <div class="panel-body stack">
-        <div class="grid-2">
-          <For each={GUARD.filter((name) => HIDDEN[name]?.() !== true)}>
-            {(name) => <FormField form={props.form} name={name} error={props.error(name)} />}
-          </For>
-        </div>
+      <div class="grid-2">
+        <For each={GUARD.filter((name) => HIDDEN[name]?.() !== true)}>
+          {(name) => <FormField form={props.form} name={name} error={props.error(name)} />}
+        </For>
       </div>
     </Panel>
   );

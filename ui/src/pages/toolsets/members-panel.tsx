@@ -31,6 +31,7 @@ export function MembersPanel(props: {
       title="Members"
       lead={props.lead ?? 'What clients of this toolset will see after the next deploy.'}
       count={props.members?.total}
+      flush
     >
       <div class="panel-body stack" aria-live="polite" aria-busy={props.pending}>
         <Switch fallback={<SkeletonList rows={4} label="Loading the members" />}>

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { Show } from 'solid-js';
 import { ToolsetDraft } from '#core/contract/definitions/toolsets.ts';
-import { ProblemNotice } from '#ui/src/components/notice.tsx';
+import { Failed } from '#ui/src/components/notice.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useForm } from '#ui/src/components/use-form.ts';
@@ -35,9 +35,7 @@ export function NewToolset() {
       width="full"
       back={{ href: '/toolsets', label: 'Toolsets' }}
     >
-      <Show when={selectable.problem()}>
-        {(problem) => <ProblemNotice problem={problem()} onRetry={() => void selectable.reload()} />}
-      </Show>
+      <Failed of={selectable} />
       <Show when={selectable.ready()} fallback={<SkeletonList rows={6} label="Loading" failed={selectable.problem()} />}>
         <ToolsetForm form={form} selectable={selectable} fresh onSubmit={(event) => void form.submit(event)} />
       </Show>

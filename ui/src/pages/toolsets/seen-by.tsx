@@ -9,7 +9,7 @@ export function SeenBy() {
   const [caller, setCaller] = createSignal<Caller>();
   return (
     <>
-      <Panel title="What a caller sees" lead="Choose a person or a token, or type groups and claims.">
+      <Panel title="What a caller sees" lead="Choose a person or a token, or type groups and claims." flush>
         <div class="panel-body">
           <ShowAs label="Caller" nobody="Choose a caller" onChange={setCaller} />
         </div>

@@ -47,21 +47,17 @@ export function ToolsetForm(props: {
         <Fixed when={fixed()}>
           <div class="toolset-main">
             <Panel title="About">
-              <div class="panel-body stack">
-                <FormField form={fields()} name="name" />
-                <FormField form={fields()} name="title" />
-                <FormField form={fields()} name="description" />
-                <FormField form={fields()} name="instructions" />
-              </div>
+              <FormField form={fields()} name="name" />
+              <FormField form={fields()} name="title" />
+              <FormField form={fields()} name="description" />
+              <FormField form={fields()} name="instructions" />
             </Panel>
             <SelectionPanel part="include" {...props} />
             <SelectionPanel part="exclude" {...props} />
             <Panel title="Access">
-              <div class="panel-body stack">
-                <FormField form={fields()} name="read_only" />
-                <FormField form={fields()} name="groups" />
-                <FormField form={fields()} name="enabled" />
-              </div>
+              <FormField form={fields()} name="read_only" />
+              <FormField form={fields()} name="groups" />
+              <FormField form={fields()} name="enabled" />
             </Panel>
           </div>
         </Fixed>
@@ -76,7 +72,7 @@ export function ToolsetForm(props: {
       </div>
       <div class="toolset-side">
         <Show when={health.data() !== undefined && props.form.values.name !== ''}>
-          <Panel title="Address">
+          <Panel title="Address" flush>
             <div class="panel-body">
               <Snippet text={address()} label="Address" />
             </div>
@@ -102,49 +98,47 @@ function SelectionPanel(props: { part: 'include' | 'exclude'; form: Form<Toolset
           : 'Left out even if it is included.'
       }
     >
-      <div class="panel-body stack">
-        <TagsField
-          label="Tags"
-          name={path('tags')}
-          value={value().tags}
-          onChange={(tags) => props.form.set(path('tags'), tags)}
-          suggestions={props.selectable.tags()}
-          error={error('tags')}
-        />
-        <PickField
-          label="Connections"
-          {...(props.part === 'include' ? { hint: 'All definitions of these connections, including ones added later.' } : {})}
-          name={path('connection_ids')}
-          from={props.selectable.connections()}
-          value={value().connection_ids}
-          onChange={(ids) => props.form.set(path('connection_ids'), ids)}
-          error={error('connection_ids')}
-        />
-        <PickField
-          label="Tools"
-          name={path('tool_ids')}
-          from={props.selectable.tools()}
-          value={value().tool_ids}
-          onChange={(ids) => props.form.set(path('tool_ids'), ids)}
-          error={error('tool_ids')}
-        />
-        <PickField
-          label="Resources"
-          name={path('resource_ids')}
-          from={props.selectable.resources()}
-          value={value().resource_ids}
-          onChange={(ids) => props.form.set(path('resource_ids'), ids)}
-          error={error('resource_ids')}
-        />
-        <PickField
-          label="Prompts"
-          name={path('prompt_ids')}
-          from={props.selectable.prompts()}
-          value={value().prompt_ids}
-          onChange={(ids) => props.form.set(path('prompt_ids'), ids)}
-          error={error('prompt_ids')}
-        />
-      </div>
+      <TagsField
+        label="Tags"
+        name={path('tags')}
+        value={value().tags}
+        onChange={(tags) => props.form.set(path('tags'), tags)}
+        suggestions={props.selectable.tags()}
+        error={error('tags')}
+      />
+      <PickField
+        label="Connections"
+        {...(props.part === 'include' ? { hint: 'All definitions of these connections, including ones added later.' } : {})}
+        name={path('connection_ids')}
+        from={props.selectable.connections()}
+        value={value().connection_ids}
+        onChange={(ids) => props.form.set(path('connection_ids'), ids)}
+        error={error('connection_ids')}
+      />
+      <PickField
+        label="Tools"
+        name={path('tool_ids')}
+        from={props.selectable.tools()}
+        value={value().tool_ids}
+        onChange={(ids) => props.form.set(path('tool_ids'), ids)}
+        error={error('tool_ids')}
+      />
+      <PickField
+        label="Resources"
+        name={path('resource_ids')}
+        from={props.selectable.resources()}
+        value={value().resource_ids}
+        onChange={(ids) => props.form.set(path('resource_ids'), ids)}
+        error={error('resource_ids')}
+      />
+      <PickField
+        label="Prompts"
+        name={path('prompt_ids')}
+        from={props.selectable.prompts()}
+        value={value().prompt_ids}
+        onChange={(ids) => props.form.set(path('prompt_ids'), ids)}
+        error={error('prompt_ids')}
+      />
     </Panel>
   );
 }

@@ -4,7 +4,7 @@ import { Button } from '#ui/src/components/button.tsx';
 import { RadioCards, Switch as Toggle } from '#ui/src/components/form/choice.tsx';
 import { Icon } from '#ui/src/components/icon.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
-import { Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
+import { Failed, Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { exactTime } from '#ui/src/kernel/dates.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
@@ -131,7 +131,7 @@ export function ImportPanel(props: { file: ExportFile }) {
           <SkeletonList rows={4} label="Checking the file" />
         </Match>
       </Switch>
-      <Show when={apply.problem()}>{(problem) => <ProblemNotice problem={problem()} />}</Show>
+      <Failed of={apply} />
       <Show when={done() === undefined}>
         <div class="row">
           <Button kind="primary" icon="upload" busy={apply.busy()} blocked={ready() === 0} onPress={() => void run()}>

@@ -1,9 +1,9 @@
-import { createSignal, onCleanup, Show } from 'solid-js';
+import { createSignal, Show } from 'solid-js';
 import { Button } from '#ui/src/components/button.tsx';
 import { FileDrop } from '#ui/src/components/form/file-drop.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
-import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { useCommands, useKernel } from '#ui/src/kernel/kernel.ts';
 import { createMutation } from '#ui/src/kernel/data/mutation.ts';
 import { toProblem } from '#ui/src/kernel/problem.ts';
 import { type ExportFile, exportName, readExport } from './transfer-file.ts';
@@ -14,7 +14,7 @@ import './transfer.css';
 
 /** The configuration as a file, out and in. */
 export function Transfer() {
-  const { call, commands, toasts } = useKernel();
+  const { call, toasts } = useKernel();
   const [file, setFile] = createSignal<ExportFile>();
   const [refused, setRefused] = createSignal<string>();
 
@@ -40,23 +40,19 @@ export function Transfer() {
       setRefused(toProblem(fault).detail);
     }
   };
-  onCleanup(
-    commands.register([
-      { id: 'export', title: 'Export the configuration', group: 'Server', keywords: 'download backup', run: () => void save() },
-    ]),
-  );
+  useCommands([
+    { id: 'export', title: 'Export the configuration', group: 'Server', keywords: 'download backup', run: () => void save() },
+  ]);
 
   return (
     <Page title="Import and export" lead="The whole configuration as one JSON file.">
       <div class="transfer">
         <Panel title="Export">
-          <div class="panel-body stack">
-            <p class="soft small">Connections, tools, resources, prompts, toolsets, tests and settings. Secrets are left out.</p>
-            <div class="row">
-              <Button icon="download" busy={exporting.busy()} onPress={() => void save()}>
-                Download configuration
-              </Button>
-            </div>
+          <p class="soft small">Connections, tools, resources, prompts, toolsets, tests and settings. Secrets are left out.</p>
+          <div class="row">
+            <Button icon="download" busy={exporting.busy()} onPress={() => void save()}>
+              Download configuration
+            </Button>
           </div>
         </Panel>
         <Panel
@@ -69,23 +65,21 @@ export function Transfer() {
             </Show>
           }
         >
-          <div class="panel-body stack">
-            <Show
-              when={file()}
-              keyed
-              fallback={
-                <FileDrop
-                  label="Drop an export here, or choose a file"
-                  accept="application/json,.json"
-                  hint="You review the changes before anything is written."
-                  error={refused()}
-                  onFile={(chosen) => void take(chosen)}
-                />
-              }
-            >
-              {(chosen) => <ImportPanel file={chosen} />}
-            </Show>
-          </div>
+          <Show
+            when={file()}
+            keyed
+            fallback={
+              <FileDrop
+                label="Drop an export here, or choose a file"
+                accept="application/json,.json"
+                hint="You review the changes before anything is written."
+                error={refused()}
+                onFile={(chosen) => void take(chosen)}
+              />
+            }
+          >
+            {(chosen) => <ImportPanel file={chosen} />}
+          </Show>
         </Panel>
       </div>
     </Page>

@@ -5,7 +5,7 @@ import { ComingWarnings } from '#ui/src/features/deploy/coming-warnings.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { Icon } from '#ui/src/components/icon.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
-import { Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
+import { Failed, Notice } from '#ui/src/components/notice.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { Skeleton } from '#ui/src/components/skeleton.tsx';
 import { usePoll, useQuery } from '#ui/src/components/use-query.ts';
@@ -147,9 +147,7 @@ function ToolStep() {
   });
   return (
     <>
-      <Show when={tables.problem()}>
-        {(problem) => <ProblemNotice problem={problem()} onRetry={() => void tables.reload()} />}
-      </Show>
+      <Failed of={tables} />
       <Show when={tables.pending() && tables.data() === undefined}>
         <Skeleton width="half" height="2.25rem" />
       </Show>

@@ -2,7 +2,7 @@ import { createEffect, createSignal, For, on, onCleanup, Show } from 'solid-js';
 import type { Plan } from '#core/contract/definitions/explain.ts';
 import { Button } from '#ui/src/components/button.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
-import { Notice } from '#ui/src/components/notice.tsx';
+import { Fault } from '#ui/src/components/notice.tsx';
 import { CodeBlock } from '#ui/src/components/show/code-block.tsx';
 import { createRunner } from '#ui/src/features/run/runner.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
@@ -48,13 +48,7 @@ export function PlanPane(props: { statement: Statement; ready: boolean }) {
         </Button>
         <span class="small soft">With the values of the preview. The statement is not run.</span>
       </div>
-      <Show when={runner.problem()}>
-        {(problem) => (
-          <Notice tone="bad" live title="Plan not available">
-            <p>{problem().detail}</p>
-          </Notice>
-        )}
-      </Show>
+      <Fault title="Plan not available" text={runner.problem()?.detail} />
       <Show
         when={runner.result()}
         fallback={
