@@ -260,15 +260,15 @@ export function createStreams(limit = LIMIT, limit_each = LIMIT_EACH): Streams {
       const moved = new Map<Viewer, { readonly rights: Rights; readonly changes: Changes }>();
       const seen = new Set<Viewer>();
       const look = (admitted: Admission, viewer: Viewer) => {
-        // The stream of a session sees what its session does.
+        // A session sees what its stream does: the sign-in that opened it is the one that is told.
         if (seen.has(viewer)) return;
         seen.add(viewer);
         const rights = rightsOf(admitted) ?? viewer.rights;
         if (rights.key === viewer.rights.key) return;
         moved.set(viewer, { rights, changes: changesOf({ ...viewer }, { ...viewer, rights }) });
       };
-      for (const session of sessions()) look(session, session);
       for (const { caller, viewer } of open) look(caller, viewer);
+      for (const session of sessions()) look(session, session);
       if (moved.size === 0) return;
       announce((viewer) => moved.get(viewer)?.changes ?? NO_CHANGES, sessions());
       for (const [viewer, { rights }] of moved) viewer.rights = rights;

@@ -65,6 +65,25 @@ const open = async (token: string, host = hosts[0]!) =>
 const inSession = async (token: string, id: string, host = hosts[0]!) =>
   (await rpc(host.mcp, { id: 2, method: 'tools/list' }, { ...bearer(token), 'mcp-session-id': id })).status;
 
+const openStream = (token: string, id: string) =>
+  fetch(hosts[0]!.mcp, { headers: { accept: 'text/event-stream', 'mcp-session-id': id, ...bearer(token) } });
+const listen = (token: string) =>
+  fetch(hosts[0]!.mcp, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': 'subscriptions/listen',
+      ...bearer(token),
+    },
+    body: JSON.stringify({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'subscriptions/listen',
+      params: { _meta: ENVELOPE, notifications: { toolsListChanged: true } },
+    }),
+  });
+
 beforeEach(async () => {
   now = Date.now();
   folder = sqliteFolder();
@@ -137,24 +156,6 @@ describe('what was ended', () => {
         .catch(() => undefined)
         .finally(() => ended.push(name));
     };
-    const openStream = (token: string, id: string) =>
-      fetch(hosts[0]!.mcp, { headers: { accept: 'text/event-stream', 'mcp-session-id': id, ...bearer(token) } });
-    const listen = (token: string) =>
-      fetch(hosts[0]!.mcp, {
-        method: 'POST',
-        headers: {
-          'content-type': 'application/json',
-          'mcp-protocol-version': '2026-07-28',
-          'mcp-method': 'subscriptions/listen',
-          ...bearer(token),
-        },
-        body: JSON.stringify({
-          jsonrpc: '2.0',
-          id: 1,
-          method: 'subscriptions/listen',
-          params: { _meta: ENVELOPE, notifications: { toolsListChanged: true } },
-        }),
-      });
     read('session 1', await openStream(tokens[0]!, session));
     read('session 2', await openStream(tokens[1]!, await open(tokens[1]!)));
     read('listener 1', await listen(tokens[0]!));
@@ -168,12 +169,22 @@ describe('what was ended', () => {
     await again.body?.cancel();
   });
 
+  test('leaves other streams of the client with the rights of their own grants', async () => {
+    const whole = await tokenOf();
+    const told: string[] = [];
+    for (const stream of [await openStream(whole, await open(whole)), await listen(whole)]) {
+      void readEvents(stream.body!, (_, data) => told.push(data)).catch(() => undefined);
+    }
+    expect(await statusOf(await tokenOf({ grant: 'grant-2', scope: 'sales' }))).toBe(200);
+    await end({ grant: 'grant-3', before: seconds() });
+    await Bun.sleep(50);
+    expect(told.filter((data) => data.includes('list_changed'))).toEqual([]);
+  });
+
   test('leaves the streams of a grant alone whose token was renewed, however many grants the client has', async () => {
     const first = await tokenOf({ exp: seconds() + 300 });
     const session = await open(first);
-    const stream = await fetch(hosts[0]!.mcp, {
-      headers: { accept: 'text/event-stream', 'mcp-session-id': session, ...bearer(first) },
-    });
+    const stream = await openStream(first, session);
     for (let n = 2; n <= 30; n++) expect(await statusOf(await tokenOf({ grant: `grant-${n}` }))).toBe(200);
     now += 200_000;
     expect(await statusOf(await tokenOf({ exp: seconds() + 300 }))).toBe(200);
