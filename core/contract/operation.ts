@@ -17,6 +17,8 @@ export interface Operation {
   /** Below `/api/v1` (or `/api` when it begins with `/health`); `{name}` are fields of the input. */
   readonly path: string;
   readonly access: Access;
+  /** What a `public` operation asks for all the same: it completes a sentence of the API description. */
+  readonly requires?: string;
   /** The least role of a person (contract section 14), where it is not the one that `access` asks for. */
   readonly role?: Role;
   /** Path variables, query and body in one object; everything but path variables is query on GET and DELETE, body otherwise. */

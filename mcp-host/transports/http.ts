@@ -80,10 +80,7 @@ export function createHttp(options: HttpOptions): HostFetch {
     const origin = headers.get('origin');
     const { cors_origins } = 'idle' in now ? now : now.server;
     if (origin !== null && !isOriginAllowed(origin, host, isHttps(request, peer, options), cors_origins)) {
-      return refuse(
-        403,
-        'This Origin is not allowed. Add it to cors_origins of the server configuration, or to SVC_ALLOWED_HOSTS.',
-      );
+      return refuse(403, 'This Origin is not allowed. Add it to cors_origins of the server configuration.');
     }
     if (origin !== null && request.method === 'OPTIONS')
       return withCors(preflight(headers.get('access-control-request-headers')), origin);

@@ -113,8 +113,9 @@ export function frontRules(app: App, front: Front, https: HttpsState): Middlewar
     const name = hostName(c.req.header('host') ?? '') ?? '';
     // Our own programs come by any name, and follow no redirect.
     if (isAgent(app, c)) return next();
-    const serving = https.serving()?.domains.includes(name) === true;
-    if (serving && spokenScheme(app, c) !== 'https' && !stays(c.req.path)) return toHttps(app, c, name);
+    const moved = toHttps(app, c, https);
+    if (moved !== null) return moved;
+    const serving = isServing(https, name);
     const { ui_domain, mcp_domain } = await front.settings();
     if (name === mcp_domain && name !== ui_domain && !isForMcp(c.req.path)) {
       throw new AppError('not_found', 'This is the domain of the MCP server, which is at /mcp. The UI has its own domain.');
@@ -141,8 +142,13 @@ const isForMcp = (path: string): boolean =>
   path.startsWith(CHALLENGES) ||
   ANYWHERE.has(path);
 
-/** 308 keeps method and body (RFC 9110, section 15.4.9). */
-function toHttps({ env }: App, c: Context<ServerEnv>, name: string): Response {
+const isServing = (https: HttpsState, name: string): boolean => https.serving()?.domains.includes(name) === true;
+
+/** The redirect of what came over plain HTTP to a name with a certificate; null: it stays. 308 keeps method and body (RFC 9110, section 15.4.9). */
+export function toHttps(app: App, c: Context<ServerEnv>, https: HttpsState): Response | null {
+  const { env } = app;
+  const name = hostName(c.req.header('host') ?? '') ?? '';
+  if (!isServing(https, name) || spokenScheme(app, c) === 'https' || stays(c.req.path)) return null;
   const port = env.SVC_EXTERNAL_HTTPS_PORT === 443 ? '' : `:${env.SVC_EXTERNAL_HTTPS_PORT}`;
   const { pathname, search } = new URL(c.req.url);
   const target = new URL(`https://${name}${port}`);

@@ -49,7 +49,7 @@ export function createHttp(app: App, https: HttpsState = NO_HTTPS): Hono<ServerE
     if (c.req.method === 'HEAD' && isStream(c.res)) await c.res.body?.cancel();
   });
   router.use(secureDefaults());
-  addProbes(app, router);
+  addProbes(app, router, https);
   router.use(entrance(app));
   const front = createFront(app, router);
   router.use(frontRules(app, front, https));

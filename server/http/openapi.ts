@@ -24,16 +24,50 @@ const TOKENS: Readonly<Record<Exclude<Access, 'public'>, string>> = {
   deploy: ', or a token with the scope `deploy`',
 };
 
-function accessOf(definition: Pick<Operation, 'access' | 'role'>): string {
-  const { access } = definition;
-  if (access === 'public') return 'Requires no credentials.';
+function accessOf(definition: Pick<Operation, 'access' | 'role' | 'requires'>): string {
+  const { access, requires = 'no credentials' } = definition;
+  if (access === 'public') return `Requires ${requires}.`;
   return `Requires the session of a person with at least the role \`${leastRole(definition)}\`${TOKENS[access]}.`;
 }
 
 const json = (schema: Json): Json => ({ 'application/json': { schema } });
 const FAULT: Json = {
-  description: `An error, as one sentence. Statuses: ${[...new Set(Object.values(ERROR_STATUS))].join(', ')}.`,
-  content: json({ $ref: '#/components/schemas/Error' }),
+  description: `An error, as one sentence; with \`Accept: application/problem+json\` also its code and fields (RFC 9457). Statuses: ${[...new Set(Object.values(ERROR_STATUS))].join(', ')}.`,
+  headers: {
+    'X-Request-Id': { description: 'Names the request in the log', schema: { type: 'string' } },
+    'Retry-After': { description: 'Seconds after which to try again, where that helps', schema: { type: 'integer' } },
+  },
+  content: {
+    ...json({ $ref: '#/components/schemas/Error' }),
+    'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } },
+  },
+};
+const PROBLEM: Json = {
+  type: 'object',
+  properties: {
+    type: { const: 'about:blank' },
+    title: { type: 'string' },
+    status: { type: 'integer' },
+    detail: { type: 'string' },
+    code: { enum: Object.keys(ERROR_STATUS) },
+    errors: {
+      type: 'array',
+      items: {
+        type: 'object',
+        properties: {
+          field: { type: 'string', description: 'A dotted path such as `parameters.0.name`' },
+          message: { type: 'string' },
+          gate: { type: 'string', description: 'The gate of a deploy that found it' },
+        },
+        required: ['field', 'message'],
+        additionalProperties: false,
+      },
+    },
+    request_id: { type: 'string' },
+    position: { type: 'integer', description: 'Where in the statement: an offset in characters from 0' },
+  },
+  required: ['type', 'title', 'status', 'detail', 'code', 'errors', 'request_id'],
+  additionalProperties: false,
 };
 
 const PROPOSED: Json = {
@@ -59,11 +93,22 @@ export function openApi(): Json {
     paths,
     components: {
       securitySchemes: {
-        session: { type: 'apiKey', in: 'cookie', name: 'svc_session' },
-        bearer: { type: 'http', scheme: 'bearer', description: 'A temporary agent token, or an access token of an OAuth client' },
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: 'svc_session',
+          description: 'The session of a signed-in person. Over HTTPS the cookie is named `__Host-svc_session`',
+        },
+        bearer: {
+          type: 'http',
+          scheme: 'bearer',
+          description:
+            'A temporary agent token, or an access token: of an OAuth client, or of a client in which a person signed in',
+        },
       },
       schemas: {
         Error: { type: 'object', properties: { detail: { type: 'string' } }, required: ['detail'], additionalProperties: false },
+        Problem: PROBLEM,
         Proposed: PROPOSED,
       },
     },

@@ -2,6 +2,8 @@ import type { Context, Hono } from 'hono';
 import type { App } from '#core/app.ts';
 import { AppError } from '#core/errors.ts';
 import { answerFigures, answerLive, answerReady, FIGURES_REFUSED, mayReadFigures } from '#core/edge/probes.ts';
+import type { HttpsState } from '../tls/state.ts';
+import { toHttps } from './front.ts';
 import { createReadiness } from './health.ts';
 import { createServerMetrics } from './metrics.ts';
 import type { ServerEnv } from './routes.ts';
@@ -13,7 +15,7 @@ import { sessionActor } from './session.ts';
  * `/livez`, `/readyz` and `/metrics`, whatever name they are asked under: machines ask for them, mostly by address. What comes
  * after is counted.
  */
-export function addProbes(app: App, router: Hono<ServerEnv>): void {
+export function addProbes(app: App, router: Hono<ServerEnv>, https: HttpsState): void {
   const metrics = createServerMetrics(app);
   const readiness = createReadiness(app);
   const { SVC_AGENT_SERVICE_TOKEN: service_token, SVC_METRICS_TOKEN: metrics_token } = app.env;
@@ -32,6 +34,9 @@ export function addProbes(app: App, router: Hono<ServerEnv>): void {
   router.get('/metrics', async (c, next) => {
     // The interface has a page of this name; scrapers never ask for HTML.
     if (c.req.header('accept')?.includes('text/html')) return next();
+    // A token belongs on HTTPS. Who asks by address, as machines beside us do, stays.
+    const moved = toHttps(app, c, https);
+    if (moved !== null) return moved;
     if (!(await mayRead(c))) throw new AppError('unauthenticated', FIGURES_REFUSED);
     return answerFigures(await metrics.text());
   });

@@ -126,6 +126,25 @@ describe('the OpenAPI document', () => {
     ]);
   });
 
+  test('describes what an error holds, in both of its forms', async () => {
+    const response = await fetch(`${s.url}/api/v1/tools`, { headers: { accept: 'application/problem+json' } });
+    const problem = (await response.json()) as Json;
+    const { properties, required } = document.components.schemas['Problem'] as { properties: Json; required: string[] };
+    expect(Object.keys(problem).filter((name) => !Object.hasOwn(properties, name))).toEqual([]);
+    expect(required.filter((name) => !Object.hasOwn(problem, name))).toEqual([]);
+    expect((properties['code'] as { enum: string[] }).enum).toContain(problem['code'] as string);
+    const fault = document.paths['/api/v1/tools']?.['get']?.responses['default'];
+    expect(Object.keys(fault?.content ?? {})).toEqual(['application/json', 'application/problem+json']);
+    expect(response.headers.has('x-request-id')).toBe(true);
+  });
+
+  test('says what a token may change, and who decides about a sign-in', () => {
+    expect(document.paths['/api/v1/server/config']?.['patch']?.summary).toEndWith('only server_name and global_variables');
+    expect(document.paths['/api/v1/oauth/requests/{id}']?.['post']?.['description']).toContain(
+      'a person must be signed in there',
+    );
+  });
+
   test('describes every operation of the contract once, under its method and path', () => {
     const found = described().map(([path, method, { operationId }]) => `${method.toUpperCase()} ${path} ${operationId}`);
     const expected = (Object.entries(operations) as [string, Operation][]).map(

@@ -116,11 +116,13 @@ export type OauthAttempt = v.InferOutput<typeof OauthAttempt>;
 /** Signing in from MCP clients (contract section 15): requests that wait for a decision, apps, grants and attempts. */
 export const oauth = {
   'oauth_requests.get': operation('GET /oauth/requests/{id}', 'public', {
+    requires: 'the cookie of the browser that began the request',
     input: v.strictObject({ id: RequestId }),
     output: OauthRequest,
     summary: 'Get a sign-in request of an MCP client; only the browser that began it can',
   }),
   'oauth_requests.decide': operation('POST /oauth/requests/{id}', 'public', {
+    requires: 'the cookie of the browser that began the request; to approve, a person must be signed in there',
     input: v.strictObject({
       id: RequestId,
       decision: v.picklist(['approve', 'deny']),

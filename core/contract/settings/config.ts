@@ -91,7 +91,7 @@ export const config = {
     input: ServerConfigPatch,
     output: ServerConfig,
     agent: 'update_server_config',
-    summary: 'Change fields of the server configuration; general, auth and variables take effect at the next deploy',
+    summary: `Change fields of the server configuration; general, auth and variables take effect at the next deploy. A token changes only ${[...TOKEN_SETTINGS].join(' and ')}`,
   }),
 };
 

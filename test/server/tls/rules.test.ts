@@ -46,6 +46,13 @@ describe('with a certificate the front port', () => {
     expect([sent.status, sent.headers.get('location')]).toEqual([308, 'https://ui.example.com:8443/a?b=c']);
   });
 
+  test('sends who asks for metrics with a token, and answers probes and who asks by address', async () => {
+    const moved = await ask('/metrics', { authorization: 'Bearer any' });
+    expect([moved.status, moved.headers.get('location')]).toEqual([308, 'https://ui.example.com:8443/metrics']);
+    expect((await ask('/metrics', { host: '192.0.2.7:3000' })).status).toBe(401);
+    for (const path of ['/livez', '/readyz', '/api/health']) expect([path, (await ask(path)).status]).toEqual([path, 200]);
+  });
+
   test('sends to no other name, whatever the request line says', async () => {
     const server = listen({ app: t.app, http: createHttp(t.app, https), hostname: '127.0.0.1', port: 0, idle_seconds: 30 });
     const sentTo = (line: string) =>
