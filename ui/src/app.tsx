@@ -138,10 +138,10 @@ export function App() {
         </Match>
       </Switch>
       <Show when={finding()}>
-        <CommandDialog open onClose={() => setFinding(false)} />
+        <CommandDialog onClose={() => setFinding(false)} />
       </Show>
       <Show when={shortcuts()}>
-        <ShortcutsDialog open onClose={() => setShortcuts(false)} />
+        <ShortcutsDialog onClose={() => setShortcuts(false)} />
       </Show>
       <Show when={session.state() === 'expired'}>
         <SignInDialog />

@@ -1,4 +1,5 @@
 import { type JSX, Show } from 'solid-js';
+import { Button } from './button.tsx';
 import { Icon, type IconName } from './icon.tsx';
 
 /** Nothing is here: why, and what to do next. */
@@ -20,5 +21,14 @@ export function EmptyState(props: { icon?: IconName; title: string; action?: JSX
         <div class="row">{props.action}</div>
       </Show>
     </div>
+  );
+}
+
+/** Nothing fits the search and the filters. */
+export function NoResults(props: { onClear: () => void; children?: JSX.Element }) {
+  return (
+    <EmptyState icon="search" title="No results" action={<Button onPress={() => props.onClear()}>Clear filters</Button>}>
+      {props.children}
+    </EmptyState>
   );
 }

@@ -43,43 +43,20 @@ export function Link(props: LinkProps & { kind?: ButtonKind; size?: 'small' }) {
   );
 }
 
-/** A link that looks like a button: it goes somewhere, and is not there for a role that may not. `external` leaves this page, in a new tab. */
-export function LinkButton(props: {
-  href: string;
-  kind?: ButtonKind;
-  size?: 'small';
-  icon?: IconName;
-  external?: boolean;
-  onFollow?: () => void;
-  children: JSX.Element;
-}) {
+/** A link that looks like a button: it goes somewhere, and is not there for a role that may not. */
+export function LinkButton(props: { href: string; kind?: ButtonKind; size?: 'small'; icon?: IconName; children: JSX.Element }) {
   const mayOpen = useMayOpen();
-  const content = () => (
-    <>
-      <Show when={props.icon}>{(icon) => <Icon name={icon()} />}</Show>
-      {props.children}
-    </>
-  );
   return (
-    <Show
-      when={props.external}
-      fallback={
-        <Show when={mayOpen(props.href)}>
-          <Link
-            href={props.href}
-            class="button"
-            {...(props.kind === undefined ? {} : { kind: props.kind })}
-            {...(props.size === undefined ? {} : { size: props.size })}
-            onFollow={() => props.onFollow?.()}
-          >
-            {content()}
-          </Link>
-        </Show>
-      }
-    >
-      <a href={props.href} class="button" data-kind={props.kind} data-size={props.size} target="_blank" rel="noreferrer">
-        {content()}
-      </a>
+    <Show when={mayOpen(props.href)}>
+      <Link
+        href={props.href}
+        class="button"
+        {...(props.kind === undefined ? {} : { kind: props.kind })}
+        {...(props.size === undefined ? {} : { size: props.size })}
+      >
+        <Show when={props.icon}>{(icon) => <Icon name={icon()} />}</Show>
+        {props.children}
+      </Link>
     </Show>
   );
 }

@@ -38,7 +38,7 @@ export function Panel(props: {
 }
 
 /** Words at the left, fields at the right: a part of a long form. */
-export function Section(props: { title: string; lead?: JSX.Element; actions?: JSX.Element; children: JSX.Element }) {
+export function Section(props: { title: string; lead?: JSX.Element; children: JSX.Element }) {
   const id = createUniqueId();
   return (
     <section class="section" aria-labelledby={id}>
@@ -47,7 +47,6 @@ export function Section(props: { title: string; lead?: JSX.Element; actions?: JS
         <Show when={props.lead}>
           <p class="soft small">{props.lead}</p>
         </Show>
-        {props.actions}
       </div>
       <div class="section-body">{props.children}</div>
     </section>

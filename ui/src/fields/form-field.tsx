@@ -48,7 +48,7 @@ export function FormField(props: FormFieldProps) {
       return props.placeholder ?? marks.placeholder;
     },
     get error() {
-      return props.error ?? firstError(props.form, props.name);
+      return props.error ?? props.form.errorWithin(props.name);
     },
     get name() {
       return props.name;
@@ -116,7 +116,3 @@ export function FormField(props: FormFieldProps) {
 }
 
 const TYPED: Readonly<Record<string, 'url' | 'email'>> = { url: 'url', email: 'email' };
-
-/** The sentence for the field, or for the first of its entries that is wrong. */
-const firstError = (form: Form, name: string): string | undefined =>
-  form.error(name) ?? [...form.errors()].find(([path]) => path.startsWith(`${name}.`))?.[1];

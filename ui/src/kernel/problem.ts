@@ -13,7 +13,7 @@ export interface Problem {
   readonly retried?: boolean;
 }
 
-const OFFLINE = 'The server does not answer. Check that it is running and that this browser can reach it.';
+export const OFFLINE = 'The server does not answer. Check that it is running and that this browser can reach it.';
 
 export function toProblem(fault: unknown): Problem {
   if (isAnswer(fault)) {

@@ -4,6 +4,11 @@ import { num, tenths } from './numbers.ts';
 /** `3 tools`, `1 tool`, `No tools` never: the number is always there. */
 export const plural = (count: number, one: string, many = `${one}s`): string => `${num(count)} ${count === 1 ? one : many}`;
 
+type Counted = 'connection' | 'tool' | 'resource' | 'prompt';
+/** `3 tools, 1 resource`. */
+export const countsInWords = (counts: Readonly<Record<`${Counted}s`, number>>, kinds: readonly Counted[]): string =>
+  kinds.map((kind) => plural(counts[`${kind}s`], kind)).join(', ');
+
 export const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** `640 ms`, `1.2 s`. */

@@ -9,8 +9,6 @@ interface ComboboxProps extends FieldWords {
   value: string | undefined;
   onChange: (value: string | undefined) => void;
   placeholder?: string;
-  /** Told what is typed, to load other options. */
-  onSearch?: (text: string) => void;
   /** A typed text that is no option is a value too. */
   free?: boolean;
   size?: 'small';
@@ -44,10 +42,7 @@ export function Combobox(props: ComboboxProps) {
         allowsEmptyCollection
         value={chosen()}
         onChange={(option) => props.onChange(option?.value)}
-        onInputChange={(text) => {
-          setTyped(text);
-          props.onSearch?.(text);
-        }}
+        onInputChange={setTyped}
         gutter={4}
         sameWidth
         fitViewport

@@ -84,8 +84,6 @@ interface TextFieldProps extends FieldWords {
   autofocus?: boolean;
   inputmode?: 'numeric' | 'decimal' | 'url' | 'email';
   list?: string;
-  /** Stands at the end of the field, such as a unit. */
-  suffix?: JSX.Element;
   ref?: (input: HTMLInputElement) => void;
   onBlur?: () => void;
   onKeyDown?: (event: KeyboardEvent) => void;
@@ -99,7 +97,7 @@ export function TextField(props: TextFieldProps) {
 
   return (
     <FieldFrame {...props} id={id}>
-      <div classList={{ 'with-end': props.type === 'password' || props.suffix !== undefined }}>
+      <div classList={{ 'with-end': props.type === 'password' }}>
         <input
           ref={(input) => {
             props.ref?.(input);
@@ -137,16 +135,10 @@ export function TextField(props: TextFieldProps) {
             {shown() ? 'Hide' : 'Show'}
           </Button>
         </Show>
-        <Show when={props.suffix}>
-          <span class="input-suffix">{props.suffix}</span>
-        </Show>
       </div>
     </FieldFrame>
   );
 }
-
-/** The same under its shorter name. */
-export const Field = TextField;
 
 export function TextArea(
   props: FieldWords & {

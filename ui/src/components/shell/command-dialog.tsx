@@ -18,10 +18,10 @@ interface Row {
 const PAUSE_MS = 120;
 
 /** Everything that can be done and gone to, found by typing. */
-export function CommandDialog(props: { open: boolean; onClose: () => void }) {
+export function CommandDialog(props: { onClose: () => void }) {
   return (
     <Kobalte.Root
-      open={props.open}
+      open
       onOpenChange={(open) => {
         if (!open) props.onClose();
       }}

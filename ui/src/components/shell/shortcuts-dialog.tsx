@@ -12,7 +12,7 @@ const ALWAYS = [
 ] as const;
 
 /** The keys that work here, by what they do. */
-export function ShortcutsDialog(props: { open: boolean; onClose: () => void }) {
+export function ShortcutsDialog(props: { onClose: () => void }) {
   const { commands } = useKernel();
   const groups = createMemo(() =>
     COMMAND_GROUPS.map((group) => ({
@@ -23,7 +23,7 @@ export function ShortcutsDialog(props: { open: boolean; onClose: () => void }) {
     })).filter(({ list }) => list.length > 0),
   );
   return (
-    <Dialog open={props.open} title="Keyboard shortcuts" onClose={props.onClose}>
+    <Dialog open title="Keyboard shortcuts" onClose={props.onClose}>
       <Switch
         label="Single keys run commands"
         hint={`When off, only ${withMod('K')} and the keys of lists and fields work.`}

@@ -1,10 +1,10 @@
 import type { Connection } from '#core/contract/definitions/connections.ts';
-import { Button, type ButtonKind } from '#ui/src/components/button.tsx';
+import { Button } from '#ui/src/components/button.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { createMutation } from '#ui/src/kernel/data/mutation.ts';
 
 /** Connects the sample shop, for those who want to look around first. */
-export function SampleButton(props: { kind?: ButtonKind; onDone: (connection: Connection) => void }) {
+export function SampleButton(props: { onDone: (connection: Connection) => void }) {
   const { call, toasts } = useKernel();
   const make = createMutation(() => call('connections.create_sample', {}));
   const press = async () => {
@@ -14,13 +14,7 @@ export function SampleButton(props: { kind?: ButtonKind; onDone: (connection: Co
     props.onDone(connection);
   };
   return (
-    <Button
-      needs="connections.create_sample"
-      {...(props.kind === undefined ? {} : { kind: props.kind })}
-      icon="database"
-      busy={make.busy()}
-      onPress={() => void press()}
-    >
+    <Button needs="connections.create_sample" icon="database" busy={make.busy()} onPress={() => void press()}>
       Use the sample database
     </Button>
   );

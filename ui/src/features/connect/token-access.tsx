@@ -3,6 +3,7 @@ import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
 import { TagsField } from '#ui/src/components/form/tags-field.tsx';
 import { TypedField } from '#ui/src/components/form/typed-field.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
+import { parseJson } from '#ui/src/kernel/json.ts';
 
 const MOST = 200;
 
@@ -72,10 +73,6 @@ export function ClaimsField(props: { value: Claims; onChange: (value: Claims) =>
 
 function toClaims(text: string): Claims | null {
   if (text.trim() === '') return {};
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Claims) : null;
-  } catch {
-    return null;
-  }
+  const value = parseJson(text);
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Claims) : null;
 }

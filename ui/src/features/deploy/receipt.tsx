@@ -3,7 +3,8 @@ import { IconButton } from '#ui/src/components/button.tsx';
 import { KeyValue } from '#ui/src/components/show/key-value.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
-import { duration, plural } from '#ui/src/kernel/words.ts';
+import { countsInWords, duration, plural } from '#ui/src/kernel/words.ts';
+import { OFFERED } from './totals.tsx';
 import type { DeployReceipt } from './deployment.ts';
 import { passesFocus } from '#ui/src/components/form/passes-focus.ts';
 
@@ -18,15 +19,6 @@ const swapped = (ms: number, load_ms: number | null): string =>
 
 /** What a deploy did, or a dry run found. */
 export function Receipt(props: { receipt: DeployReceipt; rehearsed: boolean; onDismiss: () => void }) {
-  const counts = () => {
-    const { connections, tools, resources, prompts } = props.receipt.counts;
-    return [
-      plural(tools, 'tool'),
-      plural(resources, 'resource'),
-      plural(prompts, 'prompt'),
-      plural(connections, 'connection'),
-    ].join(', ');
-  };
   return (
     <Panel
       title={props.rehearsed ? 'Dry run' : 'Deploy receipt'}
@@ -39,7 +31,7 @@ export function Receipt(props: { receipt: DeployReceipt; rehearsed: boolean; onD
       </Notice>
       <KeyValue
         items={[
-          { label: 'Contains', value: counts() },
+          { label: 'Contains', value: countsInWords(props.receipt.counts, OFFERED) },
           { label: 'Duration', value: <span class="num">{duration(props.receipt.duration_ms)}</span> },
           {
             label: 'Checksum',

@@ -1,13 +1,8 @@
 import { Show } from 'solid-js';
 import type { Totals as Counts } from '#core/contract/deploy/deploy.ts';
-import { plural } from '#ui/src/kernel/words.ts';
+import { countsInWords, plural } from '#ui/src/kernel/words.ts';
 
-const NOUNS = [
-  ['tools', 'tool'],
-  ['resources', 'resource'],
-  ['prompts', 'prompt'],
-  ['connections', 'connection'],
-] as const;
+export const OFFERED = ['tool', 'resource', 'prompt', 'connection'] as const;
 
 /** How much clients are offered after the next deploy, and what the tools cost each of their conversations. */
 export function Totals(props: { totals: Counts | undefined }) {
@@ -15,9 +10,10 @@ export function Totals(props: { totals: Counts | undefined }) {
     <Show when={props.totals}>
       {(totals) => (
         <p class="small soft num">
-          {NOUNS.filter(([name]) => totals()[name] > 0)
-            .map(([name, noun]) => plural(totals()[name], noun))
-            .join(', ')}
+          {countsInWords(
+            totals(),
+            OFFERED.filter((kind) => totals()[`${kind}s`] > 0),
+          )}
           <Show when={totals().tool_tokens > 0}>
             . The tools add about {plural(totals().tool_tokens, 'token')} to every conversation.
           </Show>

@@ -1,5 +1,6 @@
 import { createSignal } from 'solid-js';
 import type { LogLevel } from '#core/contract/log-levels.ts';
+import { parseJson } from '#ui/src/kernel/json.ts';
 
 export const SOURCES = ['deploy', 'host', 'tool', 'agent', 'tls'] as const;
 export type Source = (typeof SOURCES)[number];
@@ -154,12 +155,8 @@ function placeFor(entry: Entry, lines: readonly Entry[]): number {
 type Frame = ({ readonly type: 'log' } & Line) | { readonly type: 'dropped'; readonly count: number };
 
 function toFrame(text: string): Frame | undefined {
-  try {
-    const frame = JSON.parse(text) as Frame | { readonly type: 'hello' | 'ping' };
-    return frame.type === 'log' || frame.type === 'dropped' ? frame : undefined;
-  } catch {
-    return undefined;
-  }
+  const frame = parseJson(text) as Frame | { readonly type: 'hello' | 'ping' } | undefined;
+  return frame?.type === 'log' || frame?.type === 'dropped' ? frame : undefined;
 }
 
 /** Whether every word stands somewhere in the line. */

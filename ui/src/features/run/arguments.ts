@@ -1,4 +1,5 @@
 import type { Parameter, ParameterType, ScalarType } from '#core/contract/definitions/parameters.ts';
+import { parseJson } from '#ui/src/kernel/json.ts';
 
 /** What a person typed for a parameter; undefined: not given. */
 export type Entered = Readonly<Record<string, string | undefined>>;
@@ -35,11 +36,8 @@ const PARSERS: Readonly<Record<ScalarType, (text: string) => Parsed>> = {
       : { fault: 'Enter a time, such as 2026-03-31T08:30:00Z.' },
   uuid: (text) => (UUID.test(text.trim()) ? { value: text.trim() } : { fault: 'Enter a UUID.' }),
   json: (text) => {
-    try {
-      return { value: JSON.parse(text) as unknown };
-    } catch {
-      return { fault: 'Enter JSON, such as {"a": 1}.' };
-    }
+    const value = parseJson(text);
+    return value === undefined ? { fault: 'Enter JSON, such as {"a": 1}.' } : { value };
   },
 };
 

@@ -1,4 +1,5 @@
 import { isMembers, type Members } from '#core/lib/view/table.ts';
+import { parseJson } from '#ui/src/kernel/json.ts';
 
 /** The text of an answer; what a stream of events asks is handed over while it is read. */
 export async function readAnswer(response: Response, onRequest: (request: Members) => void): Promise<string> {
@@ -32,10 +33,6 @@ const dataOf = (event: string): string =>
     .join('\n');
 
 export function parse(text: string): Members | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isMembers(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = parseJson(text);
+  return isMembers(value) ? value : undefined;
 }

@@ -1,5 +1,6 @@
 import { tabStorage } from '#ui/src/kernel/storage.ts';
 import type { Members } from '#core/lib/view/table.ts';
+import { parseJson } from '#ui/src/kernel/json.ts';
 import type { Refusal } from './mcp-client.ts';
 import type { Result } from './result.ts';
 
@@ -20,10 +21,4 @@ export interface KeptRun {
 export const kindOfRun = ({ offer }: KeptRun) => (offer.noun === 'template' ? 'resource' : offer.noun);
 
 /** The calls that this tab still knows. */
-export function keptRuns(): readonly KeptRun[] {
-  try {
-    return JSON.parse(tabStorage.read(RUNS_KEY) ?? '[]') as KeptRun[];
-  } catch {
-    return [];
-  }
-}
+export const keptRuns = (): readonly KeptRun[] => (parseJson(tabStorage.read(RUNS_KEY) ?? '') ?? []) as KeptRun[];

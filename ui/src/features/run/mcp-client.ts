@@ -1,5 +1,6 @@
 import { fromEvents, parse, readAnswer } from './events.ts';
 import { isMembers, type Members } from '#core/lib/view/table.ts';
+import { OFFLINE } from '#ui/src/kernel/problem.ts';
 import { formIn, type Question, questionIn, responseOf, type Said } from './questions.ts';
 /** Revisions of the protocol that the playground speaks: the stateless one, and the newest with sessions. */
 export const ERAS = ['2026-07-28', '2025-11-25'] as const;
@@ -276,7 +277,6 @@ function toAnswer(answer: Exchange['answer'], id: number): Answer {
   return { ok: false, refusal: { reason: status === 401 ? 'unauthorized' : isMembers(error) ? 'rpc' : 'http', ...code, detail } };
 }
 
-const OFFLINE = 'The server does not answer. Check that it is running and that this browser can reach it.';
 const toRefusal = (fault: unknown): Refusal =>
   fault instanceof DOMException && fault.name === 'AbortError'
     ? { reason: 'aborted', detail: 'The call was cancelled. The host ends its statement in the database.' }

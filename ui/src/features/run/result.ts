@@ -3,6 +3,7 @@ import type { Preview } from '#core/contract/definitions/preview.ts';
 import { cellText } from '#core/lib/csv.ts';
 import { estimateTokens } from '#core/lib/tokens.ts';
 import { isMembers, type Members, type Table, toTable } from '#core/lib/view/table.ts';
+import { parseJson } from '#ui/src/kernel/json.ts';
 
 /** A piece of what a model is given. */
 export interface Part {
@@ -81,14 +82,7 @@ function toContent({ uri, mimeType, text, blob }: Members): Part {
   return { from, kind: kind ?? 'binary', mime_type, data: blob };
 }
 
-function parsed(text: string | undefined): unknown {
-  if (text === undefined || !/^\s*[[{]/.test(text)) return undefined;
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
-}
+const parsed = (text = ''): unknown => (/^\s*[[{]/.test(text) ? parseJson(text) : undefined);
 
 const NUMBER = /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i;
 const NUMBER_TYPE = /int|numeric|decimal|float|double|real|number|money/i;

@@ -1,5 +1,5 @@
 import { Show } from 'solid-js';
-import { Field } from '#ui/src/components/form/field.tsx';
+import { TextField } from '#ui/src/components/form/field.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
 import { fieldError, generalError, type Problem } from '#ui/src/kernel/problem.ts';
 
@@ -15,7 +15,7 @@ export function CredentialFields(props: {
 }) {
   return (
     <>
-      <Field
+      <TextField
         label="Username"
         name="username"
         autocomplete="username"
@@ -25,7 +25,7 @@ export function CredentialFields(props: {
         onInput={(username) => props.onUsername(username)}
         error={fieldError(props.problem, 'username')}
       />
-      <Field
+      <TextField
         label="Password"
         name="password"
         type="password"

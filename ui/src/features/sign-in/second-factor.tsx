@@ -1,6 +1,6 @@
 import { createSignal, Show } from 'solid-js';
 import { Button } from '#ui/src/components/button.tsx';
-import { Field } from '#ui/src/components/form/field.tsx';
+import { TextField } from '#ui/src/components/form/field.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
 import { FormProblem } from './credential-fields.tsx';
 import type { LoginFlow } from './login-flow.ts';
@@ -33,7 +33,7 @@ export function SecondFactor(props: { flow: LoginFlow }) {
       <Show
         when={recovery()}
         fallback={
-          <Field
+          <TextField
             label="Code"
             name="code"
             autocomplete="one-time-code"
@@ -45,7 +45,7 @@ export function SecondFactor(props: { flow: LoginFlow }) {
           />
         }
       >
-        <Field
+        <TextField
           label="Recovery code"
           name="recovery_code"
           autocomplete="off"

@@ -1,5 +1,6 @@
 import type { Expect, TestDraft } from '#core/contract/definitions/tests.ts';
 import type { RawInput } from '#core/contract/index.ts';
+import { parseJson } from '#ui/src/kernel/json.ts';
 
 /** A test as its form holds it: texts, empty where nothing is expected. */
 export type TestForm = {
@@ -48,12 +49,9 @@ export function fromForm(form: TestForm): { readonly draft: Written } | { readon
   const parsed = (name: keyof TestForm): unknown => {
     const written = String(form[name]).trim();
     if (written === '') return undefined;
-    try {
-      return JSON.parse(written) as unknown;
-    } catch {
-      errors[name] = 'This isn’t valid JSON.';
-      return undefined;
-    }
+    const value = parseJson(written);
+    if (value === undefined) errors[name] = 'This isn’t valid JSON.';
+    return value;
   };
   const numbered = (name: keyof TestForm): number | undefined => {
     const written = String(form[name]).trim();

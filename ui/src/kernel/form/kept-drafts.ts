@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import type { Storage } from '#ui/src/kernel/storage.ts';
+import { parseJson } from '../json.ts';
 
 /** The fields of a form that differ from what was stored when somebody began to change it. */
 interface KeptDraft {
@@ -22,12 +23,8 @@ const Stored = v.record(v.string(), v.object({ fields: v.record(v.string(), v.un
 /** Forms that were not saved when their page was closed, in this browser; of more than twenty the oldest goes. */
 export function createKeptDrafts(storage: Storage): KeptDrafts {
   const all = (): v.InferOutput<typeof Stored> => {
-    try {
-      const found = v.safeParse(Stored, JSON.parse(storage.read(KEY) ?? '{}'));
-      return found.success ? found.output : {};
-    } catch {
-      return {};
-    }
+    const found = v.safeParse(Stored, parseJson(storage.read(KEY) ?? ''));
+    return found.success ? found.output : {};
   };
   return {
     read: (place) => all()[place],

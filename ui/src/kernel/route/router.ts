@@ -132,7 +132,8 @@ export function safeNext(next: string | null, origin: string): string {
 
 const segments = (path: string): string[] => path.split('/').filter((part) => part !== '');
 
-function decode(value: string): string {
+/** What a percent-encoded text says; itself when it is not encoded rightly. */
+export function decode(value: string): string {
   try {
     return decodeURIComponent(value);
   } catch {

@@ -2,11 +2,10 @@ import { createMemo, createSignal, For, Show } from 'solid-js';
 import type { AgentActivity } from '#core/contract/identity/agent-access.ts';
 import { operations } from '#core/contract/index.ts';
 import { StatusDot } from '#ui/src/components/badge.tsx';
-import { Button } from '#ui/src/components/button.tsx';
 import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
 import { Combobox } from '#ui/src/components/form/combobox.tsx';
 import { DataTable } from '#ui/src/components/table/data-table.tsx';
-import { EmptyState } from '#ui/src/components/empty-state.tsx';
+import { EmptyState, NoResults } from '#ui/src/components/empty-state.tsx';
 import { FilterBar } from '#ui/src/components/table/filter-bar.tsx';
 import { ProblemNotice } from '#ui/src/components/notice.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
@@ -191,11 +190,7 @@ export function ActivityPanel() {
         more={{ total: pages.total() ?? 0, busy: pages.pending(), onMore: () => void pages.more() }}
         empty={
           filters.active() > 0 ? (
-            <EmptyState
-              icon="search"
-              title="No results"
-              action={<Button onPress={() => filters.clear()}>Clear filters</Button>}
-            />
+            <NoResults onClear={() => filters.clear()} />
           ) : (
             <EmptyState icon="bot" title="No agent calls yet">
               <p>Each call is listed with its tool, token and origin.</p>

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { type Connection, ConnectionDraft, type ConnectionType, type DbType } from '#core/contract/definitions/connections.ts';
 import { same } from '#ui/src/kernel/form/merge.ts';
+import { decode } from '#ui/src/kernel/route/router.ts';
 
 /** The fields that one kind of database has, and what they are called there; a field that is missing is not shown. */
 export interface ConnectionFields {
@@ -131,12 +132,4 @@ export function parseAddress(text: string): Partial<ConnectionDraft> | undefined
     ...(url.password === '' ? {} : { password: decode(url.password) }),
     ...(ssl_mode === undefined ? {} : { ssl_mode }),
   };
-}
-
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }

@@ -3,7 +3,7 @@ import type { Connection } from '#core/contract/definitions/connections.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
 import { DataTable } from '#ui/src/components/table/data-table.tsx';
-import { EmptyState } from '#ui/src/components/empty-state.tsx';
+import { EmptyState, NoResults } from '#ui/src/components/empty-state.tsx';
 import { FilterBar } from '#ui/src/components/table/filter-bar.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { Menu } from '#ui/src/components/menu.tsx';
@@ -195,11 +195,7 @@ export function Connections() {
         )}
         empty={
           filters.active() > 0 ? (
-            <EmptyState
-              icon="search"
-              title="No results"
-              action={<Button onPress={() => filters.clear()}>Clear filters</Button>}
-            />
+            <NoResults onClear={() => filters.clear()} />
           ) : (
             <EmptyState
               icon="database"

@@ -13,6 +13,7 @@ import { Panel } from '#ui/src/components/panel.tsx';
 import { useLeaveGuard } from '#ui/src/components/form/use-leave-guard.ts';
 import { createMutation } from '#ui/src/kernel/data/mutation.ts';
 import { same } from '#ui/src/kernel/form/merge.ts';
+import { parseJson } from '#ui/src/kernel/json.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { TableSample } from './table-sample.tsx';
 
@@ -48,11 +49,8 @@ export function FileDetail(props: { connection: Connection; file: ConnectionFile
   const { call, session, toasts } = useKernel();
   const all = (): FolderSettings => {
     const text = props.connection.extra_params['files'];
-    try {
-      return v.parse(FolderSettings, JSON.parse(typeof text === 'string' && text !== '' ? text : '{}'));
-    } catch {
-      return {};
-    }
+    const found = v.safeParse(FolderSettings, typeof text === 'string' ? parseJson(text) : undefined);
+    return found.success ? found.output : {};
   };
   // What the form begins with; a save makes it anew.
   // oxlint-disable-next-line solid/reactivity

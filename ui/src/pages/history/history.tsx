@@ -4,7 +4,7 @@ import { Action, EntityType, type HistoryEntry } from '#core/contract/history.ts
 import { Badge, type Tone } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
 import { Combobox } from '#ui/src/components/form/combobox.tsx';
-import { EmptyState } from '#ui/src/components/empty-state.tsx';
+import { EmptyState, NoResults } from '#ui/src/components/empty-state.tsx';
 import { FilterBar } from '#ui/src/components/table/filter-bar.tsx';
 import { Icon, type IconName } from '#ui/src/components/icon.tsx';
 import { LoadMore } from '#ui/src/components/table/load-more.tsx';
@@ -185,7 +185,7 @@ export function History() {
                 </EmptyState>
               }
             >
-              <EmptyState icon="search" title="No results" action={<Button onPress={clear}>Clear filters</Button>} />
+              <NoResults onClear={clear} />
             </Show>
           </div>
         </Match>

@@ -1,5 +1,6 @@
 import { createSignal } from 'solid-js';
 import type { Insight } from '#ui/src/features/insights/words.ts';
+import { parseJson } from '#ui/src/kernel/json.ts';
 import type { Storage } from '#ui/src/kernel/storage.ts';
 
 const KEY = 'insights.dismissed';
@@ -32,11 +33,7 @@ const without = (counts: Counts, id: string): Counts =>
   Object.fromEntries(Object.entries(counts).filter(([other]) => other !== id));
 
 function readCounts(text: string | undefined): Counts {
-  try {
-    const read: unknown = JSON.parse(text ?? '{}');
-    if (typeof read !== 'object' || read === null) return {};
-    return Object.fromEntries(Object.entries(read).filter((entry): entry is [string, number] => typeof entry[1] === 'number'));
-  } catch {
-    return {};
-  }
+  const read = parseJson(text ?? '');
+  if (typeof read !== 'object' || read === null) return {};
+  return Object.fromEntries(Object.entries(read).filter((entry): entry is [string, number] => typeof entry[1] === 'number'));
 }

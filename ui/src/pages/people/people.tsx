@@ -4,7 +4,7 @@ import { type Role, ROLE_CHOICES, ROLES } from '#core/contract/identity/roles.ts
 import { Badge, StatusDot, type Tone } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
 import { Dialog } from '#ui/src/components/dialog.tsx';
-import { EmptyState } from '#ui/src/components/empty-state.tsx';
+import { NoResults } from '#ui/src/components/empty-state.tsx';
 import { Select } from '#ui/src/components/form/select.tsx';
 import { Menu } from '#ui/src/components/menu.tsx';
 import { Page } from '#ui/src/components/page.tsx';
@@ -167,9 +167,7 @@ export function People() {
             />
           </Show>
         )}
-        empty={
-          <EmptyState icon="search" title="No results" action={<Button onPress={() => filters.clear()}>Clear filters</Button>} />
-        }
+        empty={<NoResults onClear={() => filters.clear()} />}
       />
       <Show when={(list.data()?.total ?? 0) > MOST}>
         <p class="small faint">

@@ -7,6 +7,7 @@ import type { Exchange } from '#ui/src/features/run/mcp-client.ts';
 import { ResultView } from '#ui/src/features/run/result-view.tsx';
 import { KeepTest } from '#ui/src/features/tests/keep-test.tsx';
 import { toTest } from '#ui/src/features/tests/to-test.ts';
+import { parseJson } from '#ui/src/kernel/json.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { bytes, duration, plural } from '#ui/src/kernel/words.ts';
 import type { Run } from './state.ts';
@@ -114,9 +115,6 @@ function wire(first: string, headers: Readonly<Record<string, string>>, body: st
 }
 
 function indented(body: string): string {
-  try {
-    return JSON.stringify(JSON.parse(body), null, 2);
-  } catch {
-    return body;
-  }
+  const value = parseJson(body);
+  return value === undefined ? body : JSON.stringify(value, null, 2);
 }

@@ -1,6 +1,7 @@
 import { createSignal } from 'solid-js';
 import type { Members } from '#core/lib/view/table.ts';
 import { same } from '#ui/src/kernel/form/merge.ts';
+import { parseJson } from '#ui/src/kernel/json.ts';
 import type { Memory } from './state.ts';
 
 /** A call to make again: what is called, and with which arguments. Results are not kept. */
@@ -14,13 +15,7 @@ const MOST = 50;
 
 /** Calls that a person keeps in this browser. */
 export function createSavedCalls(memory: Memory) {
-  const read = (): SavedCall[] => {
-    try {
-      return JSON.parse(memory.read() ?? '[]') as SavedCall[];
-    } catch {
-      return [];
-    }
-  };
+  const read = () => (parseJson(memory.read() ?? '') ?? []) as SavedCall[];
   const [calls, setCalls] = createSignal<readonly SavedCall[]>(read());
   const keep = (list: readonly SavedCall[]) => {
     setCalls(list);

@@ -13,6 +13,7 @@ import type { Members } from '#core/lib/view/table.ts';
 import type { Question, Said } from '#ui/src/features/run/questions.ts';
 import { expand, fieldsOfPrompt, fieldsOfSchema, fieldsOfTemplate } from '#ui/src/features/run/schema-fields.ts';
 import { type Result, toResult } from '#ui/src/features/run/result.ts';
+import { parseJson } from '#ui/src/kernel/json.ts';
 
 export type Noun = 'tool' | 'resource' | 'template' | 'prompt';
 
@@ -101,13 +102,7 @@ interface PlaygroundOptions extends Pick<McpClientOptions, 'fetch' | 'onSessionE
 /** Results beyond this many characters are not kept over a reload; the newest are kept first. */
 const KEPT_CHARACTERS = 2_000_000;
 
-function storedRuns(memory: Memory | undefined): Run[] {
-  try {
-    return JSON.parse(memory?.read() ?? '[]') as Run[];
-  } catch {
-    return [];
-  }
-}
+const storedRuns = (memory: Memory | undefined) => (parseJson(memory?.read() ?? '') ?? []) as Run[];
 
 function keepRuns(memory: Memory | undefined, runs: readonly Run[]): void {
   let size = 0;

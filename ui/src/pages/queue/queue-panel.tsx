@@ -18,13 +18,7 @@ const STATE = {
 } as const satisfies Record<QueueState, { word: string; tone: Tone }>;
 
 /** One connection, with all that is measured of its queue. */
-export function QueuePanel(props: {
-  id: string;
-  name: string;
-  detail: string;
-  queue: QueueMetrics | undefined;
-  samples: readonly Sample[];
-}) {
+export function QueuePanel(props: { id: string; name: string; queue: QueueMetrics | undefined; samples: readonly Sample[] }) {
   const state = () => queueState(props.queue);
   return (
     <Panel

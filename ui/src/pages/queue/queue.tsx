@@ -45,9 +45,7 @@ export function Queue() {
     <For each={ids()}>
       {(id) => (
         <Show when={rows().get(id)}>
-          {(row) => (
-            <QueuePanel id={id} name={row().name} detail={row().db_type} queue={row().queue} samples={samples().get(id) ?? []} />
-          )}
+          {(row) => <QueuePanel id={id} name={row().name} queue={row().queue} samples={samples().get(id) ?? []} />}
         </Show>
       )}
     </For>

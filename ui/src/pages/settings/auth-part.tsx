@@ -100,8 +100,6 @@ export function AuthPart(props: PartProps) {
 /** IDs, secrets, which are never read back, and what each client may see. */
 function Clients(props: { form: Form<SettingsDraft> }) {
   const rows = () => props.form.values.oauth_clients;
-  const firstFault = (path: `oauth_clients.${string}`) =>
-    props.form.error(path) ?? [...props.form.errors()].find(([at]) => at.startsWith(`${path}.`))?.[1];
   const secret = (): string =>
     btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(SECRET_BYTES))))
       .replaceAll('+', '-')
@@ -128,7 +126,7 @@ function Clients(props: { form: Form<SettingsDraft> }) {
               <ToolsetsField
                 value={row().toolsets ?? null}
                 onChange={(value) => props.form.set(`oauth_clients.${index}.toolsets`, value)}
-                error={firstFault(`oauth_clients.${index}.toolsets`)}
+                error={props.form.errorWithin(`oauth_clients.${index}.toolsets`)}
               />
               <ClaimsField
                 value={row().claims ?? {}}

@@ -13,7 +13,7 @@ import { toProblem } from '#ui/src/kernel/problem.ts';
 import { takeBack } from '#ui/src/kernel/data/take-back.ts';
 import { createQuery } from '#ui/src/kernel/data/query.ts';
 import { type ExportFile, type ImportChoices, toImport, writes } from './transfer-file.ts';
-import { plural } from '#ui/src/kernel/words.ts';
+import { countsInWords, plural } from '#ui/src/kernel/words.ts';
 import { Report } from './report.tsx';
 
 const applied = (count: number): string => `Imported ${plural(count, 'record')}. They are live with the next deploy.`;
@@ -45,15 +45,6 @@ export function ImportPanel(props: { file: ExportFile }) {
     setDone(report);
     toasts.show(applied(writes(report)), 'good', { action: { label: 'Undo', run: () => void undo() } });
   };
-  const contains = () => {
-    const { connections, tools, resources, prompts } = props.file.counts;
-    return [
-      plural(connections, 'connection'),
-      plural(tools, 'tool'),
-      plural(resources, 'resource'),
-      plural(prompts, 'prompt'),
-    ].join(', ');
-  };
   const date = () => {
     const { exported_at } = props.file;
     const at = exported_at === undefined ? Number.NaN : Date.parse(exported_at);
@@ -70,7 +61,7 @@ export function ImportPanel(props: { file: ExportFile }) {
         <Icon name="file" size={20} />
         <div>
           <p class="mono small transfer-name">{props.file.name}</p>
-          <p class="small faint">{contains()}</p>
+          <p class="small faint">{countsInWords(props.file.counts, ['connection', 'tool', 'resource', 'prompt'])}</p>
           <p class="small faint">{date()}</p>
         </div>
       </div>

@@ -1,6 +1,7 @@
 import { byPlural, ENTITIES, ENTITY_KINDS } from '#core/contract/entities.ts';
 import { FORMAT, type ImportFault, type ImportReport } from '#core/contract/transfer.ts';
 import type { RawInput } from '#core/contract/index.ts';
+import { parseJson } from '#ui/src/kernel/json.ts';
 import { bytes } from '#ui/src/kernel/words.ts';
 
 /** Contract section 11: the server takes no more. */
@@ -20,12 +21,8 @@ type Read = { readonly ok: true; readonly file: ExportFile } | { readonly ok: fa
 /** Looks at a file before anything is sent: most mistakes are the wrong file. */
 export function readExport(name: string, text: string): Read {
   if (text.length > LARGEST_FILE) return refuse(`The file is larger than ${bytes(LARGEST_FILE)}. Split it into several files.`);
-  let data: unknown;
-  try {
-    data = JSON.parse(text);
-  } catch {
-    return refuse('This file isn’t valid JSON. Choose an exported file.');
-  }
+  const data = parseJson(text);
+  if (data === undefined) return refuse('This file isn’t valid JSON. Choose an exported file.');
   if (typeof data !== 'object' || data === null || Array.isArray(data))
     return refuse('This JSON file isn’t an export. Choose an exported file.');
   const found: Readonly<Record<string, unknown>> = data as Record<string, unknown>;

@@ -1,8 +1,7 @@
 import { createMemo, For, type JSX, Show } from 'solid-js';
 import { Badge } from '#ui/src/components/badge.tsx';
-import { Button } from '#ui/src/components/button.tsx';
 import { type Column, DataTable } from '#ui/src/components/table/data-table.tsx';
-import { EmptyState } from '#ui/src/components/empty-state.tsx';
+import { EmptyState, NoResults } from '#ui/src/components/empty-state.tsx';
 import { FilterBar } from '#ui/src/components/table/filter-bar.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { Menu, type MenuItem } from '#ui/src/components/menu.tsx';
@@ -251,13 +250,7 @@ export function EntityList<E extends Entity>(props: EntityListProps<E>) {
                 </EmptyState>
               }
             >
-              <EmptyState
-                icon="search"
-                title="No results"
-                action={<Button onPress={() => filters.clear()}>Clear filters</Button>}
-              >
-                Change the search or the filters.
-              </EmptyState>
+              <NoResults onClear={() => filters.clear()}>Change the search or the filters.</NoResults>
             </Show>
           }
         />

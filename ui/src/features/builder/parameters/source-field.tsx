@@ -15,7 +15,6 @@ export function SourceField(props: {
   onChange: (from: string) => void;
   /** The model does not fill it. */
   caller_only?: boolean;
-  hide_label?: boolean;
   error: string | undefined;
 }) {
   const chosen = () => filledBy(props.value);
@@ -25,7 +24,6 @@ export function SourceField(props: {
     <>
       <Select
         label={props.label}
-        hide_label={props.hide_label}
         options={options()}
         value={chosen()}
         onChange={(value: FilledBy) => props.onChange(value + (NAMES[value] ?? ''))}
