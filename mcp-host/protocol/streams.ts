@@ -17,6 +17,10 @@ const UNREAD = 256;
 const UNREAD_BYTES = 1024 * 1024;
 /** The same where results come over the stream, of which one may be larger than everything else. */
 const UNREAD_RESULTS = 16 * UNREAD_BYTES;
+/** What all readers together may leave unread of results. */
+const UNREAD_IN_ALL = 256 * UNREAD_BYTES;
+/** For smaller messages the limit of each stream is enough. */
+const LARGE = 64 * 1024;
 /** A comment line: opens the body at once, and keeps proxies from closing a quiet stream. */
 const COMMENT = ':\n\n';
 const encoder = new TextEncoder();
@@ -83,6 +87,10 @@ interface Stream {
   readonly update: (is_updated: IsUpdated) => void;
   readonly comment: () => void;
   readonly end: () => void;
+  /** Bytes that were sent and not read yet. */
+  readonly unread: () => number;
+  /** Ends a stream whose reader does not keep up, with what it left unread. */
+  readonly drop: () => void;
   /** Forgets a stream whose reader is gone. */
   readonly dispose: () => void;
 }
@@ -108,7 +116,7 @@ interface Script {
 function createStream(
   controller: ReadableStreamDefaultController<Uint8Array>,
   { peer, holder, viewer, caller }: Opener,
-  { kinds, uris, params, first, greeting, farewell, opened, closed }: Script,
+  { kinds, uris, params, first, greeting, farewell, unread_bytes, opened, closed }: Script,
   open: Set<Stream>,
   quota: Quota<Stream>,
 ): Stream {
@@ -117,7 +125,8 @@ function createStream(
     if (!open.has(stream)) return;
     // Where there is room a message of any size goes out: what is held is the limit and one message at most.
     if (hasRoom()) controller.enqueue(encoder.encode(text));
-    else stream.end();
+    else if (unread_bytes === undefined) stream.end();
+    else stream.drop();
   };
   const send = (message: string) => write(eventOf(message));
   const stream: Stream = {
@@ -142,6 +151,12 @@ function createStream(
       if (farewell !== undefined) controller.enqueue(encoder.encode(eventOf(farewell)));
       controller.close();
     },
+    unread: () => (unread_bytes ?? UNREAD_BYTES) - (controller.desiredSize ?? 0),
+    drop() {
+      if (!open.has(stream)) return;
+      stream.dispose();
+      controller.error(new Error('The reader of the stream does not keep up.'));
+    },
     dispose() {
       open.delete(stream);
       quota.remove(holder, stream);
@@ -163,6 +178,11 @@ const updated = (uri: string, params: string): string =>
 /** @param limit of all callers. @param limit_each of one; beyond it, and for those that have fewer, its longest open stream ends. */
 export function createStreams(limit = LIMIT, limit_each = LIMIT_EACH): Streams {
   const open = new Set<Stream>();
+  /** Whoever left most unread makes room. */
+  const relieve = (): void => {
+    const unread = [...open].map((stream) => ({ stream, bytes: stream.unread() })).sort((a, b) => b.bytes - a.bytes);
+    if (unread.reduce((sum, { bytes }) => sum + bytes, 0) > UNREAD_IN_ALL) unread[0]?.stream.drop();
+  };
   const quota = createQuota<Stream>(limit, limit_each);
 
   const start = (by: Opener, script: Script): Response => {
@@ -248,7 +268,10 @@ export function createStreams(limit = LIMIT, limit_each = LIMIT_EACH): Streams {
         first,
         unread_bytes: UNREAD_RESULTS,
         opened(stream) {
-          closed = opened(stream.send);
+          closed = opened((message) => {
+            stream.send(message);
+            if (message.length > LARGE) relieve();
+          });
         },
         closed: () => closed?.(),
       });

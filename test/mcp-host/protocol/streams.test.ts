@@ -61,7 +61,27 @@ test('what a slow reader leaves unread is bounded by bytes, too, and a large mes
   expect(closed).toEqual([1]);
   streams.end();
   expect((await quick.text()).length).toBeGreaterThan(large.length);
-  expect((await stuck.text()).match(/event: message/g)).toHaveLength(2);
+  expect(stuck.text()).rejects.toThrow('does not keep up');
+});
+
+test('what all readers of results leave unread is bounded, and the one that left most goes', async () => {
+  const streams = createStreams();
+  const sends: ((message: string) => void)[] = [];
+  const closed: number[] = [];
+  const carry = (n: number) =>
+    streams.carry('first\n\n', by, (send) => {
+      sends[n] = send;
+      return () => closed.push(n);
+    });
+  const held = Array.from({ length: 30 }, (_, n) => carry(n));
+  const large = 'x'.repeat(9 * 1024 * 1024);
+  sends[3]?.(`${large}${large}`);
+  for (let n = 4; n < 30; n++) sends[n]?.(large);
+  expect(closed).toEqual([]);
+  sends[0]?.(large);
+  expect(closed).toEqual([3]);
+  streams.end();
+  expect((await held[0]?.text())?.length).toBeGreaterThan(large.length);
 });
 
 test('a stream whose reader left takes no more news', async () => {
