@@ -14,6 +14,7 @@ import type {
   RunOptions,
   Source,
 } from '../shared/source.ts';
+import { plainWarnings } from '../shared/tls.ts';
 import { createCatalogue, MARK_SQL } from './catalogue.ts';
 import { clickhouseExtras } from './extras.ts';
 import { checkText, READS_ONLY } from './guard.ts';
@@ -85,7 +86,7 @@ export function openClickhouse(settings: ConnectionSettings, policy: DialPolicy)
       const [row] = await look('SELECT version() AS version');
       const { readonly, parameters } = await ability();
       const warnings = [
-        ...(settings.ssl_mode === 'disable' ? ['The connection is not encrypted.'] : []),
+        ...(settings.ssl_mode === 'disable' ? plainWarnings(settings) : []),
         ...(readonly === '1' ? [FIXED_SETTINGS] : []),
         ...(parameters ? [] : ['This server is too old for parameters: only tools without any can be run.']),
       ];

@@ -6,6 +6,7 @@ import { type HranaStream, openHranaStream } from './stream.ts';
 import { OWN_LIMITS, textOf } from '../shared/rows.ts';
 import { createSessionPool } from '../shared/session-pool.ts';
 import type { BoundStatement, ConnectionSettings, DialPolicy, QueryResult, Row, RunOptions, Source } from '../shared/source.ts';
+import { plainWarnings } from '../shared/tls.ts';
 import { createCatalogue } from '../sqlite/catalogue.ts';
 import { replacesRows } from '../sqlite/count.ts';
 import { type SqliteValue, toSqliteValue } from '../sqlite/values.ts';
@@ -144,7 +145,7 @@ export function openLibsql(settings: ConnectionSettings, policy: DialPolicy): So
       const files = await look(FILE_FUNCTIONS_SQL, []).catch(() => []);
       const warnings = [
         ...(files.length > 0 ? [FILE_FUNCTIONS_WARNING] : []),
-        ...(settings.ssl_mode === 'disable' ? ['The connection is not encrypted.'] : []),
+        ...(settings.ssl_mode === 'disable' ? plainWarnings(settings) : []),
       ];
       return { server_version: `libSQL (SQLite ${textOf(row?.['version'])})`, warnings, superuser: false };
     },

@@ -40,6 +40,7 @@ import type {
   TableFilter,
   TestReport,
 } from '../shared/source.ts';
+import { plainWarnings } from '../shared/tls.ts';
 import type { StopSignal } from '../shared/stop.ts';
 import { createTrust, LOOK_MS } from '../shared/trust.ts';
 
@@ -185,7 +186,7 @@ export function openMysql(settings: ConnectionSettings, policy: DialPolicy): Sou
     async test() {
       const grants = await look('SHOW GRANTS', []);
       const [cipher] = await look("SHOW SESSION STATUS LIKE 'Ssl_cipher'", []);
-      const found = report(server, grants, textOf(cipher?.['Value']) === '');
+      const found = report(server, grants, textOf(cipher?.['Value']) === '' ? plainWarnings(settings) : []);
       if (names.length === 0) return found;
       return { ...found, warnings: [...callerWarnings(linesOf(grants), settings.database), ...found.warnings] };
     },
@@ -252,11 +253,10 @@ const DANGERS: readonly { readonly right: RegExp; readonly warning: string; read
 
 const linesOf = (grants: readonly Row[]): string[] => grants.flatMap((row) => Object.values(row).map((value) => textOf(value)));
 
-function report(server: MysqlServer | undefined, grants: readonly Row[], plain: boolean): TestReport {
+function report(server: MysqlServer | undefined, grants: readonly Row[], plain: readonly string[]): TestReport {
   const lines = linesOf(grants);
   const found = DANGERS.filter(({ right }) => lines.some((line) => right.test(line)));
-  const warnings = found.map(({ warning }) => warning);
-  if (plain) warnings.push('The connection is not encrypted.');
+  const warnings = [...found.map(({ warning }) => warning), ...plain];
   const name = server?.is_mariadb ? 'MariaDB' : 'MySQL';
   const superuser = found.some((danger) => danger.superuser === true);
   return { server_version: `${name} ${(server?.version ?? '').replace(/-mariadb.*/i, '')}`, warnings, superuser };

@@ -47,7 +47,7 @@ import type {
 } from '../shared/source.ts';
 import { type StopSignal, toAbortSignal } from '../shared/stop.ts';
 import { createTimeouts } from '../shared/timeouts.ts';
-import { verifiesCertificate } from '../shared/tls.ts';
+import { plainWarnings, verifiesCertificate } from '../shared/tls.ts';
 import { createTrust, LOOK_MS } from '../shared/trust.ts';
 
 const IDLE_MS = 60_000;
@@ -234,7 +234,7 @@ export function openPostgres(settings: ConnectionSettings, policy: DialPolicy): 
   };
 
   function transportWarnings(): string[] {
-    if (!seen.encrypted) return ['The connection is not encrypted.'];
+    if (!seen.encrypted) return plainWarnings(settings);
     return verifiesCertificate(settings) || settings.ssl_mode === 'require'
       ? []
       : [

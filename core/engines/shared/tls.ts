@@ -13,6 +13,10 @@ export function verifiesCertificate({ ssl_mode, ssl_ca }: TlsSettings): boolean 
   return ssl_mode === 'verify-ca' || ssl_mode === 'verify-full' || (ssl_mode === null && ssl_ca !== null);
 }
 
+/** Warnings of a connection in plain text. What stays on this machine needs no encryption. */
+export const plainWarnings = ({ host }: Pick<ConnectionSettings, 'host'>): string[] =>
+  /^(localhost|127(\.\d+){3}|\[?::1\]?)$/i.test(host ?? '') ? [] : ['The connection is not encrypted.'];
+
 export function tlsOptions(settings: TlsSettings): tls.ConnectionOptions {
   const { ssl_mode, ssl_ca, ssl_cert, ssl_key } = settings;
   const host = (settings.host ?? '').replace(/^\[(.*)\]$/, '$1');

@@ -254,7 +254,6 @@ describe.skipIf(!reachable.mysql)('MariaDB schema', () => {
       'The account has all privileges on the whole server.',
       'The account has the FILE privilege: a statement can read and write files of the database server.',
       'The account can grant its privileges to others.',
-      'The connection is not encrypted.',
     ]);
   });
 });

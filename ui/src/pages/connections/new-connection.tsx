@@ -55,6 +55,7 @@ export function NewConnection() {
     const tried = addressOf(form.snapshot());
     const result = await test.run(draft);
     if (result !== undefined) setTested({ draft: tried, result, asked: by });
+    element?.querySelector('[type=submit]')?.scrollIntoView({ block: 'nearest' });
     return seen()?.result;
   };
   /** The newest test, while the fields are as they were tested. */
