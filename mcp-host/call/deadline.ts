@@ -54,6 +54,9 @@ const MOST_REPORTED = 200;
 const BY_ADMINISTRATOR = 'administrator';
 export const isAnswered = (reason: unknown): boolean => reason instanceof AppError && reason.reason === BY_ADMINISTRATOR;
 
+/** The host stops: another one, or the next start, may go on with what its callers wait for. */
+export const isStopping = (reason: unknown): boolean => reason instanceof AppError && reason.code === 'unavailable';
+
 /** @param prefix names this run of the host in the ids of its calls. */
 export function createRunningCalls({ prefix, now }: { readonly prefix: string; readonly now: () => number }): RunningCalls {
   const all = new Set<Deadline>();

@@ -3,6 +3,7 @@ import type { FrozenTool } from '#snapshots/format.ts';
 import { isMembers, type Members, RPC, RpcError } from '#mcp-host/protocol/messages.ts';
 import { callDigest } from '../call-digest.ts';
 import type { CallContext } from '../context.ts';
+import { isStopping } from '../deadline.ts';
 import { waitedFor } from '../request-record.ts';
 import type { AnswersElsewhere } from './answers-elsewhere.ts';
 import type { Decisions } from './decisions.ts';
@@ -145,6 +146,7 @@ export async function decisionIn(
   }
   const left_ms = asked.ends_at - at;
   const approved = await waitedFor(record, decisions.of(asked.nonce, Math.min(left_ms, WAIT_MS), deadline));
+  if (approved === null && isStopping(deadline.reason)) return new InputRequired(null, String(requestState));
   deadline.throwIfAborted();
   if (approved === null) {
     if (left_ms > WAIT_MS) return new InputRequired(null, String(requestState));

@@ -266,6 +266,22 @@ test('a person who has not decided yet is waited for over several requests, with
   for (const { duration_ms } of logged) expect(duration_ms).toBeLessThan(10_000);
 }, 40_000);
 
+test.skipIf(!reachable.redis && process.env['CI'] !== 'true')(
+  'whoever waits at a host that ends goes on waiting at another one',
+  async () => {
+    const { one, two, call, decide, notes, headersOf } = await setup('sqlite', true);
+    const headers = await headersOf();
+    const { state, question } = ledTo(await call({ headers }));
+    const waiting = call({ more: opened(state), headers });
+    await Bun.sleep(200);
+    await one.host.host.stop(200);
+    expect((await waiting).body.result).toEqual(expect.objectContaining({ resultType: 'input_required', requestState: state }));
+    decide(question.nonce, true, [two.control]);
+    expect(await outcome(call({ more: opened(state), headers }, two.host.mcp))).toBe('complete');
+    expect(await notes()).toBe(1);
+  },
+);
+
 test('forms come first, a two-step call needs no page, and nobody else is led to one', async () => {
   const { one, call, notes } = await setup('sqlite');
   for (const envelope of [BOTH, FORMS]) {
