@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { expectAccessible } from '#test/support/axe.ts';
 import { browserTest } from '#test/support/browser.ts';
 import { until } from '#test/support/programs.ts';
-import { ACCOUNT, close, inspect, LIMIT_MS, LOOKS, startUi, toast } from '#test/support/ui.ts';
+import { ACCOUNT, close, inEveryLook, LIMIT_MS, startUi, toast } from '#test/support/ui.ts';
 
 const ui = startUi({ role: 'server' });
 
@@ -317,26 +317,23 @@ browserTest(
   'the builder fits every width and theme, and leaves the keyboard free',
   async () => {
     const { items } = await ui.programs.api<{ items: { id: string }[] }>('GET', '/tools?search=search_products');
-    for (const one of LOOKS) {
-      const opened = await ui.signedIn(one.width, one.scheme);
-      const { page } = opened;
+    await inEveryLook(ui.signedIn, async (page, { check }) => {
       await page.goto(`${ui.programs.url}/tools/${items[0]?.id}`);
       await editor(page).waitFor();
       await page.getByRole('button', { name: 'Run' }).first().click();
       await side(page).getByRole('gridcell').first().waitFor();
-      await inspect(page, 'tool', one);
+      await check('tool');
       await page.getByRole('tab', { name: 'What the model sees' }).click();
       await side(page).getByText('Reads only').waitFor();
       await page.getByText('Limits and hints').click();
       await page.getByRole('button', { name: 'Rules of limit' }).click();
-      await inspect(page, 'tool-model', one);
+      await check('tool-model');
 
       await editor(page).click();
       await page.keyboard.press('Escape');
       await page.keyboard.press('Tab');
       expect(await editor(page).evaluate((element) => element.matches(':focus'))).toBe(false);
-      await close(opened);
-    }
+    });
   },
   LIMIT_MS,
 );

@@ -4,7 +4,7 @@ import { expectAccessible } from '#test/support/axe.ts';
 import { browserTest, look } from '#test/support/browser.ts';
 import { reachable, type TestDatabase, testDatabase } from '#test/support/databases.ts';
 import { until } from '#test/support/programs.ts';
-import { close, inspect, LIMIT_MS, type Look, LOOKS, startUi, toast } from '#test/support/ui.ts';
+import { close, inEveryLook, LIMIT_MS, startUi, toast, type Walk } from '#test/support/ui.ts';
 
 let database: TestDatabase;
 const ui = startUi({
@@ -194,11 +194,7 @@ describe.skipIf(!reachable.postgres)('connections', () => {
     'every part of the frame and of these pages is accessible and fits, in light and dark, wide and narrow',
     async () => {
       const { id } = await ui.programs.api<{ id: string }>('POST', '/connections', { ...short(), name: 'frame' });
-      for (const one of LOOKS) {
-        const opened = await ui.signedIn(one.width, one.scheme);
-        await walk(opened.page, id, one);
-        await close(opened);
-      }
+      await inEveryLook(ui.signedIn, (page, looks) => walk(page, id, looks));
     },
     LIMIT_MS,
   );
@@ -209,12 +205,11 @@ const short = () => {
   return { db_type, host, port, database: name, username };
 };
 
-async function walk(page: Page, id: string, one: Look): Promise<void> {
-  const check = (what: string) => inspect(page, what, one);
+async function walk(page: Page, id: string, { check, width }: Walk): Promise<void> {
   await page.goto(`${ui.programs.url}/connections`);
   await page.getByRole('link', { name: 'frame', exact: true }).waitFor();
   await check('connections');
-  if (one.width < 900) {
+  if (width < 900) {
     await page.getByRole('button', { name: 'Menu' }).click();
     await page.getByRole('dialog', { name: 'Menu' }).waitFor();
     await check('navigation');

@@ -4,7 +4,7 @@ import { browserTest, openPage } from '#test/support/browser.ts';
 import { freePort } from '#test/support/free-port.ts';
 import { until } from '#test/support/programs.ts';
 import { asked, toQuery, VERIFIER } from '#test/support/sign-in.ts';
-import { ACCOUNT, close, inspect, LIMIT_MS, LOOKS, startUi } from '#test/support/ui.ts';
+import { ACCOUNT, close, inEveryLook, LIMIT_MS, startUi, type Walk } from '#test/support/ui.ts';
 
 const port = freePort();
 const PUBLIC_URL = `http://127.0.0.1:${port}`;
@@ -201,24 +201,23 @@ browserTest(
 browserTest(
   'the pages fit every window and have nothing that axe finds',
   async () => {
-    for (const look of LOOKS) {
-      const opened = await ui.signedIn(look.width, look.scheme);
-      await opened.page.goto(sign_in({ resource: `${PUBLIC_URL}/agent-mcp` }));
-      await opened.page.getByRole('button', { name: 'Allow' }).waitFor();
-      await inspect(opened.page, 'consent', look);
-      await opened.page.goto(`${PUBLIC_URL}/sign-in`);
-      await opened.page.getByRole('region', { name: 'Sign-in attempts' }).getByText('Request').first().waitFor();
-      await inspect(opened.page, 'sign-in', look);
-      await close(opened);
-      const anonymous = await openPage(ui.browser, look);
-      await anonymous.page.goto(sign_in());
-      await anonymous.page.getByRole('button', { name: 'Sign in' }).waitFor();
-      await inspect(anonymous.page, 'consent-anonymous', look);
-      await anonymous.page.goto(`${PUBLIC_URL}/oauth/authorize?client_id=nobody`);
-      await anonymous.page.getByRole('heading', { name: 'This client cannot sign in' }).waitFor();
-      await inspect(anonymous.page, 'refused', look);
-      await close(anonymous, [400, 401]);
-    }
+    await inEveryLook(ui.signedIn, async (page, { check }) => {
+      await page.goto(sign_in({ resource: `${PUBLIC_URL}/agent-mcp` }));
+      await page.getByRole('button', { name: 'Allow' }).waitFor();
+      await check('consent');
+      await page.goto(`${PUBLIC_URL}/sign-in`);
+      await page.getByRole('region', { name: 'Sign-in attempts' }).getByText('Request').first().waitFor();
+      await check('sign-in');
+    });
+    const anonymous = async (page: Page, { check }: Walk) => {
+      await page.goto(sign_in());
+      await page.getByRole('button', { name: 'Sign in' }).waitFor();
+      await check('consent-anonymous');
+      await page.goto(`${PUBLIC_URL}/oauth/authorize?client_id=nobody`);
+      await page.getByRole('heading', { name: 'This client cannot sign in' }).waitFor();
+      await check('refused');
+    };
+    await inEveryLook((width, scheme) => openPage(ui.browser, { width, scheme }), anonymous, { asked: [400, 401] });
   },
   LIMIT_MS,
 );

@@ -3,7 +3,7 @@ import type { Locator, Page } from 'playwright-core';
 import { expectAccessible } from '#test/support/axe.ts';
 import { browserTest } from '#test/support/browser.ts';
 import { until } from '#test/support/programs.ts';
-import { close, inspect, LIMIT_MS, LOOKS, startUi, toast } from '#test/support/ui.ts';
+import { close, inEveryLook, LIMIT_MS, startUi, toast } from '#test/support/ui.ts';
 
 const ui = startUi({ role: 'server' });
 
@@ -198,22 +198,19 @@ browserTest(
   async () => {
     const id = async (noun: string) => (await ui.programs.api<{ items: { id: string }[] }>('GET', `/${noun}`)).items[0]?.id;
     const [resource, prompt] = [await id('resources'), await id('prompts')];
-    for (const one of LOOKS) {
-      const opened = await ui.signedIn(one.width, one.scheme);
-      const { page } = opened;
+    await inEveryLook(ui.signedIn, async (page, { check }) => {
       for (const noun of ['Tools', 'Resources', 'Prompts']) {
         await page.goto(`${ui.programs.url}/${noun.toLowerCase()}`);
         await rows(page, noun).first().waitFor();
-        await inspect(page, noun.toLowerCase(), one);
+        await check(noun.toLowerCase());
       }
       await page.goto(`${ui.programs.url}/resources/${resource}`);
       await editor(page, 'SQL').waitFor();
-      await inspect(page, 'resource', one);
+      await check('resource');
       await page.goto(`${ui.programs.url}/prompts/${prompt}`);
       await side(page).locator('.result-part').first().waitFor();
-      await inspect(page, 'prompt', one);
-      await close(opened);
-    }
+      await check('prompt');
+    });
     const opened = await ui.signedIn(360, 'light');
     await opened.page.goto(`${ui.programs.url}/tools/0190b0c0-0000-7000-8000-000000000000`);
     await opened.page.getByText('Tool not found').waitFor();

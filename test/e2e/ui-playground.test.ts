@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { expectAccessible } from '#test/support/axe.ts';
 import { browserTest, look } from '#test/support/browser.ts';
 import { until } from '#test/support/programs.ts';
-import { close, inspect, LIMIT_MS, LOOKS, startUi } from '#test/support/ui.ts';
+import { close, inEveryLook, inspect, LIMIT_MS, startUi } from '#test/support/ui.ts';
 
 const ui = startUi({ live: true });
 
@@ -148,9 +148,7 @@ browserTest(
 browserTest(
   'the page fits a phone and a desk, light and dark, without a fault',
   async () => {
-    for (const one of LOOKS) {
-      const opened = await ui.signedIn(one.width, one.scheme);
-      const { page } = opened;
+    await inEveryLook(ui.signedIn, async (page, { check }) => {
       await page.goto(`${ui.programs.url}/playground?tool=search_products`);
       await page.getByRole('button', { name: 'Call', exact: true }).click();
       await result(page).getByText('12 rows').waitFor();
@@ -161,10 +159,9 @@ browserTest(
         ['Table', 'playground'],
       ] as const) {
         await result(page).getByText(tab, { exact: true }).click();
-        await inspect(page, name, one);
+        await check(name);
       }
-      await close(opened);
-    }
+    });
   },
   LIMIT_MS,
 );

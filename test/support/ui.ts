@@ -22,11 +22,9 @@ export interface Look {
   readonly scheme: 'light' | 'dark';
 }
 
-/** Every look that a page has to be fit for. */
-export const LOOKS: readonly Look[] = [
+/** How a page is opened that has to be fit for every look: narrow and in light, wide and in dark. */
+const FIRST_LOOKS: readonly Look[] = [
   { width: 360, scheme: 'light' },
-  { width: 360, scheme: 'dark' },
-  { width: 1280, scheme: 'light' },
   { width: 1280, scheme: 'dark' },
 ];
 
@@ -35,7 +33,7 @@ export interface Ui {
   readonly programs: Programs;
   readonly browser: Browser;
   /** A page of a fresh profile in which the administrator is signed in. */
-  signedIn(width?: number, scheme?: 'light' | 'dark'): Promise<Opened>;
+  signedIn(this: void, width?: number, scheme?: 'light' | 'dark'): Promise<Opened>;
 }
 
 interface UiOptions extends ProgramOptions {
@@ -120,16 +118,50 @@ export interface Place {
   readonly ready: string | { readonly css: string };
 }
 
-/** Walks pages in every look. */
-export async function inspectAll(ui: Ui, places: readonly Place[]): Promise<void> {
-  for (const one of LOOKS) {
-    const opened = await ui.signedIn(one.width, one.scheme);
-    for (const { name, path, ready } of places) {
-      await opened.page.goto(`${ui.programs.url}${path}`);
-      const there = typeof ready === 'string' ? opened.page.getByRole('main').getByText(ready) : opened.page.locator(ready.css);
-      await there.first().waitFor();
-      await inspect(opened.page, name, one);
-    }
-    await close(opened);
+export interface Walk {
+  /** Inspects the page as it is now, in both themes. */
+  readonly check: (name: string) => Promise<void>;
+  readonly width: number;
+}
+
+/** Colours move to those of another theme, however short the time. */
+async function settled(): Promise<void> {
+  const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
+  const moves = (animation: Animation) => animation instanceof CSSTransition && animation.playState === 'running';
+  await frame();
+  do await frame();
+  while (document.getAnimations().some(moves));
+}
+
+/** Walks through a page that is opened narrow in light and wide in dark, and inspected in the other theme as well wherever the walk stops. */
+export async function inEveryLook(
+  open: (width: number, scheme: Look['scheme']) => Promise<Opened>,
+  walk: (page: Page, walk: Walk) => Promise<void>,
+  { looks = FIRST_LOOKS, asked = [] as readonly number[] } = {},
+): Promise<void> {
+  for (const first of looks) {
+    const opened = await open(first.width, first.scheme);
+    const { page } = opened;
+    const check = async (name: string) => {
+      for (const scheme of [first.scheme, first.scheme === 'light' ? 'dark' : 'light'] as const) {
+        await page.emulateMedia({ colorScheme: scheme });
+        await page.evaluate(settled);
+        await inspect(page, name, { width: first.width, scheme });
+      }
+      await page.emulateMedia({ colorScheme: first.scheme });
+    };
+    await walk(page, { check, width: first.width });
+    await close(opened, asked);
   }
 }
+
+/** Walks pages in every look. */
+export const inspectAll = (ui: Ui, places: readonly Place[]): Promise<void> =>
+  inEveryLook(ui.signedIn, async (page, { check }) => {
+    for (const { name, path, ready } of places) {
+      await page.goto(`${ui.programs.url}${path}`);
+      const there = typeof ready === 'string' ? page.getByRole('main').getByText(ready) : page.locator(ready.css);
+      await there.first().waitFor();
+      await check(name);
+    }
+  });
