@@ -24,7 +24,7 @@ export const CONFIGURE = {
     title: 'Change a connection',
     effect: 'overwrites',
     description:
-      'Changes the fields that you send; null clears one. Read it with get_connection first and send its version, so that no other change is lost. To change db_type, host, port or username, send the password again in the same call. Then call test_connection and deploy_server. Example: {"connection_id":"shop","version":3,"pool_size":8}.',
+      'Changes the fields that you send; null clears one. Read it with get_connection first and send its version. To change db_type, host, port, database, username or ssl_ca, or to weaken ssl_mode, send password, ssl_key and secret extra_params again. Then call test_connection and deploy_server. Example: {"connection_id":"shop","version":3,"pool_size":8}.',
   },
   delete_connection: {
     title: 'Delete a connection',

@@ -24,7 +24,7 @@ export const OPERATE = {
     title: 'Export the configuration',
     effect: 'reads',
     description:
-      'Returns all connections, tools, resources, prompts and settings as one document without ids and secrets. It is large: use get_flow_layout for an overview. Use it for a copy, or as data for import_config on another installation. Takes no arguments: {}.',
+      'Returns the whole configuration, toolsets and tests included, as one document without ids and secrets. It is large: use get_flow_layout for an overview. Use it as data for import_config elsewhere. Takes no arguments: {}.',
   },
   import_config: {
     title: 'Import a configuration',
@@ -36,13 +36,13 @@ export const OPERATE = {
     title: 'List changes',
     effect: 'reads',
     description:
-      'Lists all changes, newest first, with who made them and what differs. Use it to find the history_id for rollback. At most 100 per page; filters: entity_type (connection, tool, resource, prompt, server_config…), entity_id, action (create, update, delete, rollback, import, deploy, blocked). Example: {"entity_type":"tool","action":"delete"}.',
+      'Lists all changes, newest first, with who made them and what differs. Use it to find the history_id for rollback. At most 100 per page; filters: entity_type (as in get_entity_history), entity_id, action (create, update, delete, rollback, import, deploy, blocked). Example: {"entity_type":"tool","action":"delete"}.',
   },
   get_entity_history: {
     title: 'Changes of one record',
     effect: 'reads',
     description:
-      'Lists the changes of one record, newest first, even of a deleted one (by id). Use it before rollback. entity_type is connection, tool, resource, prompt or server_config. At most 100 per page. Example: {"entity_type":"tool","entity_id":"find_orders"}.',
+      'Lists the changes of one record, newest first, even of a deleted one (by id). Use it before rollback. entity_type is connection, tool, resource, prompt, toolset, test, server_config, snapshot or file. At most 100 per page. Example: {"entity_type":"tool","entity_id":"find_orders"}.',
   },
   rollback: {
     title: 'Undo a change',
@@ -144,6 +144,6 @@ export const OPERATE = {
     title: 'Overview of everything',
     effect: 'reads',
     description:
-      'Shows all connections, tools, resources and prompts and how they are connected, the state of the server and the undeployed changes. Use it first to learn about an installation; statements are in get_tool and get_resource. Takes no arguments: {}.',
+      'Shows all connections, tools, resources, prompts and toolsets and how they are connected, the state of the server and the undeployed changes. Use it first to learn about an installation; statements are in get_tool and get_resource. Takes no arguments: {}.',
   },
 } satisfies Record<string, ToolText>;

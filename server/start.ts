@@ -133,7 +133,7 @@ function openKv(env: Env, log: Log): Kv {
   });
 }
 
-/** `SVC_ADMIN_USERNAME` and `SVC_ADMIN_PASSWORD` make the first administrator when there is none. */
+/** `SVC_ADMIN_USERNAME` and `SVC_ADMIN_PASSWORD` make the owner when there is no person yet. */
 async function createFirstAdmin(app: App): Promise<void> {
   const { SVC_ADMIN_USERNAME: username, SVC_ADMIN_PASSWORD: password } = app.env;
   if (username === null || password === null) return;

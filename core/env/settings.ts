@@ -95,15 +95,24 @@ export const SETTINGS = {
   SVC_ENV: choice(['production', 'dev'], 'production', 'dev generates secrets and may create the demo'),
   SVC_ROLE: choice(['all', 'server', 'host', 'agent'], 'all', 'programs that `server/main.ts` runs'),
   SVC_ENCRYPTION_KEY: secret('keys that encrypt stored secrets; comma-separated, newest first'),
-  SVC_JWT_SECRET: secret('signs administrators’ sessions'),
+  SVC_JWT_SECRET: secret('signs the sessions of everybody who signs in'),
   SVC_AGENT_SERVICE_TOKEN: secret('secret shared by server, host and agent; must be the same on all of them'),
-  REDIS_PASSWORD: secret('Redis password, if no Redis URL is set'),
-  SVC_REDIS_URL: { ...url(['redis:', 'rediss:'], 'Redis URL for server and agent'), secret: true },
-  REDIS_URL: { ...url(['redis:', 'rediss:'], 'Redis URL for the hosts, which share their limits there'), secret: true },
+  REDIS_PASSWORD: secret('Redis password, if no Redis URL is set; Redis is then at host redis, port 6379, database 0'),
+  SVC_REDIS_URL: {
+    ...url(['redis:', 'rediss:'], 'Redis URL for the server; hosts use it if REDIS_URL is not set'),
+    secret: true,
+  },
+  REDIS_URL: {
+    ...url(
+      ['redis:', 'rediss:'],
+      'Redis URL for the hosts, which share their limits there; the server uses it if SVC_REDIS_URL is not set',
+    ),
+    secret: true,
+  },
   SVC_KV: choice(
     ['redis', 'memory'],
     'redis',
-    'where rate limit counters and signals between servers are kept; use memory for a single server only',
+    'where rate limit counters and signals between servers are kept; use memory for a single server only. In dev the default is memory unless a Redis variable is set',
   ),
   SVC_PORT: integer(3000, 0, 65_535, 'port of the server: UI, REST API and proxied endpoints'),
   SVC_SSL_PORT: integer(
@@ -145,8 +154,8 @@ export const SETTINGS = {
   SVC_TRUSTED_PROXIES: networks(
     'networks (CIDR) of proxies whose X-Forwarded-For and X-Forwarded-Proto headers are trusted, comma-separated',
   ),
-  SVC_ADMIN_USERNAME: text(null, 'with SVC_ADMIN_PASSWORD: the first administrator, created at startup if there is none'),
-  SVC_ADMIN_PASSWORD: secret('password of the first administrator, at least 8 characters'),
+  SVC_ADMIN_USERNAME: text(null, 'with SVC_ADMIN_PASSWORD: the owner, created at startup if there is no person yet'),
+  SVC_ADMIN_PASSWORD: secret('password of that owner, at least 8 characters'),
   SVC_DEMO: bool(true, 'create and deploy the demo in an empty dev installation'),
   SVC_IMPORT_FILE: text(null, 'exported file that is imported at startup; existing names are left unchanged'),
   SVC_LOG_LEVEL: choice(LOG_LEVELS, 'INFO', 'log level of server and agent'),

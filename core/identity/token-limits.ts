@@ -133,7 +133,7 @@ export async function refuseActivation(context: Context, before: Targets, after:
   if (isAdministrator(actor)) return;
   refuseServer(before.server, after.server);
   if (canonical(before.toolsets) !== canonical(after.toolsets)) {
-    const detail = 'This snapshot has other toolsets, which say who sees what: only a signed-in administrator can activate it.';
+    const detail = 'This version has other toolsets, which decide who sees what. Only a signed-in administrator can restore it.';
     throw new AppError('admin_only', detail);
   }
   await refuseLooserTools(context, before.tools, after.tools);
@@ -147,7 +147,7 @@ export async function refuseActivation(context: Context, before: Targets, after:
     refuseOtherCallers(known, connection);
     const moved = movedFields(known, connection);
     if (moved.length === 0 || keptSecrets(known, connection).length === 0) continue;
-    const message = `The connection ${connection.name} of this snapshot has another ${moved.join(', ')} and a stored secret: only a signed-in administrator can activate it.`;
+    const message = `The connection ${connection.name} of this version has another ${moved.join(', ')} and a stored secret. Only a signed-in administrator can restore it.`;
     throw new AppError('secret_required', message, { errors: moved.map((field) => ({ field, message })) });
   }
 }

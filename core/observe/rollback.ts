@@ -80,7 +80,7 @@ async function readEntry({ app }: Context, id: string): Promise<HistoryRow> {
 
 function refuseOthers({ action, entity_type }: HistoryRow): void {
   if (action === 'deploy') {
-    throw new AppError('invalid', 'A deploy cannot be rolled back through the history. Activate an earlier snapshot instead.');
+    throw new AppError('invalid', 'A deploy cannot be rolled back through the history. Restore an earlier version instead.');
   }
   if (action === 'blocked') throw new AppError('invalid', 'This entry records a rejected change. There is nothing to undo.');
   if (entity_type === 'admin') {

@@ -65,7 +65,7 @@ const ended = (count: number): string => (count === 1 ? 'One session ended.' : `
 async function personOf(app: App, username: string | boolean | undefined): Promise<PersonRow> {
   const people = await app.store.db.select().from(app.store.tables.people);
   if (people.length === 0) {
-    throw new AppError('not_found', 'There is no administrator yet. Start the server and open its page to create one.');
+    throw new AppError('not_found', 'There is no person yet. Start the server and open its page to create the owner.');
   }
   if (username === undefined && people.length > 1) {
     throw new UsageError('There are several people. Add --username NAME; `people list` shows their names.');

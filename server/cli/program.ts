@@ -108,7 +108,8 @@ Commands
 ${listed(COMMANDS)}
 
 pull, plan and push talk to a running server, from any machine: its address and a token come from --url and --token, or from
-SLUICE_URL and SLUICE_TOKEN. verify talks to an MCP host, as its clients do. Every other command reads the environment of the server (and its generated secrets in development) and
+SLUICE_URL and SLUICE_TOKEN; instead of a token, SLUICE_CLIENT_ID and SLUICE_CLIENT_SECRET name an OAuth client for agents. verify talks to
+an MCP host, as its clients do, at --url or SLUICE_MCP_URL, with --token or SLUICE_MCP_TOKEN. Every other command reads the environment of the server (and its generated secrets in development) and
 works on its metadata database, whether or not the server runs. Exit codes: 0 success, 1 failure, 2 plan or verify found a difference, 64 usage error.
 `;
 }

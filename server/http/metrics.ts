@@ -52,7 +52,7 @@ export function createServerMetrics(app: App): ServerMetrics {
           ? ''
           : metric('gauge', 'sluice_active_snapshot_info', 'The active snapshot.', [[{ version: state.active_version }, 1]]),
         metric('gauge', 'sluice_hosts_connected', 'MCP hosts connected to this server.', app.hosts.local().size),
-        metric('gauge', 'sluice_admin_sessions', 'Sessions of administrators.', live),
+        metric('gauge', 'sluice_admin_sessions', 'Sessions of all people who are signed in.', live),
         metric('counter', 'sluice_auth_failures_total', 'Requests answered with 401.', requests.count(401)),
         metric('counter', 'sluice_rate_limited_total', 'Requests answered with 429.', requests.count(429)),
         await processMetrics(),

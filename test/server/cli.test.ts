@@ -82,7 +82,7 @@ describe('reset-password', () => {
   test('refuses a short password and a stranger, and changes nothing by that', async () => {
     expect(await cli(['reset-password'], {}, 'new password')).toMatchObject({
       code: 1,
-      err: expect.stringContaining('no administrator'),
+      err: expect.stringContaining('no person yet'),
     });
     await t.signIn();
     expect(await cli(['reset-password'], {}, 'short\n')).toMatchObject({

@@ -26,7 +26,7 @@ export const Mask = v.strictObject({
 export type Mask = v.InferOutput<typeof Mask>;
 
 /** Contract section 22. */
-const MOST_MASKS = 50;
+export const MOST_MASKS = 50;
 const isFirst = (masks: readonly Mask[], column: string, n: number): boolean =>
   masks.findIndex((other) => other.column.toLowerCase() === column.toLowerCase()) === n;
 

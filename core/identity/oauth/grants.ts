@@ -14,7 +14,7 @@ import { tellIdentity } from './published.ts';
 export type GrantRow = Schema['oauth_grants']['$inferSelect'];
 
 /** Contract section 22. */
-const MOST = 10_000;
+export const MOST_GRANTS = 10_000;
 
 export const grantHandlers: Pick<Handlers, 'grants.list' | 'grants.delete'> = {
   'grants.list': async ({ app, actor }, { skip, limit, mine }) => {
@@ -100,7 +100,7 @@ export async function removeGrantsOf(app: App, tx: Db, client_id: string): Promi
  */
 export async function addGrant(app: App, tx: Db, row: GrantRow): Promise<boolean> {
   const { oauth_grants: table } = app.store.tables;
-  const over = (await tx.$count(table)) - MOST + 1;
+  const over = (await tx.$count(table)) - MOST_GRANTS + 1;
   const oldest =
     over <= 0 ? [] : await tx.select({ id: table.id }).from(table).orderBy(asc(table.last_used_at), asc(table.id)).limit(over);
   for (const { id } of oldest) await removeGrant(app, tx, id);

@@ -17,7 +17,7 @@ export type AppValues = Omit<AppRow, 'id' | 'version' | 'created_at' | 'updated_
 
 const NOUN = 'OAuth app';
 /** Contract section 22: as many as there are registrations. */
-const MOST = 1_000;
+export const MOST_APPS = 1_000;
 
 /** Where the digest of an app's secret belongs when it is sealed for the history. */
 export const secretPlace = (id: string): string => `oauth_app/${id}/client_secret`;
@@ -42,8 +42,8 @@ export async function insertApp(
   const { app } = context;
   const { oauth_apps: table } = app.store.tables;
   await writeAlone(app.store, tx);
-  if ((await tx.$count(table)) >= MOST) {
-    throw new AppError('conflict', `There can be at most ${MOST} OAuth apps. Delete one that is not used.`);
+  if ((await tx.$count(table)) >= MOST_APPS) {
+    throw new AppError('conflict', `There can be at most ${MOST_APPS} OAuth apps. Delete one that is not used.`);
   }
   const updated_at = app.clock().toISOString();
   const version = (past?.version ?? 0) + 1;

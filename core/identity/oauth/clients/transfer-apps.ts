@@ -6,14 +6,12 @@ import { randomToken } from '#core/lib/random-token.ts';
 import type { Context } from '#core/run.ts';
 import { canonical } from '#snapshots/canonical.ts';
 import { APP_PREFIX } from './clients.ts';
-import { type AppRow, checkRedirects, insertApp, updateApp } from './stored-apps.ts';
-
-const MOST = 1_000;
+import { type AppRow, checkRedirects, insertApp, MOST_APPS, updateApp } from './stored-apps.ts';
 
 /** OAuth apps in an export: part of its settings, for an administrator alone. */
 export const OauthAppItems = v.pipe(
   v.array(OauthAppItem),
-  v.maxLength(MOST),
+  v.maxLength(MOST_APPS),
   v.check((items) => new Set(items.map(({ name }) => name)).size === items.length, 'must have each name once'),
 );
 type Item = v.InferOutput<typeof OauthAppItem>;
