@@ -2,10 +2,16 @@ import { type JSX, Show } from 'solid-js';
 import { Button } from './button.tsx';
 import { Icon, type IconName } from './icon.tsx';
 
-/** Nothing is here: why, and what to do next. */
-export function EmptyState(props: { icon?: IconName; title: string; action?: JSX.Element; children?: JSX.Element }) {
+/** Nothing is here: why, and what to do next. `framed`: a card of its own. */
+export function EmptyState(props: {
+  icon?: IconName;
+  title: string;
+  framed?: boolean;
+  action?: JSX.Element;
+  children?: JSX.Element;
+}) {
   return (
-    <div class="empty-state">
+    <div class="empty-state" classList={{ panel: props.framed === true }}>
       <Show when={props.icon}>
         {(icon) => (
           <span class="empty-icon">

@@ -11,12 +11,20 @@ import { createHeldRows } from './held-rows.ts';
 import { createRowFocus } from './row-focus.ts';
 import { createRowWindow, SpacerRow } from './row-window.tsx';
 import { ProblemNotice } from '#ui/src/components/notice.tsx';
+import { Ago } from '#ui/src/components/time.tsx';
 
 export interface Column<T> {
   readonly id: string;
   readonly head: string;
-  readonly cell: (row: T) => JSX.Element;
-  /** What the column is sorted by; absent: it is not. */
+  readonly cell?: (row: T) => JSX.Element;
+  /** Instead of `cell`: what is shown and sorted by. */
+  readonly text?: (row: T) => string;
+  /** Instead of `cell`: a number at the right, written by `as` and sorted by. */
+  readonly num?: (row: T) => number;
+  readonly as?: (value: number) => string;
+  /** Instead of `cell`: a time, shown as how long ago and sorted by; `Never` without one. */
+  readonly time?: (row: T) => string | null;
+  /** What a `cell` is sorted by; absent: it is not. */
   readonly sort?: (row: T) => SortValue;
   /** A CSS width; without one the rest is shared. */
   readonly width?: string;
@@ -54,6 +62,17 @@ interface DataTableProps<T> {
   height?: string;
 }
 
+const sortOf = <T,>({ sort, text, num, time }: Column<T>) => sort ?? text ?? num ?? time;
+const alignOf = <T,>({ align, num }: Column<T>) => (num === undefined ? align : 'end');
+const drawn = <T,>({ cell, text, num, as = String, time }: Column<T>, row: T): JSX.Element =>
+  time === undefined ? (
+    (cell?.(row) ?? text?.(row) ?? (num && as(num(row))))
+  ) : (
+    <Show when={time(row)} fallback={<span class="faint">Never</span>}>
+      {(iso) => <Ago iso={iso()} />}
+    </Show>
+  );
+
 const VIRTUAL_FROM = 100;
 const ROW_PX = 44;
 
@@ -70,7 +89,8 @@ export function DataTable<T>(props: DataTableProps<T>) {
   const sort = () => (props.onSort === undefined ? own_sort() : props.sort);
   const rows = createMemo<readonly T[]>(() => {
     const order = own_sort();
-    const value = order === undefined ? undefined : props.columns.find(({ id }) => id === order.column)?.sort;
+    const sorted = order && props.columns.find(({ id }) => id === order.column);
+    const value = sorted && sortOf(sorted);
     const all = given() ?? [];
     return order === undefined || value === undefined ? all : sortRows(all, value, order.down);
   });
@@ -173,10 +193,10 @@ export function DataTable<T>(props: DataTableProps<T>) {
                     {(column) => (
                       <HeadCell
                         id={column.id}
-                        sortable={column.sort !== undefined}
+                        sortable={sortOf(column) !== undefined}
                         sort={sort()}
                         onPress={() => press(column)}
-                        align={column.align}
+                        align={alignOf(column)}
                         narrow={column.narrow}
                         width={column.width}
                       >
@@ -219,14 +239,14 @@ export function DataTable<T>(props: DataTableProps<T>) {
                             {(column, place) => (
                               <td
                                 id={place() === 0 && props.selection ? name_id : undefined}
-                                data-align={column.align}
+                                data-align={alignOf(column)}
                                 data-narrow={column.narrow}
                                 data-primary={place() === 0 ? 'true' : undefined}
                               >
-                                <Show when={place() === 0 ? props.href : undefined} fallback={column.cell(row)}>
+                                <Show when={place() === 0 ? props.href : undefined} fallback={drawn(column, row)}>
                                   {(href) => (
                                     <Link href={href()(row)} class="cell-link">
-                                      {column.cell(row)}
+                                      {drawn(column, row)}
                                     </Link>
                                   )}
                                 </Show>

@@ -1,7 +1,10 @@
 import { createSignal, type JSX, onCleanup, Show } from 'solid-js';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { Button } from '#ui/src/components/button.tsx';
+import { Select } from '#ui/src/components/form/select.tsx';
+import type { Option } from '#ui/src/components/form/option.tsx';
 import { Icon } from '#ui/src/components/icon.tsx';
+import type { SearchParams } from '#ui/src/kernel/route/search-params.ts';
 
 interface SearchField {
   label: string;
@@ -42,6 +45,27 @@ export function FilterBar(props: {
         <div class="filter-end">{props.end}</div>
       </Show>
     </div>
+  );
+}
+
+/** One parameter of the address, chosen from a list; `all` stands for "not given". */
+export function FilterSelect<P>(props: {
+  of: SearchParams<P>;
+  name: keyof P & string;
+  label: string;
+  all: string;
+  options: readonly Option[];
+  size?: 'small';
+}) {
+  return (
+    <Select
+      label={props.label}
+      hide_label
+      {...(props.size === undefined ? {} : { size: props.size })}
+      options={[{ value: '', label: props.all }, ...props.options]}
+      value={props.of.written(props.name)}
+      onChange={(value: string) => props.of.write(props.name, value)}
+    />
   );
 }
 

@@ -4,7 +4,6 @@ import { IconButton } from '#ui/src/components/button.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { DataTable } from '#ui/src/components/table/data-table.tsx';
-import { Ago } from '#ui/src/components/time.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { useAct } from '#ui/src/components/use-act.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
@@ -57,16 +56,7 @@ export function GrantsPanel(props: { mine?: boolean }) {
             ),
             sort: (row) => row.client.name,
           },
-          ...(props.mine === true
-            ? []
-            : [
-                {
-                  id: 'person',
-                  head: 'Person',
-                  cell: (row: Grant) => row.person.username,
-                  sort: (row: Grant) => row.person.username,
-                },
-              ]),
+          ...(props.mine === true ? [] : [{ id: 'person', head: 'Person', text: (row: Grant) => row.person.username }]),
           {
             id: 'scopes',
             head: 'Permissions',
@@ -77,12 +67,7 @@ export function GrantsPanel(props: { mine?: boolean }) {
               </Show>
             ),
           },
-          {
-            id: 'used',
-            head: 'Last used',
-            cell: (row) => <Ago iso={row.last_used_at} />,
-            sort: (row) => row.last_used_at,
-          },
+          { id: 'used', head: 'Last used', time: (row) => row.last_used_at },
         ]}
         actions={(row) => (
           <IconButton icon="trash" size="small" label={`Revoke ${row.client.name}`} onPress={() => void revoke(row)} />

@@ -46,9 +46,12 @@ const decodePart = (part: string): string => part.replaceAll('%2C', ',').replace
 
 type Values<P> = { [K in keyof P]: P[K] extends Param<infer T> ? T : never };
 
-interface SearchParams<P> {
+export interface SearchParams<P> {
   get<K extends keyof P & string>(name: K): Values<P>[K];
   set(values: Partial<Values<P>>): void;
+  /** The value as the address has it: empty when it is not given. */
+  written(name: keyof P & string): string;
+  write(name: keyof P & string, text: string): void;
   /** Back to the values that stand for "not given"; all of them when none is named. */
   clear(...names: (keyof P & string)[]): void;
   /** How many differ from what stands for "not given". */
@@ -75,6 +78,8 @@ export function createSearchParams<P extends Record<string, Param<unknown>>>(
     get: (name) => read(name) as never,
     set: (values) =>
       router.setQuery(Object.fromEntries(Object.entries(values).map(([name, value]) => [name, written(name, value)]))),
+    written: (name) => written(name, read(name)),
+    write: (name, value) => router.setQuery({ [name]: value }),
     clear: (...names) => router.setQuery(Object.fromEntries((names.length > 0 ? names : all).map((name) => [name, '']))),
     active: (...names) => (names.length > 0 ? names : all).filter((name) => written(name, read(name)) !== '').length,
   };

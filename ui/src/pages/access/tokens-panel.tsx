@@ -5,7 +5,6 @@ import { Button, IconButton } from '#ui/src/components/button.tsx';
 import { DataTable } from '#ui/src/components/table/data-table.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
-import { Ago } from '#ui/src/components/time.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { Dialog } from '#ui/src/components/dialog.tsx';
 import { NewTokenDialog } from '#ui/src/features/connect/new-token.tsx';
@@ -61,7 +60,7 @@ export function TokensPanel(props: {
         key={(row) => row.id}
         muted={(row) => row.revoked}
         columns={[
-          { id: 'name', head: 'Name', cell: (row) => row.name, sort: (row) => row.name },
+          { id: 'name', head: 'Name', text: (row) => row.name },
           {
             id: 'prefix',
             head: 'Prefix',
@@ -74,29 +73,14 @@ export function TokensPanel(props: {
             narrow: 'hide',
             cell: (row) => (row.toolsets === null ? <span class="faint">Everything</span> : row.toolsets.join(', ') || 'None'),
           },
-          {
-            id: 'used',
-            head: 'Last used',
-            cell: (row) => (
-              <Show when={row.last_used_at} fallback={<span class="faint">Never</span>}>
-                {(iso) => <Ago iso={iso()} />}
-              </Show>
-            ),
-            sort: (row) => row.last_used_at,
-          },
+          { id: 'used', head: 'Last used', time: (row) => row.last_used_at },
           {
             id: 'ends',
             head: 'Idle timeout',
             narrow: 'hide',
             cell: (row) => (row.idle_timeout_minutes === null ? 'Never' : minutesWord(row.idle_timeout_minutes)),
           },
-          {
-            id: 'made',
-            head: 'Created',
-            narrow: 'hide',
-            cell: (row) => <Ago iso={row.created_at} />,
-            sort: (row) => row.created_at,
-          },
+          { id: 'made', head: 'Created', narrow: 'hide', time: (row) => row.created_at },
         ]}
         actions={(row) =>
           row.revoked ? (

@@ -77,13 +77,7 @@ export function Sessions() {
             narrow: 'hide',
             cell: (row) => <span class="mono small">{row.ip ?? ''}</span>,
           },
-          {
-            id: 'seen',
-            head: 'Last seen',
-            narrow: 'hide',
-            cell: (row) => <Ago iso={row.last_seen_at} />,
-            sort: (row) => row.last_seen_at,
-          },
+          { id: 'seen', head: 'Last seen', narrow: 'hide', time: (row) => row.last_seen_at },
           { id: 'since', head: 'Since', narrow: 'hide', cell: (row) => <Ago iso={row.created_at} /> },
         ]}
         actions={(row) =>

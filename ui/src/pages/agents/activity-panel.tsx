@@ -6,10 +6,9 @@ import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
 import { Combobox } from '#ui/src/components/form/combobox.tsx';
 import { DataTable } from '#ui/src/components/table/data-table.tsx';
 import { EmptyState, NoResults } from '#ui/src/components/empty-state.tsx';
-import { FilterBar } from '#ui/src/components/table/filter-bar.tsx';
+import { FilterBar, FilterSelect } from '#ui/src/components/table/filter-bar.tsx';
 import { ProblemNotice } from '#ui/src/components/notice.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
-import { Select } from '#ui/src/components/form/select.tsx';
 import { Stat, StatGrid } from '#ui/src/components/show/stat.tsx';
 import { Ago } from '#ui/src/components/time.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
@@ -25,6 +24,10 @@ const TOOLS = Object.values(operations)
   .flatMap((operation) => ('agent' in operation ? [operation.agent] : []))
   .toSorted()
   .map((name) => ({ value: name, label: name }));
+const RESULTS = [
+  { value: 'yes', label: 'Done' },
+  { value: 'no', label: 'Failed' },
+];
 const BUSIEST = 5;
 
 /** What agents and scripts did: figures, then every call. */
@@ -137,18 +140,7 @@ export function ActivityPanel() {
           value={filters.get('token') || undefined}
           onChange={(token) => filters.set({ token: token ?? '' })}
         />
-        <Select
-          label="Result"
-          hide_label
-          size="small"
-          options={[
-            { value: 'all', label: 'All results' },
-            { value: 'yes', label: 'Done' },
-            { value: 'no', label: 'Failed' },
-          ]}
-          value={filters.get('done') === undefined ? 'all' : filters.get('done') ? 'yes' : 'no'}
-          onChange={(value) => filters.set({ done: value === 'all' ? undefined : value === 'yes' })}
-        />
+        <FilterSelect of={filters} name="done" label="Result" size="small" all="All results" options={RESULTS} />
       </FilterBar>
       <DataTable<AgentActivity>
         label="Activity"

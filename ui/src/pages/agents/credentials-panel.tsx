@@ -123,7 +123,7 @@ export function CredentialsPanel(props: {
         key={(row) => row.id}
         muted={over}
         columns={[
-          { id: 'name', head: 'Name', cell: (row) => row.name, sort: (row) => row.name },
+          { id: 'name', head: 'Name', text: (row) => row.name },
           {
             id: 'mark',
             head: words().mark,

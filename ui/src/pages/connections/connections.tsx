@@ -145,8 +145,8 @@ export function Connections() {
           </>
         )}
         columns={[
-          { id: 'name', head: 'Name', cell: (row) => row.name, sort: (row) => row.name },
-          { id: 'type', head: 'Kind', cell: (row) => label(row.db_type), sort: (row) => label(row.db_type) },
+          { id: 'name', head: 'Name', text: (row) => row.name },
+          { id: 'type', head: 'Kind', text: (row) => label(row.db_type) },
           {
             id: 'place',
             head: 'Address',

@@ -173,14 +173,7 @@ export function FilesPanel(props: { connection: Connection; onSaved: () => void 
               ),
             },
             ...(is_folder() ? TABLE_COLUMNS : []),
-            {
-              id: 'size',
-              head: 'Size',
-              align: 'end',
-              narrow: 'hide',
-              sort: (file) => file.bytes,
-              cell: (file) => bytes(file.bytes),
-            },
+            { id: 'size', head: 'Size', narrow: 'hide', num: (file) => file.bytes, as: bytes },
             ...(is_folder() ? [STATE_COLUMN] : []),
           ]}
           actions={(file) => (

@@ -68,7 +68,7 @@ export function SchemaExplorer(props: { connection_id: string }) {
                 </button>
               ),
             },
-            { id: 'type', head: 'Kind', width: '6rem', sort: (table) => table.type, cell: (table) => table.type },
+            { id: 'type', head: 'Kind', width: '6rem', text: (table) => table.type },
           ]}
           empty={<EmptyState title={place.get('find') === '' ? 'This user can’t see any table or view.' : 'No results'} />}
         />

@@ -6,7 +6,6 @@ import { Dialog } from '#ui/src/components/dialog.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { Menu } from '#ui/src/components/menu.tsx';
 import { DataTable } from '#ui/src/components/table/data-table.tsx';
-import { Ago } from '#ui/src/components/time.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { CandidateTexts } from '#ui/src/features/connect/candidate-texts.tsx';
 import type { Deployment } from '#ui/src/features/deploy/deployment.ts';
@@ -74,8 +73,8 @@ export function CandidatesPanel(props: {
             narrow: 'hide',
             cell: (row) => <span class="num small soft">{plural(row.counts.tools, 'tool')}</span>,
           },
-          { id: 'by', head: 'By', narrow: 'hide', cell: (row) => row.actor.name, sort: (row) => row.actor.name },
-          { id: 'when', head: 'Created', cell: (row) => <Ago iso={row.created_at} />, sort: (row) => row.created_at },
+          { id: 'by', head: 'By', narrow: 'hide', text: (row) => row.actor.name },
+          { id: 'when', head: 'Created', time: (row) => row.created_at },
           {
             id: 'expires',
             head: 'Expires',

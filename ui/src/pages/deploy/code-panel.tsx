@@ -50,11 +50,9 @@ export function CodePanel(props: { version: number; active: number | null; onVer
       <Show when={failed()}>{(problem) => <ProblemNotice problem={problem()} onRetry={() => void code.reload()} />}</Show>
       <Switch>
         <Match when={nothing()}>
-          <div class="panel">
-            <EmptyState icon="braces" title="Nothing deployed yet">
-              <p>The first deploy generates a project that runs without Sluice.</p>
-            </EmptyState>
-          </div>
+          <EmptyState framed icon="braces" title="Nothing deployed yet">
+            <p>The first deploy generates a project that runs without Sluice.</p>
+          </EmptyState>
         </Match>
         <Match when={code.data() === undefined}>
           <SkeletonList rows={5} label="Loading the code" failed={code.problem()} />

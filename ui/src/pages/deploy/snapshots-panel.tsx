@@ -11,7 +11,6 @@ import { Menu } from '#ui/src/components/menu.tsx';
 import { Failed } from '#ui/src/components/notice.tsx';
 import { Select } from '#ui/src/components/form/select.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
-import { Ago } from '#ui/src/components/time.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { breakingCount, summary } from '#ui/src/features/deploy/changes.ts';
 import type { Deployment } from '#ui/src/features/deploy/deployment.ts';
@@ -103,8 +102,8 @@ export function SnapshotsPanel(props: {
             narrow: 'hide',
             cell: (row) => <span class="num small soft">{plural(row.counts.tools, 'tool')}</span>,
           },
-          { id: 'by', head: 'By', narrow: 'hide', cell: (row) => row.actor.name, sort: (row) => row.actor.name },
-          { id: 'when', head: 'When', cell: (row) => <Ago iso={row.created_at} />, sort: (row) => row.created_at },
+          { id: 'by', head: 'By', narrow: 'hide', text: (row) => row.actor.name },
+          { id: 'when', head: 'When', time: (row) => row.created_at },
         ]}
         actions={(row) => (
           <Menu

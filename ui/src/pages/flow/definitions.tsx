@@ -1,11 +1,10 @@
 import { createMemo, createSignal, Match, Show, Switch } from 'solid-js';
 import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
-import { FilterBar } from '#ui/src/components/table/filter-bar.tsx';
+import { FilterBar, FilterSelect } from '#ui/src/components/table/filter-bar.tsx';
 import { FlowCanvas } from './flow-canvas.tsx';
 import { Link, LinkButton } from '#ui/src/components/link.tsx';
 import { Failed } from '#ui/src/components/notice.tsx';
-import { Select } from '#ui/src/components/form/select.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { drawFlow, type FlowLayout, type FlowPicture } from './flow-graph.ts';
@@ -67,30 +66,24 @@ export function Definitions(props: { layout: Query<FlowLayout>; view: 'graph' | 
         active={params.active('q', 'kind', 'connection', 'toolset')}
         onClear={() => params.clear('q', 'kind', 'connection', 'toolset')}
       >
-        <Select
+        <FilterSelect
+          of={params}
+          name="connection"
           label="Connection"
-          hide_label
-          value={params.get('connection') === '' ? 'all' : params.get('connection')}
-          onChange={(connection) => params.set({ connection: connection === 'all' ? '' : connection })}
-          options={[
-            { value: 'all', label: 'All connections' },
-            ...(props.layout.data()?.connections ?? []).map(({ id, name }) => ({ value: id, label: name })),
-          ]}
+          all="All connections"
+          options={(props.layout.data()?.connections ?? []).map(({ id, name }) => ({ value: id, label: name }))}
         />
         <Show when={(memberships.data()?.items.length ?? 0) > 0}>
-          <Select
+          <FilterSelect
+            of={params}
+            name="toolset"
             label="Toolset"
-            hide_label
-            value={toolset() ?? 'all'}
-            onChange={(name) => params.set({ toolset: name === 'all' ? '' : name })}
-            options={[
-              { value: 'all', label: 'All toolsets' },
-              ...(memberships.data()?.items ?? []).map(({ name, members }) => ({
-                value: name,
-                label: name,
-                hint: plural(members.length, 'definition'),
-              })),
-            ]}
+            all="All toolsets"
+            options={(memberships.data()?.items ?? []).map(({ name, members }) => ({
+              value: name,
+              label: name,
+              hint: plural(members.length, 'definition'),
+            }))}
           />
         </Show>
         <SegmentedControl
@@ -113,20 +106,19 @@ export function Definitions(props: { layout: Query<FlowLayout>; view: 'graph' | 
       </Show>
       <Switch fallback={<SkeletonList rows={6} label="Flow" />}>
         <Match when={nothing()}>
-          <div class="panel">
-            <EmptyState
-              icon="flow"
-              title="Nothing is configured yet"
-              action={<LinkButton href="/connections/new">Connect a database</LinkButton>}
-            >
-              Connect a database and create a tool from one of its tables to see them here.
-            </EmptyState>
-          </div>
+          <EmptyState
+            framed
+            icon="flow"
+            title="Nothing is configured yet"
+            action={<LinkButton href="/connections/new">Connect a database</LinkButton>}
+          >
+            Connect a database and create a tool from one of its tables to see them here.
+          </EmptyState>
         </Match>
         <Match when={picture() && !found() && (filter().search !== '' || toolset() !== undefined)}>
-          <div class="panel">
-            <EmptyState title="No results">Change the search or the filters.</EmptyState>
-          </div>
+          <EmptyState framed title="No results">
+            Change the search or the filters.
+          </EmptyState>
         </Match>
         <Match when={view() === 'list' && picture()}>{(found) => <FlowList picture={found()} />}</Match>
         <Match when={picture()}>

@@ -5,12 +5,11 @@ import { Badge, type Tone } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
 import { Combobox } from '#ui/src/components/form/combobox.tsx';
 import { EmptyState, NoResults } from '#ui/src/components/empty-state.tsx';
-import { FilterBar } from '#ui/src/components/table/filter-bar.tsx';
+import { FilterBar, FilterSelect } from '#ui/src/components/table/filter-bar.tsx';
 import { Icon, type IconName } from '#ui/src/components/icon.tsx';
 import { LoadMore } from '#ui/src/components/table/load-more.tsx';
 import { Failed } from '#ui/src/components/notice.tsx';
 import { Page } from '#ui/src/components/page.tsx';
-import { Select } from '#ui/src/components/form/select.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { usePages } from '#ui/src/components/use-pages.ts';
@@ -53,14 +52,8 @@ const ICONS: Readonly<Record<HistoryEntry['entity_type'], IconName>> = {
   snapshot: 'rocket',
   file: 'file',
 };
-const TYPES = [
-  { value: 'all', label: 'All types' },
-  ...EntityType.options.map((value) => ({ value, label: capital(TYPE_WORDS[value]) })),
-] as const;
-const ACTIONS = [
-  { value: 'all', label: 'All actions' },
-  ...Action.options.map((value) => ({ value, label: capital(ACTION_WORDS[value]) })),
-] as const;
+const TYPES = EntityType.options.map((value) => ({ value, label: capital(TYPE_WORDS[value]) }));
+const ACTIONS = Action.options.map((value) => ({ value, label: capital(ACTION_WORDS[value]) }));
 
 /** Every change, day by day. */
 export function History() {
@@ -135,22 +128,8 @@ export function History() {
         active={filtered()}
         onClear={clear}
       >
-        <Select
-          label="Type"
-          hide_label
-          size="small"
-          options={TYPES}
-          value={filters.get('type') ?? 'all'}
-          onChange={(type) => filters.set({ type: type === 'all' ? undefined : type })}
-        />
-        <Select
-          label="Action"
-          hide_label
-          size="small"
-          options={ACTIONS}
-          value={filters.get('action') ?? 'all'}
-          onChange={(action) => filters.set({ action: action === 'all' ? undefined : action })}
-        />
+        <FilterSelect of={filters} name="type" label="Type" size="small" all="All types" options={TYPES} />
+        <FilterSelect of={filters} name="action" label="Action" size="small" all="All actions" options={ACTIONS} />
         <Combobox
           label="By"
           hide_label

@@ -69,15 +69,14 @@ export function Insights() {
       <div class="stack">
         <Show when={found.data()} fallback={<SkeletonList rows={4} label="Loading insights" failed={found.problem()} />}>
           <Show when={shown().length === 0}>
-            <div class="panel">
-              <EmptyState
-                icon="check"
-                title="Nothing stands out"
-                action={<LinkButton href="/playground">Open the playground</LinkButton>}
-              >
-                Findings appear here once clients call your tools and something fails, waits or is never used.
-              </EmptyState>
-            </div>
+            <EmptyState
+              framed
+              icon="check"
+              title="Nothing stands out"
+              action={<LinkButton href="/playground">Open the playground</LinkButton>}
+            >
+              Findings appear here once clients call your tools and something fails, waits or is never used.
+            </EmptyState>
           </Show>
           <For each={groups}>
             {({ severity, ids }) => (

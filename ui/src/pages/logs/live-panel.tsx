@@ -6,7 +6,7 @@ import { Button } from '#ui/src/components/button.tsx';
 import { CopyButton } from '#ui/src/components/show/code-block.tsx';
 import { Drawer } from '#ui/src/components/dialog.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
-import { FilterBar } from '#ui/src/components/table/filter-bar.tsx';
+import { FilterBar, FilterSelect } from '#ui/src/components/table/filter-bar.tsx';
 import { KeyValue } from '#ui/src/components/show/key-value.tsx';
 import { Select } from '#ui/src/components/form/select.tsx';
 import { exactTime } from '#ui/src/kernel/dates.ts';
@@ -88,15 +88,12 @@ export function LivePanel() {
           onChange={(level) => params.set({ level })}
           options={LOG_LEVELS.map((value) => ({ value, label: LEVEL_WORDS[value] }))}
         />
-        <Select
+        <FilterSelect
+          of={params}
+          name="source"
           label="Program"
-          hide_label
-          value={params.get('source') ?? 'all'}
-          onChange={(source) => params.set({ source: source === 'all' ? undefined : source })}
-          options={[
-            { value: 'all' as const, label: 'All programs' },
-            ...SOURCES.map((value) => ({ value, label: SOURCE_WORDS[value] })),
-          ]}
+          all="All programs"
+          options={SOURCES.map((value) => ({ value, label: SOURCE_WORDS[value] }))}
         />
         <div class="row">
           <Button size="small" aria-pressed={log.paused()} icon={log.paused() ? 'play' : 'pause'} onPress={toggle}>

@@ -2,9 +2,8 @@ import { Show } from 'solid-js';
 import type { Output } from '#core/contract/index.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
-import { Select } from '#ui/src/components/form/select.tsx';
 import { type Column, DataTable } from '#ui/src/components/table/data-table.tsx';
-import { FilterBar } from '#ui/src/components/table/filter-bar.tsx';
+import { FilterBar, FilterSelect } from '#ui/src/components/table/filter-bar.tsx';
 import { usePages } from '#ui/src/components/use-pages.ts';
 import { usePoll } from '#ui/src/components/use-query.ts';
 import { clockTime, exactTime, minuteTime, shortDay } from '#ui/src/kernel/dates.ts';
@@ -70,15 +69,12 @@ export function RefusalsPanel() {
   return (
     <div class="logs-requests">
       <FilterBar active={params.active('refused')} onClear={() => params.clear()}>
-        <Select
+        <FilterSelect
+          of={params}
+          name="refused"
           label="Kind of refusal"
-          hide_label
-          value={params.get('refused') ?? 'all'}
-          onChange={(kind) => params.set({ refused: kind === 'all' ? undefined : kind })}
-          options={[
-            { value: 'all' as const, label: 'All refusals' },
-            ...REFUSAL_KINDS.map((value) => ({ value, label: word(value) })),
-          ]}
+          all="All refusals"
+          options={REFUSAL_KINDS.map((value) => ({ value, label: word(value) }))}
         />
       </FilterBar>
       <div class="panel">

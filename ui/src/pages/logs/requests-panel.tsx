@@ -4,7 +4,7 @@ import { Badge, StatusDot } from '#ui/src/components/badge.tsx';
 import { Combobox } from '#ui/src/components/form/combobox.tsx';
 import { type Column, DataTable } from '#ui/src/components/table/data-table.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
-import { FilterBar } from '#ui/src/components/table/filter-bar.tsx';
+import { FilterBar, FilterSelect } from '#ui/src/components/table/filter-bar.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { Menu } from '#ui/src/components/menu.tsx';
 import { Select } from '#ui/src/components/form/select.tsx';
@@ -12,7 +12,7 @@ import { usePages } from '#ui/src/components/use-pages.ts';
 import { usePoll, useQuery } from '#ui/src/components/use-query.ts';
 import { clockTime, exactTime, minuteTime, shortDay } from '#ui/src/kernel/dates.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { type Kind, KINDS, startOf, UNNAMED_CLIENT } from '#ui/src/kernel/metrics.ts';
+import { KINDS, startOf, UNNAMED_CLIENT } from '#ui/src/kernel/metrics.ts';
 import { num } from '#ui/src/kernel/numbers.ts';
 import { toProblem } from '#ui/src/kernel/problem.ts';
 import { choice, createSearchParams, oneOf, text } from '#ui/src/kernel/route/search-params.ts';
@@ -171,24 +171,20 @@ export function RequestsPanel() {
           value={params.get('name') === '' ? undefined : params.get('name')}
           onChange={(name = '') => params.set({ name })}
         />
-        <Select
+        <FilterSelect
+          of={params}
+          name="kind"
           label="Kind"
-          hide_label
-          value={params.get('kind') ?? 'all'}
-          onChange={(kind) => params.set({ kind: kind === 'all' ? undefined : kind })}
-          options={[
-            { value: 'all' as const, label: 'All kinds' },
-            ...KINDS.map((value: Kind) => ({ value, label: `${capital(value)}s` })),
-          ]}
+          all="All kinds"
+          options={KINDS.map((value) => ({ value, label: `${capital(value)}s` }))}
         />
-        <Select
+        <FilterSelect
+          of={params}
+          name="outcome"
           label="Outcome"
-          hide_label
-          value={params.get('outcome') ?? 'all'}
-          onChange={(outcome) => params.set({ outcome: outcome === 'all' ? undefined : outcome })}
+          all="All outcomes"
           options={[
-            { value: 'all' as const, label: 'All outcomes' },
-            { value: 'failed' as const, label: 'All failures' },
+            { value: 'failed', label: 'All failures' },
             ...OUTCOMES.map((value) => ({ value, label: OUTCOME_WORDS[value] })),
           ]}
         />

@@ -5,7 +5,6 @@ import { NoCalls } from './no-calls.tsx';
 import { Link } from '#ui/src/components/link.tsx';
 import { type Column, DataTable } from '#ui/src/components/table/data-table.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
-import { Ago } from '#ui/src/components/time.tsx';
 import { sessionsHref } from '#ui/src/kernel/metrics.ts';
 import { count, percent } from '#ui/src/kernel/numbers.ts';
 import { bytes, duration } from '#ui/src/kernel/words.ts';
@@ -31,7 +30,7 @@ export function CallerTable(props: {
         </Show>
       ),
     },
-    { id: 'calls', head: 'Calls', align: 'end', sort: ({ calls }) => calls, cell: ({ calls }) => count(calls) },
+    { id: 'calls', head: 'Calls', num: ({ calls }) => calls, as: count },
     {
       id: 'errors',
       head: 'Errors',
@@ -39,14 +38,7 @@ export function CallerTable(props: {
       sort: ({ errors }) => errors,
       cell: (row) => <span classList={{ 'metrics-bad': row.errors > 0, faint: row.errors === 0 }}>{count(row.errors)}</span>,
     },
-    {
-      id: 'rate',
-      head: 'Error rate',
-      align: 'end',
-      narrow: 'hide',
-      sort: ({ error_rate }) => error_rate,
-      cell: ({ error_rate }) => percent(error_rate),
-    },
+    { id: 'rate', head: 'Error rate', narrow: 'hide', num: ({ error_rate }) => error_rate, as: percent },
     ...(['p50_ms', 'p95_ms', 'p99_ms'] as const).map((field): Column<CallerStats> => ({
       id: field,
       head: field.slice(0, 3),
@@ -55,15 +47,8 @@ export function CallerTable(props: {
       sort: (row) => row[field],
       cell: (row) => duration(row[field]),
     })),
-    { id: 'bytes', head: 'Sent', align: 'end', narrow: 'hide', sort: (row) => row.bytes, cell: (row) => bytes(row.bytes) },
-    {
-      id: 'last',
-      head: 'Last call',
-      align: 'end',
-      narrow: 'hide',
-      sort: ({ last_called_at }) => last_called_at,
-      cell: (row) => <Ago iso={row.last_called_at} />,
-    },
+    { id: 'bytes', head: 'Sent', narrow: 'hide', num: (row) => row.bytes, as: bytes },
+    { id: 'last', head: 'Last call', align: 'end', narrow: 'hide', time: ({ last_called_at }) => last_called_at },
     {
       id: 'log',
       head: 'Log',

@@ -7,7 +7,6 @@ import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { FilterBar } from '#ui/src/components/table/filter-bar.tsx';
 import { Link } from '#ui/src/components/link.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
-import { Ago } from '#ui/src/components/time.tsx';
 import {
   type CallerFilter,
   callsFilter,
@@ -57,7 +56,7 @@ export function UsageTable(props: UsageTableProps) {
         </span>
       ),
     },
-    { id: 'calls', head: 'Calls', align: 'end', sort: ({ calls }) => calls, cell: ({ calls }) => count(calls) },
+    { id: 'calls', head: 'Calls', num: ({ calls }) => calls, as: count },
     {
       id: 'errors',
       head: 'Errors',
@@ -78,14 +77,7 @@ export function UsageTable(props: UsageTableProps) {
         </Show>
       ),
     },
-    {
-      id: 'rate',
-      head: 'Error rate',
-      align: 'end',
-      narrow: 'hide',
-      sort: ({ error_rate }) => error_rate,
-      cell: ({ error_rate }) => percent(error_rate),
-    },
+    { id: 'rate', head: 'Error rate', narrow: 'hide', num: ({ error_rate }) => error_rate, as: percent },
     ...(['p50_ms', 'p95_ms', 'p99_ms'] as const).map((field): Column<UsageRow> => ({
       id: field,
       head: field.slice(0, 3),
@@ -94,16 +86,9 @@ export function UsageTable(props: UsageTableProps) {
       cell: (row) => duration(row[field]),
       ...(field === 'p95_ms' ? {} : { narrow: 'hide' }),
     })),
-    { id: 'rows', head: 'Rows', align: 'end', narrow: 'hide', sort: ({ rows }) => rows, cell: ({ rows }) => count(rows) },
-    { id: 'bytes', head: 'Sent', align: 'end', narrow: 'hide', sort: (row) => row.bytes, cell: (row) => bytes(row.bytes) },
-    {
-      id: 'last',
-      head: 'Last call',
-      align: 'end',
-      narrow: 'hide',
-      sort: ({ last_called_at }) => last_called_at,
-      cell: (row) => <Ago iso={row.last_called_at} />,
-    },
+    { id: 'rows', head: 'Rows', narrow: 'hide', num: ({ rows }) => rows, as: count },
+    { id: 'bytes', head: 'Sent', narrow: 'hide', num: (row) => row.bytes, as: bytes },
+    { id: 'last', head: 'Last call', align: 'end', narrow: 'hide', time: ({ last_called_at }) => last_called_at },
   ];
 
   return (

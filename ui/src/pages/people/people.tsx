@@ -5,13 +5,11 @@ import { Badge, StatusDot, type Tone } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
 import { Dialog } from '#ui/src/components/dialog.tsx';
 import { NoResults } from '#ui/src/components/empty-state.tsx';
-import { Select } from '#ui/src/components/form/select.tsx';
 import { Menu } from '#ui/src/components/menu.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { SecretOnce } from '#ui/src/components/show/secret-once.tsx';
 import { DataTable } from '#ui/src/components/table/data-table.tsx';
-import { FilterBar } from '#ui/src/components/table/filter-bar.tsx';
-import { Ago } from '#ui/src/components/time.tsx';
+import { FilterBar, FilterSelect } from '#ui/src/components/table/filter-bar.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { whenAsked } from '#ui/src/kernel/route/asked.ts';
 import { useCommands, useKernel } from '#ui/src/kernel/kernel.ts';
@@ -63,16 +61,13 @@ export function People() {
         active={filters.active()}
         onClear={() => filters.clear()}
       >
-        <Select
+        <FilterSelect
+          of={filters}
+          name="role"
           label="Role"
-          hide_label
           size="small"
-          options={[
-            { value: 'all', label: 'All roles' },
-            ...ROLES.toReversed().map((role) => ({ value: role, label: ROLE_CHOICES[role].label })),
-          ]}
-          value={filters.get('role') ?? 'all'}
-          onChange={(role: string) => filters.set({ role: ROLES.find((known) => known === role) })}
+          all="All roles"
+          options={ROLES.toReversed().map((role) => ({ value: role, label: ROLE_CHOICES[role].label }))}
         />
       </FilterBar>
       <DataTable
@@ -120,17 +115,7 @@ export function People() {
             ),
           },
           { id: 'state', head: 'State', narrow: 'hide', cell: (person) => <State person={person} /> },
-          {
-            id: 'seen',
-            head: 'Last seen',
-            narrow: 'hide',
-            sort: ({ last_seen_at }) => last_seen_at,
-            cell: (person) => (
-              <Show when={person.last_seen_at} fallback={<span class="faint">Never</span>}>
-                {(iso) => <Ago iso={iso()} />}
-              </Show>
-            ),
-          },
+          { id: 'seen', head: 'Last seen', narrow: 'hide', time: ({ last_seen_at }) => last_seen_at },
         ]}
         actions={(person) => (
           <Show when={isMine(person)}>

@@ -162,18 +162,19 @@ export function Playground() {
           {(problem) => <ProblemNotice problem={problem()} onRetry={() => void status.reload()} />}
         </Match>
         <Match when={serves() === true && as_caller() && state.offers()?.length === 0}>
-          <div class="panel">
-            <EmptyState icon="play" title="This caller sees nothing">
-              None of the caller’s toolsets holds a deployed tool, resource or prompt.
-            </EmptyState>
-          </div>
+          <EmptyState framed icon="play" title="This caller sees nothing">
+            None of the caller’s toolsets holds a deployed tool, resource or prompt.
+          </EmptyState>
         </Match>
         <Match when={serves() === false || state.offers()?.length === 0}>
-          <div class="panel">
-            <EmptyState icon="play" title="Nothing is deployed" action={<LinkButton href="/deploy">Go to Deploy</LinkButton>}>
-              The server offers no tool, resource or prompt. Deploy first, then call it here.
-            </EmptyState>
-          </div>
+          <EmptyState
+            framed
+            icon="play"
+            title="Nothing is deployed"
+            action={<LinkButton href="/deploy">Go to Deploy</LinkButton>}
+          >
+            The server offers no tool, resource or prompt. Deploy first, then call it here.
+          </EmptyState>
         </Match>
         <Match when={state.offers()}>
           {(offers) => (

@@ -17,22 +17,8 @@ export function Prompts() {
           width: '32%',
           cell: (prompt) => <span class="small clamp">{prompt.description}</span>,
         },
-        {
-          id: 'arguments',
-          head: 'Arguments',
-          narrow: 'hide',
-          align: 'end',
-          sort: (prompt) => prompt.arguments.length,
-          cell: (prompt) => <span class="num">{prompt.arguments.length}</span>,
-        },
-        {
-          id: 'tokens',
-          head: 'Tokens',
-          narrow: 'hide',
-          align: 'end',
-          sort: ({ tokens }) => tokens,
-          cell: (prompt) => <span class="num">{count(prompt.tokens)}</span>,
-        },
+        { id: 'arguments', head: 'Arguments', narrow: 'hide', num: (prompt) => prompt.arguments.length },
+        { id: 'tokens', head: 'Tokens', narrow: 'hide', num: ({ tokens }) => tokens, as: count },
       ]}
       menu={({ id }) => [{ label: 'Duplicate', icon: 'copy', href: `/prompts/new?from=${id}` }]}
     />

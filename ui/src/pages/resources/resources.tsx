@@ -30,21 +30,8 @@ export function Resources() {
           sort: ({ mime_type }) => mime_type,
           cell: (resource) => <span class="small">{resource.mime_type}</span>,
         },
-        {
-          id: 'connection',
-          head: 'Connection',
-          narrow: 'hide',
-          sort: ({ connection_name }) => connection_name,
-          cell: ({ connection_name }) => connection_name,
-        },
-        {
-          id: 'tokens',
-          head: 'Tokens',
-          narrow: 'hide',
-          align: 'end',
-          sort: ({ tokens }) => tokens,
-          cell: (resource) => <span class="num">{count(resource.tokens)}</span>,
-        },
+        { id: 'connection', head: 'Connection', narrow: 'hide', text: ({ connection_name }) => connection_name },
+        { id: 'tokens', head: 'Tokens', narrow: 'hide', num: ({ tokens }) => tokens, as: count },
       ]}
       menu={({ id }) => [{ label: 'Duplicate', icon: 'copy', href: `/resources/new?from=${id}` }]}
     />

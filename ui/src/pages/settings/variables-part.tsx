@@ -57,11 +57,9 @@ export function VariablesPart(props: PartProps) {
       <Show
         when={rows().length > 0}
         fallback={
-          <div class="panel">
-            <EmptyState icon="braces" title="No variables" action={adder('plain')}>
-              <p>For values that several templates use, such as a currency or the name of the shop.</p>
-            </EmptyState>
-          </div>
+          <EmptyState framed icon="braces" title="No variables" action={adder('plain')}>
+            <p>For values that several templates use, such as a currency or the name of the shop.</p>
+          </EmptyState>
         }
       >
         <ul class="panel settings-variables" aria-label="Variables">

@@ -69,7 +69,7 @@ export function AppsPanel() {
         list={list}
         key={(row) => row.id}
         columns={[
-          { id: 'name', head: 'Name', cell: (row) => row.name, sort: (row) => row.name },
+          { id: 'name', head: 'Name', text: (row) => row.name },
           {
             id: 'client_id',
             head: 'Client ID',

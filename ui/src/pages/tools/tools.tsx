@@ -25,29 +25,9 @@ export function Tools() {
         { value: 'writes', label: 'Read and write', is: ({ read_only }) => !read_only },
       ]}
       columns={[
-        {
-          id: 'connection',
-          head: 'Connection',
-          narrow: 'hide',
-          sort: ({ connection_name }) => connection_name,
-          cell: ({ connection_name }) => connection_name,
-        },
-        {
-          id: 'parameters',
-          head: 'Parameters',
-          narrow: 'hide',
-          align: 'end',
-          sort: ({ parameters }) => parameters.length,
-          cell: (tool) => <span class="num">{tool.parameters.length}</span>,
-        },
-        {
-          id: 'tokens',
-          head: 'Tokens',
-          narrow: 'hide',
-          align: 'end',
-          sort: ({ tokens }) => tokens,
-          cell: (tool) => <span class="num">{count(tool.tokens)}</span>,
-        },
+        { id: 'connection', head: 'Connection', narrow: 'hide', text: ({ connection_name }) => connection_name },
+        { id: 'parameters', head: 'Parameters', narrow: 'hide', num: ({ parameters }) => parameters.length },
+        { id: 'tokens', head: 'Tokens', narrow: 'hide', num: ({ tokens }) => tokens, as: count },
       ]}
       badges={({ id, read_only, warnings }) => (
         <>

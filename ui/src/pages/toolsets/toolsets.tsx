@@ -8,7 +8,6 @@ import { Button } from '#ui/src/components/button.tsx';
 import { toolsetUrl } from '#ui/src/features/connect/connect-client.tsx';
 import { SeenBy } from './seen-by.tsx';
 import { DataTable } from '#ui/src/components/table/data-table.tsx';
-import { Ago } from '#ui/src/components/time.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 
 const MOST = 200;
@@ -78,13 +77,7 @@ export function Toolsets() {
                 </span>
               ),
             },
-            {
-              id: 'updated',
-              head: 'Changed',
-              narrow: 'hide',
-              sort: ({ updated_at }) => updated_at,
-              cell: (row) => <Ago iso={row.updated_at} />,
-            },
+            { id: 'updated', head: 'Changed', narrow: 'hide', time: ({ updated_at }) => updated_at },
           ]}
           actions={(row) => (
             <Show when={health.data()}>

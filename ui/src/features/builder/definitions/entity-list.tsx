@@ -2,12 +2,11 @@ import { createMemo, For, type JSX, Show } from 'solid-js';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { type Column, DataTable } from '#ui/src/components/table/data-table.tsx';
 import { EmptyState, NoResults } from '#ui/src/components/empty-state.tsx';
-import { FilterBar } from '#ui/src/components/table/filter-bar.tsx';
+import { FilterBar, FilterSelect } from '#ui/src/components/table/filter-bar.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { Menu, type MenuItem } from '#ui/src/components/menu.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { Select } from '#ui/src/components/form/select.tsx';
-import { Ago } from '#ui/src/components/time.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { type Entity, ENTITY_TYPE, type EntityNoun } from './bulk.ts';
 import type { Read } from '#ui/src/kernel/data/cache.ts';
@@ -53,7 +52,6 @@ const PAGE = 500;
 /** No tag has this name: tags are not empty. */
 const ANY_TAG = '\0';
 const STATES = [
-  { value: 'all', label: 'Any state' },
   { value: 'on', label: 'Enabled' },
   { value: 'off', label: 'Disabled' },
 ];
@@ -136,15 +134,12 @@ export function EntityList<E extends Entity>(props: EntityListProps<E>) {
         active={filters.active()}
         onClear={() => filters.clear()}
       >
-        <Select
+        <FilterSelect
+          of={filters}
+          name="connection"
           label="Connection"
-          hide_label
-          options={[
-            { value: 'all', label: 'All connections' },
-            ...(world.connections() ?? []).map(({ id, name }) => ({ value: id, label: name })),
-          ]}
-          value={filters.get('connection') || 'all'}
-          onChange={(connection: string) => filters.set({ connection: connection === 'all' ? '' : connection })}
+          all="All connections"
+          options={(world.connections() ?? []).map(({ id, name }) => ({ value: id, label: name }))}
         />
         <Show when={world.tags().length > 0}>
           <Select
@@ -155,21 +150,9 @@ export function EntityList<E extends Entity>(props: EntityListProps<E>) {
             onChange={(tag: string) => filters.set({ tag: tag === ANY_TAG ? [] : [tag] })}
           />
         </Show>
-        <Select
-          label="State"
-          hide_label
-          options={STATES}
-          value={filters.get('state') ?? 'all'}
-          onChange={(state: string) => filters.set({ state: state === 'on' || state === 'off' ? state : undefined })}
-        />
+        <FilterSelect of={filters} name="state" label="State" all="Any state" options={STATES} />
         <Show when={props.kinds.length > 0}>
-          <Select
-            label="Kind"
-            hide_label
-            options={[{ value: 'all', label: 'All kinds' }, ...props.kinds.map(({ value, label }) => ({ value, label }))]}
-            value={filters.get('kind') || 'all'}
-            onChange={(kind: string) => filters.set({ kind: kind === 'all' ? '' : kind })}
-          />
+          <FilterSelect of={filters} name="kind" label="Kind" all="All kinds" options={props.kinds} />
         </Show>
       </FilterBar>
       <section class="panel entity-panel" aria-label={title}>
@@ -219,13 +202,7 @@ export function EntityList<E extends Entity>(props: EntityListProps<E>) {
                 </span>
               ),
             },
-            {
-              id: 'updated',
-              head: 'Changed',
-              narrow: 'hide',
-              sort: ({ updated_at }) => updated_at,
-              cell: (entity) => <Ago iso={entity.updated_at} />,
-            },
+            { id: 'updated', head: 'Changed', narrow: 'hide', time: ({ updated_at }) => updated_at },
           ]}
           actions={(entity) => (
             <Menu label={`More about ${entity.name}`} size="small" items={actions.menu(entity, menu(entity))} />

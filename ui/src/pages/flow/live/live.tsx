@@ -193,27 +193,26 @@ export function Live(props: { layout: FlowLayout | undefined; first: Hour; view:
 
 function Quiet(props: { last: string | null }) {
   return (
-    <div class="panel">
-      <EmptyState
-        icon="flow"
-        title="No calls in the last hour"
-        action={
+    <EmptyState
+      framed
+      icon="flow"
+      title="No calls in the last hour"
+      action={
+        <>
+          <LinkButton href="/access" kind="primary">
+            Connect a client
+          </LinkButton>
+          <LinkButton href="/playground">Open the playground</LinkButton>
+        </>
+      }
+    >
+      <Show when={props.last} fallback="Connect a client, or call a tool in the playground. Calls appear here within seconds.">
+        {(last) => (
           <>
-            <LinkButton href="/access" kind="primary">
-              Connect a client
-            </LinkButton>
-            <LinkButton href="/playground">Open the playground</LinkButton>
+            The last call was <Ago iso={last()} />. New calls appear here within seconds.
           </>
-        }
-      >
-        <Show when={props.last} fallback="Connect a client, or call a tool in the playground. Calls appear here within seconds.">
-          {(last) => (
-            <>
-              The last call was <Ago iso={last()} />. New calls appear here within seconds.
-            </>
-          )}
-        </Show>
-      </EmptyState>
-    </div>
+        )}
+      </Show>
+    </EmptyState>
   );
 }

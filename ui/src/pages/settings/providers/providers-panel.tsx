@@ -64,7 +64,7 @@ export function ProvidersPanel() {
         key={({ id }) => id}
         muted={({ enabled }) => !enabled}
         columns={[
-          { id: 'name', head: 'Name', cell: ({ name }) => name, sort: ({ name }) => name },
+          { id: 'name', head: 'Name', text: ({ name }) => name },
           {
             id: 'issuer',
             head: 'Issuer',

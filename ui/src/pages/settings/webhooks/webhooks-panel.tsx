@@ -73,7 +73,7 @@ export function WebhooksPanel() {
         key={({ id }) => id}
         muted={({ enabled }) => !enabled}
         columns={[
-          { id: 'name', head: 'Name', cell: ({ name }) => name, sort: ({ name }) => name },
+          { id: 'name', head: 'Name', text: ({ name }) => name },
           { id: 'url', head: 'URL', narrow: 'hide', cell: (row) => <span class="mono small truncate">{row.url}</span> },
           { id: 'events', head: 'Events', narrow: 'hide', cell: ({ events }) => events.map(eventWord).join(', ') },
           {
