@@ -60,14 +60,14 @@ const json = 'Host: localhost\r\nContent-Type: application/json\r\n';
 const half = `POST /api/v1/auth/login HTTP/1.1\r\n${json}Content-Length: 50\r\n\r\n{"user`;
 const whole = `POST /api/v1/auth/login HTTP/1.1\r\n${json}Content-Length: 40\r\n\r\n{"username":"ada","password":"wrong..."}`;
 
-test('a half-sent request is closed, the first of a connection and a later one; quiet streams live on', async () => {
+test.concurrent('a half-sent request is closed, the first of a connection and a later one; quiet streams live on', async () => {
   const live_log = `GET /api/v1/deploy/logs HTTP/1.1\r\nHost: localhost\r\nCookie: ${cookie}\r\n\r\n`;
   const control = `GET /api/internal/hosts/stream?id=h1 HTTP/1.1\r\nHost: localhost\r\nX-Service-Token: ${s.service_token}\r\n\r\n`;
   const closed = await Promise.all([half, [whole, half], live_log, control].map((texts) => isClosed(...[texts].flat())));
   expect(closed).toEqual([true, true, false, false]);
 }, 15_000);
 
-test('a connection whose stream has ended is closed, and no sooner', async () => {
+test.concurrent('a connection whose stream has ended is closed, and no sooner', async () => {
   const events = 'POST /agent-mcp/mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 6\r\n\r\nevents';
   const [closed, text] = await Promise.all([
     isClosed(events),
@@ -76,7 +76,7 @@ test('a connection whose stream has ended is closed, and no sooner', async () =>
   expect([closed, text]).toEqual([true, 'data: one\n\ndata: two\n\n']);
 }, 15_000);
 
-test('what is forwarded may take long', async () => {
+test.concurrent('what is forwarded may take long', async () => {
   const [posted, read] = await Promise.all([
     fetch(`${s.url}/agent-mcp/mcp`, { method: 'POST', body: 'a question' }).then((response) => response.text()),
     fetch(`${s.url}/agent-mcp/mcp`).then((response) => response.status),
@@ -84,7 +84,7 @@ test('what is forwarded may take long', async () => {
   expect([posted, read]).toEqual(['a question', 200]);
 }, 15_000);
 
-test.skipIf(!reachable.postgres)(
+test.concurrent.skipIf(!reachable.postgres)(
   'a statement may take long',
   async () => {
     const database = await testDatabase('postgresql');

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { Redis } from 'ioredis';
 import type { Kv } from '#core/cluster/kv.ts';
 import { createMemoryKv } from '#core/cluster/memory.ts';
@@ -18,10 +18,11 @@ describe.skipIf(!reachable.redis)('Redis', () => {
   beforeAll(() => {
     admin = new Redis(redisUrl);
   });
-  afterEach(async () => {
+  // Tests run at the same time: each has a space of its own.
+  afterAll(async () => {
     for (const end of ends.splice(0).toReversed()) await end();
+    admin.disconnect();
   });
-  afterAll(() => admin.disconnect());
 
   const open = (space: string, url = redisUrl): Kv & { readonly changes: string[] } => {
     const changes: string[] = [];
@@ -82,7 +83,7 @@ describe.skipIf(!reachable.redis)('Redis', () => {
     expect((await kv.increment('key', WINDOW_MS, -1)).count).toBe(0);
   });
 
-  test.each([
+  test.concurrent.each([
     ['scripts', ['-eval', '-evalsha']],
     ['writes', ['-@write']],
     ['channels', ['resetchannels']],
@@ -107,7 +108,7 @@ describe.skipIf(!reachable.redis)('Redis', () => {
     20_000,
   );
 
-  test('that refuses scripts leaves each host its own limits, without a flap', async () => {
+  test.concurrent('that refuses scripts leaves each host its own limits, without a flap', async () => {
     const { url, give } = await restricted('-eval', '-evalsha');
     const limits = share(crypto.randomUUID(), url);
     await until(() => limits.changes.length > 0, PATIENCE_MS);
@@ -117,7 +118,7 @@ describe.skipIf(!reachable.redis)('Redis', () => {
     await until(() => limits.up(), PATIENCE_MS);
   }, 20_000);
 
-  test('that refuses scripts degrades the server, and heals', async () => {
+  test.concurrent('that refuses scripts degrades the server, and heals', async () => {
     const { url, give } = await restricted('-eval', '-evalsha');
     const t = await testApp();
     ends.push(() => t.close());

@@ -1,17 +1,11 @@
-import { afterEach, describe, expect, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import net from 'node:net';
 import { join } from 'node:path';
-import type { Listener } from '#mcp-host/transports/listener.ts';
 import { denoCommand, on_deno } from '#test/support/deno.ts';
 import { slowListener } from './slow-listener.ts';
 
-let listener: Listener | null = null;
-let program: Bun.Subprocess<'ignore', 'pipe', 'inherit'> | null = null;
-afterEach(async () => {
-  await listener?.close(0);
-  program?.kill();
-  await program?.exited;
-});
+const ends: (() => Promise<unknown>)[] = [];
+afterAll(() => Promise.all(ends.map((end) => end())));
 
 async function open(): Promise<{ url: string; port: number }> {
   const url = on_deno ? await openProgram() : await openSlowListener();
@@ -19,13 +13,18 @@ async function open(): Promise<{ url: string; port: number }> {
 }
 
 async function openSlowListener(): Promise<string> {
-  listener = slowListener();
+  const listener = slowListener();
+  ends.push(() => listener.close(0));
   await listener.use({ host: '127.0.0.1', port: 0 });
   return listener.current()?.url ?? '';
 }
 
 async function openProgram(): Promise<string> {
-  program = Bun.spawn(denoCommand(join(import.meta.dir, 'slow-listener-program.ts')), { stdout: 'pipe' });
+  const program = Bun.spawn(denoCommand(join(import.meta.dir, 'slow-listener-program.ts')), { stdout: 'pipe' });
+  ends.push(() => {
+    program.kill();
+    return program.exited;
+  });
   const { value } = await program.stdout.getReader().read();
   return new TextDecoder().decode(value).trim();
 }
@@ -48,20 +47,20 @@ const half = 'POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\
 const whole = 'POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n\r\nabc';
 
 describe('a connection that says nothing', () => {
-  test('in the middle of a request is closed, the first one or a later one', async () => {
+  test.concurrent('in the middle of a request is closed, the first one or a later one', async () => {
     const { port } = await open();
     const times = await Promise.all([closedAfter(port, half), closedAfter(port, whole, half)]);
     expect(Math.max(...times)).toBeLessThan(12_000);
   }, 15_000);
 
-  test('after a stream that answered a call is closed', async () => {
+  test.concurrent('after a stream that answered a call is closed', async () => {
     const { port } = await open();
     const told = 'POST /mcp HTTP/1.1\r\nHost: localhost\r\nX-Told: 1\r\nContent-Length: 0\r\n\r\n';
     const time = await Promise.race([closedAfter(port, told), Bun.sleep(20_000)]);
     expect(time).toBeGreaterThan(1_900);
   }, 30_000);
 
-  test('lives while a call runs, and while a stream is quiet', async () => {
+  test.concurrent('lives while a call runs, and while a stream is quiet', async () => {
     const { url } = await open();
     const [call, stream] = await Promise.all([
       fetch(`${url}/mcp`, { method: 'POST', body: '{}', headers: { 'x-slow': '1' } }).then((response) => response.text()),

@@ -1,15 +1,12 @@
-import { afterEach, describe, expect, test } from 'bun:test';
-import { createListener, type Listener } from '#mcp-host/transports/listener.ts';
+import { describe, expect, test } from 'bun:test';
+import { createListener } from '#mcp-host/transports/listener.ts';
 import { connectionOf, controlServer, snapshotOf, sqliteFolder, testHost, toolOf, until } from '../support.ts';
-
-let listener: Listener | null = null;
-afterEach(() => listener?.close(0));
 
 describe('a client that waits for a tool', () => {
   const ENDLESS = 'with recursive c(n) as (select 1 union all select n + 1 from c) select count(*) as n from c';
   const call = (id: number, name: string) => ({ jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: {} } });
 
-  test.each([
+  test.concurrent.each([
     ['alone', call(1, 'slow')],
     ['in a batch whose other call has ended', [call(1, 'slow'), call(2, 'less_slow')]],
   ])(
@@ -18,6 +15,7 @@ describe('a client that waits for a tool', () => {
       const folder = sqliteFolder();
       const control = controlServer();
       const host = await testHost(folder.directory, control.url);
+      const listener = createListener({ fetch: host.host.fetch, endStreams: () => undefined, idle_seconds: 1 });
       try {
         await until(async () => (await host.health()).control.connected);
         const connection = connectionOf({});
@@ -26,7 +24,6 @@ describe('a client that waits for a tool', () => {
           toolOf(connection, 'less_slow', ENDLESS, { timeout_ms: 200 }),
         ];
         await control.deploy(snapshotOf(1, { connections: [connection], tools }));
-        listener = createListener({ fetch: host.host.fetch, endStreams: () => undefined, idle_seconds: 1 });
         await listener.use({ host: '127.0.0.1', port: 0 });
         const answer = await fetch(`${listener.current()?.url}/mcp`, {
           method: 'POST',
@@ -35,6 +32,7 @@ describe('a client that waits for a tool', () => {
         });
         expect([await answer.json()].flat()[0]).toMatchObject({ id: 1, result: { isError: true } });
       } finally {
+        await listener.close(0);
         await host.stop();
         await control.stop();
         folder.remove();
