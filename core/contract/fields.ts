@@ -13,7 +13,7 @@ export const EntityName = v.pipe(
   v.string(),
   v.regex(
     /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/,
-    'begins with a letter or underscore and holds at most 64 letters, digits, underscores and hyphens',
+    'must begin with a letter or underscore and hold at most 64 letters, digits, underscores and hyphens',
   ),
 );
 export const Title = v.nullable(textBetween(1, 200));

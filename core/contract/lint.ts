@@ -26,7 +26,7 @@ export const Findings = v.optional(v.pipe(v.array(LintFinding), v.description('W
 const OWNER = new RegExp(`^(?:${LINTED.join('|')}):[^\\s:]{1,64}$`);
 const Owner = v.pipe(
   v.string(),
-  v.regex(OWNER, `has to be ${LINTED.join(', ')} and an id, such as tool:0199…`),
+  v.regex(OWNER, `must be ${LINTED.join(', ')} and an id, such as tool:0199…`),
   v.description('One definition, such as `tool:<id>`, also while it is disabled. Its findings come with every fix'),
 );
 

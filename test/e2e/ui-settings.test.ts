@@ -285,7 +285,7 @@ browserTest(
     const dialog = page.getByRole('dialog', { name: 'Set up the second factor' });
     await dialog.getByRole('textbox', { name: 'Password' }).fill('not it');
     await dialog.getByRole('button', { name: 'Continue' }).click();
-    await dialog.getByText('This is wrong.').waitFor();
+    await dialog.getByText('Password is wrong.').waitFor();
     await dialog.locator('[aria-invalid=true]').waitFor();
     await expectAccessible(page, 'password of the second factor');
     await dialog.getByRole('textbox', { name: 'Password' }).fill(ACCOUNT.password);

@@ -123,8 +123,8 @@ browserTest(
     const { page } = opened;
     await page.goto(`${ui.programs.url}/history`);
     await page.getByRole('button', { name: 'Show more' }).click();
-    const entries = page.locator('.deed');
-    await page.waitForFunction(() => document.querySelectorAll('.deed').length > 50);
+    const entries = page.locator('.history-action');
+    await page.waitForFunction(() => document.querySelectorAll('.history-action').length > 50);
     const loaded = await entries.count();
     await entries
       .nth(loaded - 2)

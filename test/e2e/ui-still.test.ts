@@ -1,35 +1,10 @@
 import { expect } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { browserTest } from '#test/support/browser.ts';
-import { close, LIMIT_MS, startUi } from '#test/support/ui.ts';
+import { close, LIMIT_MS, PATHS, startUi } from '#test/support/ui.ts';
 
 const ui = startUi({ live: true });
 
-/** Every page for administrators, and every part of those that poll. */
-const PATHS = [
-  '/',
-  '/connections',
-  '/connections/new',
-  '/tools',
-  '/resources',
-  '/prompts',
-  '/deploy',
-  '/deploy?view=versions',
-  '/deploy?view=code',
-  '/history',
-  '/transfer',
-  '/access',
-  '/agents',
-  '/settings',
-  '/metrics',
-  '/insights',
-  '/logs',
-  '/queue',
-  '/flow',
-  '/flow?mode=definitions',
-  '/playground',
-  '/account',
-];
 /** A page is there when it has drawn nothing for so long; a busy machine takes several times that for all of them. */
 const SETTLE_MS = 4_000;
 const MOST_SETTLES = 10;

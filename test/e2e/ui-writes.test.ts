@@ -64,7 +64,7 @@ browserTest(
     const panel = page.getByRole('region', { name: 'Writes' });
     await panel.getByRole('button', { name: /Confirmation/ }).click();
     await page.getByRole('option', { name: 'Ask above a number of rows' }).click();
-    await panel.getByText('This is required when a person is asked above a number of rows.').waitFor();
+    await panel.getByText('Ask above is required when a person is asked above a number of rows.').waitFor();
     await page.getByText('This statement changes data. Sluice runs it in a transaction and rolls it back.').waitFor();
     await page.getByText('Run the statement to see how many rows it would change').waitFor();
     expect(await page.getByText('runs read-only').count()).toBe(0);

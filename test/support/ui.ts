@@ -22,6 +22,32 @@ export interface Look {
   readonly scheme: 'light' | 'dark';
 }
 
+/** Every page for administrators, and every part of those that poll. */
+export const PATHS = [
+  '/',
+  '/connections',
+  '/connections/new',
+  '/tools',
+  '/resources',
+  '/prompts',
+  '/deploy',
+  '/deploy?view=versions',
+  '/deploy?view=code',
+  '/history',
+  '/transfer',
+  '/access',
+  '/agents',
+  '/settings',
+  '/metrics',
+  '/insights',
+  '/logs',
+  '/queue',
+  '/flow',
+  '/flow?mode=definitions',
+  '/playground',
+  '/account',
+];
+
 /** How a page is opened that has to be fit for every look: narrow and in light, wide and in dark. */
 const FIRST_LOOKS: readonly Look[] = [
   { width: 360, scheme: 'light' },

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import type { Connection } from '#core/contract/definitions/connections.ts';
-import { changesOf, draftOf, emptyDraft, parseAddress, placeOf, withType } from '#ui/src/pages/connections/connection-draft.ts';
+import { changesOf, draftOf, emptyDraft, parseAddress, addressOf, withType } from '#ui/src/pages/connections/connection-draft.ts';
 import { createFirstRun } from '#ui/src/kernel/first-run.ts';
 import type { Storage } from '#ui/src/kernel/storage.ts';
 import type { Call } from '#ui/src/api.ts';
@@ -72,9 +72,9 @@ test('an address with a stray percent sign is read as it stands', () => {
 });
 
 test('a place is told in one line', () => {
-  expect(placeOf(stored)).toBe('db:5432/shop');
-  expect(placeOf({ host: '::1', port: 5432, database: 'a' })).toBe('[::1]:5432/a');
-  expect(placeOf({ host: null, port: null, database: 'a.sqlite' })).toBe('a.sqlite');
+  expect(addressOf(stored)).toBe('db:5432/shop');
+  expect(addressOf({ host: '::1', port: 5432, database: 'a' })).toBe('[::1]:5432/a');
+  expect(addressOf({ host: null, port: null, database: 'a.sqlite' })).toBe('a.sqlite');
 });
 
 /** A server that is as far as the numbers say. */

@@ -5,7 +5,8 @@ import { ResourceDraft } from '#core/contract/definitions/resources.ts';
 import { toInvalid } from '#core/issues.ts';
 import { AppError } from '#core/errors.ts';
 import { emptyDraft } from '#ui/src/pages/connections/connection-draft.ts';
-import { bare, createForm } from '#ui/src/kernel/form/form.ts';
+import { createForm } from '#ui/src/kernel/form/form.ts';
+import { bare } from '#ui/src/kernel/problem.ts';
 
 const draft = (): ConnectionDraft => emptyDraft({ db_type: 'postgresql', default_port: 5432 });
 
@@ -140,6 +141,8 @@ describe('a form', () => {
 
 test('a sentence under its label does not repeat the name of the field', () => {
   expect(bare('port must be at least 1.', 'port')).toBe('Must be at least 1.');
-  expect(bare('host is required for MySQL.', 'host')).toBe('This is required for MySQL.');
+  expect(bare('host is required for MySQL.', 'host')).toBe('Host is required for MySQL.');
+  expect(bare('sql_query is required.', 'sql_query', { sql_query: 'SQL' })).toBe('SQL is required.');
+  expect(bare('cors_origins.1 is not an origin.', 'cors_origins.1')).toBe('Entry 2 is not an origin.');
   expect(bare('There is a tool with this name.', 'name')).toBe('There is a tool with this name.');
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import type { HistoryEntry } from '#core/contract/history.ts';
-import { blockedOf, byDay, dateOf, dayName, deedName, placeOf, whyNot } from '#ui/src/pages/history/history-log.ts';
+import { blockedOf, byDay, dateOf, dayName, recordHref, whyNot } from '#ui/src/pages/history/history-log.ts';
 
 const entry = (id: string, over: Partial<HistoryEntry> = {}): HistoryEntry => ({
   id,
@@ -27,9 +27,12 @@ test('entries stand by day, the newest first, and those of one batch together wi
     entry('4', { batch_id: 'b' }),
     entry('5', { created_at: '2026-11-18T12:00:00.000Z' }),
   ]);
-  expect(days.map(({ deeds }) => deeds.map(deedName))).toEqual([
-    ['tool name_1', 'connection shop and 2 others'],
-    ['tool name_5'],
+  expect(days.map(({ actions }) => actions.map(({ main, others }) => [main.entity_name, others.length]))).toEqual([
+    [
+      ['name_1', 0],
+      ['shop', 2],
+    ],
+    [['name_5', 0]],
   ]);
   const now = Date.parse('2026-11-21T12:30:00.000Z');
   expect(dayName(dateOf('2026-11-21T12:00:00.000Z'), now)).toBe('Today');
@@ -50,10 +53,10 @@ test('what cannot be rolled back says why', () => {
 });
 
 test('a record is found where it is edited, unless it is gone', () => {
-  expect(placeOf(entry('1'))).toBe('/tools/e-1');
-  expect(placeOf(entry('1', { action: 'delete' }))).toBeUndefined();
-  expect(placeOf(entry('1', { entity_type: 'server_config' }))).toBe('/settings');
-  expect(placeOf(entry('1', { entity_type: 'admin' }))).toBe('/people');
+  expect(recordHref(entry('1'))).toBe('/tools/e-1');
+  expect(recordHref(entry('1', { action: 'delete' }))).toBeUndefined();
+  expect(recordHref(entry('1', { entity_type: 'server_config' }))).toBe('/settings');
+  expect(recordHref(entry('1', { entity_type: 'admin' }))).toBe('/people');
 });
 
 test('a refused change says which control refused what, and what to do when it was meant', () => {

@@ -91,7 +91,7 @@ test('totals weigh by calls that ran, and nothing called is no fault', () => {
   const refused = usage({ calls: 100, ran: 3, avg_ms: 20, errors: 97 });
   expect(totalsOf([usage({ calls: 1, avg_ms: 100 }), refused]).avg_ms).toBe(40);
   expect(totalsOf([])).toEqual({ calls: 0, errors: 0, error_rate: 0, avg_ms: 0 });
-  expect([0, 0.01, 0.5].map(errorTone)).toEqual(['good', 'brass', 'bad']);
+  expect([0, 0.01, 0.5].map(errorTone)).toEqual(['good', 'warning', 'bad']);
 });
 
 test('the top of a column leaves out what has none, and is steady for equal figures', () => {

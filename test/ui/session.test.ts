@@ -80,12 +80,12 @@ test('setup asks for problem details and keeps the faults of the fields', async 
     'POST /api/v1/auth/setup': problem(422, {
       code: 'invalid',
       detail: 'Some fields are not valid.',
-      errors: [{ field: 'password', message: 'is too short' }],
+      errors: [{ field: 'password', message: 'password is too short.' }],
     }),
   });
   const refused = (await session.setup(CREDENTIALS)) as Problem;
   expect(new Headers(asked[0]?.init.headers).get('accept')).toContain('application/problem+json');
-  expect(fieldError(refused, 'password')).toBe('is too short');
+  expect(fieldError(refused, 'password')).toBe('Password is too short.');
   expect(generalError(refused, ['username', 'password'])).toBeUndefined();
   expect(generalError(refused, ['username'])).toBe('Some fields are not valid.');
 });

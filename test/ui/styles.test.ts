@@ -59,6 +59,7 @@ describe('styles', () => {
       [...text.matchAll(/@media[^{]*\bwidth\s*[<>]=?\s*([\w.]+)/g)].map(([, width = '']) => ({ path, name: width })),
     );
     expect(widths.filter(({ name }) => !WIDTHS.includes(name)).map(sentence)).toEqual([]);
+    expect(sheets.filter(({ text }) => /\((?:min|max)-width:/.test(text)).map(({ path }) => path)).toEqual([]);
     expect([...namesOf(widths)].toSorted()).toEqual(WIDTHS);
   });
 

@@ -9,7 +9,7 @@ export const FileSettings = v.strictObject({
   table: v.optional(
     v.pipe(
       v.string(),
-      v.regex(/^[\p{L}_][\p{L}\p{N}_]{0,62}$/u, 'begins with a letter and holds letters, digits and underscores'),
+      v.regex(/^[\p{L}_][\p{L}\p{N}_]{0,62}$/u, 'must begin with a letter and hold letters, digits and underscores'),
     ),
   ),
   delimiter: v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(4))),
@@ -19,12 +19,15 @@ export const FileSettings = v.strictObject({
   /** What parts the fraction of a number; absent: it is detected where fields are not parted by commas. */
   decimal: v.optional(v.picklist(['.', ','])),
   /** How dates are written, such as `%d.%m.%Y`. */
-  dates: v.optional(v.pipe(v.string(), v.regex(/^[-%\w./: ]{2,40}$/, 'is a format such as %d.%m.%Y'))),
+  dates: v.optional(v.pipe(v.string(), v.regex(/^[-%\w./: ]{2,40}$/, 'must be a format such as %d.%m.%Y'))),
   /** Every column is text. */
   as_text: v.optional(v.boolean()),
   /** Types of columns by their names. */
   types: v.optional(
-    v.record(v.pipe(v.string(), v.maxLength(256)), v.pipe(v.string(), v.regex(TYPE, 'is a type such as DATE or DECIMAL(10,2)'))),
+    v.record(
+      v.pipe(v.string(), v.maxLength(256)),
+      v.pipe(v.string(), v.regex(TYPE, 'must be a type such as DATE or DECIMAL(10,2)')),
+    ),
   ),
 });
 export type FileSettings = v.InferOutput<typeof FileSettings>;

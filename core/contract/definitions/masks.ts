@@ -33,7 +33,7 @@ const isFirst = (masks: readonly Mask[], column: string, n: number): boolean =>
 export const Masks = v.pipe(
   v.array(Mask),
   v.maxLength(MOST_MASKS),
-  v.check((masks) => masks.every(({ column }, n) => isFirst(masks, column, n)), 'name a column twice'),
+  v.check((masks) => masks.every(({ column }, n) => isFirst(masks, column, n)), 'must name each column once'),
 );
 
 export const masks = v.optional(

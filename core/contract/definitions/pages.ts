@@ -22,7 +22,7 @@ export const resultShape = {
       v.pipe(
         v.array(PageBy),
         v.maxLength(MOST_COLUMNS),
-        v.check((list) => new Set(list.map(({ column }) => column)).size === list.length, 'name a column twice'),
+        v.check((list) => new Set(list.map(({ column }) => column)).size === list.length, 'must name each column once'),
       ),
       {
         label: 'Page by',

@@ -18,7 +18,7 @@ export const SOURCE_NAMES = [
 export const CALL_SOURCES = ['call.time', 'call.id'] as const;
 const SOURCE =
   /^(?:caller\.(?:sub|name|email|client_id|groups|token)|caller\.claims\.\S{1,200}|vars\.[A-Za-z_]\w{0,63}|call\.(?:time|id))$/;
-const SOURCES = `has to be one of ${[...SOURCE_NAMES, ...CALL_SOURCES].join(', ')}, caller.claims.<name> or vars.<name>`;
+const SOURCES = `must be one of ${[...SOURCE_NAMES, ...CALL_SOURCES].join(', ')}, caller.claims.<name> or vars.<name>`;
 /** The pattern stays out of schemas: the sentence says more to those who read them. */
 export const ValueSource = v.pipe(
   v.string(),
@@ -34,7 +34,7 @@ export const Parameter = v.strictObject({
     v.string(),
     v.regex(
       /^[A-Za-z_][A-Za-z0-9_]{0,63}$/,
-      'begins with a letter or underscore and holds at most 64 letters, digits and underscores',
+      'must begin with a letter or underscore and hold at most 64 letters, digits and underscores',
     ),
   ),
   type: ParameterType,

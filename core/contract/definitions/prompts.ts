@@ -10,7 +10,7 @@ export const PromptArgument = v.strictObject({
     v.string(),
     v.regex(
       /^[A-Za-z_][A-Za-z0-9_]{0,63}$/,
-      'begins with a letter or underscore and holds at most 64 letters, digits and underscores',
+      'must begin with a letter or underscore and hold at most 64 letters, digits and underscores',
     ),
   ),
   description: v.optional(v.pipe(v.string(), v.maxLength(5_000)), ''),

@@ -10,10 +10,7 @@ const MOST_ROLES = 100;
 const SessionName = v.pipe(
   v.string(),
   v.maxLength(63),
-  v.regex(
-    /^[a-z_][a-z0-9_]*(?:\.[a-z_][a-z0-9_]*)?$/,
-    'has to be lower-case letters, digits and underscores, such as app.tenant',
-  ),
+  v.regex(/^[a-z_][a-z0-9_]*(?:\.[a-z_][a-z0-9_]*)?$/, 'must be lower-case letters, digits and underscores, such as app.tenant'),
 );
 
 export const SessionValue = v.strictObject({ name: SessionName, from: ValueSource });
@@ -33,7 +30,7 @@ export const connectionSession = {
       v.pipe(
         v.array(SessionValue),
         v.maxLength(MOST_VALUES),
-        v.check((values) => new Set(values.map(({ name }) => name)).size === values.length, 'name a session value twice'),
+        v.check((values) => new Set(values.map(({ name }) => name)).size === values.length, 'must name each session value once'),
       ),
       {
         label: 'Session values',

@@ -15,7 +15,7 @@ export const isToolsetName = (text: string): boolean => NAME.test(text) && !RESE
 
 export const ToolsetName = v.pipe(
   v.string(),
-  v.regex(NAME, 'begins with a lowercase letter and holds at most 32 lowercase letters, digits and hyphens'),
+  v.regex(NAME, 'must begin with a lowercase letter and hold at most 32 lowercase letters, digits and hyphens'),
   v.check(
     (name) => !RESERVED_TOOLSETS.includes(name),
     `must not be ${RESERVED_TOOLSETS.slice(0, -1).join(', ')} or ${RESERVED_TOOLSETS.at(-1)}, which name other addresses`,

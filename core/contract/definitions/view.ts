@@ -19,7 +19,7 @@ export const View = v.strictObject({
   series: v.optional(Column),
   title: v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(200))),
   format: v.optional(
-    v.pipe(v.string(), v.regex(FORMAT, `is ${NUMBER_FORMATS.join(', ')}, or the three letters of a currency such as EUR`)),
+    v.pipe(v.string(), v.regex(FORMAT, `must be ${NUMBER_FORMATS.join(', ')}, or the three letters of a currency such as EUR`)),
   ),
 });
 export type View = v.InferOutput<typeof View>;

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { byId, Id, listInput, listOf, Nothing, textBetween, Timestamp, Version } from '../fields.ts';
+import { field } from '../marks.ts';
 import { operation } from '../operation.ts';
 
 /** What is known of a client that people sign in with. */
@@ -44,16 +45,25 @@ export const OauthRequest = v.object({
 });
 export type OauthRequest = v.InferOutput<typeof OauthRequest>;
 
-const RequestId = v.pipe(v.string(), v.regex(/^[\w-]{1,64}$/, 'is not valid'));
+const RequestId = v.pipe(v.string(), v.regex(/^[\w-]{1,64}$/, 'must be the id of a request'));
 
 const Redirects = v.pipe(v.array(textBetween(1, 2_048)), v.minLength(1), v.maxLength(10));
 const appFields = {
-  name: textBetween(1, 64),
-  redirect_uris: v.pipe(Redirects, v.description('Compared exactly; the port of a loopback address is free')),
+  name: field(textBetween(1, 64), { label: 'Name', help: 'Shown to people when they are asked for consent.' }),
+  redirect_uris: field(Redirects, {
+    label: 'Redirect addresses',
+    help: 'One per line. Compared exactly; the port of localhost and 127.0.0.1 can be any.',
+  }),
 };
 const appSwitches = {
-  confidential: v.pipe(v.boolean(), v.description('It has a secret, which it sends to the token endpoint')),
-  trusted: v.pipe(v.boolean(), v.description('People are not asked for consent')),
+  confidential: field(v.boolean(), {
+    label: 'Has a secret',
+    help: 'For programs on a server. Programs on people’s computers cannot keep one.',
+  }),
+  trusted: field(v.boolean(), {
+    label: 'Skip the consent page',
+    help: 'Only for an app of your own: people who are signed in are not asked.',
+  }),
 };
 
 export const OauthApp = v.object({
@@ -81,7 +91,7 @@ const OnceSecret = v.object({
 /** An app as it stands in an export. */
 export const OauthAppItem = v.strictObject({
   ...appFields,
-  client_id: v.optional(v.pipe(v.string(), v.regex(/^svc_app_[A-Za-z0-9]{40}$/, 'is not the client ID of an OAuth app'))),
+  client_id: v.optional(v.pipe(v.string(), v.regex(/^svc_app_[A-Za-z0-9]{40}$/, 'must be the client ID of an OAuth app'))),
   confidential: v.optional(appSwitches.confidential, false),
   trusted: v.optional(appSwitches.trusted, false),
 });

@@ -11,9 +11,9 @@ export const MOST_GROUPS = 100;
 export const LONGEST_GROUP = 100;
 
 export const Groups = v.pipe(
-  v.array(v.pipe(textBetween(1, LONGEST_GROUP), v.regex(/^\S(.*\S)?$/s, 'does not begin or end with a space'))),
+  v.array(v.pipe(textBetween(1, LONGEST_GROUP), v.regex(/^\S(.*\S)?$/s, 'must not begin or end with a space'))),
   v.maxLength(MOST_GROUPS),
-  v.check((groups) => new Set(groups).size === groups.length, 'names each group once'),
+  v.check((groups) => new Set(groups).size === groups.length, 'must name each group once'),
 );
 
 /** What an administrator writes of a person. */
@@ -24,7 +24,7 @@ export const PersonDraft = v.strictObject({
     null,
   ),
   email: v.optional(
-    field(v.nullable(v.pipe(textBetween(3, 320), v.email('is not an email address'))), {
+    field(v.nullable(v.pipe(textBetween(3, 320), v.email('must be an email address'))), {
       label: 'Email',
       help: 'Passed to SQL as caller.email. Sluice sends no email.',
       control: 'email',

@@ -7,12 +7,14 @@ import { OUTCOMES } from './outcomes.ts';
 export const UsageKind = v.picklist(OWNED_KINDS);
 export type UsageKind = v.InferOutput<typeof UsageKind>;
 
+const NO_TIME = 'must be a time with its zone, such as 2026-01-31T12:00:00Z';
+
 /** A time with its zone, as the ISO 8601 text that is stored. */
 export const Time = v.pipe(
   v.string(),
   v.maxLength(64),
-  v.isoTimestamp(),
-  v.check((text) => !Number.isNaN(Date.parse(text))),
+  v.isoTimestamp(NO_TIME),
+  v.check((text) => !Number.isNaN(Date.parse(text)), NO_TIME),
   v.transform((text) => new Date(text).toISOString()),
 );
 

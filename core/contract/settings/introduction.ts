@@ -21,7 +21,7 @@ export const introduction = {
     null,
   ),
   openai_apps_challenge: v.optional(
-    field(v.nullable(v.pipe(v.string(), v.regex(/^[\x21-\x7e]{1,512}$/, 'holds 1 to 512 visible ASCII characters'))), {
+    field(v.nullable(v.pipe(v.string(), v.regex(/^[\x21-\x7e]{1,512}$/, 'must have 1 to 512 visible ASCII characters'))), {
       label: 'OpenAI domain challenge',
       help: 'Served at /.well-known/openai-apps-challenge, where OpenAI checks that this domain is yours. Optional.',
       control: 'mono',

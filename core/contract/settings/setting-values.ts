@@ -9,7 +9,7 @@ export const DnsProvider = v.picklist(['cloudflare', 'route53']);
 /** ASCII (specification 2.7). */
 export const VariableName = v.pipe(
   v.string(),
-  v.regex(/^[a-zA-Z_]\w{0,63}$/, 'begins with a letter or underscore and holds at most 64 letters, digits and underscores'),
+  v.regex(/^[a-zA-Z_]\w{0,63}$/, 'must begin with a letter or underscore and hold at most 64 letters, digits and underscores'),
 );
 export const VariableType = v.picklist(['string', 'integer', 'float', 'boolean']);
 export type VariableType = v.InferOutput<typeof VariableType>;

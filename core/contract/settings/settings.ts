@@ -247,7 +247,7 @@ const liveSettings = {
     false,
   ),
   acme_email: v.optional(
-    field(v.nullable(v.pipe(textBetween(3, 254), v.email('must be an e-mail address'))), {
+    field(v.nullable(v.pipe(textBetween(3, 254), v.email('must be an email address'))), {
       label: 'Contact email',
       help: 'The certificate authority sends expiry warnings here.',
       control: 'email',

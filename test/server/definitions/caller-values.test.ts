@@ -52,8 +52,8 @@ test('a tool with a value of the caller is stored, and its input schema does not
 });
 
 test.each([
-  [{ ...who, from: 'caller.password' }, 'parameters.0.from', 'has to be one of caller.sub'],
-  [{ ...who, from: 'caller.claims.' }, 'parameters.0.from', 'has to be one of'],
+  [{ ...who, from: 'caller.password' }, 'parameters.0.from', 'must be one of caller.sub'],
+  [{ ...who, from: 'caller.claims.' }, 'parameters.0.from', 'must be one of'],
   [{ ...who, default: 'Ada' }, 'parameters.0.default', 'who is filled with caller.claims.customer, so it cannot have default'],
   [{ ...who, enum: ['Ada'] }, 'parameters.0.enum', 'cannot have enum'],
   [{ ...who, pattern: 'A.*' }, 'parameters.0.pattern', 'cannot have pattern'],

@@ -33,7 +33,7 @@ describe('mistakes are named with file and line', () => {
       `${FRONT}parameters:\n  - name: a\n    type: text\n---\nselect 1\n`,
       /^tools\/bad\.sql:6: parameters\.0\.type/,
     ],
-    ['tools/bad name.sql', `${FRONT}---\nselect 1\n`, /^tools\/bad name\.sql:\d: name begins with a letter/],
+    ['tools/bad name.sql', `${FRONT}---\nselect 1\n`, /^tools\/bad name\.sql:\d: name must begin with a letter/],
     ['tools/other.sql', `${FRONT}name: products\n---\nselect 1\n`, /this name too|has this name/],
     ['tools/bad.sql', `${FRONT}---\nselect nothing from products\n`, /^tools\/bad\.sql:5: .*nothing/],
     [

@@ -1,6 +1,6 @@
 import { type JSX, Show } from 'solid-js';
 
-export type Tone = 'plain' | 'good' | 'water' | 'brass' | 'bad';
+export type Tone = 'plain' | 'good' | 'info' | 'warning' | 'bad';
 
 export function Badge(props: { tone?: Tone; dot?: boolean; pulse?: boolean; title?: string; children: JSX.Element }) {
   return (

@@ -4,6 +4,7 @@ import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { createTyped } from './form/typed.ts';
 import { useLeaveGuard } from './form/use-leave-guard.ts';
 import { Icon } from './icon.tsx';
+import { Sentence } from '#ui/src/components/show/sentence.tsx';
 
 interface Surface {
   open: boolean;
@@ -148,12 +149,16 @@ function Inside(props: Surface) {
   return (
     <>
       <div class="dialog-head">
-        <Kobalte.Title class="dialog-title">{props.title}</Kobalte.Title>
+        <Kobalte.Title class="dialog-title">
+          <Sentence>{props.title}</Sentence>
+        </Kobalte.Title>
         <Kobalte.CloseButton class="button" data-kind="quiet" data-shape="icon" aria-label="Close" title="Close">
           <Icon name="close" />
         </Kobalte.CloseButton>
         <Show when={props.lead}>
-          <Kobalte.Description class="dialog-lead">{props.lead}</Kobalte.Description>
+          <Kobalte.Description class="dialog-lead">
+            <Sentence>{props.lead}</Sentence>
+          </Kobalte.Description>
         </Show>
       </div>
       <div class="dialog-body">{props.children}</div>

@@ -1,6 +1,7 @@
 import { type JSX, Show } from 'solid-js';
 import { Button } from './button.tsx';
 import { Icon, type IconName } from './icon.tsx';
+import { Sentence } from '#ui/src/components/show/sentence.tsx';
 
 /** Nothing is here: why, and what to do next. `framed`: a card of its own. */
 export function EmptyState(props: {
@@ -19,7 +20,9 @@ export function EmptyState(props: {
           </span>
         )}
       </Show>
-      <p class="empty-title">{props.title}</p>
+      <p class="empty-title">
+        <Sentence>{props.title}</Sentence>
+      </p>
       <Show when={props.children}>
         <div class="soft">{props.children}</div>
       </Show>

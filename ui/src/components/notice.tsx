@@ -2,8 +2,9 @@ import { type JSX, Show } from 'solid-js';
 import type { Problem } from '#ui/src/kernel/problem.ts';
 import { Button } from './button.tsx';
 import { Icon, type IconName } from './icon.tsx';
+import { Sentence } from '#ui/src/components/show/sentence.tsx';
 
-const ICONS = { plain: 'info', good: 'check', brass: 'alert', bad: 'alert' } as const satisfies Record<string, IconName>;
+const ICONS = { plain: 'info', good: 'check', warning: 'alert', bad: 'alert' } as const satisfies Record<string, IconName>;
 
 /** A sentence that needs attention where it stands. `live`: read out when it appears. */
 export function Notice(props: {
@@ -48,7 +49,9 @@ export function ProblemNotice(props: { problem: Problem; onRetry?: (() => void) 
         </Show>
       }
     >
-      <p>{props.problem.detail}</p>
+      <p>
+        <Sentence>{props.problem.detail}</Sentence>
+      </p>
     </Notice>
   );
 }

@@ -1,6 +1,7 @@
 import { type JSX, Show } from 'solid-js';
 import { Icon } from './icon.tsx';
 import { Link } from './link.tsx';
+import { Sentence } from '#ui/src/components/show/sentence.tsx';
 
 /** The frame of every page: what it is, what can be done, then the content. */
 export function Page(props: {
@@ -25,11 +26,15 @@ export function Page(props: {
             )}
           </Show>
           <div class="page-title">
-            <h1>{props.title}</h1>
+            <h1>
+              <Sentence>{props.title}</Sentence>
+            </h1>
             {props.badge}
           </div>
           <Show when={props.lead}>
-            <p class="page-lead">{props.lead}</p>
+            <p class="page-lead">
+              <Sentence>{props.lead}</Sentence>
+            </p>
           </Show>
         </div>
         <Show when={props.actions}>

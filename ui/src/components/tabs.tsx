@@ -56,12 +56,7 @@ export function Tabs<V extends string>(props: {
     ),
   );
   return (
-    <Kobalte.Root
-      class="tabs-root"
-      value={props.value}
-      onChange={choose}
-      activationMode={props.navigates ? 'manual' : 'automatic'}
-    >
+    <Kobalte.Root class="stack" value={props.value} onChange={choose} activationMode={props.navigates ? 'manual' : 'automatic'}>
       <Kobalte.List
         ref={(element) => {
           list = element;

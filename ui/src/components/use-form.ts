@@ -1,7 +1,5 @@
 import { focusInvalid } from './form/focus-invalid.ts';
-import type * as v from 'valibot';
-import { labelsIn } from '#core/contract/marks.ts';
-import { createForm, type Form, type FormOptions } from '#ui/src/kernel/form/form.ts';
+import { createForm, type Form, type FormOptions, labelsOf } from '#ui/src/kernel/form/form.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { toProblem } from '#ui/src/kernel/problem.ts';
 import { useLeaveGuard } from './form/use-leave-guard.ts';
@@ -27,7 +25,10 @@ export function useForm<T extends Shape, O>(options: PageFormOptions<T, O>): For
   const form = createForm(options);
   useLeaveGuard(() => (form.dirty() && !form.busy() ? (options.unsaved ?? UNSAVED) : undefined));
 
+  /** The stored version was read and nothing chosen yet: sending it would overwrite what nobody decided about. */
+  let undecided = false;
   const merge = async (latest: () => Promise<T | undefined>): Promise<boolean> => {
+    undecided = true;
     let theirs: T | undefined;
     try {
       theirs = await latest();
@@ -40,9 +41,9 @@ export function useForm<T extends Shape, O>(options: PageFormOptions<T, O>): For
       return false;
     }
     const mine = structuredClone(form.snapshot());
-    const labels = 'entries' in options.schema ? labelsIn(options.schema.entries as v.ObjectEntries) : {};
-    const merged = await dialogs.conflict({ base: form.base(), mine, theirs, labels });
+    const merged = await dialogs.conflict({ base: form.base(), mine, theirs, labels: labelsOf(options.schema) });
     if (merged === undefined) return false;
+    undecided = false;
     form.reset(theirs);
     if (merged.kind === 'theirs') return false;
     form.change((draft) => void Object.assign(draft, merged.values));
@@ -50,6 +51,8 @@ export function useForm<T extends Shape, O>(options: PageFormOptions<T, O>): For
   };
 
   const submit = async (event?: Event): Promise<boolean> => {
+    event?.preventDefault();
+    if (undecided && options.latest !== undefined) return merge(options.latest);
     const element = event?.currentTarget instanceof HTMLElement ? event.currentTarget : undefined;
     const done = await form.submit(event);
     const problem = form.problem();

@@ -99,8 +99,8 @@ export const topBy = (rows: readonly UsageRow[], field: 'calls' | 'errors' | 'p9
     .slice(0, most);
 
 /** How worried a share of failures should make. */
-export const errorTone = (error_rate: number): 'good' | 'brass' | 'bad' =>
-  error_rate === 0 ? 'good' : error_rate < 0.05 ? 'brass' : 'bad';
+export const errorTone = (error_rate: number): 'good' | 'warning' | 'bad' =>
+  error_rate === 0 ? 'good' : error_rate < 0.05 ? 'warning' : 'bad';
 
 /** Whether there is exactly one value, which needs a dot. */
 export const isLonePoint = (values: ArrayLike<number | null | undefined>): boolean =>
@@ -125,7 +125,7 @@ export const sessionsHref = (by: CallerKey, key: string): string =>
 /** Stands in an address for clients that give no name. */
 export const UNNAMED_CLIENT = '(unnamed)';
 
-/** Places of this interface that show the calls behind a figure. */
+/** Places of this interface that show the calls behind a metric. */
 interface CallsWanted {
   readonly kind?: Kind;
   readonly name?: string;

@@ -42,9 +42,27 @@ export function toProblem(fault: unknown): Problem {
 export const isUnloaded = (fault: unknown): boolean =>
   fault instanceof Error && /dynamically imported module|importing a module script|unable to preload/i.test(fault.message);
 
-/** The sentence that belongs to one field, or undefined. */
-export const fieldError = (problem: Problem | undefined, field: string): string | undefined =>
-  problem?.errors.find((error) => error.field === field)?.message;
+/**
+ * The sentence at a field. “port must be at least 1.” needs no subject below the label Port; “port is taken.” does, and has
+ * that of the labels.
+ */
+export function bare(message: string, field: string, labels: Readonly<Record<string, string>> = {}): string {
+  const rest = field !== '' && message.startsWith(`${field} `) ? message.slice(field.length + 1) : message;
+  return rest === message || rest.startsWith('must ') ? upper(rest) : `${labels[field] ?? called(field)} ${rest}`;
+}
+
+function called(field: string): string {
+  const last = field.split('.').at(-1) ?? '';
+  return /^\d+$/.test(last) ? `Entry ${Number(last) + 1}` : upper(last.replaceAll('_', ' '));
+}
+
+const upper = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** The sentence at one field, or undefined. */
+export function fieldError(problem: Problem | undefined, field: string, label?: string): string | undefined {
+  const message = problem?.errors.find((error) => error.field === field)?.message;
+  return message === undefined ? undefined : bare(message, field, label === undefined ? {} : { [field]: label });
+}
 
 /** What remains to be said when every given field shows its own sentence. */
 export function generalError(problem: Problem | undefined, fields: readonly string[]): string | undefined {

@@ -8,7 +8,7 @@ import { createFormat, type Format } from './format.ts';
 import { drawGrid } from './grid.ts';
 import { toDrawable } from './result.ts';
 
-export interface DrawOptions {
+interface DrawOptions {
   /** What the tool says; null: what fits the rows. */
   readonly view: View | null;
   readonly locale?: string | undefined;

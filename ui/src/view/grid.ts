@@ -3,7 +3,7 @@ import { type ColumnKind, columnKind, type Members, type Table, toNumber, toTime
 import { button, el } from './elements.ts';
 import type { Format } from './format.ts';
 
-export interface GridOptions {
+interface GridOptions {
   readonly label: string;
   readonly format: Format;
   /** The number format of these columns. */

@@ -118,7 +118,7 @@ function dress(): void {
   }
 }
 
-const heard: Readonly<Record<string, (params: Members) => void>> = {
+const handlers: Readonly<Record<string, (params: Members) => void>> = {
   'tool-input': ({ arguments: given }) => {
     args = isMembers(given) ? given : {};
     drawArguments();
@@ -149,7 +149,7 @@ const widths = new ResizeObserver(() => {
   drawn?.resize(drawn_width);
 });
 const bridge = createBridge(
-  (name, params) => heard[name]?.(params),
+  (name, params) => handlers[name]?.(params),
   () => {
     sizes.disconnect();
     widths.disconnect();

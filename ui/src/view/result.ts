@@ -1,7 +1,7 @@
 import { isMembers, type Members, type Table, toTable } from '#core/lib/view/table.ts';
 
 /** What there is to draw of a result of `tools/call`. */
-export type Drawable =
+type Drawable =
   | { readonly kind: 'table'; readonly table: Table; readonly truncated: boolean }
   | { readonly kind: 'text' | 'error'; readonly text: string };
 

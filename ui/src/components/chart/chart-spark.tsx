@@ -4,8 +4,8 @@ import './chart.css';
 const WIDTH = 120;
 const HEIGHT = 28;
 
-/** A line without axes beside a figure that says the same. */
-export function Spark(props: { values: readonly number[]; tone?: 'water' | 'bad' | 'brass' }) {
+/** A line without axes beside a number that says the same. */
+export function Spark(props: { values: readonly number[]; tone?: 'info' | 'bad' | 'warning' }) {
   const line = () => sparkPath(props.values, WIDTH, HEIGHT);
   return (
     <svg

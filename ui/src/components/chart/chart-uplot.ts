@@ -23,7 +23,7 @@ interface PlotOptions {
   readonly times: readonly number[];
   readonly step_seconds: () => number;
   readonly format: (value: number) => string;
-  /** A token such as `--water` as a colour that a canvas takes. */
+  /** A token such as `--accent` as a colour that a canvas takes. */
   readonly colour: (token: string) => string;
   /** Charts with the same word move their cursors together. */
   readonly sync?: string | undefined;
@@ -49,7 +49,7 @@ export function createPlot(options: PlotOptions): Plot {
   const font = `12px ${getComputedStyle(options.into).fontFamily}`;
   const axis = { stroke: () => colour('--ink-faint'), font, ticks: { show: false } } as const;
   const grid = { stroke: () => colour('--line'), width: 1 };
-  let told: number | null = null;
+  let picked: number | null = null;
 
   const toSeries = (series: ChartSeries): UPlot.Series => {
     const { label, token, kind = 'line' } = series;
@@ -121,8 +121,8 @@ export function createPlot(options: PlotOptions): Plot {
           (self) => {
             const { idx, left = -1 } = self.cursor;
             const index = idx === null || idx === undefined || left < 0 ? null : idx;
-            if (index === told) return;
-            told = index;
+            if (index === picked) return;
+            picked = index;
             const at = index === null ? undefined : self.data[0][index];
             onCursor(index === null || at === undefined ? null : { index, left: self.valToPos(at, 'x') + self.over.offsetLeft });
           },
@@ -133,7 +133,7 @@ export function createPlot(options: PlotOptions): Plot {
     options.into,
   );
   plot.over.addEventListener('click', () => {
-    if (told !== null) options.onPick(told);
+    if (picked !== null) options.onPick(picked);
   });
 
   return {

@@ -7,7 +7,7 @@ import './chart.css';
 
 export interface ChartSeries {
   readonly label: string;
-  /** A colour token such as `--water`. */
+  /** A colour token such as `--accent`. */
   readonly token: string;
   readonly kind?: 'line' | 'bars';
   readonly values: readonly (number | null)[];
@@ -42,7 +42,7 @@ const KEYS: Readonly<Record<string, (index: number, last: number) => number>> = 
   End: (_, last) => last,
 };
 
-/** Values over time. The arrow keys move from point to point, and the figures are a table as well. */
+/** Values over time. The arrow keys move from point to point, and the values are a table as well. */
 export function Chart(props: ChartProps) {
   const { theme } = useKernel();
   const id = createUniqueId();

@@ -7,13 +7,13 @@ import { LONGEST_STATEMENT } from '#core/contract/fields.ts';
 import type { Dialect } from '#ui/src/features/builder/sql/scan.ts';
 import { type Fault, faults, showFaults } from './faults.ts';
 import { replacing } from './replacing.ts';
-import { sqlLanguage, type SqlWorld } from './sql-language.ts';
-import { templateLanguage, type TemplateWorld } from './template-language.ts';
+import { sqlLanguage, type SqlContext } from './sql-language.ts';
+import { templateLanguage, type TemplateContext } from './template-language.ts';
 import { highlighting, look } from './theme.ts';
 
 export type Language =
-  | { readonly name: 'sql'; readonly dialect: Dialect; readonly world: SqlWorld }
-  | { readonly name: 'template'; readonly world: TemplateWorld };
+  | { readonly name: 'sql'; readonly dialect: Dialect; readonly context: SqlContext }
+  | { readonly name: 'template'; readonly context: TemplateContext };
 
 interface EditorOptions {
   /** Open shadow root: styles that an editor makes are adopted there, which a strict content security policy allows. */
@@ -111,4 +111,4 @@ export function createEditor(options: EditorOptions): Editor {
 }
 
 const extensionOf = (language: Language): Extension =>
-  language.name === 'sql' ? sqlLanguage(language.dialect, language.world) : templateLanguage(language.world);
+  language.name === 'sql' ? sqlLanguage(language.dialect, language.context) : templateLanguage(language.context);

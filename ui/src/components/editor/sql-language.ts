@@ -8,7 +8,7 @@ import { type Catalog, type Place, placeAt, quoteName } from '#ui/src/features/b
 import { type Dialect, optionalBlocks, scanSql, type SqlPiece } from '#ui/src/features/builder/sql/scan.ts';
 
 /** What a statement can speak of. */
-export interface SqlWorld {
+export interface SqlContext {
   readonly catalog: () => Catalog | undefined;
   /** Names that the list of parameters holds. */
   readonly parameters: () => readonly string[];
@@ -22,12 +22,12 @@ const DIALECTS: Readonly<Record<Dialect, SQLDialect>> = {
   clickhouse: StandardSQL,
 };
 
-export function sqlLanguage(dialect: Dialect, world: SqlWorld): Extension {
+export function sqlLanguage(dialect: Dialect, context: SqlContext): Extension {
   const grammar = DIALECTS[dialect];
   const data = grammar.language.data;
   return [
     new LanguageSupport(grammar.language, [
-      data.of({ autocomplete: schemaSource(dialect, world) }),
+      data.of({ autocomplete: schemaSource(dialect, context) }),
       data.of({ autocomplete: outsideText(dialect, keywordCompletionSource(grammar, false)) }),
     ]),
     marks(dialect),
@@ -72,21 +72,21 @@ function marks(dialect: Dialect): Extension {
 /** Keywords stand neither behind a dot nor in strings, comments and parameters. */
 const outsideText =
   (dialect: Dialect, source: CompletionSource): CompletionSource =>
-  (context) => {
-    const sql = context.state.doc.toString();
-    const place = placeAt(sql, scanSql(sql, dialect), context.pos);
-    return place?.kind === 'any' || place?.kind === 'table' ? source(context) : null;
+  (completion) => {
+    const sql = completion.state.doc.toString();
+    const place = placeAt(sql, scanSql(sql, dialect), completion.pos);
+    return place?.kind === 'any' || place?.kind === 'table' ? source(completion) : null;
   };
 
-function schemaSource(dialect: Dialect, world: SqlWorld): CompletionSource {
-  return async (context: CompletionContext): Promise<CompletionResult | null> => {
-    const sql = context.state.doc.toString();
+function schemaSource(dialect: Dialect, context: SqlContext): CompletionSource {
+  return async (completion: CompletionContext): Promise<CompletionResult | null> => {
+    const sql = completion.state.doc.toString();
     const pieces = scanSql(sql, dialect);
-    const place = placeAt(sql, pieces, context.pos);
+    const place = placeAt(sql, pieces, completion.pos);
     if (place === undefined) return null;
-    if (place.kind === 'any' && place.from === context.pos && !context.explicit) return null;
-    const options = await candidates(sql, pieces, place, dialect, world);
-    if (context.aborted || options.length === 0) return null;
+    if (place.kind === 'any' && place.from === completion.pos && !completion.explicit) return null;
+    const options = await candidates(sql, pieces, place, dialect, context);
+    if (completion.aborted || options.length === 0) return null;
     return { from: place.from, options, validFor: /^[\w$\u0080-\uffff]*$/ };
   };
 }
@@ -96,7 +96,7 @@ async function candidates(
   pieces: readonly SqlPiece[],
   place: Place,
   dialect: Dialect,
-  { catalog, parameters }: SqlWorld,
+  { catalog, parameters }: SqlContext,
 ): Promise<Completion[]> {
   if (place.kind === 'parameter') return parameters().map((name) => ({ label: name, type: 'variable', detail: 'parameter' }));
   const known = catalog();

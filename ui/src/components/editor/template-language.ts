@@ -10,7 +10,7 @@ import {
 } from '#ui/src/features/builder/sql/template.ts';
 
 /** What a template can speak of: names, and what they have. */
-export interface TemplateWorld {
+export interface TemplateContext {
   readonly names: () => readonly string[];
   readonly members: () => Readonly<Record<string, readonly string[]>>;
 }
@@ -69,36 +69,41 @@ function within(stream: StringStream): string | null {
   return 'operator';
 }
 
-export function templateLanguage(world: TemplateWorld): Extension {
+export function templateLanguage(context: TemplateContext): Extension {
   return new LanguageSupport(grammar, [
-    grammar.data.of({ autocomplete: (context: CompletionContext) => complete(context, world) }),
+    grammar.data.of({ autocomplete: (completion: CompletionContext) => complete(completion, context) }),
   ]);
 }
 
-function complete(context: CompletionContext, world: TemplateWorld): CompletionResult | null {
-  const text = context.state.doc.toString();
-  const place = templatePlaceAt(text, context.pos);
+function complete(completion: CompletionContext, context: TemplateContext): CompletionResult | null {
+  const text = completion.state.doc.toString();
+  const place = templatePlaceAt(text, completion.pos);
   if (place.kind === 'text') return null;
-  if (place.from === context.pos && !context.explicit && place.kind === 'value') return null;
-  const options = candidates(place.kind, place.of ?? '', text, world);
+  if (place.from === completion.pos && !completion.explicit && place.kind === 'value') return null;
+  const options = candidates(place.kind, place.of ?? '', text, context);
   return options.length === 0 ? null : { from: place.from, options, validFor: /^\w*$/ };
 }
 
 const LOOP = ['index', 'index0', 'revindex', 'first', 'last', 'length', 'previtem', 'nextitem'];
 
-function candidates(kind: 'filter' | 'member' | 'tag' | 'value', of: string, text: string, world: TemplateWorld): Completion[] {
+function candidates(
+  kind: 'filter' | 'member' | 'tag' | 'value',
+  of: string,
+  text: string,
+  context: TemplateContext,
+): Completion[] {
   if (kind === 'filter') return TEMPLATE_FILTERS.map((label) => ({ label, type: 'function', detail: 'filter' }));
   if (kind === 'tag') return TEMPLATE_TAGS.map((label) => ({ label, type: 'keyword' }));
   const bound = templateNames(text);
   if (kind === 'member') {
     if (of === 'loop') return LOOP.map((label) => ({ label, type: 'property' }));
-    const members = world.members();
+    const members = context.members();
     const source = of.startsWith('rows[') || bound.get(of) === 'rows' ? 'row' : of;
     return (members[source] ?? []).map((label) => ({ label, type: 'property' }));
   }
   return [
     ...[...bound.keys()].map((label) => ({ label, type: 'variable', boost: 20 })),
-    ...world.names().map((label) => ({ label, type: 'variable', boost: 10 })),
+    ...context.names().map((label) => ({ label, type: 'variable', boost: 10 })),
     ...TEMPLATE_FUNCTIONS.map((label) => ({ label, type: 'function' })),
   ];
 }

@@ -91,7 +91,7 @@ export function RadioCards<V extends string>(props: {
                 onChange={() => props.onChange(option.value)}
               />
               <Show when={option.icon}>{(icon) => <Icon name={icon()} />}</Show>
-              <span class="radio-words">
+              <span class="lines">
                 <span class="radio-label">{option.label}</span>
                 <Show when={option.hint}>
                   <span class="option-hint">{option.hint}</span>

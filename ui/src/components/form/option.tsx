@@ -14,7 +14,7 @@ export interface Option<V extends string = string> {
 export function OptionItem(props: { item: ComponentProps<typeof Listbox.Item>['item'] & { readonly rawValue: Option } }) {
   return (
     <Listbox.Item item={props.item} class="option">
-      <Listbox.ItemLabel class="option-words">
+      <Listbox.ItemLabel class="lines">
         {props.item.rawValue.label}
         <Show when={props.item.rawValue.hint}>
           <span class="option-hint">{props.item.rawValue.hint}</span>

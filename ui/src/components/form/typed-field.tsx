@@ -3,7 +3,7 @@ import { same } from '#ui/src/kernel/form/merge.ts';
 import { type FieldWords, TextArea, TextField } from './field.tsx';
 
 /** What a text means. With a fault it is not the value that is wanted: then it is what the schema refuses, such as the text itself. */
-export interface Meaning {
+interface Meaning {
   readonly value: unknown;
   readonly fault?: string | undefined;
 }

@@ -8,6 +8,7 @@ import { Dialog } from '#ui/src/components/dialog.tsx';
 import { TextField } from '#ui/src/components/form/field.tsx';
 import { FieldDiff } from '#ui/src/components/show/field-diff.tsx';
 import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
+import { Sentence } from '#ui/src/components/show/sentence.tsx';
 
 /** Shows what `dialogs` asks. */
 export function AskedDialog() {
@@ -61,7 +62,13 @@ function Confirm(props: { request: ConfirmRequest; onAnswer: (agreed: boolean) =
           <div>
             <p class="small soft">This will be deleted:</p>
             <ul class="bullets small">
-              <For each={goes()}>{(line) => <li>{line}</li>}</For>
+              <For each={goes()}>
+                {(line) => (
+                  <li>
+                    <Sentence>{line}</Sentence>
+                  </li>
+                )}
+              </For>
             </ul>
           </div>
         )}
@@ -130,6 +137,10 @@ function Conflict(props: { request: MergeInput; onAnswer: (merged: Merged | unde
             .join(', ')}
           .
         </p>
+        <FieldDiff
+          changes={Object.fromEntries(others().map(({ name, base, theirs }) => [name, { old: base, new: theirs }]))}
+          labels={props.request.labels ?? {}}
+        />
       </Show>
     </Dialog>
   );
@@ -142,7 +153,7 @@ function ContestedField(props: {
   onChange: (side: 'mine' | 'theirs') => void;
 }) {
   return (
-    <section class="contested">
+    <section class="stack-small">
       <div class="spread">
         <h3>{props.label}</h3>
         <SegmentedControl

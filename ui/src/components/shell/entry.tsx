@@ -4,6 +4,7 @@ import { Mark, Wave } from './brand.tsx';
 import { Button } from '#ui/src/components/button.tsx';
 import { Icon } from '#ui/src/components/icon.tsx';
 import { THEME_ICON, THEME_WORD } from './shell.tsx';
+import { Sentence } from '#ui/src/components/show/sentence.tsx';
 
 /** The frame of the pages before signing in. */
 export function Entry(props: { title: string; lead: JSX.Element; children: JSX.Element }) {
@@ -34,8 +35,12 @@ export function Entry(props: { title: string; lead: JSX.Element; children: JSX.E
       <main class="entry-main">
         <div class="entry-form">
           <header>
-            <h1>{props.title}</h1>
-            <p class="soft">{props.lead}</p>
+            <h1>
+              <Sentence>{props.title}</Sentence>
+            </h1>
+            <p class="soft">
+              <Sentence>{props.lead}</Sentence>
+            </p>
           </header>
           {props.children}
           <div class="entry-foot">

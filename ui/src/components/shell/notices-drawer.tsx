@@ -21,15 +21,15 @@ const MOST = 100;
 
 const TONES: Readonly<Record<NoticeItem['event'], Tone>> = {
   deploy: 'good',
-  rollback: 'brass',
+  rollback: 'warning',
   canary_aborted: 'bad',
-  proposal: 'water',
+  proposal: 'info',
   test_failed: 'bad',
-  drift: 'brass',
+  drift: 'warning',
   host_gone: 'bad',
   certificate: 'plain',
-  guard_hit: 'brass',
-  login_locked: 'brass',
+  guard_hit: 'warning',
+  login_locked: 'warning',
 };
 
 /** Where what a notice is about is shown. */

@@ -39,7 +39,7 @@ export function StandingWarnings() {
     <Show when={warnings().length > 0}>
       <div class="standing" data-folded={isFolded() ? 'true' : undefined}>
         <Notice
-          tone="brass"
+          tone="warning"
           live
           title={isExposed() ? 'Anyone can call every tool' : 'Deployed definitions no longer fit their tables'}
           action={

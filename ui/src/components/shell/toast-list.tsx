@@ -2,6 +2,7 @@ import { For, Show } from 'solid-js';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { Button } from '#ui/src/components/button.tsx';
 import { Icon } from '#ui/src/components/icon.tsx';
+import { Sentence } from '#ui/src/components/show/sentence.tsx';
 
 export function ToastList() {
   const { toasts } = useKernel();
@@ -21,7 +22,9 @@ export function ToastList() {
         {(toast) => (
           <div class="toast" data-tone={toast.tone}>
             <Icon name={toast.tone === 'bad' ? 'alert' : toast.tone === 'good' ? 'check' : 'info'} />
-            <span>{toast.text}</span>
+            <span>
+              <Sentence>{toast.text}</Sentence>
+            </span>
             <span class="toast-ways">
               <Show when={toast.action}>
                 {(action) => (

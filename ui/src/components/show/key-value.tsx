@@ -1,5 +1,6 @@
 import { For, type JSX, Show } from 'solid-js';
 import { CopyButton } from './code-block.tsx';
+import { Sentence } from './sentence.tsx';
 
 interface KeyValueItem {
   readonly label: string;
@@ -17,7 +18,7 @@ export function KeyValue(props: { items: readonly (KeyValueItem | false | undefi
           <div>
             <dt>{item.label}</dt>
             <dd classList={{ mono: item.mono === true }}>
-              {item.value}
+              <Sentence>{item.value}</Sentence>
               <Show when={item.copy}>{(text) => <CopyButton text={text()} label={item.label} />}</Show>
             </dd>
           </div>

@@ -27,7 +27,7 @@ export function SecretOnce(props: {
       }
     >
       <div class="stack">
-        <Notice tone="brass" title="Copy it now">
+        <Notice tone="warning" title="Copy it now">
           <p>
             It is shown only once. {props.encrypted === true ? 'Sluice stores it encrypted.' : 'Sluice stores only its hash.'}
           </p>

@@ -6,7 +6,7 @@ export function StatGrid(props: { children: JSX.Element }) {
   return <dl class="stats">{props.children}</dl>;
 }
 
-/** One figure with its name; the whole tile is a link when it leads somewhere. */
+/** One number with its name; the whole tile is a link when it leads somewhere. */
 export function Stat(props: {
   label: string;
   value: JSX.Element;

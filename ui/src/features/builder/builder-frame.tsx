@@ -89,7 +89,7 @@ export function BuilderFrame(props: BuilderFrameProps) {
 
   return (
     <div class="builder" data-fixed={fixed() ? 'true' : undefined}>
-      <form ref={setElement} class="builder-main" novalidate onSubmit={(event) => void props.form.submit(event)}>
+      <form ref={setElement} class="stack" novalidate onSubmit={(event) => void props.form.submit(event)}>
         <Fixed when={fixed()}>{props.children}</Fixed>
         <Show when={!fixed()}>
           <div class="builder-foot">

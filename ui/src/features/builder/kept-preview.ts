@@ -2,7 +2,7 @@ import type { Entered } from '#ui/src/features/run/arguments.ts';
 import type { Ran, RanAs, ResultOf } from './use-statement.ts';
 
 /** A result with everything that it was asked with. */
-export interface KeptPreview {
+interface KeptPreview {
   readonly result: Ran;
   readonly result_of: ResultOf;
   readonly ran_as: RanAs;

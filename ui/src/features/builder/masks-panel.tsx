@@ -33,7 +33,7 @@ export function MasksPanel(props: {
         when={props.value.length > 0}
         fallback={<p class="soft small">Callers see every column as it is. A mask hides a column, or part of its values.</p>}
       >
-        <ul class="stack mask-list">
+        <ul class="stack">
           <Index each={props.value}>
             {(mask, index) => (
               <li class="mask-row" ref={passesFocus}>

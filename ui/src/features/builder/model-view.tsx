@@ -8,15 +8,15 @@ import { estimateTokens } from '#core/lib/tokens.ts';
 import type { Problem } from '#ui/src/kernel/problem.ts';
 import { plural } from '#ui/src/kernel/words.ts';
 
-interface Judged {
+interface CheckedDraft {
   readonly listing?: Readonly<Record<string, unknown>> | undefined;
   readonly findings: readonly GuardFinding[];
   readonly warnings?: readonly string[] | undefined;
 }
 
 /** The entry of the list that every conversation begins with, as a model reads it. */
-export function ModelView(props: { judged: Judged | undefined; problem: Problem | undefined; pending: boolean }) {
-  const listing = () => props.judged?.listing ?? {};
+export function ModelView(props: { checked: CheckedDraft | undefined; problem: Problem | undefined; pending: boolean }) {
+  const listing = () => props.checked?.listing ?? {};
   const text = (name: string) => (typeof listing()[name] === 'string' ? String(listing()[name]) : '');
   return (
     <div class="model-view" aria-busy={props.pending}>
@@ -28,8 +28,8 @@ export function ModelView(props: { judged: Judged | undefined; problem: Problem 
             </Notice>
           )}
         </Match>
-        <Match when={props.judged}>
-          {(judged) => (
+        <Match when={props.checked}>
+          {(checked) => (
             <>
               <div class="model-head">
                 <code class="model-name">{text('name') || 'unnamed'}</code>
@@ -46,8 +46,8 @@ export function ModelView(props: { judged: Judged | undefined; problem: Problem 
                 )}
               </Show>
               <Annotations value={listing()['annotations']} />
-              <Findings findings={judged().findings} />
-              <For each={judged().warnings}>{(warning) => <Notice tone="brass">{warning}</Notice>}</For>
+              <Findings findings={checked().findings} />
+              <For each={checked().warnings}>{(warning) => <Notice tone="warning">{warning}</Notice>}</For>
               <Show when={listing()['inputSchema']}>
                 {(schema) => (
                   <section class="stack-small">
@@ -88,7 +88,7 @@ export function ModelView(props: { judged: Judged | undefined; problem: Problem 
 function Findings(props: { findings: readonly GuardFinding[] }) {
   return (
     <Show when={props.findings.length > 0}>
-      <Notice tone={props.findings.some(({ blocked }) => blocked) ? 'bad' : 'brass'} title="Prompt guard findings">
+      <Notice tone={props.findings.some(({ blocked }) => blocked) ? 'bad' : 'warning'} title="Prompt guard findings">
         <ul>
           <For each={props.findings}>
             {({ field, rule, blocked }) => (
@@ -124,7 +124,7 @@ function Annotations(props: { value: unknown }) {
                       name === 'readOnlyHint'
                         ? hints()[name] === true
                           ? 'good'
-                          : 'brass'
+                          : 'warning'
                         : name === 'destructiveHint'
                           ? 'bad'
                           : 'plain'

@@ -96,7 +96,7 @@ export function PreviewPane(props: {
         {(result) => (
           <>
             <Show when={result().truncated}>
-              <Notice tone="brass">{`Showing the first ${plural(result().row_count, 'row')}. There are more.`}</Notice>
+              <Notice tone="warning">{`Showing the first ${plural(result().row_count, 'row')}. There are more.`}</Notice>
             </Show>
             <Fault title="The template failed" text={result().transform_error} />
             <ResultView

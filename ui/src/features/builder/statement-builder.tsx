@@ -154,7 +154,7 @@ export function StatementBuilder<D extends StatementDraft, I>(props: StatementBu
         />
       )}
       plan={() => <PlanPane statement={statement} ready={ready()} />}
-      model={() => <ModelView judged={check.data()} problem={check.problem()} pending={check.pending()} />}
+      model={() => <ModelView checked={check.data()} problem={check.problem()} pending={check.pending()} />}
       script={() => <ScriptView {...builder.snippets()} />}
       tests={testsOf(kind, props.stored)}
       findings={lintOf(kind, props.stored)}

@@ -29,7 +29,7 @@ interface StatementPanelProps {
 /** The database and the SQL. */
 export function StatementPanel(props: StatementPanelProps) {
   const faults = () => props.statement.faults();
-  /** A refusal that is already told at its place is not told twice. */
+  /** A refusal that is already shown at its place is not shown twice. */
   const error = () => (faults().some(({ message }) => message === props.sql_error) ? undefined : props.sql_error);
   return (
     <Panel
@@ -65,7 +65,7 @@ export function StatementPanel(props: StatementPanelProps) {
         when={props.connections.length > 0}
         fallback={
           <Notice
-            tone="brass"
+            tone="warning"
             title="There is no connection yet"
             action={<LinkButton href="/connections">Add a connection</LinkButton>}
           >

@@ -5,10 +5,10 @@ import type { Output } from '#core/contract/index.ts';
 import type { Fault } from '#ui/src/components/editor/code-editor.tsx';
 import { createLiveCheck } from '#ui/src/features/run/runner.ts';
 import { placeInText } from './sql/template.ts';
-import { bare, type FormSchema, inLabels } from '#ui/src/kernel/form/form.ts';
+import { type FormSchema, inLabels } from '#ui/src/kernel/form/form.ts';
 import type { Problem } from '#ui/src/kernel/problem.ts';
 
-interface Judgement {
+interface Checked {
   /** Why saving would be refused. */
   readonly refusal?: Output<'preview.tool'>['refusal'];
   readonly findings: Output<'preview.tool'>['findings'];
@@ -29,7 +29,7 @@ interface DraftCheckOptions<T> {
 export const ownId = (stored: { readonly id: string } | undefined) => (stored === undefined ? {} : { id: stored.id });
 
 /** What the server thinks of a definition while it is written: what a model would see of it, or what is wrong with it. */
-export function useDraftCheck<T extends Judgement>(options: DraftCheckOptions<T>) {
+export function useDraftCheck<T extends Checked>(options: DraftCheckOptions<T>) {
   const [asked, setAsked] = createSignal({ sql: '' });
   const { presence, session } = useKernel();
   const check = createLiveCheck(async (signal) => {
@@ -52,7 +52,7 @@ export function useDraftCheck<T extends Judgement>(options: DraftCheckOptions<T>
 
   const problem = createMemo<Problem | undefined>(() => {
     const failed = check.problem();
-    if (failed !== undefined && failed.code !== 'aborted') return failed;
+    if (failed !== undefined && failed.code !== 'aborted') return inLabels(failed, options.schema);
     const refusal = check.data()?.refusal;
     if (refusal === undefined) return undefined;
     const { detail, errors, position } = refusal;
@@ -75,10 +75,7 @@ export function useDraftCheck<T extends Judgement>(options: DraftCheckOptions<T>
       (check.data()?.lint ?? []).filter(({ field }) => field === path || field?.startsWith(`${path}.`) === true),
     problem,
     pending: check.pending,
-    error: (path: string): string | undefined => {
-      const message = errors().get(path);
-      return message === undefined ? undefined : bare(message, path);
-    },
+    error: (path: string): string | undefined => errors().get(path),
     approved: () => (problem() === undefined ? check.data() : undefined),
     refused: () => {
       const found = problem();
@@ -89,7 +86,7 @@ export function useDraftCheck<T extends Judgement>(options: DraftCheckOptions<T>
       const sentences = [errors().get(field), failure].filter((sentence) => sentence !== undefined);
       return sentences.flatMap((message) => {
         const place = text === '' ? undefined : placeInText(message, text);
-        return place === undefined ? [] : [{ ...place, message: bare(message, field) }];
+        return place === undefined ? [] : [{ ...place, message }];
       });
     },
   };

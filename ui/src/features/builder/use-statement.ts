@@ -15,9 +15,8 @@ import { followParameters, trimmed } from './parameters/parameters.ts';
 import { createRunner } from '#ui/src/features/run/runner.ts';
 import { dialectOf, scanSql, sqlFaults } from './sql/scan.ts';
 import { endOfWord, placeInText } from './sql/template.ts';
-import { bare } from '#ui/src/kernel/form/form.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import type { Problem } from '#ui/src/kernel/problem.ts';
+import { bare, fieldError, type Problem } from '#ui/src/kernel/problem.ts';
 
 interface StatementOptions {
   readonly connections: () => readonly Connection[];
@@ -126,11 +125,11 @@ export function useStatement(options: StatementOptions) {
   const language = createMemo<Language>(() => ({
     name: 'sql',
     dialect: dialect(),
-    world: { catalog, parameters: () => options.parameters().map(({ name }) => name) },
+    context: { catalog, parameters: () => options.parameters().map(({ name }) => name) },
   }));
   const template_language = createMemo<Language>(() => ({
     name: 'template',
-    world: {
+    context: {
       names: () => ['rows', 'params', 'vars', 'caller'],
       members: () => ({ row: runner.result()?.columns ?? [], params: options.parameters().map(({ name }) => name) }),
     },
@@ -145,8 +144,8 @@ export function useStatement(options: StatementOptions) {
     const local = sqlFaults(sql, scanSql(sql, dialect()));
     const remote = refusals().flatMap((refusal) => {
       if (refusal === undefined || refusal.sql !== sql) return [];
-      const place = placeOf(refusal.problem, sql);
-      return place === undefined ? [] : [{ ...place, message: bare(refusal.problem.detail, 'sql_query') }];
+      const place = rangeOf(refusal.problem, sql);
+      return place === undefined ? [] : [{ ...place, message: bare(refusal.problem.detail, 'sql_query', { sql_query: 'SQL' }) }];
     });
     return [...local, ...remote.filter(({ message }, index) => remote.findIndex((one) => one.message === message) === index)];
   });
@@ -217,8 +216,7 @@ export function useStatement(options: StatementOptions) {
     setEntered: (name: string, value: string | undefined) => setEntered((before) => ({ ...before, [name]: value })),
     /** The sentence for one value, once somebody has tried to run. */
     argumentError: (name: string) =>
-      (attempted() ? given().errors[name] : undefined) ??
-      runner.problem()?.errors.find(({ field }) => field === `parameters.${name}`)?.message,
+      (attempted() ? given().errors[name] : undefined) ?? fieldError(runner.problem(), `parameters.${name}`, name),
     result: (): Ran | undefined => runner.result(),
     /** It changes rows, so it is rolled back after it ran. */
     writes: () => options.writes(),
@@ -253,7 +251,7 @@ export function asCaller(chosen: Partial<PlaygroundCaller> | undefined): Pick<Ra
 }
 
 /** Where in the statement a refusal points. */
-function placeOf({ position, detail, errors }: Problem, sql: string): { start: number; end: number } | undefined {
+function rangeOf({ position, detail, errors }: Problem, sql: string): { start: number; end: number } | undefined {
   if (errors.length > 0 && !errors.some(({ field }) => field === 'sql_query')) return undefined;
   if (position !== undefined) return { start: position, end: endOfWord(sql, position) };
   return placeInText(detail, sql);

@@ -16,7 +16,7 @@ import './canary.css';
 const LIVE_MS = 2_000;
 
 const STATUS = {
-  running: { label: 'Running', tone: 'brass' },
+  running: { label: 'Running', tone: 'warning' },
   promoted: { label: 'Promoted', tone: 'good' },
   aborted: { label: 'Aborted', tone: 'bad' },
 } as const;
@@ -76,7 +76,7 @@ export function CanaryPanel(props: { deployment: Deployment; canary: CanaryState
         </Show>
       </p>
       <Show when={props.canary.reason}>
-        {(reason) => <Notice tone={props.canary.status === 'promoted' ? 'good' : 'brass'}>{reason()}</Notice>}
+        {(reason) => <Notice tone={props.canary.status === 'promoted' ? 'good' : 'warning'}>{reason()}</Notice>}
       </Show>
       <Sides canary={props.canary} />
     </Panel>

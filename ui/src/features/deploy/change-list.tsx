@@ -12,7 +12,7 @@ import { type ChangeGroup, foldedFields, groupChanges, labelsOf } from './change
 import { ChangeRisks } from './change-risks.tsx';
 import './change-list.css';
 
-const TONE = { added: 'good', changed: 'water', removed: 'bad' } as const;
+const TONE = { added: 'good', changed: 'info', removed: 'bad' } as const;
 /** So few begin open. */
 const OPEN_UP_TO = 3;
 /** More are found by their name. */

@@ -8,10 +8,10 @@ export function ChangeRisks(props: { change: Change }) {
   return (
     <>
       <For each={props.change.risks}>
-        {(risk) => <Badge tone={risk === 'changes_rows' ? 'brass' : 'bad'}>{RISKS[risk]}</Badge>}
+        {(risk) => <Badge tone={risk === 'changes_rows' ? 'warning' : 'bad'}>{RISKS[risk]}</Badge>}
       </For>
       <Show when={props.change.breaking.length > 0}>
-        <Badge tone="brass">may break clients</Badge>
+        <Badge tone="warning">may break clients</Badge>
       </Show>
     </>
   );

@@ -8,7 +8,7 @@ export function ComingWarnings(props: { warnings: readonly string[] | undefined 
     <For each={props.warnings}>
       {(warning) => (
         <Notice
-          tone="brass"
+          tone="warning"
           title="This deploy lets anyone call every tool"
           action={
             <LinkButton href="/settings/auth" size="small" icon="shield">

@@ -63,7 +63,7 @@ export function DeployDialog(props: { deployment: Deployment; open: boolean; onC
 export function Breaking(props: { count: number }) {
   return (
     <Show when={props.count > 0}>
-      <Notice tone="brass" title={`${plural(props.count, 'change')} may break clients`}>
+      <Notice tone="warning" title={`${plural(props.count, 'change')} may break clients`}>
         <p>Clients that list the tools again are fine. Clients that cache them may send arguments that no longer fit.</p>
       </Notice>
     </Show>

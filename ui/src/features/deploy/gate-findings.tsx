@@ -9,6 +9,17 @@ import type { Problem } from '#ui/src/kernel/problem.ts';
 const blockingGates = (problem: Problem): GateName[] =>
   problem.code === 'gate_failed' ? GATE_NAMES.filter((name) => problem.errors.some(({ gate }) => gate === name)) : [];
 
+/** What is wrong at which field, where the fields themselves are not shown. */
+export function FieldErrors(props: { errors: Problem['errors'] }) {
+  return (
+    <Show when={props.errors.length > 0}>
+      <ul class="bullets">
+        <For each={props.errors}>{({ message }) => <li>{message}</li>}</For>
+      </ul>
+    </Show>
+  );
+}
+
 /** Why a deploy did not happen; what gates found can be passed knowingly. */
 export function DeployProblem(props: {
   problem: Problem;
@@ -38,17 +49,7 @@ export function DeployProblem(props: {
           </section>
         )}
       </For>
-      <Show when={others().length > 0}>
-        <ul class="bullets">
-          <For each={others()}>
-            {(error) => (
-              <li>
-                <span class="mono">{error.field}</span>: {error.message}
-              </li>
-            )}
-          </For>
-        </ul>
-      </Show>
+      <FieldErrors errors={others()} />
       <Show when={gates().length > 0}>
         <p class="small">Fix these findings, or go on with them. History names you and the note.</p>
         <TextField label="Reason" optional value={note()} onInput={setNote} hint="Shown with this version in the history." />

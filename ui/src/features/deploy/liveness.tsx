@@ -7,7 +7,7 @@ type Liveness = 'live' | 'changed' | 'not_deployed';
 
 const SHOWN = {
   live: { label: 'live', tone: 'good' },
-  changed: { label: 'changed', tone: 'brass' },
+  changed: { label: 'changed', tone: 'warning' },
   not_deployed: { label: 'not deployed', tone: 'plain' },
 } as const;
 

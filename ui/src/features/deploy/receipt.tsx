@@ -42,7 +42,7 @@ export function Receipt(props: { receipt: DeployReceipt; rehearsed: boolean; onD
         ]}
       />
       <Show when={props.receipt.warnings.length > 0}>
-        <Notice tone="brass" title={plural(props.receipt.warnings.length, 'warning')}>
+        <Notice tone="warning" title={plural(props.receipt.warnings.length, 'warning')}>
           <ul class="bullets">
             <For each={props.receipt.warnings}>{(warning) => <li>{warning}</li>}</For>
           </ul>

@@ -9,7 +9,7 @@ import { plural } from '#ui/src/kernel/words.ts';
 export type Insight = Output<'insights.list'>['items'][number];
 
 export const SEVERITY_WORDS = { error: 'Act now', warning: 'Improve', info: 'Good to know' } as const;
-export const SEVERITY_TONES = { error: 'bad', warning: 'brass', info: 'water' } as const satisfies Record<
+export const SEVERITY_TONES = { error: 'bad', warning: 'warning', info: 'info' } as const satisfies Record<
   Insight['severity'],
   Tone
 >;

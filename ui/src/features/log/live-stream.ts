@@ -12,7 +12,7 @@ export interface StreamSocket {
 }
 
 /** The part of a document that says whether somebody looks. */
-export interface StreamPage {
+interface StreamPage {
   readonly visibilityState: string;
   addEventListener(type: 'visibilitychange', listener: () => void): void;
   removeEventListener(type: 'visibilitychange', listener: () => void): void;

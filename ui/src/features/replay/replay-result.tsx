@@ -29,7 +29,7 @@ export function ReplayResult(props: { replay: Replay; name: string }) {
           </EmptyState>
         </Match>
         <Match when={true}>
-          <Notice tone={props.replay.failed > 0 ? 'bad' : differs() ? 'brass' : 'good'} live title={summary(props.replay)}>
+          <Notice tone={props.replay.failed > 0 ? 'bad' : differs() ? 'warning' : 'good'} live title={summary(props.replay)}>
             <Show when={!differs() && props.replay.calls > 0}>
               <p>Every answer is the same.</p>
             </Show>

@@ -3,9 +3,9 @@ import type { Tone } from '#ui/src/components/badge.tsx';
 import { plural } from '#ui/src/kernel/words.ts';
 
 export const OUTCOMES: Readonly<Record<ReplaySample['outcome'], { readonly label: string; readonly tone: Tone }>> = {
-  changed: { label: 'Changed', tone: 'brass' },
+  changed: { label: 'Changed', tone: 'warning' },
   failed: { label: 'Failed', tone: 'bad' },
-  slower: { label: 'Slower', tone: 'brass' },
+  slower: { label: 'Slower', tone: 'warning' },
   skipped: { label: 'Skipped', tone: 'plain' },
 };
 

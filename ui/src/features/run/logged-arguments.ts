@@ -13,7 +13,7 @@ export const NO_ARGUMENTS = {
 } as const satisfies Record<Exclude<CallDetail['arguments_state'], 'logged'>, string>;
 
 /** Arguments that were sent as they stand here, and the names of those that are masked or did not fit. */
-export interface KnownArguments {
+interface KnownArguments {
   readonly values: Members;
   readonly missing: readonly string[];
 }

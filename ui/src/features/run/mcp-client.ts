@@ -201,12 +201,12 @@ export function createMcpClient(options: McpClientOptions): McpClient {
       if (!modern && session === undefined) {
         handshake ??= initialize(signal).finally(() => (handshake = undefined));
         const begun = await handshake;
-        if (!begun.ok) return told(begun);
+        if (!begun.ok) return noticeSessionEnd(begun);
       }
       const used = session;
       const answer = await withAnswers(method, params, await post(method, params, signal), signal);
       // An unknown session: the host was started anew, or it ended for want of use.
-      if (modern || answer.ok || answer.refusal.code !== SESSION_NOT_FOUND || used !== session) return told(answer);
+      if (modern || answer.ok || answer.refusal.code !== SESSION_NOT_FOUND || used !== session) return noticeSessionEnd(answer);
       session = undefined;
       return await request(method, params, signal);
     } catch (fault) {
@@ -228,7 +228,7 @@ export function createMcpClient(options: McpClientOptions): McpClient {
     }
     return answer;
   };
-  const told = (answer: Answer): Answer => {
+  const noticeSessionEnd = (answer: Answer): Answer => {
     if (!answer.ok && answer.refusal.reason === 'session') onSessionEnd?.();
     return answer;
   };

@@ -12,7 +12,7 @@ export function ResultParts(props: { result: Result }) {
   return (
     <div class="stack-small">
       <Show when={props.result.is_error}>
-        <Notice tone="brass">The call failed. A model reads this text and may try again with other arguments.</Notice>
+        <Notice tone="warning">The call failed. A model reads this text and may try again with other arguments.</Notice>
       </Show>
       <For each={props.result.parts}>{(part) => <PartView part={part} />}</For>
       <Show when={props.result.structured}>

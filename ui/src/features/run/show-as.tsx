@@ -182,7 +182,7 @@ function Seen(props: { caller: Caller; subject: Subject | undefined }) {
         {(found) => (
           <>
             <Show when={misses()}>
-              <Notice tone="brass">This caller doesn’t see this {props.subject?.kind}: it is in none of their toolsets.</Notice>
+              <Notice tone="warning">This caller doesn’t see this {props.subject?.kind}: it is in none of their toolsets.</Notice>
             </Show>
             <p class="small soft">
               {toolsetsText(found().toolsets)}

@@ -46,7 +46,7 @@ export function FormProblem(props: { problem: Problem | undefined; fields: reado
   return (
     <Show when={generalError(props.problem, props.fields)}>
       {(text) => (
-        <Notice tone={props.problem?.code === 'rate_limited' ? 'brass' : 'bad'} live>
+        <Notice tone={props.problem?.code === 'rate_limited' ? 'warning' : 'bad'} live>
           {text()}
         </Notice>
       )}

@@ -18,7 +18,9 @@ export function ProviderButtons(props: { next: string }) {
           {({ id, name }) => (
             <a class="button" href={startOf(id, props.next)}>
               <Icon name="key" />
-              Continue with {name}
+              <span>
+                Continue with <bdi>{name}</bdi>
+              </span>
             </a>
           )}
         </For>

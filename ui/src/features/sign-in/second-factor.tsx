@@ -75,7 +75,7 @@ export function SecondFactor(props: { flow: LoginFlow }) {
       >
         {(reason) => (
           <>
-            <Notice tone="brass" live>
+            <Notice tone="warning" live>
               {reason()}
             </Notice>
             <Button type="submit" kind="primary">

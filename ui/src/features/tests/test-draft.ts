@@ -40,7 +40,7 @@ export const toForm = ({ name, arguments: args = {}, expect = {}, enabled = true
   enabled,
 });
 
-export type FormErrors = Partial<Record<keyof TestForm, string>>;
+type FormErrors = Partial<Record<keyof TestForm, string>>;
 type Written = Pick<RawInput<'tests.create'>, 'name' | 'arguments' | 'expect' | 'enabled'>;
 
 /** What the form says, or why it cannot be read. */

@@ -4,7 +4,7 @@ import type { Tone } from '#ui/src/components/badge.tsx';
 export const STATES: Readonly<Record<TestStatus | 'never', { readonly label: string; readonly tone: Tone }>> = {
   passed: { label: 'Passed', tone: 'good' },
   failed: { label: 'Failed', tone: 'bad' },
-  skipped: { label: 'Skipped', tone: 'brass' },
+  skipped: { label: 'Skipped', tone: 'warning' },
   never: { label: 'Not run yet', tone: 'plain' },
 };
 

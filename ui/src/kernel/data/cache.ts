@@ -151,16 +151,16 @@ export function createCache(call: Call, now: () => number = () => performance.no
       };
     },
     invalidate(nouns) {
-      const told = new Set<() => void>();
+      const notified = new Set<() => void>();
       for (const [key, entry] of entries) {
         const [noun = '', verb] = entry.name.split('.');
         // The record under an open form changes when the form is saved or opened again.
         if ((nouns !== undefined && !nouns.includes(noun)) || (verb === 'get' && entry.readers.size > 0)) continue;
         entry.begun = ANY_AGE;
         if (entry.readers.size === 0) entries.delete(key);
-        for (const reader of entry.readers.keys()) told.add(reader);
+        for (const reader of entry.readers.keys()) notified.add(reader);
       }
-      for (const reader of told) reader();
+      for (const reader of notified) reader();
     },
   };
 }

@@ -4,7 +4,7 @@ import * as v from 'valibot';
 import { labelsIn } from '#core/contract/marks.ts';
 import { toInvalid } from '#core/issues.ts';
 import { same } from './merge.ts';
-import { type Problem, toProblem } from '#ui/src/kernel/problem.ts';
+import { bare, type Problem, toProblem } from '#ui/src/kernel/problem.ts';
 
 type Shape = Record<string, unknown>;
 export type FormSchema = v.GenericSchema<Shape, Shape>;
@@ -84,6 +84,7 @@ export function createForm<T extends Shape, O>(options: FormOptions<T, O>): Form
   const [errors, setErrors] = createSignal<ReadonlyMap<string, string>>(new Map());
   const [problem, setProblem] = createSignal<Problem>();
   const [busy, setBusy] = createSignal(false);
+  const labels = labelsOf(options.schema);
   /** From the first attempt on, every change is checked at once. */
   let attempted = false;
   /** What is being saved. */
@@ -96,7 +97,7 @@ export function createForm<T extends Shape, O>(options: FormOptions<T, O>): Form
     const found = new Map<string, string>();
     if (!result.success) {
       for (const { field, message } of toInvalid(result.issues, known).errors) {
-        if (!found.has(field)) found.set(field, bare(message, field).replace('Must not be null', 'Must not be empty'));
+        if (!found.has(field)) found.set(field, bare(message, field, labels).replace('Must not be null', 'Must not be empty'));
       }
     }
     for (const [field, message] of Object.entries(options.check?.(given) ?? {})) {
@@ -181,7 +182,7 @@ export function createForm<T extends Shape, O>(options: FormOptions<T, O>): Form
         return true;
       } catch (fault) {
         const found = inLabels(toProblem(fault), options.schema);
-        setErrors(new Map(found.errors.map(({ field, message }) => [field, bare(message, field)])));
+        setErrors(new Map(found.errors.map(({ field, message }) => [field, message])));
         setProblem(found);
         return false;
       } finally {
@@ -244,23 +245,16 @@ export function createForm<T extends Shape, O>(options: FormOptions<T, O>): Form
 
 const plain = <T extends Shape>(values: T): T => structuredClone(unwrap(values));
 
-/** `name must not be empty.` under the label Name: `Must not be empty.` */
-export function bare(message: string, field: string): string {
-  const rest = field !== '' && message.startsWith(`${field} `) ? message.slice(field.length + 1) : message;
-  // “Must be …” is a sentence without the name of the field, “is wrong” is none.
-  if (/^(?:is|has|was|does) /.test(rest)) return `This ${rest}`;
-  return rest.charAt(0).toUpperCase() + rest.slice(1);
-}
+/** What the fields of a form are called. */
+export const labelsOf = (schema: FormSchema): Readonly<Record<string, string>> =>
+  'entries' in schema ? labelsIn(schema.entries as v.ObjectEntries) : {};
 
-/** The same with fields called as their labels do; a name without an underscore is a word like others, or the beginning of a sentence. */
+/** A problem whose sentences stand at the fields; a name without an underscore is a word like others. */
 export function inLabels(problem: Problem, schema: FormSchema): Problem {
-  const labels = 'entries' in schema ? labelsIn(schema.entries as v.ObjectEntries) : {};
+  const labels = labelsOf(schema);
   const label = (text: string): string =>
     text.replaceAll(/\b[a-z]+(?:_[a-z]+)+\b/g, (name) => (Object.hasOwn(labels, name) ? (labels[name] ?? name) : name));
-  const errors = problem.errors.map(({ field, message }) => {
-    const [own, rest] = message.startsWith(`${field} `) ? [field, message.slice(field.length)] : ['', message];
-    return { field, message: `${own}${label(rest)}` };
-  });
+  const errors = problem.errors.map(({ field, message }) => ({ field, message: label(bare(message, field, labels)) }));
   return { ...problem, detail: label(problem.detail), errors };
 }
 

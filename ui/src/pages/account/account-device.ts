@@ -1,6 +1,3 @@
-import { bare } from '#ui/src/kernel/form/form.ts';
-import { fieldError, type Problem } from '#ui/src/kernel/problem.ts';
-
 const BROWSERS = [
   { word: 'Edge', mark: /\bEdgA?\// },
   { word: 'Opera', mark: /\bOPR\// },
@@ -37,9 +34,3 @@ export const svgAddress = (svg: string): string => `data:image/svg+xml,${encodeU
 
 /** A base32 secret in groups of four, to be typed. */
 export const inFours = (secret: string): string => secret.replaceAll(/(.{4})(?=.)/g, '$1 ');
-
-/** The sentence for a field under its label, which names it already. */
-export function sentenceFor(problem: Problem | undefined, field: string): string | undefined {
-  const message = fieldError(problem, field);
-  return message === undefined ? undefined : bare(message, field);
-}

@@ -7,8 +7,7 @@ import { TextField } from '#ui/src/components/form/field.tsx';
 import { Fault } from '#ui/src/components/notice.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { createMutation } from '#ui/src/kernel/data/mutation.ts';
-import { generalError } from '#ui/src/kernel/problem.ts';
-import { sentenceFor } from './account-device.ts';
+import { fieldError, generalError } from '#ui/src/kernel/problem.ts';
 
 const KINDS = {
   setup: { title: 'Set up the second factor', text: 'Enter your password to continue.', action: 'Continue' },
@@ -78,7 +77,7 @@ export function ConfirmFactor(props: {
           autocomplete="current-password"
           value={password()}
           onInput={setPassword}
-          error={sentenceFor(change.problem(), 'password')}
+          error={fieldError(change.problem(), 'password')}
         />
         <Show when={props.kind !== 'setup'}>
           <TextField
@@ -87,7 +86,7 @@ export function ConfirmFactor(props: {
             autocomplete="one-time-code"
             value={code()}
             onInput={setCode}
-            error={sentenceFor(change.problem(), 'code')}
+            error={fieldError(change.problem(), 'code')}
           />
         </Show>
         <Show when={props.kind === 'disable'}>

@@ -42,7 +42,7 @@ export function Providers() {
                 {(account) => (
                   <li class="row">
                     <span>
-                      {nameOf(account)}{' '}
+                      <bdi>{nameOf(account)}</bdi>{' '}
                       <span class="small faint">
                         {account.enabled ? 'Last used' : 'Provider is not enabled. Last used'} <Ago iso={account.last_used_at} />
                       </span>
@@ -64,7 +64,9 @@ export function Providers() {
             <For each={session.ways().providers}>
               {({ id, name }) => (
                 <a class="button" href={startOf(id, '/account', true)}>
-                  Link {name}
+                  <span>
+                    Link <bdi>{name}</bdi>
+                  </span>
                 </a>
               )}
             </For>

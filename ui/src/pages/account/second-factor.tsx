@@ -9,10 +9,10 @@ import { Failed, Fault, Notice } from '#ui/src/components/notice.tsx';
 import { Section } from '#ui/src/components/panel.tsx';
 import { Skeleton } from '#ui/src/components/skeleton.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
-import { inFours, sentenceFor, svgAddress } from './account-device.ts';
+import { inFours, svgAddress } from './account-device.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { createMutation } from '#ui/src/kernel/data/mutation.ts';
-import { generalError } from '#ui/src/kernel/problem.ts';
+import { fieldError, generalError } from '#ui/src/kernel/problem.ts';
 import { plural } from '#ui/src/kernel/words.ts';
 import { ConfirmFactor, type FactorChange } from './confirm-factor.tsx';
 import { CodesDialog } from './recovery-codes.tsx';
@@ -40,7 +40,7 @@ export function SecondFactor() {
               </Show>
             </p>
             <Show when={now().totp_enabled && now().recovery_codes_remaining < FEW}>
-              <Notice tone="brass">Create new recovery codes before you run out.</Notice>
+              <Notice tone="warning">Create new recovery codes before you run out.</Notice>
             </Show>
             <div class="row">
               <Show
@@ -135,7 +135,7 @@ function Enable(props: { setup: Output<'two_factor.setup'>; onDone: () => void }
         autocomplete="one-time-code"
         value={code()}
         onInput={setCode}
-        error={sentenceFor(verify.problem(), 'code')}
+        error={fieldError(verify.problem(), 'code')}
       />
       <div class="row">
         <Button type="submit" kind="primary" busy={verify.busy()} blocked={code().trim() === ''}>

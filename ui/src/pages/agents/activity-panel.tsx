@@ -30,7 +30,7 @@ const RESULTS = [
 ];
 const BUSIEST = 5;
 
-/** What agents and scripts did: figures, then every call. */
+/** What agents and scripts did: totals, then every call. */
 export function ActivityPanel() {
   const { call, router } = useKernel();
   const filters = createSearchParams(router, { tool: text(), token: text(), done: flag() });
@@ -81,22 +81,22 @@ export function ActivityPanel() {
       </div>
       <Show when={stats.problem()}>{(problem) => <ProblemNotice problem={problem()} onRetry={reload} />}</Show>
       <Show when={stats.data()}>
-        {(figures) => (
+        {(totals) => (
           <>
             <StatGrid>
-              <Stat label="Calls" value={count(figures().calls)} />
+              <Stat label="Calls" value={count(totals().calls)} />
               <Stat
                 label="Errors"
-                value={count(figures().errors)}
-                {...(figures().errors > 0 ? { tone: 'bad' as const } : {})}
-                hint={percent(figures().error_rate)}
+                value={count(totals().errors)}
+                {...(totals().errors > 0 ? { tone: 'bad' as const } : {})}
+                hint={percent(totals().error_rate)}
               />
-              <Stat label="Average" value={duration(figures().avg_ms)} />
+              <Stat label="Average" value={duration(totals().avg_ms)} />
             </StatGrid>
-            <Show when={!figures().complete}>
+            <Show when={!totals().complete}>
               <p class="small faint">This period has more calls than Sluice keeps. Only the kept ones are counted.</p>
             </Show>
-            <Show when={figures().calls > 0}>
+            <Show when={totals().calls > 0}>
               <div class="agents-busiest">
                 <For each={busiest()}>
                   {(part) => (
@@ -107,7 +107,7 @@ export function ActivityPanel() {
                             <li>
                               <span class="truncate">{row.name}</span>
                               <span class="num soft">{count(row.calls)}</span>
-                              <meter min={0} max={Math.max(1, figures().calls)} value={row.calls} aria-label={row.name} />
+                              <meter min={0} max={Math.max(1, totals().calls)} value={row.calls} aria-label={row.name} />
                             </li>
                           )}
                         </For>

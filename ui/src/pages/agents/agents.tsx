@@ -53,7 +53,7 @@ export function Agents() {
     <Page title="Agent access" lead="Credentials for agents and scripts that administer this server.">
       <Show when={config.data()?.agent_enabled === false}>
         <Notice
-          tone="brass"
+          tone="warning"
           title="The agent endpoint is disabled"
           action={
             <LinkButton href="/settings/agent" size="small" icon="sliders">

@@ -136,7 +136,7 @@ export function CredentialsPanel(props: {
             narrow: 'hide',
             cell: (row) => (
               <span class="row agents-scopes">
-                <For each={row.scopes}>{(scope) => <Badge tone={scope === 'deploy' ? 'brass' : 'plain'}>{scope}</Badge>}</For>
+                <For each={row.scopes}>{(scope) => <Badge tone={scope === 'deploy' ? 'warning' : 'plain'}>{scope}</Badge>}</For>
               </span>
             ),
           },

@@ -8,7 +8,7 @@ import { plural } from '#ui/src/kernel/words.ts';
 const TOOLS = Object.values<Operation>(operations)
   .flatMap(({ agent, access, summary }) => (agent === undefined ? [] : [{ name: agent, access, summary }]))
   .toSorted((a, b) => (a.name < b.name ? -1 : 1));
-const TONE = { read: 'plain', write: 'water', deploy: 'brass' } as const;
+const TONE = { read: 'plain', write: 'info', deploy: 'warning' } as const;
 const toneOf = (access: string) => Object.entries(TONE).find(([scope]) => scope === access)?.[1] ?? 'plain';
 
 /** What an agent can do, from the same definitions as the endpoint. */

@@ -161,7 +161,7 @@ function Facts(props: { asked: ConfirmationRequest }) {
     <div class="stack entry-facts">
       <Show when={props.asked.rows_before}>
         {(before) => (
-          <Notice tone="brass">
+          <Notice tone="warning">
             <p>{`The number of rows changed since you were asked. It was ${num(before())}.`}</p>
           </Notice>
         )}

@@ -100,7 +100,7 @@ export function changesOf(before: Connection, draft: ConnectionDraft): Partial<C
 }
 
 /** Where a connection leads, in one line. */
-export function placeOf({ host, port, database }: Pick<Connection, 'host' | 'port' | 'database'>): string {
+export function addressOf({ host, port, database }: Pick<Connection, 'host' | 'port' | 'database'>): string {
   if (host === null) return database;
   return `${host.includes(':') ? `[${host}]` : host}${port === null ? '' : `:${port}`}/${database}`;
 }

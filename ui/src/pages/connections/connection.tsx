@@ -10,7 +10,7 @@ import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { Tabs } from '#ui/src/components/tabs.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { createConnectionHealth } from './connection-health.ts';
-import { hasFiles, placeOf } from './connection-draft.ts';
+import { hasFiles, addressOf } from './connection-draft.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { createSearchParams, oneOf } from '#ui/src/kernel/route/search-params.ts';
 import { ConnectionSettings } from './connection-settings.tsx';
@@ -45,11 +45,11 @@ export function ConnectionPage() {
           <Page
             title={found().name}
             back={{ href: '/connections', label: 'Connections' }}
-            lead={<span class="mono">{`${found().db_type} · ${placeOf(found())}`}</span>}
+            lead={<span class="mono">{`${found().db_type} · ${addressOf(found())}`}</span>}
             badge={
               <>
                 <HealthDot enabled={found().enabled} health={health.of(id)} />
-                {found().read_only && <Badge tone="water">Read-only</Badge>}
+                {found().read_only && <Badge tone="info">Read-only</Badge>}
               </>
             }
             actions={

@@ -11,7 +11,7 @@ import { Page } from '#ui/src/components/page.tsx';
 import { Select } from '#ui/src/components/form/select.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { createConnectionHealth } from './connection-health.ts';
-import { placeOf } from './connection-draft.ts';
+import { addressOf } from './connection-draft.ts';
 import { useAct } from '#ui/src/components/use-act.ts';
 import { useCommands, useKernel } from '#ui/src/kernel/kernel.ts';
 import { createSearchParams, oneOf, text } from '#ui/src/kernel/route/search-params.ts';
@@ -151,14 +151,14 @@ export function Connections() {
             id: 'place',
             head: 'Address',
             narrow: 'hide',
-            cell: (row) => <span class="mono faint">{placeOf(row)}</span>,
-            sort: placeOf,
+            cell: (row) => <span class="mono faint">{addressOf(row)}</span>,
+            sort: addressOf,
           },
           {
             id: 'access',
             head: 'Access',
             narrow: 'hide',
-            cell: (row) => (row.read_only ? <Badge tone="water">Read-only</Badge> : <span class="soft">Read and write</span>),
+            cell: (row) => (row.read_only ? <Badge tone="info">Read-only</Badge> : <span class="soft">Read and write</span>),
             sort: (row) => row.read_only,
           },
           {

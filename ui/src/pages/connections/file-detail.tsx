@@ -111,9 +111,9 @@ export function FileDetail(props: { connection: Connection; file: ConnectionFile
           </Notice>
         )}
       </Show>
-      <For each={props.file.notes}>{(note) => <Notice tone="brass">{note}</Notice>}</For>
+      <For each={props.file.notes}>{(note) => <Notice tone="warning">{note}</Notice>}</For>
       <Show when={props.file.rejected_rows > 0}>
-        <Notice tone="brass">
+        <Notice tone="warning">
           <p>Skipped lines:</p>
           <ul>
             <For each={props.file.rejected}>

@@ -233,7 +233,7 @@ function State(props: { file: ConnectionFile }) {
             imported <Ago iso={at()} />
             <Show when={props.file.rejected_rows > 0}>
               {' '}
-              <Badge tone="brass">{plural(props.file.rejected_rows, 'line')} skipped</Badge>
+              <Badge tone="warning">{plural(props.file.rejected_rows, 'line')} skipped</Badge>
             </Show>
           </span>
         )}

@@ -21,7 +21,7 @@ export function HealthDot(props: { enabled: boolean; health: Health | undefined 
       <Match when={props.health?.state === 'connected'}>
         <span title={result()?.warnings.join(' ') || undefined}>
           <StatusDot
-            tone={result()?.warnings.length ? 'brass' : 'good'}
+            tone={result()?.warnings.length ? 'warning' : 'good'}
             label={result()?.warnings.length ? 'Connected, with warnings' : 'Connected'}
           />
         </span>

@@ -167,7 +167,7 @@ function ColumnName(props: { column: Column }) {
       <span class="mono">{props.column.name}</span>
       <Switch>
         <Match when={props.column.primary_key}>
-          <Badge tone="brass">key</Badge>
+          <Badge tone="warning">key</Badge>
         </Match>
         <Match when={target()}>{(to) => <Badge title={`References ${to()}`}>→ {to()}</Badge>}</Match>
       </Switch>

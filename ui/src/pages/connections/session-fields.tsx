@@ -33,7 +33,7 @@ export function SessionFields(props: { form: Form<ConnectionDraft>; type: Connec
       }
     >
       <Show when={values().length > 0}>
-        <ul class="stack session-values">
+        <ul class="stack">
           <Index each={values()}>
             {(value, index) => (
               <li class="session-value" ref={passesFocus}>
@@ -116,7 +116,7 @@ function CallerSql(props: { form: Form<ConnectionDraft>; postgres: boolean }) {
   const sql = () => {
     const { session_values, username, database } = props.form.values;
     const [value] = session_values;
-    const wishes = {
+    const options = {
       schema: props.postgres ? 'public' : database,
       table: table(),
       column: column(),
@@ -124,7 +124,7 @@ function CallerSql(props: { form: Form<ConnectionDraft>; postgres: boolean }) {
       is_list: value?.from === 'caller.groups',
       account: username ?? 'sluice',
     };
-    return props.postgres ? postgresPolicies(wishes) : mysqlViews(wishes);
+    return props.postgres ? postgresPolicies(options) : mysqlViews(options);
   };
   return (
     <details class="fold">

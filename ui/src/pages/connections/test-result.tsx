@@ -19,7 +19,7 @@ export function TestResult(props: {
   const suspect = () => (props.result.code === undefined ? undefined : SUSPECT[props.result.code]);
   return (
     <Notice
-      tone={props.result.success ? (props.result.warnings.length > 0 ? 'brass' : 'good') : 'bad'}
+      tone={props.result.success ? (props.result.warnings.length > 0 ? 'warning' : 'good') : 'bad'}
       title={props.result.success ? `Connected in ${duration(props.result.latency_ms)}` : 'Connection failed'}
       live
       action={

@@ -142,7 +142,7 @@ function Facts(props: { asked: OauthRequest }) {
         ]}
       />
       <Show when={!isKnown() || props.asked.redirect_host === null}>
-        <Notice tone="brass">
+        <Notice tone="warning">
           <p>
             {isKnown() ? 'The answer goes to a program on this computer. ' : ''}Continue only if you started this sign-in
             yourself, a moment ago.{isKnown() ? '' : ' Anyone can register a client under any name and send you this page.'}
@@ -176,7 +176,7 @@ function Decision(props: {
     <>
       <Fault text={props.asked.refused} />
       <Show when={props.asked.agent}>
-        <Notice tone="brass">
+        <Notice tone="warning">
           <p>This client can change this server within the permissions below.</p>
         </Notice>
       </Show>

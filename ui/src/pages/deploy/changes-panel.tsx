@@ -223,7 +223,7 @@ function Live(props: { status: Status; busy: boolean; onStop: () => void }) {
                       ? 'plain'
                       : host.snapshot_version === props.status.snapshot_version
                         ? 'good'
-                        : 'brass'
+                        : 'warning'
                   }
                   label={host.snapshot_version === null ? 'not serving' : `serves version ${host.snapshot_version}`}
                 />

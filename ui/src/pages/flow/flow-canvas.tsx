@@ -34,7 +34,7 @@ export function FlowCanvas(props: {
     return id === undefined ? undefined : related(props.picture, id);
   });
   let box: HTMLDivElement | undefined;
-  /** Whether a person moved it: then it stays where it is when figures change. */
+  /** Whether a person moved it: then it stays where it is when metrics change. */
   let touched = false;
   const all = () => {
     touched = true;

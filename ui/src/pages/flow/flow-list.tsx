@@ -63,7 +63,7 @@ function Nodes(props: { nodes: readonly FlowNode[] }) {
               )}
             </For>
             <Show when={node.writes}>
-              <Badge tone="brass">writes</Badge>
+              <Badge tone="warning">writes</Badge>
             </Show>
             <Show when={!node.enabled}>
               <Badge>off</Badge>

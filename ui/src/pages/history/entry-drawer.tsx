@@ -11,7 +11,7 @@ import { LinkButton } from '#ui/src/components/link.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
 import { labelsOf } from '#ui/src/features/deploy/changes.ts';
 import { ACTION_WORDS, TYPE_WORDS } from '#ui/src/kernel/record-words.ts';
-import { blockedOf, byOf, type Deed, placeOf, whyNot } from './history-log.ts';
+import { blockedOf, byOf, type HistoryAction, recordHref, whyNot } from './history-log.ts';
 import { exactTime } from '#ui/src/kernel/dates.ts';
 
 /** What came into being or went has nothing to be compared with. */
@@ -19,24 +19,24 @@ const ALONE: Readonly<Partial<Record<string, 'added' | 'removed'>>> = { create: 
 
 /** One change: who, what, every field before and after, and the way back. */
 export function EntryDrawer(props: {
-  deed: Deed | undefined;
+  action: HistoryAction | undefined;
   onClose: () => void;
   onOnly: (entry: HistoryEntry) => void;
-  onRollback: (deed: Deed) => void;
+  onRollback: (action: HistoryAction) => void;
 }) {
   return (
     <Drawer
-      open={props.deed !== undefined}
-      title={props.deed?.main.entity_name || 'Details'}
+      open={props.action !== undefined}
+      title={props.action?.main.entity_name || 'Details'}
       size="wide"
       onClose={props.onClose}
       foot={
-        <Show when={props.deed}>
-          {(deed) => (
+        <Show when={props.action}>
+          {(action) => (
             <Show
-              when={whyNot(deed().main)}
+              when={whyNot(action().main)}
               fallback={
-                <Button icon="history" needs="history.rollback" onPress={() => props.onRollback(deed())}>
+                <Button icon="history" needs="history.rollback" onPress={() => props.onRollback(action())}>
                   Roll back…
                 </Button>
               }
@@ -47,13 +47,13 @@ export function EntryDrawer(props: {
         </Show>
       }
     >
-      <Show when={props.deed}>{(deed) => <Details deed={deed()} onOnly={props.onOnly} />}</Show>
+      <Show when={props.action}>{(action) => <Details action={action()} onOnly={props.onOnly} />}</Show>
     </Drawer>
   );
 }
 
-function Details(props: { deed: Deed; onOnly: (entry: HistoryEntry) => void }) {
-  const main = () => props.deed.main;
+function Details(props: { action: HistoryAction; onOnly: (entry: HistoryEntry) => void }) {
+  const main = () => props.action.main;
   const blocked = () => blockedOf(main());
   return (
     <div class="stack">
@@ -77,7 +77,7 @@ function Details(props: { deed: Deed; onOnly: (entry: HistoryEntry) => void }) {
             </LinkButton>
           )}
         </Show>
-        <Show when={placeOf(main())}>
+        <Show when={recordHref(main())}>
           {(href) => (
             <LinkButton href={href()} size="small" icon="external">
               Open
@@ -105,11 +105,11 @@ function Details(props: { deed: Deed; onOnly: (entry: HistoryEntry) => void }) {
           </Notice>
         )}
       </Show>
-      <Show when={props.deed.others.length > 0}>
+      <Show when={props.action.others.length > 0}>
         <section>
           <h3 class="history-sub">Changed together</h3>
           <ul class="history-batch">
-            <For each={[main(), ...props.deed.others]}>
+            <For each={[main(), ...props.action.others]}>
               {(entry) => (
                 <li>
                   <span class="mono small">{entry.entity_name}</span>

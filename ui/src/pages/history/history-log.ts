@@ -1,10 +1,9 @@
 import { CONFIGURED } from '#core/contract/entities.ts';
 import type { HistoryEntry } from '#core/contract/history.ts';
 import { TYPE_WORDS } from '#ui/src/kernel/record-words.ts';
-import { plural } from '#ui/src/kernel/words.ts';
 
 /** What one decision did: a single entry, or all of an import, of a deletion with what it owned, of a rollback. */
-export interface Deed {
+export interface HistoryAction {
   readonly id: string;
   readonly main: HistoryEntry;
   readonly others: readonly HistoryEntry[];
@@ -13,7 +12,7 @@ export interface Deed {
 interface Day {
   /** `2026-11-21` in the zone of the reader. */
   readonly date: string;
-  readonly deeds: readonly Deed[];
+  readonly actions: readonly HistoryAction[];
 }
 
 /** Entries, the newest first, by day; those of one batch together. */
@@ -23,15 +22,15 @@ export function byDay(entries: readonly HistoryEntry[]): Day[] {
     const key = entry.batch_id ?? entry.id;
     batches.set(key, [...(batches.get(key) ?? []), entry]);
   }
-  const days = new Map<string, Deed[]>();
+  const days = new Map<string, HistoryAction[]>();
   for (const [id, members] of batches) {
     const main = members.find(({ entity_type }) => entity_type === 'connection') ?? members[0];
     if (main === undefined) continue;
     const date = dateOf(main.created_at);
-    const deed = { id, main, others: members.filter((member) => member !== main) };
-    days.set(date, [...(days.get(date) ?? []), deed]);
+    const action = { id, main, others: members.filter((member) => member !== main) };
+    days.set(date, [...(days.get(date) ?? []), action]);
   }
-  return [...days].map(([date, deeds]) => ({ date, deeds }));
+  return [...days].map(([date, actions]) => ({ date, actions }));
 }
 
 export function dateOf(iso: string): string {
@@ -70,20 +69,15 @@ export function whyNot({ action, entity_type, secrets_unavailable }: HistoryEntr
   return undefined;
 }
 
+const WITH_PAGE: ReadonlySet<HistoryEntry['entity_type']> = new Set(['connection', 'tool', 'resource', 'prompt']);
+
 /** Where the record is edited, when it is still likely to be there. */
-export function placeOf({ entity_type, entity_id, action }: HistoryEntry): string | undefined {
+export function recordHref({ entity_type, entity_id, action }: HistoryEntry): string | undefined {
   if (entity_type === 'snapshot') return '/deploy?view=versions';
   if (entity_type === 'server_config') return '/settings';
   if (entity_type === 'admin') return '/people';
-  if (action === 'delete' || entity_id === '') return undefined;
-  const nouns: Partial<Record<HistoryEntry['entity_type'], string>> = {
-    connection: '/connections',
-    tool: '/tools',
-    resource: '/resources',
-    prompt: '/prompts',
-  };
-  const noun = nouns[entity_type];
-  return noun === undefined ? undefined : `${noun}/${entity_id}`;
+  if (action === 'delete' || entity_id === '' || !WITH_PAGE.has(entity_type)) return undefined;
+  return `/${entity_type}s/${entity_id}`;
 }
 
 const BLOCKED_BY: Readonly<Record<string, string>> = {
@@ -121,10 +115,4 @@ export function blockedOf({ action, snapshot }: HistoryEntry): Blocked | undefin
     count: typeof snapshot?.['count'] === 'number' ? snapshot['count'] : 1,
     advice: advice[code] ?? '',
   };
-}
-
-/** `tool list_orders and 3 others`. */
-export function deedName({ main, others }: Deed): string {
-  const name = `${TYPE_WORDS[main.entity_type]} ${main.entity_name}`;
-  return others.length === 0 ? name : `${name} and ${plural(others.length, 'other')}`;
 }

@@ -15,7 +15,8 @@ import { useQuery } from '#ui/src/components/use-query.ts';
 import { usePages } from '#ui/src/components/use-pages.ts';
 import { labelsOf } from '#ui/src/features/deploy/changes.ts';
 import { ACTION_WORDS, TYPE_WORDS } from '#ui/src/kernel/record-words.ts';
-import { byDay, byOf, dayName, type Deed } from './history-log.ts';
+import { Sentence } from '#ui/src/components/show/sentence.tsx';
+import { byDay, byOf, dayName, type HistoryAction } from './history-log.ts';
 import { exactTime, hourTime } from '#ui/src/kernel/dates.ts';
 import { useCommands, useKernel } from '#ui/src/kernel/kernel.ts';
 import { choice, createSearchParams, text } from '#ui/src/kernel/route/search-params.ts';
@@ -25,10 +26,10 @@ import './history.css';
 
 const TONES: Readonly<Record<HistoryEntry['action'], Tone>> = {
   create: 'good',
-  update: 'water',
+  update: 'info',
   delete: 'bad',
-  rollback: 'brass',
-  import: 'water',
+  rollback: 'warning',
+  import: 'info',
   deploy: 'good',
   blocked: 'bad',
 };
@@ -66,7 +67,7 @@ export function History() {
     id: text(),
     entry: text(),
   });
-  const [rolling, setRolling] = createSignal<Deed>();
+  const [rolling, setRolling] = createSignal<HistoryAction>();
   let search: HTMLInputElement | undefined;
 
   const pages = usePages(
@@ -91,7 +92,7 @@ export function History() {
   const days = createMemo(() => byDay(pages.items() ?? []));
   const listed = createMemo(() =>
     days()
-      .flatMap(({ deeds }) => deeds)
+      .flatMap(({ actions }) => actions)
       .find(({ main, others }) => [main, ...others].some(({ id }) => id === filters.get('entry'))),
   );
   /** A link to an entry that is not on the pages shown: an older one, or one that the filters leave out. */
@@ -102,7 +103,7 @@ export function History() {
       watch: missing,
     },
   );
-  const shown = createMemo(() => listed() ?? (missing() === '' ? undefined : byDay(linked.data() ?? [])[0]?.deeds[0]));
+  const shown = createMemo(() => listed() ?? (missing() === '' ? undefined : byDay(linked.data() ?? [])[0]?.actions[0]));
   const actors = createMemo(() => [...new Set((pages.items() ?? []).map(({ actor }) => actor.name))].toSorted());
   const filtered = () => filters.active('q', 'type', 'action', 'actor', 'id');
   const clear = () => filters.clear('q', 'type', 'action', 'actor', 'id');
@@ -176,8 +177,8 @@ export function History() {
                   <section aria-label={dayName(day.date, Date.now())}>
                     <h2 class="timeline-day">{dayName(day.date, Date.now())}</h2>
                     <ol class="panel">
-                      <For each={day.deeds}>
-                        {(deed) => <Row deed={deed} onOpen={() => filters.set({ entry: deed.main.id })} />}
+                      <For each={day.actions}>
+                        {(action) => <Row action={action} onOpen={() => filters.set({ entry: action.main.id })} />}
                       </For>
                     </ol>
                   </section>
@@ -194,13 +195,13 @@ export function History() {
         </Match>
       </Switch>
       <EntryDrawer
-        deed={shown()}
+        action={shown()}
         onClose={() => filters.clear('entry')}
         onOnly={(entry) => filters.set({ id: entry.entity_id, entry: '' })}
         onRollback={setRolling}
       />
       <RollbackDialog
-        deed={rolling()}
+        action={rolling()}
         onClose={() => setRolling(undefined)}
         onDone={() => {
           setRolling(undefined);
@@ -212,19 +213,19 @@ export function History() {
   );
 }
 
-function Row(props: { deed: Deed; onOpen: () => void }) {
-  const main = () => props.deed.main;
+function Row(props: { action: HistoryAction; onOpen: () => void }) {
+  const main = () => props.action.main;
   const fields = () => Object.keys(main().changes);
   return (
-    <li class="deed">
-      <span class="deed-icon">
+    <li class="history-action">
+      <span class="history-action-icon">
         <Icon name={ICONS[main().entity_type]} />
       </span>
-      <div class="deed-words">
-        <button type="button" class="deed-open" onClick={() => props.onOpen()}>
+      <div class="lines">
+        <button type="button" class="history-action-open" onClick={() => props.onOpen()}>
           <span class="mono">{main().entity_name || '–'}</span>
-          <Show when={props.deed.others.length > 0}>
-            <span class="deed-more"> {`and ${plural(props.deed.others.length, 'other')}`}</span>
+          <Show when={props.action.others.length > 0}>
+            <span class="history-action-more"> {`and ${plural(props.action.others.length, 'other')}`}</span>
           </Show>
         </button>
         <span class="small faint truncate">
@@ -239,8 +240,10 @@ function Row(props: { deed: Deed; onOpen: () => void }) {
         </span>
       </div>
       <Badge tone={TONES[main().action]}>{ACTION_WORDS[main().action]}</Badge>
-      <span class="deed-end small faint">
-        <span class="truncate">{byOf(main().actor)}</span>
+      <span class="history-action-end small faint">
+        <span class="truncate">
+          <Sentence>{byOf(main().actor)}</Sentence>
+        </span>
         <time class="num" datetime={main().created_at} title={exactTime(main().created_at)}>
           {hourTime(new Date(main().created_at))}
         </time>

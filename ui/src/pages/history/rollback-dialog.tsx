@@ -6,18 +6,18 @@ import { FieldDiff } from '#ui/src/components/show/field-diff.tsx';
 import { Failed, ProblemNotice } from '#ui/src/components/notice.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { labelsOf } from '#ui/src/features/deploy/changes.ts';
-import type { Deed } from './history-log.ts';
+import type { HistoryAction } from './history-log.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { createMutation } from '#ui/src/kernel/data/mutation.ts';
 import { createQuery } from '#ui/src/kernel/data/query.ts';
 import { toProblem } from '#ui/src/kernel/problem.ts';
 
 /** What a rollback would change, worked out by the server without doing it; then it is done. */
-export function RollbackDialog(props: { deed: Deed | undefined; onClose: () => void; onDone: () => void }) {
+export function RollbackDialog(props: { action: HistoryAction | undefined; onClose: () => void; onDone: () => void }) {
   const { call, toasts } = useKernel();
   /** Each entry has its own preview, so that no answer about another one is ever shown. */
   const preview = createMemo(() => {
-    const history_id = props.deed?.main.id;
+    const history_id = props.action?.main.id;
     if (history_id === undefined) return undefined;
     const query = createQuery((signal) => call('history.rollback', { history_id, dry_run: true }, signal));
     void query.reload();
@@ -35,11 +35,11 @@ export function RollbackDialog(props: { deed: Deed | undefined; onClose: () => v
     }
   };
   const run = async () => {
-    const deed = props.deed;
-    if (deed === undefined) return;
-    const answer = await restore.run(deed.main.id);
+    const action = props.action;
+    if (action === undefined) return;
+    const answer = await restore.run(action.main.id);
     if (answer === undefined) return;
-    toasts.show(`Restored “${deed.main.entity_name}”. Deploy to make it live.`, 'good', {
+    toasts.show(`Restored “${action.main.entity_name}”. Deploy to make it live.`, 'good', {
       action: { label: 'Undo', run: () => void redo(answer.entry.id) },
     });
     props.onDone();
@@ -47,8 +47,8 @@ export function RollbackDialog(props: { deed: Deed | undefined; onClose: () => v
 
   return (
     <Dialog
-      open={props.deed !== undefined}
-      title={`Restore the previous state of “${props.deed?.main.entity_name ?? ''}”?`}
+      open={props.action !== undefined}
+      title={`Restore the previous state of “${props.action?.main.entity_name ?? ''}”?`}
       lead="The rollback is recorded in the history, so you can undo it."
       size="wide"
       onClose={props.onClose}
@@ -73,7 +73,7 @@ export function RollbackDialog(props: { deed: Deed | undefined; onClose: () => v
                 <Show when={answer().entity === null}>
                   <p>The rollback deletes the record: it did not exist before this change.</p>
                 </Show>
-                <Show when={props.deed?.others.length}>
+                <Show when={props.action?.others.length}>
                   {(count) => <p class="soft">{`Also restores ${plural(count(), 'other record')}.`}</p>}
                 </Show>
                 <FieldDiff changes={answer().entry.changes} labels={labelsOf(answer().entry.entity_type)} />

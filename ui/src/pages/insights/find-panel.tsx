@@ -59,7 +59,7 @@ export function FindPanel() {
           <div class="stack" role="status">
             <For each={found().overlaps}>
               {({ tools, message }) => (
-                <Notice tone="brass" title={`${tools.map(({ name }) => name).join(' and ')} overlap`}>
+                <Notice tone="warning" title={`${tools.map(({ name }) => name).join(' and ')} overlap`}>
                   {message}
                 </Notice>
               )}

@@ -106,7 +106,7 @@ export function FindingList(props: {
   reads_logs: boolean;
 }) {
   return (
-    <ul class="findings" aria-label={props.label}>
+    <ul aria-label={props.label}>
       <For each={props.ids}>
         {(id) => (
           <Show when={props.insightOf(id)}>

@@ -18,7 +18,7 @@ import { choice, createSearchParams, oneOf, text } from '#ui/src/kernel/route/se
 import { LogList } from './log-list.tsx';
 import { LEVEL_WORDS, SOURCE_WORDS, STATE_WORDS } from './words.ts';
 
-const STATE_TONE = { open: 'good', connecting: 'water', waiting: 'brass', closed: 'plain' } as const satisfies Record<
+const STATE_TONE = { open: 'good', connecting: 'info', waiting: 'warning', closed: 'plain' } as const satisfies Record<
   StreamState,
   Tone
 >;

@@ -200,15 +200,15 @@ export function RequestsPanel() {
             />
           }
         >
-          <Badge tone="water">{`${minuteTime(params.get('from'))} to ${minuteTime(params.get('until'))}`}</Badge>
+          <Badge tone="info">{`${minuteTime(params.get('from'))} to ${minuteTime(params.get('until'))}`}</Badge>
         </Show>
         <Show when={params.get('client') !== ''}>
-          <Badge tone="water">
+          <Badge tone="info">
             {params.get('client') === UNNAMED_CLIENT ? 'Unnamed client' : `Client: ${params.get('client')}`}
           </Badge>
         </Show>
         <Show when={params.get('connection') !== ''}>
-          <Badge tone="water">One connection</Badge>
+          <Badge tone="info">One connection</Badge>
         </Show>
       </FilterBar>
       <div class="panel">

@@ -100,7 +100,7 @@ function Step(props: { event: Event }) {
           )}
         </Show>{' '}
         <Show when={props.event.retry}>
-          <Badge tone="brass">Retry</Badge>
+          <Badge tone="warning">Retry</Badge>
         </Show>{' '}
         <Show when={failed()}>
           <Badge tone="bad">{OUTCOME_WORDS[props.event.outcome]}</Badge>

@@ -10,20 +10,20 @@ import { rangeWords } from '#ui/src/kernel/metrics-words.ts';
 import { count } from '#ui/src/kernel/numbers.ts';
 import { duration } from '#ui/src/kernel/words.ts';
 
-const TOKENS = ['--water', '--brass', '--good', '--bad', '--ink-faint'] as const;
-const FIGURES = [
+const TOKENS = ['--accent', '--warning', '--good', '--bad', '--ink-faint'] as const;
+const METRICS = [
   { value: 'calls', label: 'Calls', format: count },
   { value: 'errors', label: 'Errors', format: count },
   { value: 'p50_ms', label: 'p50', format: duration },
   { value: 'p95_ms', label: 'p95', format: duration },
   { value: 'p99_ms', label: 'p99', format: duration },
 ] as const;
-type Figure = (typeof FIGURES)[number]['value'];
+type Metric = (typeof METRICS)[number]['value'];
 
-/** One figure of several things in one drawing. */
+/** One metric of several things in one drawing. */
 export function ComparePanel(props: { range: Range; filter: CallerFilter; keys: readonly string[]; refreshed: unknown }) {
-  const [figure, setFigure] = createSignal<Figure>('calls');
-  const shown = () => FIGURES.find(({ value }) => value === figure()) ?? FIGURES[0];
+  const [metric, setMetric] = createSignal<Metric>('calls');
+  const shown = () => METRICS.find(({ value }) => value === metric()) ?? METRICS[0];
   const compared = () => props.keys.flatMap((key) => fromKey(key) ?? []).slice(0, TOKENS.length);
   const loadOne = async (read: Read, whose: Pick<typeof props, 'range' | 'filter'>, of: { kind: Kind; name: string }) => {
     const { kind, name } = of;
@@ -42,11 +42,11 @@ export function ComparePanel(props: { range: Range; filter: CallerFilter; keys: 
     (all.data() ?? []).map(({ name, points }, index) => ({
       label: name,
       token: TOKENS[index] ?? TOKENS[0],
-      values: points.map((point) => valueAt(point, figure())),
+      values: points.map((point) => valueAt(point, metric())),
     })),
   );
   return (
-    <Panel title="Compare" actions={<SegmentedControl label="Metric" value={figure()} onChange={setFigure} options={FIGURES} />}>
+    <Panel title="Compare" actions={<SegmentedControl label="Metric" value={metric()} onChange={setMetric} options={METRICS} />}>
       <Failed of={all} />
       <Chart
         label={`Compare: ${shown().label}, ${rangeWords(props.range)}`}
@@ -62,5 +62,5 @@ export function ComparePanel(props: { range: Range; filter: CallerFilter; keys: 
   );
 }
 
-const valueAt = (point: Series['points'][number], figure: Figure): number | null =>
-  figure.endsWith('_ms') && point.calls === 0 ? null : point[figure];
+const valueAt = (point: Series['points'][number], metric: Metric): number | null =>
+  metric.endsWith('_ms') && point.calls === 0 ? null : point[metric];

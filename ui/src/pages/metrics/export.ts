@@ -4,7 +4,7 @@ import { toCsv } from '#core/lib/csv.ts';
 import type { Series, UsageRow } from '#ui/src/kernel/metrics.ts';
 import { saveFile } from '#ui/src/kernel/save-file.ts';
 
-const FIGURES = [
+const METRICS = [
   'calls',
   'errors',
   'error_rate',
@@ -25,8 +25,8 @@ export type Shown =
   | { readonly what: 'series'; readonly rows: Series['points'] };
 
 const HEADS = {
-  usage: ['kind', 'name', ...FIGURES],
-  callers: ['key', 'name', ...FIGURES],
+  usage: ['kind', 'name', ...METRICS],
+  callers: ['key', 'name', ...METRICS],
   series: POINT,
 } as const;
 

@@ -172,7 +172,7 @@ export function Metrics() {
       </div>
       <Failed of={stats} />
       <Show when={shown()}>
-        <Figures rows={rows()} before={before()} range={range()} filter={filter()} />
+        <Totals rows={rows()} before={before()} range={range()} filter={filter()} />
       </Show>
       <SeriesPanel
         range={range()}
@@ -222,7 +222,7 @@ export function Metrics() {
 
 const isTime = (text: string): boolean => text !== '' && !Number.isNaN(Date.parse(text));
 
-function Figures(props: {
+function Totals(props: {
   rows: readonly UsageRow[] | undefined;
   before: readonly UsageRow[] | undefined;
   range: Range;

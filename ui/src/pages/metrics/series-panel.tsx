@@ -34,7 +34,7 @@ interface SeriesProps {
   /** Undefined: everything. */
   of: { readonly kind: Kind; readonly name: string } | undefined;
   usage: UsageRow | undefined;
-  /** Whatever changes when figures were read again. */
+  /** Whatever changes when metrics were read again. */
   refreshed: unknown;
   onBack: () => void;
   onZoom: (range: { since: string; until: string }) => void;
@@ -68,7 +68,7 @@ export function SeriesPanel(props: SeriesProps) {
   const before = () => series.data()?.previous?.points;
   const marks = createMemo(() => (series.data()?.deploys ?? []).map(toMark));
   const counted = createMemo<ChartSeries[]>(() => [
-    { label: 'Calls', token: '--water', kind: 'bars', values: points().map(({ calls }) => calls) },
+    { label: 'Calls', token: '--accent', kind: 'bars', values: points().map(({ calls }) => calls) },
     { label: 'Errors', token: '--bad', kind: 'bars', values: points().map(({ errors }) => errors) },
     ...ghostOf(before(), 'Calls before', ({ calls }) => calls),
   ]);
@@ -76,8 +76,8 @@ export function SeriesPanel(props: SeriesProps) {
     ...(
       [
         ['p99', '--line-strong', 'p99_ms'],
-        ['p95', '--brass', 'p95_ms'],
-        ['p50', '--water', 'p50_ms'],
+        ['p95', '--warning', 'p95_ms'],
+        ['p50', '--accent', 'p50_ms'],
       ] as const
     ).map(([label, token, field]) => ({
       label,

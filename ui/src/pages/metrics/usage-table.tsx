@@ -31,7 +31,7 @@ interface UsageTableProps {
   actions: JSX.Element;
 }
 
-/** Every tool, resource and prompt that was called, sortable by each figure; the most called stands first. */
+/** Every tool, resource and prompt that was called, sortable by each metric; the most called stands first. */
 export function UsageTable(props: UsageTableProps) {
   const [kind, setKind] = createSignal<Kind | 'all'>('all');
   const [wanted, setWanted] = createSignal('');

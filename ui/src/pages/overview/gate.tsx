@@ -1,9 +1,10 @@
-import { For, Match, Show, Switch } from 'solid-js';
+import { Match, Show, Switch } from 'solid-js';
 import { Wave } from '#ui/src/components/shell/brand.tsx';
 import { Button } from '#ui/src/components/button.tsx';
 import { Ago } from '#ui/src/components/time.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import type { Deployment } from '#ui/src/features/deploy/deployment.ts';
+import { FieldErrors } from '#ui/src/features/deploy/gate-findings.tsx';
 import { outcome } from '#ui/src/features/deploy/receipt.tsx';
 import { plural } from '#ui/src/kernel/words.ts';
 import './gate.css';
@@ -30,12 +31,12 @@ export function Gate(props: { deployment: Deployment; onDeploy: () => void; onSt
       <div class="gate-words">
         <div class="gate-side">
           <h2>Working copy</h2>
-          <Switch fallback={<p class="gate-figure">No changes</p>}>
+          <Switch fallback={<p class="gate-value">No changes</p>}>
             <Match when={status() === undefined}>
               <span class="skeleton" />
             </Match>
             <Match when={pending() > 0}>
-              <p class="gate-figure num" data-tone="brass">
+              <p class="gate-value num" data-tone="warning">
                 {plural(pending(), 'change')} to deploy
               </p>
               <p>
@@ -78,15 +79,15 @@ export function Gate(props: { deployment: Deployment; onDeploy: () => void; onSt
           <h2>Live</h2>
           <Switch fallback={<span class="skeleton" />}>
             <Match when={status()?.status === 'stopped' && status()?.snapshot_version === null}>
-              <p class="gate-figure">Not deployed yet</p>
+              <p class="gate-value">Not deployed yet</p>
               <p>MCP clients get 503 until the first deploy.</p>
             </Match>
             <Match when={status()?.status === 'stopped'}>
-              <p class="gate-figure">Stopped</p>
+              <p class="gate-value">Stopped</p>
               <p>MCP clients get 503 until the next deploy.</p>
             </Match>
             <Match when={status()?.status === 'error'}>
-              <p class="gate-figure" data-tone="bad">
+              <p class="gate-value" data-tone="bad">
                 No host is serving
               </p>
               <p>Start a host. It loads the deployed version by itself.</p>
@@ -94,7 +95,7 @@ export function Gate(props: { deployment: Deployment; onDeploy: () => void; onSt
             <Match when={status()}>
               {(live) => (
                 <>
-                  <p class="gate-figure num">Version {live().snapshot_version ?? '–'}</p>
+                  <p class="gate-value num">Version {live().snapshot_version ?? '–'}</p>
                   <p class="num">
                     {plural(live().hosts.length, 'host')}
                     <Show when={live().deployed_at}>
@@ -122,15 +123,7 @@ export function Gate(props: { deployment: Deployment; onDeploy: () => void; onSt
       <Show when={fault()}>
         <div class="gate-fault" role="alert">
           <p>{fault()}</p>
-          <ul class="bullets">
-            <For each={faults()}>
-              {(error) => (
-                <li>
-                  <span class="mono">{error.field}</span>: {error.message}
-                </li>
-              )}
-            </For>
-          </ul>
+          <FieldErrors errors={faults()} />
         </div>
       </Show>
 

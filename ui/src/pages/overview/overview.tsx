@@ -16,7 +16,7 @@ import { useCommands, useKernel } from '#ui/src/kernel/kernel.ts';
 import { INTERVAL_SECONDS, PERIODS, startOf, toRows } from '#ui/src/kernel/metrics.ts';
 import { createSearchParams, oneOf } from '#ui/src/kernel/route/search-params.ts';
 import { ConnectPanel } from '#ui/src/features/connect/connect-panel.tsx';
-import { Figures } from './figures.tsx';
+import { Stats } from './stats.tsx';
 import { Gate } from './gate.tsx';
 import { InsightsPanel } from './insights-panel.tsx';
 import { ActivityPanel, ChangesPanel, FailuresPanel, TopPanel } from './lists.tsx';
@@ -93,7 +93,7 @@ export function Overview() {
       <Show when={deployment.receipt()}>
         {(receipt) => <Receipt receipt={receipt()} rehearsed={false} onDismiss={deployment.dismiss} />}
       </Show>
-      <Figures
+      <Stats
         period={period()}
         rows={rows()}
         series={series.data()}

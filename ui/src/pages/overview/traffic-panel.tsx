@@ -14,7 +14,7 @@ export function TrafficPanel(props: { period: Period; series: Series | undefined
   const step = () => props.series?.interval_seconds ?? INTERVAL_SECONDS[props.period];
   const times = createMemo(() => points().map(({ timestamp }) => Date.parse(timestamp)));
   const series = createMemo<ChartSeries[]>(() => [
-    { label: 'Calls', token: '--water', kind: 'bars', values: points().map(({ calls }) => calls) },
+    { label: 'Calls', token: '--accent', kind: 'bars', values: points().map(({ calls }) => calls) },
     { label: 'Errors', token: '--bad', kind: 'bars', values: points().map(({ errors }) => errors) },
   ]);
   const pick = (index: number) => {

@@ -19,7 +19,13 @@ import { usePeople } from './use-people.ts';
 import './people.css';
 
 const MOST = 500;
-const TONES: Readonly<Record<Role, Tone>> = { owner: 'brass', admin: 'brass', editor: 'water', viewer: 'plain', caller: 'plain' };
+const TONES: Readonly<Record<Role, Tone>> = {
+  owner: 'warning',
+  admin: 'warning',
+  editor: 'info',
+  viewer: 'plain',
+  caller: 'plain',
+};
 
 /** Who signs in: invited, given a role and groups, disabled and removed. */
 export function People() {
@@ -81,7 +87,7 @@ export function People() {
             head: 'Name',
             sort: ({ username }) => username,
             cell: (person) => (
-              <span class="people-name">
+              <span class="lines">
                 <span class="row">
                   {person.display_name ?? person.username}
                   <Show when={isSelf(person)}>
@@ -218,7 +224,7 @@ function State(props: { person: Person }) {
     }
     if (invite_expires_at === null) return { tone: 'plain', label: 'Not invited yet' };
     const over = Date.parse(invite_expires_at) < Date.now();
-    return { tone: over ? 'plain' : 'water', label: over ? 'Invitation expired' : 'Invited' };
+    return { tone: over ? 'plain' : 'info', label: over ? 'Invitation expired' : 'Invited' };
   };
   return <StatusDot tone={state().tone} label={state().label} />;
 }

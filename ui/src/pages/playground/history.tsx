@@ -36,7 +36,7 @@ export function History(props: {
               {(call) => (
                 <li class="play-row" ref={passesFocus}>
                   <button type="button" class="play-run" onClick={() => props.onSaved(call)}>
-                    <span class="grow play-run-words">
+                    <span class="grow lines">
                       <span class="mono truncate">{call.key.slice(call.key.indexOf(':') + 1)}</span>
                       <span class="faint small truncate">{valuesInWords(call.values)}</span>
                     </span>
@@ -74,7 +74,7 @@ export function History(props: {
                   onClick={() => again(run)}
                 >
                   <StatusDot tone={toneOf(run)} label={labelOf(run)} hide_label />
-                  <span class="grow play-run-words">
+                  <span class="grow lines">
                     <span class="mono truncate">{run.offer.name}</span>
                     <span class="faint small num">
                       {duration(run.ms)}, <Ago iso={run.at} />
@@ -99,6 +99,6 @@ export function History(props: {
   );
 }
 
-const toneOf = ({ refusal, result }: Run) => (refusal !== undefined ? 'bad' : result?.is_error === true ? 'brass' : 'good');
+const toneOf = ({ refusal, result }: Run) => (refusal !== undefined ? 'bad' : result?.is_error === true ? 'warning' : 'good');
 const labelOf = ({ refusal, result }: Run): string =>
   refusal !== undefined ? 'Call refused' : result?.is_error === true ? 'Tool error' : 'Result';

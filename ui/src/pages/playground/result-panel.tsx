@@ -26,7 +26,7 @@ export function ResultPanel(props: { run: Run }) {
               <Badge tone="bad">The server refused the call</Badge>
             </Match>
             <Match when={result()?.is_error}>
-              <Badge tone="brass">The tool answered with an error</Badge>
+              <Badge tone="warning">The tool answered with an error</Badge>
             </Match>
             <Match when={result()?.table}>{(table) => <Badge tone="good">{plural(table().rows.length, 'row')}</Badge>}</Match>
           </Switch>

@@ -16,7 +16,7 @@ export function MessageList(props: {
 }) {
   const language = createMemo<Language>(() => ({
     name: 'template',
-    world: { names: () => [...props.arguments, 'vars'], members: () => ({}) },
+    context: { names: () => [...props.arguments, 'vars'], members: () => ({}) },
   }));
   const replace = (index: number, change: Partial<PromptMessage>) =>
     props.onChange(props.messages.map((message, place) => (place === index ? { ...message, ...change } : message)));
@@ -31,7 +31,7 @@ export function MessageList(props: {
   };
 
   return (
-    <div class="message-list">
+    <div class="stack">
       <Index each={props.messages}>
         {(message, index) => (
           <div class="message" ref={passesFocus} role="group" aria-label={`Message ${index + 1}`}>

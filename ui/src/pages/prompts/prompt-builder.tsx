@@ -200,7 +200,7 @@ export function PromptBuilder(props: PromptBuilderProps) {
           </Choose>
         </div>
       )}
-      model={() => <ModelView judged={check.data()} problem={check.problem()} pending={check.pending()} />}
+      model={() => <ModelView checked={check.data()} problem={check.problem()} pending={check.pending()} />}
       script={() => <ScriptView {...builder.snippets()} />}
       tests={testsOf('prompt', props.prompt)}
       findings={lintOf('prompt', props.prompt)}

@@ -111,7 +111,7 @@ export function ProposalPage() {
           <div class="stack">
             <Show when={changed()}>
               <Notice
-                tone="brass"
+                tone="warning"
                 title="This proposal changed while you read it"
                 action={
                   <Button size="small" icon="check" onPress={() => setRead(found().version)}>
@@ -124,7 +124,7 @@ export function ProposalPage() {
             </Show>
             <Show when={found().stale.length > 0}>
               <Notice
-                tone="brass"
+                tone="warning"
                 title="This proposal is out of date"
                 action={
                   <Button

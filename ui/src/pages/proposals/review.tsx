@@ -60,7 +60,7 @@ function Operations(props: { proposal: Proposal }) {
   );
 }
 
-const TONE = { added: 'good', changed: 'water', removed: 'bad' } as const;
+const TONE = { added: 'good', changed: 'info', removed: 'bad' } as const;
 
 function Changes(props: { proposal: Proposal }) {
   return (
@@ -120,7 +120,7 @@ function Findings(props: { proposal: Proposal }) {
               {(finding) => (
                 <li>
                   <span class="row">
-                    <Badge tone={finding.blocks ? 'bad' : 'brass'}>{labelOf(finding.gate)}</Badge>
+                    <Badge tone={finding.blocks ? 'bad' : 'warning'}>{labelOf(finding.gate)}</Badge>
                     <Show when={finding.blocks}>
                       <span class="small">blocks a deploy</span>
                     </Show>

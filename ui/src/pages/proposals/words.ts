@@ -3,7 +3,7 @@ import type { Tone } from '#ui/src/components/badge.tsx';
 import { plural } from '#ui/src/kernel/words.ts';
 
 export const STATUS: Readonly<Record<ProposalStatus, { readonly label: string; readonly tone: Tone }>> = {
-  open: { label: 'Open', tone: 'water' },
+  open: { label: 'Open', tone: 'info' },
   approved: { label: 'Approved', tone: 'good' },
   rejected: { label: 'Rejected', tone: 'plain' },
 };

@@ -4,7 +4,7 @@ import type { QueueMetrics, Sample } from './metrics-queue.ts';
 export const QUEUE_GROUPS = ['waiting', 'used', 'free', 'none'] as const;
 export type QueueGroup = (typeof QUEUE_GROUPS)[number];
 
-export interface QueueRow {
+interface QueueRow {
   readonly id: string;
   readonly name: string;
   readonly queue: QueueMetrics | undefined;

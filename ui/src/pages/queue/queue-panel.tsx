@@ -13,8 +13,8 @@ import { type QueueMetrics, queueState, type QueueState, type Sample } from './m
 const STATE = {
   idle: { word: 'Not in use', tone: 'plain' },
   calm: { word: 'Free', tone: 'good' },
-  busy: { word: 'Busy', tone: 'water' },
-  full: { word: 'Full', tone: 'brass' },
+  busy: { word: 'Busy', tone: 'info' },
+  full: { word: 'Full', tone: 'warning' },
 } as const satisfies Record<QueueState, { word: string; tone: Tone }>;
 
 /** One connection, with all that is measured of its queue. */
@@ -50,9 +50,9 @@ export function QueuePanel(props: { id: string; name: string; queue: QueueMetric
               <Stat
                 label="Waiting"
                 value={count(queue().waiting)}
-                tone={queue().waiting > 0 ? 'brass' : 'plain'}
+                tone={queue().waiting > 0 ? 'warning' : 'plain'}
                 hint={queue().waiting > 0 ? `longest ${duration(queue().longest_wait_ms)}` : undefined}
-                spark={<Spark values={props.samples.map(({ waiting }) => waiting)} tone="brass" />}
+                spark={<Spark values={props.samples.map(({ waiting }) => waiting)} tone="warning" />}
               />
               <Stat
                 label="Average wait"
@@ -63,12 +63,12 @@ export function QueuePanel(props: { id: string; name: string; queue: QueueMetric
               <Stat
                 label="Rejected"
                 value={count(queue().rejected)}
-                tone={queue().rejected + queue().timed_out > 0 ? 'brass' : 'plain'}
+                tone={queue().rejected + queue().timed_out > 0 ? 'warning' : 'plain'}
                 hint={`No free slot: ${count(queue().timed_out)}`}
               />
             </StatGrid>
             <Show when={state() === 'full'}>
-              <Notice tone="brass" action={<LinkButton href="/metrics">Find the slow tools</LinkButton>}>
+              <Notice tone="warning" action={<LinkButton href="/metrics">Find the slow tools</LinkButton>}>
                 Calls are queued or rejected. Raise concurrency or speed up slow tools.
               </Notice>
             </Show>

@@ -36,7 +36,7 @@ export function RunningCalls() {
     {
       id: 'state',
       head: 'State',
-      cell: (row) => <StatusDot tone={row.state === 'waiting' ? 'brass' : 'water'} label={STATE_WORDS[row.state]} />,
+      cell: (row) => <StatusDot tone={row.state === 'waiting' ? 'warning' : 'info'} label={STATE_WORDS[row.state]} />,
     },
     {
       id: 'since',

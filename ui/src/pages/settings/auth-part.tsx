@@ -34,9 +34,9 @@ export function AuthPart(props: PartProps) {
     <SettingsForm of={props} form={form}>
       <SettingsSection title="Authentication" lead="Weaker settings expose every tool." fields={['auth_type']}>
         <Show when={kind() === 'none' && !isLoopback(props.config.host)}>
-          <Notice tone="brass">Anyone who can reach {props.config.host} can call every tool.</Notice>
+          <Notice tone="warning">Anyone who can reach {props.config.host} can call every tool.</Notice>
         </Show>
-        <Show when={locked()}>{(fault) => <Notice tone="brass">{LOCKED_OUT[fault().field]}</Notice>}</Show>
+        <Show when={locked()}>{(fault) => <Notice tone="warning">{LOCKED_OUT[fault().field]}</Notice>}</Show>
         <Show when={kind() === 'bearer'}>
           <Notice
             title="Access tokens"

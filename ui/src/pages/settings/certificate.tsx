@@ -16,9 +16,9 @@ import { plural } from '#ui/src/kernel/words.ts';
 
 const STATUS: Readonly<Record<SslStatus['status'], { label: string; tone: Tone; about: string }>> = {
   none: { label: 'None', tone: 'plain', about: 'There is no certificate yet.' },
-  pending: { label: 'In progress', tone: 'water', about: 'The authority is validating the domain.' },
+  pending: { label: 'In progress', tone: 'info', about: 'The authority is validating the domain.' },
   issued: { label: 'Valid', tone: 'good', about: 'The certificate is in use.' },
-  expiring_soon: { label: 'Expires soon', tone: 'brass', about: 'Renewal keeps failing or is turned off.' },
+  expiring_soon: { label: 'Expires soon', tone: 'warning', about: 'Renewal keeps failing or is turned off.' },
   expired: { label: 'Expired', tone: 'bad', about: 'Browsers and clients reject it. Request a new one.' },
   error: { label: 'Failed', tone: 'bad', about: 'The last request failed.' },
 };

@@ -21,7 +21,7 @@ const KINDS = [
   { value: 'sql', label: 'SQL' },
   { value: 'template', label: 'Template' },
 ] as const;
-const TONE = { low: 'plain', medium: 'brass', high: 'bad' } as const;
+const TONE = { low: 'plain', medium: 'warning', high: 'bad' } as const;
 
 export function GuardPart(props: PartProps) {
   const form = useSettings(props);
@@ -128,9 +128,6 @@ function TryText() {
   );
 }
 
-const placeOf = (entity_type: string, id: string): string =>
-  entity_type === 'server_config' ? '/settings' : `/${entity_type}s/${id}`;
-
 function Scan() {
   const { call } = useKernel();
   const scan = createMutation(() => call('guard.scan', {}));
@@ -146,7 +143,7 @@ function Scan() {
       <Show when={result()}>
         {(answer) => (
           <Notice
-            tone={answer().items.length === 0 ? 'good' : 'brass'}
+            tone={answer().items.length === 0 ? 'good' : 'warning'}
             live
             title={`${plural(answer().scanned, 'definition')} scanned, findings in ${answer().items.length}`}
           >
@@ -154,7 +151,7 @@ function Scan() {
               <For each={answer().items}>
                 {(item) => (
                   <li>
-                    <Link href={placeOf(item.entity_type, item.id)}>
+                    <Link href={item.entity_type === 'server_config' ? '/settings' : `/${item.entity_type}s/${item.id}`}>
                       <span class="mono">{item.name}</span>
                     </Link>{' '}
                     <span class="small faint">{item.entity_type}</span>

@@ -14,7 +14,7 @@ type State = SigningKeys['items'][number]['state'];
 
 const STATES = {
   current: { label: 'Signs', tone: 'good' },
-  next: { label: 'Next', tone: 'water' },
+  next: { label: 'Next', tone: 'info' },
   retired: { label: 'Verifies only', tone: 'plain' },
 } as const satisfies Record<State, { label: string; tone: string }>;
 

@@ -5,7 +5,7 @@ import { Switch } from '#ui/src/components/form/choice.tsx';
 import { Section } from '#ui/src/components/panel.tsx';
 import { type PartProps, SettingsForm, useSettings } from './settings-form.tsx';
 
-const TONE = { error: 'bad', warning: 'brass', info: 'plain' } as const;
+const TONE = { error: 'bad', warning: 'warning', info: 'plain' } as const;
 
 /** Which rules look at definitions. */
 export function LintPart(props: PartProps) {

@@ -59,7 +59,7 @@ export function Settings() {
       <Show when={Object.keys(pending()).length}>
         {(count) => (
           <Notice
-            tone="brass"
+            tone="warning"
             title={`${plural(count(), 'setting')} changed since the last deploy`}
             action={
               <LinkButton href="/deploy" size="small" icon="rocket">

@@ -1,11 +1,12 @@
 import * as v from 'valibot';
 import type { OauthApp } from '#core/contract/identity/oauth.ts';
 import { operations, type Output } from '#core/contract/index.ts';
-import { Switch } from '#ui/src/components/form/choice.tsx';
-import { TextField } from '#ui/src/components/form/field.tsx';
 import { FormFoot } from '#ui/src/components/form/form-foot.tsx';
 import { TypedField } from '#ui/src/components/form/typed-field.tsx';
+import { FormField } from '#ui/src/fields/form-field.tsx';
+import { fieldOf } from '#ui/src/fields/kind.ts';
 import { useForm } from '#ui/src/components/use-form.ts';
+import type { Form } from '#ui/src/kernel/form/form.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 
 export type Made = Output<'oauth_apps.create'>;
@@ -33,19 +34,10 @@ export function NewApp(props: { onDone: (app: Made) => void; onCancel: () => voi
   });
   return (
     <form class="stack" novalidate onSubmit={(event) => void form.submit(event)}>
-      <TextField label="Name" hint="Shown to people when they are asked for consent." autofocus required {...form.text('name')} />
-      <Redirects
-        value={form.values.redirect_uris}
-        onChange={(lines) => form.set('redirect_uris', lines)}
-        error={form.errorWithin('redirect_uris')}
-      />
-      <Switch
-        label="Has a secret"
-        hint="For programs on a server. Programs on people’s computers cannot keep one."
-        checked={form.values.confidential}
-        onChange={(on) => form.set('confidential', on)}
-      />
-      <Trusted checked={form.values.trusted} onChange={(on) => form.set('trusted', on)} />
+      <FormField form={form} name="name" />
+      <Redirects form={form} />
+      <FormField form={form} name="confidential" />
+      <FormField form={form} name="trusted" />
       <FormFoot form={form} submit="Create app" always onCancel={() => props.onCancel()} />
     </form>
   );
@@ -74,42 +66,30 @@ export function EditApp(props: { app: OauthApp; onDone: () => void; onCancel: ()
   });
   return (
     <form class="stack" novalidate onSubmit={(event) => void form.submit(event)}>
-      <TextField label="Name" hint="Shown to people when they are asked for consent." autofocus required {...form.text('name')} />
-      <Redirects
-        value={form.values.redirect_uris}
-        onChange={(lines) => form.set('redirect_uris', lines)}
-        error={form.errorWithin('redirect_uris')}
-      />
-      <Trusted checked={form.values.trusted} onChange={(on) => form.set('trusted', on)} />
+      <FormField form={form} name="name" />
+      <Redirects form={form} />
+      <FormField form={form} name="trusted" />
       <FormFoot form={form} submit="Save changes" always onCancel={() => props.onCancel()} />
     </form>
   );
 }
 
-function Redirects(props: { value: readonly string[]; onChange: (lines: string[]) => void; error: string | undefined }) {
+function Redirects(props: { form: Form }) {
+  // A form keeps its schema.
+  // oxlint-disable-next-line solid/reactivity
+  const { label, help } = fieldOf(props.form.schema, 'redirect_uris').marks;
   return (
     <TypedField
-      label="Redirect addresses"
-      hint="One per line. Compared exactly; the port of localhost and 127.0.0.1 can be any."
+      label={label}
+      hint={help}
       required
       rows={3}
       placeholder="https://app.example.com/oauth/callback"
-      value={props.value}
+      value={props.form.values['redirect_uris'] as readonly string[]}
       write={(lines) => lines.join('\n')}
       read={(text) => ({ value: toLines(text) })}
-      onChange={(lines) => props.onChange(lines as string[])}
-      error={props.error}
-    />
-  );
-}
-
-function Trusted(props: { checked: boolean; onChange: (on: boolean) => void }) {
-  return (
-    <Switch
-      label="Skip the consent page"
-      hint="Only for an app of your own: people who are signed in are not asked."
-      checked={props.checked}
-      onChange={props.onChange}
+      onChange={(lines) => props.form.set('redirect_uris', lines)}
+      error={props.form.errorWithin('redirect_uris')}
     />
   );
 }

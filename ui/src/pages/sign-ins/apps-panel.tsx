@@ -86,7 +86,7 @@ export function AppsPanel() {
                   <Badge tone="bad">Secret missing</Badge>
                 </Show>
                 <Show when={row.trusted}>
-                  <Badge tone="brass">Trusted</Badge>
+                  <Badge tone="warning">Trusted</Badge>
                 </Show>
               </span>
             ),

@@ -1,7 +1,7 @@
 import { createMemo, createSignal, Match, Show, Switch } from 'solid-js';
 import type { Connection } from '#core/contract/definitions/connections.ts';
 import type { Tool, ToolDraft } from '#core/contract/definitions/tools.ts';
-import { firstEnabled, useBuilderWorld } from '#ui/src/features/builder/definitions/use-builder-world.ts';
+import { firstEnabled, useBuilderContext } from '#ui/src/features/builder/definitions/use-builder-context.ts';
 import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
 import { Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
 import { Page } from '#ui/src/components/page.tsx';
@@ -18,7 +18,7 @@ import { ToolBuilder } from './tool-builder.tsx';
 export function NewTool() {
   const { router } = useKernel();
   const said = useSaved();
-  const world = useBuilderWorld('tools');
+  const context = useBuilderContext('tools');
   const wanted = router.query().get('connection') ?? '';
   const table = router.query().get('table');
   const from = router.query().get('resource');
@@ -44,15 +44,17 @@ export function NewTool() {
   return (
     <Page title="New tool" width="full" back={{ href: '/tools', label: 'Tools' }}>
       <Switch fallback={<SkeletonList rows={6} label="Loading the connections" />}>
-        <Match when={settled() ? world.connections() : undefined}>
+        <Match when={settled() ? context.connections() : undefined}>
           {(connections) => (
             <>
               <Show when={source.problem()}>
-                <Notice tone="brass">This table could not be read. Check the connection, or write the statement by hand.</Notice>
+                <Notice tone="warning">
+                  This table could not be read. Check the connection, or write the statement by hand.
+                </Notice>
               </Show>
               <Draft
                 connections={connections()}
-                tags={world.tags()}
+                tags={context.tags()}
                 connection_id={resource.data()?.draft?.connection_id ?? wanted}
                 draft={resource.data()?.draft}
                 source={source.problem() === undefined ? (source.data() ?? null) : null}
@@ -61,9 +63,9 @@ export function NewTool() {
             </>
           )}
         </Match>
-        <Match when={world.problem() ?? resource.problem()}>
+        <Match when={context.problem() ?? resource.problem()}>
           {(problem) => (
-            <ProblemNotice problem={problem()} onRetry={() => void Promise.all([world.reload(), resource.reload()])} />
+            <ProblemNotice problem={problem()} onRetry={() => void Promise.all([context.reload(), resource.reload()])} />
           )}
         </Match>
       </Switch>

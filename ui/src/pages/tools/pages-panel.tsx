@@ -39,7 +39,7 @@ export function PagesPanel(props: {
           </p>
         }
       >
-        <ul class="stack mask-list">
+        <ul class="stack">
           <Index each={value()}>
             {(one, index) => (
               <li class="mask-row" ref={passesFocus}>

@@ -26,7 +26,7 @@ export function ToolPage() {
       badges={(tool) => (
         <>
           <Show when={!tool.read_only}>
-            <Badge tone="brass">Writes</Badge>
+            <Badge tone="warning">Writes</Badge>
           </Show>
           <TokenBadge tokens={tool.tokens} list="tools" />
         </>

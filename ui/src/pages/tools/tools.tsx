@@ -31,10 +31,10 @@ export function Tools() {
       ]}
       badges={({ id, read_only, warnings }) => (
         <>
-          {read_only ? null : <Badge tone="brass">Writes</Badge>}
+          {read_only ? null : <Badge tone="warning">Writes</Badge>}
           <DriftBadge drift={drift(id)} />
           {warnings.length === 0 ? null : (
-            <Badge tone="brass" title={warnings.join(' ')}>
+            <Badge tone="warning" title={warnings.join(' ')}>
               Warning
             </Badge>
           )}

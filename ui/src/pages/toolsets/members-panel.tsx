@@ -46,7 +46,7 @@ export function MembersPanel(props: {
               <>
                 <p class="small num">{`${plural(members().total, 'member')}, about ${plural(members().tokens, 'token')} in the context of a model`}</p>
                 <Show when={members().tokens > COSTLY_TOKENS}>
-                  <Notice tone="brass">
+                  <Notice tone="warning">
                     More than 8,000 tokens: models choose worse from long lists. Split the toolset or shorten descriptions.
                   </Notice>
                 </Show>
@@ -64,7 +64,7 @@ export function MembersPanel(props: {
                           </span>
                         </span>
                         <Show when={!member.read_only}>
-                          <Badge tone="brass">writes</Badge>
+                          <Badge tone="warning">writes</Badge>
                         </Show>
                         <span class="small faint num">{plural(member.tokens, 'token')}</span>
                       </li>

@@ -43,9 +43,9 @@ export function ToolsetForm(props: {
 
   return (
     <form class="toolset" novalidate onSubmit={(event) => props.onSubmit(event)}>
-      <div class="toolset-main">
+      <div class="stack">
         <Fixed when={fixed()}>
-          <div class="toolset-main">
+          <div class="stack">
             <Panel title="About">
               <FormField form={fields()} name="name" />
               <FormField form={fields()} name="title" />

@@ -89,7 +89,7 @@ export function Report(props: { report: ImportReport; title: string }) {
         </div>
       </Show>
       <Show when={props.report.needs_secrets.length > 0}>
-        <Notice tone="brass" title="Needs secrets">
+        <Notice tone="warning" title="Needs secrets">
           <p>Exports contain no secrets. Enter these to use what needs them.</p>
           <ul class="bullets">
             <For each={props.report.needs_secrets}>

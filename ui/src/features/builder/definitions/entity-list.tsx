@@ -16,7 +16,7 @@ import { choice, createSearchParams, many, text } from '#ui/src/kernel/route/sea
 import { createSelection } from '#ui/src/kernel/selection.ts';
 import { BulkBar } from './bulk-bar.tsx';
 import { ENTITY_WORDS, playgroundOf } from './entity-words.ts';
-import { useBuilderWorld } from './use-builder-world.ts';
+import { useBuilderContext } from './use-builder-context.ts';
 import { useEntityActions } from './use-entity-actions.ts';
 import '#ui/src/features/builder/builder.css';
 
@@ -72,7 +72,7 @@ export function EntityList<E extends Entity>(props: EntityListProps<E>) {
   const { noun } = props;
   const { title, lead, icon, empty_lead } = ENTITY_WORDS[noun];
   const one = ENTITY_TYPE[noun];
-  const world = useBuilderWorld(noun);
+  const context = useBuilderContext(noun);
   const filters = createSearchParams(router, {
     q: text(),
     connection: text(),
@@ -102,7 +102,7 @@ export function EntityList<E extends Entity>(props: EntityListProps<E>) {
   const selection = createSelection();
   const reload = async () => {
     await query.reload();
-    void world.reload();
+    void context.reload();
   };
   const actions = useEntityActions(noun, { onChange: reload });
   const rows = createMemo(() => {
@@ -139,13 +139,13 @@ export function EntityList<E extends Entity>(props: EntityListProps<E>) {
           name="connection"
           label="Connection"
           all="All connections"
-          options={(world.connections() ?? []).map(({ id, name }) => ({ value: id, label: name }))}
+          options={(context.connections() ?? []).map(({ id, name }) => ({ value: id, label: name }))}
         />
-        <Show when={world.tags().length > 0}>
+        <Show when={context.tags().length > 0}>
           <Select
             label="Tag"
             hide_label
-            options={[{ value: ANY_TAG, label: 'Any tag' }, ...world.tags().map((tag) => ({ value: tag, label: tag }))]}
+            options={[{ value: ANY_TAG, label: 'Any tag' }, ...context.tags().map((tag) => ({ value: tag, label: tag }))]}
             value={filters.get('tag')[0] ?? ANY_TAG}
             onChange={(tag: string) => filters.set({ tag: tag === ANY_TAG ? [] : [tag] })}
           />
@@ -164,7 +164,7 @@ export function EntityList<E extends Entity>(props: EntityListProps<E>) {
           href={href}
           muted={({ enabled }) => !enabled}
           {...(session.may('tools.update') ? { selection } : {})}
-          bulk={(ids, clear) => <BulkBar entities={chosen(ids)} tags={world.tags()} actions={actions} onDone={clear} />}
+          bulk={(ids, clear) => <BulkBar entities={chosen(ids)} tags={context.tags()} actions={actions} onDone={clear} />}
           columns={[
             {
               id: 'name',

@@ -10,7 +10,7 @@ import { capital } from '#ui/src/kernel/words.ts';
 import { ENTITY_WORDS } from './entity-words.ts';
 import type { Read } from '#ui/src/kernel/data/cache.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { firstEnabled, useBuilderWorld } from './use-builder-world.ts';
+import { firstEnabled, useBuilderContext } from './use-builder-context.ts';
 
 /** The page of something that is not stored yet; `?from=id` begins it as a copy. */
 export function NewEntity<D>(props: {
@@ -31,7 +31,7 @@ export function NewEntity<D>(props: {
   // oxlint-disable-next-line solid/reactivity
   const { noun } = props;
   const one = ENTITY_TYPE[noun];
-  const world = useBuilderWorld(noun);
+  const context = useBuilderContext(noun);
   const from = router.query().get('from');
   const wanted = router.query().get('connection') ?? '';
   const original = useQuery(async (read) => ({ draft: from === null ? undefined : await props.copy(read, from) }));
@@ -40,27 +40,27 @@ export function NewEntity<D>(props: {
     said(`${capital(one)} created. Deploy to make it live.`);
   };
   const initial = (): D => {
-    return original.data()?.draft ?? props.blank(wanted === '' ? (firstEnabled(world.connections() ?? [])?.id ?? '') : wanted);
+    return original.data()?.draft ?? props.blank(wanted === '' ? (firstEnabled(context.connections() ?? [])?.id ?? '') : wanted);
   };
 
   return (
     <Page title={`New ${one}`} width="full" back={{ href: `/${noun}`, label: ENTITY_WORDS[noun].title }}>
       <Switch fallback={<SkeletonList rows={6} label="Loading" />}>
-        <Match when={original.data() !== undefined && world.connections() !== undefined}>
+        <Match when={original.data() !== undefined && context.connections() !== undefined}>
           {props.builder({
             initial: initial(),
             get connections() {
-              return world.connections() ?? [];
+              return context.connections() ?? [];
             },
             get tags() {
-              return world.tags();
+              return context.tags();
             },
             onSaved: saved,
           })}
         </Match>
-        <Match when={world.problem() ?? original.problem()}>
+        <Match when={context.problem() ?? original.problem()}>
           {(problem) => (
-            <ProblemNotice problem={problem()} onRetry={() => void Promise.all([world.reload(), original.reload()])} />
+            <ProblemNotice problem={problem()} onRetry={() => void Promise.all([context.reload(), original.reload()])} />
           )}
         </Match>
       </Switch>

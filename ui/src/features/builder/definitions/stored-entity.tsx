@@ -15,7 +15,7 @@ import { DriftBadge, DriftNotice, useDrift } from '#ui/src/features/checks/drift
 import { isServed, LivenessBadge, useLiveness } from '#ui/src/features/deploy/liveness.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { ENTITY_WORDS, playgroundOf } from './entity-words.ts';
-import { useBuilderWorld } from './use-builder-world.ts';
+import { useBuilderContext } from './use-builder-context.ts';
 import { useEntityActions } from './use-entity-actions.ts';
 
 interface BuilderParts<E> {
@@ -41,25 +41,25 @@ export function StoredEntity<E extends Entity>(props: {
   const { noun } = props;
   const { title, icon } = ENTITY_WORDS[noun];
   const one = ENTITY_TYPE[noun];
-  const world = useBuilderWorld(noun);
+  const context = useBuilderContext(noun);
   const drift = useDrift();
   const liveness = useLiveness(() => ENTITY_TYPE[noun]);
   const query = useQuery((read) => props.load(read, props.id));
   const [saved, setSaved] = createSignal<E>();
   const entity = () => saved() ?? query.data();
   /** Another one when the record was changed by something else than its form, which then begins again. */
-  const [edition, setEdition] = createSignal({});
+  const [revision, setRevision] = createSignal({});
   const reload = async () => {
     await query.reload();
     setSaved(undefined);
-    setEdition({});
+    setRevision({});
   };
   const actions = useEntityActions(noun, { list: `/${noun}`, onChange: reload });
   const keep = (after: E) => {
     setSaved(() => after);
     said('Saved. Deploy to make it live.');
   };
-  const first = () => (world.connections() === undefined || query.data() === undefined ? undefined : edition());
+  const first = () => (context.connections() === undefined || query.data() === undefined ? undefined : revision());
 
   return (
     <Page
@@ -109,8 +109,10 @@ export function StoredEntity<E extends Entity>(props: {
             It may have been deleted. The history can bring it back.
           </EmptyState>
         </Match>
-        <Match when={world.problem() ?? (query.data() === undefined ? query.problem() : undefined)}>
-          {(problem) => <ProblemNotice problem={problem()} onRetry={() => void Promise.all([world.reload(), query.reload()])} />}
+        <Match when={context.problem() ?? (query.data() === undefined ? query.problem() : undefined)}>
+          {(problem) => (
+            <ProblemNotice problem={problem()} onRetry={() => void Promise.all([context.reload(), query.reload()])} />
+          )}
         </Match>
         <Match when={first()} keyed>
           {(_) => (
@@ -121,10 +123,10 @@ export function StoredEntity<E extends Entity>(props: {
                     return found();
                   },
                   get connections() {
-                    return world.connections() ?? [];
+                    return context.connections() ?? [];
                   },
                   get tags() {
-                    return world.tags();
+                    return context.tags();
                   },
                   onSaved: keep,
                 })

@@ -128,7 +128,7 @@ function ParameterRow(props: RowProps) {
             />
           </Show>
           <Show when={props.unused}>
-            <Badge tone="brass">unused</Badge>
+            <Badge tone="warning">unused</Badge>
           </Show>
           <Show when={!props.arguments && props.error('name')}>{(error) => <p class="field-error">{error()}</p>}</Show>
         </td>

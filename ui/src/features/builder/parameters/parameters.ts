@@ -170,7 +170,7 @@ export const FILLED_BY = [
   { value: '', label: 'The model' },
   { value: 'caller.sub', label: 'The caller: ID' },
   { value: 'caller.name', label: 'The caller: name' },
-  { value: 'caller.email', label: 'The caller: e-mail' },
+  { value: 'caller.email', label: 'The caller: email' },
   { value: 'caller.groups', label: 'The caller: groups' },
   { value: 'caller.client_id', label: 'The caller: client ID' },
   { value: 'caller.token', label: 'The caller: name of the token' },

@@ -8,7 +8,7 @@ import type { Box, Edge, Picture } from './picture.ts';
 import { NONE, type Numbers } from './traffic.ts';
 import { clientWord, numbersText, quietText, shortNumbers } from './words.ts';
 
-export interface QueueNow {
+interface QueueNow {
   readonly active: number;
   readonly waiting: number;
   readonly limit: number;

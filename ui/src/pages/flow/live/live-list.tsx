@@ -67,7 +67,7 @@ export function LiveList(props: {
                   aria-expanded={one.expanded}
                   onPress={() => props.onToggle(one.id)}
                 >
-                  {one.name} · {one.detail}
+                  <bdi>{one.name}</bdi> · {one.detail}
                 </Button>
                 <Row now={nowOf(one.id)} hour={hourOf(one.id)} />
               </Show>

@@ -108,7 +108,7 @@ export function Live(props: { layout: FlowLayout | undefined; first: Hour; view:
         {(problem) => <ProblemNotice problem={problem()} onRetry={readAgain} />}
       </Show>
       <Show when={is_hostless()}>
-        <Notice tone="brass">Not connected to a host. This is the last data it sent.</Notice>
+        <Notice tone="warning">Not connected to a host. This is the last data it sent.</Notice>
       </Show>
       <Show when={hour().moments.size > 0 || hour().now?.calls} fallback={<Quiet last={hour().last_called_at} />}>
         <section class="panel live" aria-label="Live flow">
@@ -122,7 +122,7 @@ export function Live(props: { layout: FlowLayout | undefined; first: Hour; view:
               </Match>
               <Match when={true}>
                 <StatusDot
-                  tone="water"
+                  tone="info"
                   label={`${hourTime(new Date(at()))} to ${hourTime(new Date(Date.parse(at()) + MINUTE_MS))}`}
                 />
               </Match>

@@ -45,7 +45,7 @@ export interface Picture {
   readonly inside: ReadonlyMap<string, readonly string[]>;
 }
 
-export const LEAST_WIDTH = 900;
+const LEAST_WIDTH = 900;
 const CLIENT = { width: 240, height: 52, gap: 10 } as const;
 const MIDDLE = { width: 296, height: 52, leaf: 46, gap: 8, pad: 10, between: 20 } as const;
 const CONNECTION = { width: 240, height: 76 } as const;

@@ -66,7 +66,7 @@ export function addAnswer(before: Hour | undefined, answer: Traffic, length_ms =
   };
 }
 
-export function toMoment({ clients, connections }: Traffic, keys: readonly string[], span: Span): Moment {
+function toMoment({ clients, connections }: Traffic, keys: readonly string[], span: Span): Moment {
   const failed = new Map<string, number>();
   for (let n = 0; n < span.failures.length; n += 4) {
     const key = `${span.failures[n]} ${span.failures[n + 1]}`;

@@ -15,11 +15,12 @@ export const EVENT_HINTS: Readonly<Record<NoticeEvent, string>> = {
   login_locked: 'Sign-ins are refused after too many failures.',
 };
 
-export const STATUS: Readonly<Record<Delivery['status'], { readonly label: string; readonly tone: 'good' | 'bad' | 'brass' }>> = {
-  waiting: { label: 'Waiting', tone: 'brass' },
-  delivered: { label: 'Delivered', tone: 'good' },
-  failed: { label: 'Failed', tone: 'bad' },
-};
+export const STATUS: Readonly<Record<Delivery['status'], { readonly label: string; readonly tone: 'good' | 'bad' | 'warning' }>> =
+  {
+    waiting: { label: 'Waiting', tone: 'warning' },
+    delivered: { label: 'Delivered', tone: 'good' },
+    failed: { label: 'Failed', tone: 'bad' },
+  };
 
 /** Said of an attempt that was just made. */
 export const outcomeOf =

@@ -21,8 +21,8 @@ import { duration, plural } from '#ui/src/kernel/words.ts';
 /** `2 of 3`: those that are well. */
 const share = (out: number, all = 0): string => `${all - out} of ${all}`;
 
-/** The state of everything in six figures, each of which leads to the page that explains it. */
-export function Figures(props: {
+/** The state of everything in six numbers, each of which leads to the page that explains it. */
+export function Stats(props: {
   period: Period;
   rows: readonly UsageRow[] | undefined;
   series: Series | undefined;
@@ -86,19 +86,19 @@ export function Figures(props: {
           </Show>
         }
         href={metricsHref(props.period, slowest()?.key)}
-        spark={<Spark values={points().map(({ p95_ms }) => p95_ms)} tone="brass" />}
+        spark={<Spark values={points().map(({ p95_ms }) => p95_ms)} tone="warning" />}
       />
       <Stat
         label="Queue"
         value={known(props.queues, () => `${num(sum('waiting'))} waiting`)}
-        tone={sum('waiting') > 0 ? 'brass' : 'plain'}
+        tone={sum('waiting') > 0 ? 'warning' : 'plain'}
         hint={queues().length === 0 ? 'No connection is served' : `${sum('active')} of ${sum('limit')} slots in use`}
         href="/queue"
       />
       <Stat
         label="Hosts"
         value={known(props.status, () => share(behind().length, props.status?.hosts.length))}
-        tone={behind().length > 0 ? 'brass' : 'plain'}
+        tone={behind().length > 0 ? 'warning' : 'plain'}
         hint={hostsHint()}
         href="/logs?source=host"
       />

@@ -9,7 +9,7 @@ export const firstEnabled = (connections: readonly Connection[]): Connection | u
   connections.find(({ enabled }) => enabled) ?? connections[0];
 
 /** What a builder chooses from: the connections, and the tags that are in use. */
-export function useBuilderWorld(noun: EntityNoun) {
+export function useBuilderContext(noun: EntityNoun) {
   const connections = useQuery((read) => read('connections.list', { limit: MOST }));
   const others = useQuery(async (read): Promise<readonly string[]> => {
     const { items } = await read(`${noun}.list`, { limit: MOST });
