@@ -1,10 +1,12 @@
 import { lt } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import { countMinute } from '#core/cluster/count-in.ts';
-import { networkOf } from '#core/edge/network.ts';
+import { networkOf, siteOf } from '#core/edge/network.ts';
+import { AppError } from '#core/errors.ts';
 import { digestOf, randomToken } from '#core/lib/random-token.ts';
 import { noteAttempt } from './attempts.ts';
 import { type Client, findClient } from './clients/clients.ts';
+import { makeRoom } from './fair-share.ts';
 import { issuerOf } from './issuer.ts';
 import { prepareKeys } from './keys.ts';
 import { redirectMatches, targetOf } from './clients/redirects.ts';
@@ -19,7 +21,7 @@ const LONGEST_STATE = 4_096;
 
 /** What the browser is shown or sent to. */
 export type Authorization =
-  | { readonly kind: 'page'; readonly status: 400 | 429 | 503; readonly reason: string }
+  | { readonly kind: 'page'; readonly status: 400 | 429; readonly reason: string }
   | { readonly kind: 'redirect'; readonly to: string }
   | { readonly kind: 'consent'; readonly request: string };
 
@@ -36,7 +38,7 @@ interface Fault {
  */
 export async function authorize(app: App, query: URLSearchParams, browser: string, ip: string | null): Promise<Authorization> {
   const client_id = query.get('client_id') ?? '';
-  const page = async (reason: string, status: 400 | 429 | 503 = 400, client?: string): Promise<Authorization> => {
+  const page = async (reason: string, status: 400 | 429 = 400, client?: string): Promise<Authorization> => {
     await noteAttempt(app, { client: client ?? null, client_id, step: 'authorize', reason, ip });
     return { kind: 'page', status, reason };
   };
@@ -49,7 +51,8 @@ export async function authorize(app: App, query: URLSearchParams, browser: strin
   const repeated = [...new Set(query.keys())].find((name) => query.getAll(name).length > 1);
   if (repeated !== undefined) return page('The client sent a parameter more than once.');
   const redirect_uri = query.get('redirect_uri');
-  const client = client_id === '' ? null : await findClient(app, client_id, redirect_uri, ip);
+  const client = client_id === '' ? null : await findClient(app, client_id, redirect_uri, ip).catch(limited);
+  if (client instanceof AppError) return page(client.detail, 429);
   if (client === null) {
     return page('This client is not known here. Remove the server in your client, add it again, and sign in once more.');
   }
@@ -70,9 +73,12 @@ export async function authorize(app: App, query: URLSearchParams, browser: strin
   const request = randomToken('');
   const { oauth_requests } = app.store.tables;
   const now = app.clock();
-  const stored = await app.store.write(async (tx) => {
+  await app.store.write(async (tx) => {
     await tx.delete(oauth_requests).where(lt(oauth_requests.expires_at, now.toISOString()));
-    if ((await tx.$count(oauth_requests)) >= MOST_WAITING) return false;
+    if ((await tx.$count(oauth_requests)) >= MOST_WAITING) {
+      const { id: key, network, expires_at: age } = oauth_requests;
+      await makeRoom(tx, { table: oauth_requests, key, network, age });
+    }
     await tx.insert(oauth_requests).values({
       id: digestOf(request),
       browser: digestOf(browser),
@@ -82,14 +88,19 @@ export async function authorize(app: App, query: URLSearchParams, browser: strin
       scopes: toScopes(query.get('scope')),
       resource: resource.url,
       code_challenge: query.get('code_challenge') ?? '',
+      network: siteOf(ip ?? ''),
       expires_at: new Date(now.getTime() + WAITS_MS).toISOString(),
     });
-    return true;
   });
-  if (!stored) return page('Too many sign-ins are waiting for a decision. Try again in a few minutes.', 503, name);
   await prepareKeys(app);
   await noteAttempt(app, { client: name, client_id, step: 'authorize', reason: null, ip });
   return { kind: 'consent', request };
+}
+
+/** That nobody looks it up now says nothing of a client. */
+function limited(error: unknown): AppError {
+  if (error instanceof AppError && error.code === 'rate_limited') return error;
+  throw error;
 }
 
 async function faultOf(app: App, query: URLSearchParams): Promise<Fault | null> {

@@ -1,9 +1,10 @@
 import * as v from 'valibot';
 import type { App } from '#core/app.ts';
-import { countMinute } from '#core/cluster/count-in.ts';
-import { networkOf } from '#core/edge/network.ts';
+import { type Counted, countMinute } from '#core/cluster/count-in.ts';
+import { siteOf } from '#core/edge/network.ts';
 import { boundedText } from '#core/engines/shared/bounded-text.ts';
 import { guardedFetch } from '#core/engines/shared/dial.ts';
+import { AppError } from '#core/errors.ts';
 import { digestOf } from '#core/lib/random-token.ts';
 import { reasonOf } from '#core/log.ts';
 import { clientName } from './client-name.ts';
@@ -22,9 +23,11 @@ const TIMEOUT_MS = 5_000;
 const MOST_CHARACTERS = 10 * 1_024;
 const SHORTEST_MS = 30_000;
 const LONGEST_MS = 24 * 3_600_000;
-/** Fetches of all strangers together in a minute, and of those of one network. */
+/** Fetches of all strangers together in a minute, and of those of one site, whose first ones find room when others filled it. */
 const FETCHES_A_MINUTE = 60;
-const FETCHES_OF_A_NETWORK = 20;
+const FETCHES_OF_A_SITE = 20;
+const FIRST_A_MINUTE = 300;
+const FIRST_OF_A_SITE = 3;
 
 const Document = v.object({
   client_id: v.string(),
@@ -59,7 +62,10 @@ export async function cachedDocument(app: App, client_id: string): Promise<Clien
   return cached === null ? null : (JSON.parse(cached) as ClientDocument);
 }
 
-/** The document of a client; null when there is none, for whatever reason: the log alone says which. @param ip of whoever names it. */
+/**
+ * The document of a client; null when there is none, for whatever reason: the log alone says which. Rejects where too many are fetched.
+ * @param ip of whoever names it.
+ */
 export async function clientDocument(app: App, client_id: string, ip: string | null): Promise<ClientDocument | null> {
   const cached = await cachedDocument(app, client_id);
   if (cached !== null) return cached;
@@ -67,22 +73,35 @@ export async function clientDocument(app: App, client_id: string, ip: string | n
   const flying = document_flights.get(client_id);
   if (flying !== undefined) return flying;
   const flight = (async () => {
-    // One network comes first: whoever has used up its fetches uses up nobody else's.
-    const of_network = await countMinute(app, `oauth:documents:${networkOf(ip ?? '')}`);
-    if (of_network.count > FETCHES_OF_A_NETWORK) return null;
-    const { count } = await countMinute(app, 'oauth:documents');
-    if (count > FETCHES_A_MINUTE) return null;
+    await countFetch(app, siteOf(ip ?? ''));
     const found = await fetchOnce(client_id, app.fetch_document ?? fetchPublic(app));
     if (found.keep_ms > 0) await app.kv.set(keyOf(client_id), JSON.stringify(found.document), found.keep_ms);
     return found.document;
   })()
     .catch((error: unknown) => {
+      if (error instanceof AppError && error.code === 'rate_limited') throw error;
       app.log.warning('the metadata document of an OAuth client was not accepted', { client_id, reason: reasonOf(error) });
       return null;
     })
     .finally(() => document_flights.delete(client_id));
   document_flights.set(client_id, flight);
   return flight;
+}
+
+/** One site comes first: whoever has used up its fetches uses up nobody else's, and what is refused is not counted. */
+async function countFetch(app: App, site: string): Promise<void> {
+  const key = 'oauth:documents';
+  const of_site = await countMinute(app, `${key}:${site}`);
+  if (of_site.count > FETCHES_OF_A_SITE) throw tooMany(of_site);
+  const all = await countMinute(app, key);
+  if (all.count <= (of_site.count <= FIRST_OF_A_SITE ? FIRST_A_MINUTE : FETCHES_A_MINUTE)) return;
+  await countMinute(app, key, -1);
+  throw tooMany(all);
+}
+
+function tooMany({ retry_after }: Counted): AppError {
+  const detail = `Too many new clients are signing in, so this one was not looked up. Try again in ${retry_after} seconds.`;
+  return new AppError('rate_limited', detail, { retry_after });
 }
 
 async function fetchOnce(

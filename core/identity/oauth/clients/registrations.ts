@@ -1,11 +1,12 @@
-import { and, asc, eq, inArray, isNull, lt, or } from 'drizzle-orm';
+import { and, eq, isNull, lt, or } from 'drizzle-orm';
 import * as v from 'valibot';
 import type { App } from '#core/app.ts';
 import { countIn } from '#core/cluster/count-in.ts';
 import { readSettings } from '#core/definitions/settings/settings.ts';
-import { networkOf } from '#core/edge/network.ts';
+import { networkOf, siteOf } from '#core/edge/network.ts';
 import { randomToken } from '#core/lib/random-token.ts';
 import { noteAttempt } from '../attempts.ts';
+import { makeRoom } from '../fair-share.ts';
 import { clientName } from './client-name.ts';
 import { REGISTRATION_PREFIX } from './clients.ts';
 import { isOpenTarget, targetOf } from './redirects.ts';
@@ -14,8 +15,8 @@ import { isOpenTarget, targetOf } from './redirects.ts';
 const MOST = 1_000;
 const OF_A_NETWORK = 30;
 const WINDOW_MS = 10 * 60_000;
-/** Those that nobody signed in with since go first when there are too many. */
-const SETTLED_MS = 15 * 60_000;
+/** While every registration is in use there is no room for another one. */
+const FULL_SECONDS = 15 * 60;
 const UNUSED_MS = 24 * 3_600_000;
 const IDLE_MS = 90 * UNUSED_MS;
 
@@ -73,10 +74,10 @@ async function registered(app: App, metadata: unknown, ip: string | null): Promi
   const client_id = randomToken(REGISTRATION_PREFIX);
   const name = clientName(parsed.output.client_name) ?? 'Unnamed client';
   const now = app.clock();
-  const row = { client_id, name, redirect_uris, created_at: now.toISOString(), last_used_at: null };
+  const row = { client_id, name, redirect_uris, network: siteOf(ip ?? ''), created_at: now.toISOString(), last_used_at: null };
   if (!(await store(app, row))) {
-    const retry_after = SETTLED_MS / 1_000;
-    return { ...refuse('temporarily_unavailable', 'Too many clients are registered. Try again later.', 429), retry_after };
+    const reason = 'Too many registered clients are in use. Ask an administrator for a client ID.';
+    return { ...refuse('temporarily_unavailable', reason, 429), retry_after: FULL_SECONDS };
   }
   return {
     status: 201,
@@ -94,22 +95,13 @@ async function registered(app: App, metadata: unknown, ip: string | null): Promi
 
 type Row = App['store']['tables']['oauth_registrations']['$inferInsert'];
 
-/** @returns false when there is no room: every registration is in use, or new. */
+/** @returns false when there is no room: every registration is in use. */
 async function store(app: App, row: Row): Promise<boolean> {
   const { oauth_registrations: table } = app.store.tables;
-  const settled = new Date(app.clock().getTime() - SETTLED_MS).toISOString();
+  const { client_id: key, network, created_at: age } = table;
   return app.store.write(async (tx) => {
-    const over = (await tx.$count(table)) - MOST + 1;
-    if (over > 0) {
-      const oldest = tx
-        .select({ client_id: table.client_id })
-        .from(table)
-        .where(and(isNull(table.last_used_at), lt(table.created_at, settled)))
-        .orderBy(asc(table.created_at))
-        .limit(over);
-      const gone = await tx.delete(table).where(inArray(table.client_id, oldest)).returning({ client_id: table.client_id });
-      if (gone.length < over) return false;
-    }
+    const unused = { table, key, network, age, may_go: isNull(table.last_used_at) };
+    if ((await tx.$count(table)) >= MOST && !(await makeRoom(tx, unused))) return false;
     await tx.insert(table).values(row);
     return true;
   });
