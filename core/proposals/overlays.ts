@@ -1,6 +1,6 @@
 import type { App } from '#core/app.ts';
 import type { ProposalFinding, Reviewed } from '#core/contract/proposals.ts';
-import { AppError } from '#core/errors.ts';
+import { AppError, CONTROLS, type ErrorCode } from '#core/errors.ts';
 import type { Call, Door } from '#core/run.ts';
 import { createLock, type Lock } from '#core/store/open.ts';
 import { openOverlay, type Overlay, type Owner, stampOf, type Step } from './overlay.ts';
@@ -118,12 +118,22 @@ async function replayed(
   return entry;
 }
 
-/** @returns what each operation wrote. Rejects with a conflict that names the first that does not apply any more. */
-export async function applyAll(overlay: Overlay, door: Door, steps: readonly Step[], call: Call) {
+/**
+ * @param onRefusal hears which operation was refused, and why.
+ * @returns what each operation wrote. Rejects, naming the first that does not apply any more.
+ */
+export async function applyAll(
+  overlay: Overlay,
+  door: Door,
+  steps: readonly Step[],
+  call: Call,
+  onRefusal: (step: Step, error: AppError) => Promise<void> = async () => undefined,
+) {
   const applied: Awaited<ReturnType<Overlay['apply']>>[] = [];
   for (const [n, step] of steps.entries()) {
     applied.push(
-      await overlay.apply(door, step, call).catch((error: unknown) => {
+      await overlay.apply(door, step, call).catch(async (error: unknown) => {
+        if (error instanceof AppError) await onRefusal(step, error);
         throw cannotApply(error, n + 1);
       }),
     );
@@ -131,11 +141,18 @@ export async function applyAll(overlay: Overlay, door: Door, steps: readonly Ste
   return applied;
 }
 
+/** What a control, a gate or the rights refuse is no conflict: the proposal would be refused as a new one, too. */
+const REFUSALS: readonly ErrorCode[] = [...CONTROLS, 'gate_failed', 'secret_required', 'secrets_unavailable', 'rate_limited'];
+
 export function cannotApply(error: unknown, position: number): unknown {
   if (!(error instanceof AppError)) return error;
-  const kept = error.status === 403 || error.status >= 500 ? error.code : 'conflict';
-  const detail = `Operation ${position} of the proposal cannot be applied any more: ${error.detail}`;
-  return new AppError(kept, detail, { cause: error, errors: error.errors });
+  const { code, status, detail, errors, retry_after } = error;
+  const options = { cause: error, errors, ...(retry_after !== undefined && { retry_after }) };
+  if (status === 403 || REFUSALS.includes(code)) {
+    return new AppError(code, `${detail} Operation ${position} of the proposal was not applied.`, options);
+  }
+  const told = `Operation ${position} of the proposal cannot be applied any more: ${detail}`;
+  return new AppError(status >= 500 ? code : 'conflict', told, options);
 }
 
 export async function drop({ overlays: { kept } }: App, id: string): Promise<void> {

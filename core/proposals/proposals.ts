@@ -2,6 +2,7 @@ import type { App } from '#core/app.ts';
 import { ENTITY_KINDS } from '#core/contract/entities.ts';
 import type { Input } from '#core/contract/index.ts';
 import { MOST_COMMENTS, type ProposalItem, type StaleRecord, type TouchedRecord } from '#core/contract/proposals.ts';
+import { notedAs, recordBlocked } from '#core/definitions/guard/blocked.ts';
 import { CONFIG_ID, readSettings } from '#core/definitions/settings/config.ts';
 import { AppError, invalidField } from '#core/errors.ts';
 import { emitNotice } from '#core/observe/notices/emit.ts';
@@ -143,7 +144,10 @@ async function approve(context: Context, { id, version, comment: text }: Input<'
   try {
     // Databases are asked about statements before the transaction, which others wait for.
     const steps = operations.map((operation) => toStep(app, operation));
-    await applyAll(overlay, doorOf(context), steps, { ...callOf(context), actor: { ...row.author, scopes: ['propose'] } });
+    const call = { ...callOf(context), actor: { ...row.author, scopes: ['propose' as const] } };
+    await applyAll(overlay, doorOf(context), steps, call, ({ operation, input }, error) =>
+      recordBlocked(context, notedAs(operation), input, error),
+    );
     const item = await app.store.write(async (tx) => {
       await writeAlone(app.store, tx);
       await apply(context, tx, row, operations, overlay);
