@@ -18,9 +18,8 @@ export interface PageQuestion {
   readonly all: number;
   /** How many rows it was when the person was asked before; null: they were not. */
   readonly before: number | null;
+  /** All of them in full: nobody confirms what is not shown. */
   readonly arguments: readonly (readonly [name: string, value: string])[];
-  /** Arguments that are not among them. */
-  readonly more: number;
   readonly ends_at: number;
 }
 
@@ -30,8 +29,8 @@ export interface DecisionNews {
   readonly approved: boolean;
 }
 
-/** Proxies take request lines of 8 kB; an address of this length stays well below. */
-export const LONGEST_QUESTION = 3_800;
+/** Proxies take request lines of 8 kB; an address of this length stays below, also as the place to come back to after a sign-in. */
+export const LONGEST_QUESTION = 6_800;
 
 export const createPageQuestions = (keys: readonly string[]): Sealing<PageQuestion> =>
-  createSealing(keys, 'mcp-confirmation-pages/1', LONGEST_QUESTION);
+  createSealing(keys, 'mcp-confirmation-pages/2', LONGEST_QUESTION);

@@ -24,7 +24,6 @@ export const confirmationHandlers: Pick<Handlers, `confirmations.${'get' | 'appr
       direct_rows: question.direct,
       rows_before: question.before,
       arguments: question.arguments.map(([name, value]) => ({ name, value })),
-      more_arguments: question.more,
       client: { name, kind, host },
       resource: grant.resource,
       person: { username: actor?.name ?? '' },

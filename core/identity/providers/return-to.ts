@@ -1,5 +1,5 @@
 /** The page that confirms a write carries its question in its address, which has at most 3 800 characters. */
-const LONGEST = 4_096;
+const LONGEST = 7_000;
 /** Read as an address of this server, whichever name it has. */
 const HERE = 'http://here.invalid';
 

@@ -87,7 +87,7 @@ function sessionAsks(call: AskedCall, asked: AskedWrite, confirmations: Confirma
   const { session } = record;
   if (session === null || ask === null) return null;
   if (session.shows_forms) return () => askSession(context, ask, session, questionOf(asked), confirmations);
-  if (!session.opens_pages || !confirmations.pages.serves(context)) return null;
+  if (!session.opens_pages || !confirmations.pages.serves(asked, context)) return null;
   return async () => {
     const question = { nonce: crypto.randomUUID(), ends_at: confirmations.now() + ANSWER_MS };
     // Its client says whether the page was opened; what the person decides there, the server does.
@@ -162,7 +162,7 @@ function askElsewhere(
     const { sealed } = seal('person');
     return new InputRequired({ [QUESTION]: questionOf(asked) }, sealed);
   }
-  if (opensPages(declared) && confirmations.pages.serves(context)) {
+  if (opensPages(declared) && confirmations.pages.serves(asked, context)) {
     const { sealed, ...question } = seal('page');
     return new InputRequired({ [QUESTION]: pageOf(asked, context, question, confirmations) }, sealed);
   }

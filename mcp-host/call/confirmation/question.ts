@@ -61,22 +61,18 @@ export function targetOf({ statement }: FrozenTool): string | null {
   return target === null ? null : plain(target).replaceAll(/\s+/g, ' ');
 }
 
-interface ShownArguments {
-  readonly shown: readonly (readonly [name: string, value: string])[];
-  readonly more: number;
-}
-
-/** The first arguments of a call, as they are shown to people. */
-export function shownArguments({ tool, args }: AskedWrite): ShownArguments {
-  const given = tool.parameters.filter((parameter) => isSent(parameter) && args[parameter.name] !== undefined);
-  const shown = given.slice(0, MOST_VALUES).map(({ name }) => [name, shorten(plain(JSON.stringify(args[name])))] as const);
-  return { shown, more: given.length - shown.length };
-}
+/** All arguments of a call, as they are shown to people. */
+export const givenArguments = ({ tool, args }: AskedWrite): (readonly [name: string, value: string])[] =>
+  tool.parameters
+    .filter((parameter) => isSent(parameter) && args[parameter.name] !== undefined)
+    .map(({ name }) => [name, plain(JSON.stringify(args[name]))]);
 
 function argumentsOf(asked: AskedWrite): string {
-  const { shown, more } = shownArguments(asked);
-  if (shown.length === 0) return '';
-  return ` Arguments: ${shown.map((pair) => pair.join(' = ')).join(', ')}${more > 0 ? `, and ${more} more` : ''}.`;
+  const given = givenArguments(asked);
+  if (given.length === 0) return '';
+  const shown = given.slice(0, MOST_VALUES).map(([name, value]) => `${name} = ${shorten(value)}`);
+  const more = given.length - shown.length;
+  return ` Arguments: ${shown.join(', ')}${more > 0 ? `, and ${more} more` : ''}.`;
 }
 
 /** Whoever decides has to know that there is more. */

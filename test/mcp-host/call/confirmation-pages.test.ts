@@ -10,11 +10,10 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import { openRedisLimits } from '#core/cluster/redis-limits.ts';
 import { createPageQuestions, type PageQuestion } from '#core/edge/confirmation-page.ts';
-import { createPageAddresses } from '#mcp-host/call/confirmation/page-address.ts';
 import { identityFile } from '#mcp-host/auth/signed/identity-state.ts';
 import { reachable, redisUrl } from '#test/support/databases.ts';
 import { identityOf, ISSUER, personClaims, testKey } from '#test/support/signed-tokens.ts';
-import { authSettings, type ControlServer, ENVELOPE, KEY, sqliteFolder, until } from '../support.ts';
+import { authSettings, type ControlServer, ENVELOPE, KEY, parameterOf, sqliteFolder, until } from '../support.ts';
 import { ask, FORMS, hostsServing, KINDS, textIn, writingTool, writtenDatabase } from './confirmation-support.ts';
 
 const CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities';
@@ -41,6 +40,7 @@ async function setup(kind: Kind, shared: boolean = reachable.redis) {
   const tools = [
     writingTool(connection, 'remove', { confirm: 'always' }),
     writingTool(connection, 'checked', { confirm: 'always', two_step: true }),
+    toldTool(connection),
   ];
   const more = (name: string) => {
     const redis = shared ? openRedisLimits(redisUrl, space, () => undefined) : null;
@@ -73,6 +73,12 @@ async function setup(kind: Kind, shared: boolean = reachable.redis) {
       for (const control of controls) control.send('decision', { nonce, approved });
     },
   };
+}
+
+/** A writing tool with one more argument. */
+function toldTool(connection: Parameters<typeof writingTool>[0]) {
+  const tool = writingTool(connection, 'told', { confirm: 'always' });
+  return { ...tool, parameters: [...tool.parameters, parameterOf('why', 'string')] };
 }
 
 interface Led {
@@ -121,7 +127,6 @@ for (const kind of ['postgresql', 'sqlite'] as const) {
         all: 2,
         before: null,
         arguments: [['id', '1']],
-        more: 0,
       });
       decide(crypto.randomUUID(), true);
       const retry = call({ more: opened(state) });
@@ -298,19 +303,17 @@ test('forms come first, a two-step call needs no page, and nobody else is led to
   expect([textIn(passed), await notes()]).toEqual([expect.stringContaining('does not belong'), 2]);
 });
 
-test('many long arguments are counted where the address would grow too long', () => {
-  const folder = sqliteFolder();
-  ends.push(() => folder.remove());
-  const addresses = createPageAddresses([KEY], () => ISSUER);
-  const names = Array.from({ length: 12 }, (_, index) => `argument_${index}_${'x'.repeat(40)}`);
-  const parameters = names.map((name) => ({ name, type: 'string' as const, description: '', required: true }));
-  const tool = { ...writingTool({ id: 'c', db_type: 'sqlite' } as never, 't'), parameters };
-  const args = Object.fromEntries(names.map((name) => [name, '長'.repeat(200)]));
-  const asked = { tool, args, changes: { direct: 1, all: 1 }, before: null };
-  const context = { caller: { owner: 'person:1', claims: { grant: 'g' }, identity: { sub: 'p' } } } as never;
-  const url = addresses.of(asked, context, { nonce: 'n', ends_at: 1 });
-  const shown = questionAt(url);
-  expect(url.length).toBeLessThan(4_000);
-  expect(shown.arguments.length + shown.more).toBe(12);
-  expect(shown.arguments.length).toBeGreaterThan(4);
+test('arguments are shown in full, and a call whose arguments do not fit is refused before anybody is asked', async () => {
+  const { one, call, notes } = await setup('sqlite', false);
+  const long = 'a value that goes on '.repeat(150);
+  const shown = ledTo(await call({ arguments: { id: 1, why: long } }, one.host.mcp, 'told'));
+  expect(shown.question.arguments).toEqual([
+    ['id', '1'],
+    ['why', JSON.stringify(long)],
+  ]);
+  expect(String(shown.params['url']).length).toBeLessThan(7_000);
+  const refused = await call({ arguments: { id: 1, why: '長'.repeat(2_000) } }, one.host.mcp, 'told');
+  expect(textIn(refused)).toContain('too long for the page');
+  expect(refused.body.result?.['inputRequests']).toBeUndefined();
+  expect(await notes()).toBe(2);
 });

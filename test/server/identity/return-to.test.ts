@@ -52,7 +52,7 @@ const HOSTILE = [
   '',
   '?next=//evil.example',
   '#//evil.example',
-  `/${'a'.repeat(4_096)}`,
+  `/${'a'.repeat(7_000)}`,
   '/tools\u0000',
   '/tools\u007f',
   '/api/v1/auth/logout',

@@ -42,7 +42,6 @@ function sealed(more: Partial<PageQuestion> = {}, keys = t.app.env.SVC_ENCRYPTIO
     all: 5,
     before: 4,
     arguments: [['id', '2']],
-    more: 1,
     ends_at: t.app.clock().getTime() + 120_000,
     ...more,
   });
@@ -63,7 +62,6 @@ describe('a change that a person confirms on a page', () => {
       direct_rows: 2,
       rows_before: 4,
       arguments: [{ name: 'id', value: '2' }],
-      more_arguments: 1,
       client: { name: 'Claude Code', kind: 'known', host: 'claude.ai' },
       resource: 'http://localhost:8080/mcp',
       person: { username: 'carl' },

@@ -184,12 +184,9 @@ function Facts(props: { asked: ConfirmationRequest }) {
 
 function Arguments(props: { asked: ConfirmationRequest }) {
   return (
-    <Show when={props.asked.arguments.length + props.asked.more_arguments > 0} fallback="None">
-      <ul class="confirm-arguments">
+    <Show when={props.asked.arguments.length > 0} fallback="None">
+      <ul class="confirm-arguments" tabindex="0" aria-label="Arguments">
         <For each={props.asked.arguments}>{({ name, value }) => <li class="mono">{`${name} = ${value}`}</li>}</For>
-        <Show when={props.asked.more_arguments > 0}>
-          <li>{`and ${props.asked.more_arguments} more`}</li>
-        </Show>
       </ul>
     </Show>
   );
