@@ -1,4 +1,4 @@
-import { open, rename } from 'node:fs/promises';
+import { open, rename, rm } from 'node:fs/promises';
 
 /** Writes a file that only its owner may read, and answers when it is on the disk. A crash may leave half of it. */
 export async function writeFileDurable(path: string, text: string): Promise<void> {
@@ -14,6 +14,11 @@ export async function writeFileDurable(path: string, text: string): Promise<void
 /** Writes a file so that a crash leaves the old text or the new one. */
 export async function writeFileAtomic(path: string, text: string): Promise<void> {
   const draft = `${path}.${process.pid}.new`;
-  await writeFileDurable(draft, text);
-  await rename(draft, path);
+  try {
+    await writeFileDurable(draft, text);
+    await rename(draft, path);
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
+  }
 }

@@ -13,6 +13,8 @@ type Address = Pick<FrozenConnection, 'host' | 'port' | 'database' | 'username' 
 };
 
 const SSL_MODES = ['disable', 'require', 'verify-ca', 'verify-full'] as const;
+/** Schemes that say themselves that the connection is encrypted. */
+const ENCRYPTED = ['https:', 'libsql:'];
 
 /** The host as clients see it, such as https://mcp.example.com. */
 const PUBLIC_URL = 'SVC_MCP_PUBLIC_URL';
@@ -52,19 +54,21 @@ function addressOf(name: string, text: string, { database, username, ssl_mode }:
   try {
     const { protocol, hostname, port, username: user, password, pathname, searchParams } = new URL(text);
     const wanted = searchParams.get('sslmode');
-    if (hostname === '') throw new TypeError('There is no host in it.');
+    const mode = SSL_MODES.find((known) => known === wanted);
+    if (hostname === '' || (wanted !== null && mode === undefined)) throw new TypeError('There is no host, or no such sslmode.');
+    const inherited = ssl_mode === 'disable' && ENCRYPTED.includes(protocol) ? null : ssl_mode;
     return {
       host: hostname,
       port: port === '' ? null : Number(port),
       database: decodeURIComponent(pathname.slice(1)) || database,
       username: decodeURIComponent(user) || username,
-      ssl_mode: protocol === 'http:' ? 'disable' : (SSL_MODES.find((mode) => mode === wanted) ?? ssl_mode),
+      ssl_mode: protocol === 'http:' ? 'disable' : (mode ?? inherited),
       password: decodeURIComponent(password) || null,
     };
   } catch {
     // What was thrown may hold the URL, and with it a password.
     throw new MalformedBinding(
-      `${name} must be a URL such as postgres://user:password@host:5432/database, in which the password has % as %25, @ as %40 and / as %2F.`,
+      `${name} must be a URL such as postgres://user:password@host:5432/database, in which the password has % as %25, @ as %40 and / as %2F, with sslmode disable, require, verify-ca or verify-full, if any.`,
     );
   }
 }

@@ -1,5 +1,5 @@
 import { Database } from 'bun:sqlite';
-import { existsSync } from 'node:fs';
+import { existsSync, renameSync, rmSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { sql } from 'drizzle-orm';
 import { databaseUrl } from '#core/store/open.ts';
@@ -31,26 +31,29 @@ export const backup: Command = {
 /** One consistent copy, readable by its owner only. */
 async function copyEmbedded(env: Env, target: string): Promise<void> {
   if (existsSync(target)) throw new AppError('conflict', `There is already a file at ${target}. Name another one.`);
+  const draft = `${target}.${process.pid}.new`;
   const store = await openDatabase(env);
   const mask = process.umask(0o077);
   try {
-    await store.db.run(sql`vacuum into ${target}`);
+    await store.db.run(sql`vacuum into ${draft}`);
+    checkCopy(draft);
+    renameSync(draft, target);
   } catch (cause) {
-    throw new AppError(
-      'unavailable',
-      `The copy could not be written to ${target}. Check that the folder exists and has free space.`,
-      {
-        cause,
-      },
-    );
+    rmSync(draft, { force: true });
+    if (cause instanceof AppError) throw cause;
+    const detail = `The copy could not be written to ${target}. Check that the folder exists and has free space.`;
+    throw new AppError('unavailable', detail, { cause });
   } finally {
     process.umask(mask);
     await store.close();
   }
-  const copy = new Database(target, { readonly: true });
+}
+
+function checkCopy(file: string): void {
+  const copy = new Database(file, { readonly: true });
   const { integrity_check } = copy.query('pragma integrity_check').get() as { integrity_check: string };
   copy.close();
-  if (integrity_check !== 'ok') throw new AppError('internal', `The copy at ${target} is damaged. Check the disk.`);
+  if (integrity_check !== 'ok') throw new AppError('internal', 'The copy was damaged and is removed. Check the disk.');
 }
 
 function dumpLine(url: string, file: string): string {

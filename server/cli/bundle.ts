@@ -1,4 +1,3 @@
-import { writeFile } from 'node:fs/promises';
 import type { App } from '#core/app.ts';
 import { activeSnapshot } from '#core/deploy/deployment.ts';
 import { snapshotOf } from '#core/deploy/generated.ts';
@@ -12,6 +11,7 @@ import { BUNDLE_TARGETS, type Bundled, type BundleTarget, MASK_KEY } from '#snap
 import { freezeBundle, usedConnections } from '#snapshots/bundle/freeze-bundle.ts';
 import { type Command, type Terminal, UsageError } from './command.ts';
 import { withApp } from './open.ts';
+import { writeOut } from './write-out.ts';
 
 const NO_SOURCES = 'This executable holds no sources to bundle. Run sluice bundle from the npm package or the repository.';
 const NO_VIEW =
@@ -56,7 +56,7 @@ async function write(app: App, { target, out, version }: Wanted, { out: say, err
   if (faults.length > 0) throw new AppError('invalid', faults.join('\n'));
   const bundled = freezeBundle({ snapshot, tokens, as_of: app.clock().toISOString() });
   const { text, bytes, gzip_bytes, view } = await buildBundle(bundled, usedConnections(snapshot), target);
-  await writeFile(out, text);
+  await writeOut(out, text);
   for (const warning of view ? warnings : [...warnings, NO_VIEW]) err(`${warning}\n`);
   const sizes = `${bytes} bytes, ${gzip_bytes} as gzip`;
   say(`Version ${snapshot.version} written to ${out} (${sizes}).\n${bindingsText(bundled)}`);

@@ -8,6 +8,7 @@ import { createMemoryKv } from '#core/cluster/memory.ts';
 import { createRedisKv } from '#core/cluster/redis.ts';
 import { canSignIn, type PersonRow } from '#core/identity/account.ts';
 import { secretFaults } from '#core/identity/keys.ts';
+import { reasonOf } from '#core/log.ts';
 import type { Store } from '#core/store/open.ts';
 import type { Command } from './command.ts';
 import { openingVault } from './keys.ts';
@@ -93,7 +94,7 @@ async function checkDatabase(env: Env): Promise<Finding[]> {
     store = await openDatabase(env);
   } catch (error) {
     if (error instanceof AppError && error.code === 'not_found') return [{ level: 'warning', subject, sentence: error.detail }];
-    return [fault(subject, `${where} cannot be opened: ${error instanceof Error ? error.message : 'it does not answer'}.`)];
+    return [fault(subject, `${where} cannot be opened: ${reasonOf(error)}.`)];
   }
   try {
     return [ok(subject, `${where} opens.`), ...(await checkContents(env, store))];

@@ -4,7 +4,7 @@ import { GATE_NAMES, type GateName } from '#core/contract/settings/deploy-gates.
 import type { ImportReport } from '#core/contract/transfer.ts';
 import { checkRoot } from '#core/transfer/files/folder.ts';
 import { type Local, readLocal } from '#core/transfer/files/local.ts';
-import { faultAt, isEmptyPlan, type Plan, planOf, toImport } from '#core/transfer/files/plan.ts';
+import { faultAt, isEmptyPlan, type Plan, leftBy, planOf, toImport } from '#core/transfer/files/plan.ts';
 import { faultLine, pullInto } from '#core/transfer/files/pull.ts';
 import { type Configuration, fromExport } from '#core/transfer/files/records.ts';
 import { readBase, writeBase } from '#core/transfer/files/state.ts';
@@ -82,7 +82,7 @@ export const push: Command = {
       if ((await sendPlan(ready, false, terminal)) === null) return 1;
       terminal.out('Stored.\n');
     }
-    await writeBase(root, remote.url, (await readServer(remote)).server);
+    await writeBase(root, remote.url, leftBy(planned, ready.server, (await readServer(remote)).server));
     if (args.values['deploy'] !== true) return 0;
     return deploy(remote, { note, allow }, terminal);
   },
@@ -92,6 +92,8 @@ interface Ready {
   readonly remote: Remote;
   readonly root: string;
   readonly local: Local;
+  /** As the plan found it. */
+  readonly server: Configuration;
   readonly plan: Plan;
   readonly checksum: string;
 }
@@ -120,7 +122,7 @@ async function prepare(args: Arguments, terminal: Terminal): Promise<Ready | nul
   sayLines(terminal.out, planLines(made));
   const kept = made.left.map(({ room, name }) => `  ${room.kind} ${plain(name)} has no file and stays. --prune deletes it.`);
   sayLines(terminal.out, [...kept, isEmptyPlan(made) ? 'Nothing to change.' : planSummary(made)]);
-  if (made.conflicts.length === 0) return { remote, root, local, plan: made, checksum };
+  if (made.conflicts.length === 0) return { remote, root, local, server, plan: made, checksum };
   sayLines(terminal.err, made.conflicts.map(faultLine));
   return null;
 }

@@ -30,7 +30,7 @@ export const people: Command = {
     const [word = '', username] = args.positionals;
     const draft = toDraft(args);
     if (word === 'list' && username === undefined && Object.keys(draft).length === 0) return withApp(terminal, list(terminal));
-    const verb = VERBS[word];
+    const verb = Object.hasOwn(VERBS, word) ? VERBS[word] : undefined;
     if (verb === undefined || username === undefined) throw new UsageError(`Usage: sluice ${USAGE}`);
     return withApp(terminal, async (app) => {
       await verb(app, username, draft, terminal);

@@ -1,6 +1,8 @@
 import { parseArgs } from 'node:util';
 import { EnvError } from '#core/env.ts';
 import { AppError, nearest } from '#core/errors.ts';
+import { reasonOf } from '#core/log.ts';
+import { plain } from '#core/transfer/files/words.ts';
 import { resetPassword, resetTwoFactor } from './account.ts';
 import { backup } from './backup.ts';
 import { bundle } from './bundle.ts';
@@ -41,7 +43,7 @@ export async function runCli(argv: readonly string[], terminal: Terminal): Promi
     return name === undefined ? USAGE : 0;
   }
   try {
-    const command = COMMANDS[name];
+    const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
     const described = command ?? new Map<string, Described>(Object.entries(PROGRAM_WORDS)).get(name);
     if (described === undefined) {
       const known = [...Object.keys(PROGRAM_WORDS), ...Object.keys(COMMANDS)];
@@ -54,7 +56,7 @@ export async function runCli(argv: readonly string[], terminal: Terminal): Promi
     if (command === undefined) throw new UsageError(`Usage: sluice ${described.usage}`);
     return await command.run(toArguments(command, rest), terminal);
   } catch (error) {
-    terminal.err(`${sentenceOf(error)}\n`);
+    terminal.err(`${sentenceOf(error).split('\n').map(plain).join('\n')}\n`);
     return error instanceof UsageError ? USAGE : 1;
   }
 }
@@ -79,7 +81,7 @@ function sentenceOf(error: unknown): string {
     return [error.detail, ...more.map(({ field, message }) => `  - ${field}: ${message}`)].join('\n');
   }
   if (error instanceof EnvError || error instanceof UsageError) return error.message;
-  return `Failed: ${error instanceof Error ? error.message : String(error)}`;
+  return `Failed: ${reasonOf(error)}`;
 }
 
 type Described = Pick<Command, 'usage' | 'summary' | 'options'>;

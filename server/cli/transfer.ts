@@ -1,9 +1,10 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import type { RawInput } from '#core/contract/index.ts';
 import { AppError } from '#core/errors.ts';
 import { run } from '#core/run.ts';
 import { type Command, UsageError } from './command.ts';
 import { operatorCall, withApp } from './open.ts';
+import { writeOut } from './write-out.ts';
 
 export const exportConfiguration: Command = {
   usage: 'export [--out FILE]',
@@ -12,7 +13,7 @@ export const exportConfiguration: Command = {
   run: ({ values }, terminal) =>
     withApp(terminal, async (app) => {
       const text = `${JSON.stringify(await run(app, 'transfer.export', {}, operatorCall()), null, 2)}\n`;
-      if (typeof values['out'] === 'string') await writeFile(values['out'], text);
+      if (typeof values['out'] === 'string') await writeOut(values['out'], text);
       else terminal.out(text);
       return 0;
     }),

@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { AppError } from '#core/errors.ts';
 import { writeFileAtomic } from '#core/lib/durable-file.ts';
 import { plain } from '#core/transfer/files/words.ts';
-import type { Arguments, Command, Terminal } from './command.ts';
+import { type Arguments, type Command, type Terminal, UsageError } from './command.ts';
 import { addressOf, send, warnOfPlainHttp } from './remote.ts';
 
 /** What a host answers, and what a lock file holds. */
@@ -60,7 +60,12 @@ function differences(old: Definitions['definitions'], now: Definitions['definiti
 
 /** The origin of the MCP host, without a trailing slash. An endpoint such as `https://…/mcp/sales` names a toolset. */
 function lockedUrl({ values }: Pick<Arguments, 'values'>, terminal: Terminal, locked: string | undefined): string {
-  const url = addressOf(values['url'] ?? locked ?? terminal.environment['SLUICE_MCP_URL']);
+  const set = terminal.environment['SLUICE_MCP_URL'];
+  const url = addressOf(values['url'] ?? locked ?? set);
+  // The file may come from anybody who proposes a change, and the token goes where it says.
+  if (values['url'] === undefined && set && addressOf(set).origin !== url.origin) {
+    throw new UsageError(`The file names ${url.origin}, and SLUICE_MCP_URL ${addressOf(set).origin}. Pass --url to choose one.`);
+  }
   warnOfPlainHttp(url, terminal);
   return url.href.replace(/\/$/, '');
 }

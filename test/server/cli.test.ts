@@ -1,6 +1,6 @@
 import { Database } from 'bun:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync, readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -57,7 +57,15 @@ describe('the command line', () => {
     expect(await cli(['backup', '--help'])).toMatchObject({ code: 0, out: expect.stringContaining('sluice backup <file>') });
     expect((await cli([])).code).toBe(64);
     expect(await cli(['chek'])).toMatchObject({ code: 64, err: expect.stringContaining('Did you mean check?') });
-    for (const args of [['backup'], ['export', 'x'], ['check', '--loud'], ['import', 'x', '--mode', 'all'], ['keys', 'lose']]) {
+    for (const args of [
+      ['backup'],
+      ['export', 'x'],
+      ['check', '--loud'],
+      ['import', 'x', '--mode', 'all'],
+      ['keys', 'lose'],
+      ['constructor'],
+      ['people', 'constructor', 'ada'],
+    ]) {
       expect(await cli(args)).toMatchObject({ code: 64, out: '' });
     }
   });
@@ -267,6 +275,7 @@ describe('backup', () => {
     copy.close();
     expect(await cli(['backup', target])).toMatchObject({ code: 1, err: expect.stringContaining('already') });
     expect((await cli(['backup', join(t.directory, 'no', 'such', 'folder')])).code).toBe(1);
+    expect(readdirSync(t.directory).filter((name) => name.endsWith('.new'))).toEqual([]);
     const restored = join(t.directory, 'restored');
     expect((await cli(['check'], { SVC_DATABASE_URL: `file:${target}`, SVC_DATA_DIR: restored })).code).toBe(0);
   });

@@ -52,6 +52,18 @@ export function planOf(local: Local, server: Configuration, base: Base | null, p
   };
 }
 
+/** What a push left on the server. What others changed in the meantime is none of it, and meets the next push as theirs. */
+export function leftBy({ changes, settings }: Plan, before: Configuration, after: Configuration): Configuration {
+  const records = new Map(before.records);
+  for (const { action, record } of changes) {
+    const now = after.records.get(record.id);
+    if (action === 'delete') records.delete(record.id);
+    // As the server writes it, with what was not given.
+    else records.set(record.id, now !== undefined && isSameRecord(record, now.values) ? now : record);
+  }
+  return { ...before, records, settings: { ...before.settings, ...settings } };
+}
+
 function conflictsOf(changes: readonly PlannedChange[], base: Base): FileFault[] {
   return changes.flatMap((change): FileFault[] => {
     const { record } = change;

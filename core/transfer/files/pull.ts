@@ -99,19 +99,19 @@ export class PullRefused extends AppError {
 export const faultLine = ({ path, line, message }: { path: string; line: number | null; message: string }): string =>
   plain(`${path}${line === null ? '' : `:${line}`}: ${message}`);
 
-/** Files that say something else than the server, and than what it last had. */
+/** Files that say something else than the server, and than what it last had. Without that memory, all that differ. */
 function unpushed(local: Local, server: Configuration, base: Base | null): string[] {
-  if (base === null) return [];
   const paths = [...local.records.values()].flatMap((record) => {
-    const before = base.get(record.id);
+    const before = base?.get(record.id);
     const now = server.records.get(record.id);
-    const changed = before !== undefined && before !== hashOfRecord(record);
-    return changed && (now === undefined || !isSameRecord(record, now.values)) ? [record.path] : [];
+    if (before === hashOfRecord(record)) return [];
+    // What the server never had stays as it is.
+    return (now === undefined ? before === undefined : isSameRecord(record, now.values)) ? [] : [record.path];
   });
-  const changed = Object.entries(local.settings).some(([name, value]) => {
-    const before = base.get(settingId(name));
-    return before !== undefined && before !== hashOfValues(value) && canonical(server.settings[name]) !== canonical(value);
-  });
+  const changed = Object.entries(local.settings).some(
+    ([name, value]) =>
+      base?.get(settingId(name)) !== hashOfValues(value) && canonical(server.settings[name]) !== canonical(value),
+  );
   return changed ? [...paths, SETTINGS_FILE] : paths;
 }
 

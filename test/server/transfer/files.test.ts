@@ -1,6 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { ROOMS } from '#core/transfer/files/layout.ts';
+import type { LocalRecord } from '#core/transfer/files/local.ts';
+import { leftBy, type Plan } from '#core/transfer/files/plan.ts';
+import type { Configuration } from '#core/transfer/files/records.ts';
 import { edit, filesOf, type Shop, shop, TOOL } from './folder-support.ts';
 
 let t: Shop;
@@ -109,6 +113,56 @@ ${TOOL.sql_query}
       out: expect.stringContaining('- prompts/two.md'),
     });
   });
+
+  test('replaces no file that the server never had, nor one of a checkout without a memory', async () => {
+    const prompt = (description: string) => ({ name: 'report', description, template: 'x' });
+    const dir = await pulled();
+    writeFileSync(join(dir, 'prompts/report.md'), '---\ndescription: mine\n---\nx\n');
+    await t.s.api('POST', '/prompts', prompt('theirs'));
+    const said = 'prompts/report.md has changes that were not pushed';
+    expect(await t.sluice('pull', dir)).toMatchObject({ code: 1, err: expect.stringContaining(said) });
+    expect(filesOf(dir)['prompts/report.md']).toContain('mine');
+    rmSync(join(dir, '.sluice'), { recursive: true });
+    edit(dir, 'server.yaml', (text) => text.replace(/^server_name: .*$/m, 'server_name: Mine'));
+    const err = expect.stringMatching(/prompts\/report\.md has changes[^]*server\.yaml has changes/);
+    expect(await t.sluice('pull', dir)).toMatchObject({ code: 1, err });
+    expect(await t.sluice('pull', dir, '--force')).toMatchObject({ code: 0 });
+    expect(filesOf(dir)['prompts/report.md']).toContain('theirs');
+    const { body } = await t.s.api('GET', '/prompts?search=report');
+    await t.s.api('DELETE', `/prompts/${(body as { items: { id: string }[] }).items[0]?.id}`);
+  });
+});
+
+test('what others changed while a push was stored is theirs at the next one', () => {
+  const room = ROOMS.find(({ kind }) => kind === 'prompt')!;
+  const record = (name: string, description: string) => ({ id: `prompt:${name}`, name, room, values: { name, description } });
+  const server = (...all: ReturnType<typeof record>[]): Configuration => ({
+    records: new Map(all.map((one) => [one.id, one])),
+    settings: { server_name: 'Shop', default_pool_size: 4 },
+  });
+  const before = server(record('a', '1'), record('b', '1'), record('c', '1'));
+  const mine = { ...record('a', '2'), path: 'prompts/a.md', text: '', sent: {}, lineOf: () => 1 } satisfies LocalRecord;
+  const plan: Plan = {
+    changes: [
+      { action: 'update', record: mine, before: record('a', '1').values },
+      { action: 'delete', record: record('c', '1') },
+    ],
+    settings: { default_pool_size: 5 },
+    settings_before: {},
+    left: [],
+    conflicts: [],
+    unchanged: 1,
+  };
+  const after = {
+    ...server(record('a', '2'), record('b', 'theirs'), record('d', 'theirs')),
+    settings: { server_name: 'Theirs' },
+  };
+  const left = leftBy(plan, before, after);
+  expect([...left.records.values()].map(({ name, values }) => [name, values['description']])).toEqual([
+    ['a', '2'],
+    ['b', '1'],
+  ]);
+  expect(left.settings).toEqual({ server_name: 'Shop', default_pool_size: 5 });
 });
 
 describe('plan and push', () => {

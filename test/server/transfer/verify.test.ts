@@ -127,6 +127,13 @@ test('verify stores a lock file and tells what changed since, with exit codes fo
   expect(await verify('--write', '--url', `${origin()}/mcp/sales`)).toMatchObject({ code: 0 });
   expect(JSON.parse(readFileSync(lock, 'utf8'))).toMatchObject({ url: `${origin()}/mcp/sales`, snapshot_version: 3 });
   expect(await verify()).toMatchObject({ code: 0 });
+  // The file may come from anybody who proposes a change: the token goes to no other address than the one that is set.
+  const elsewhere = { ...env, SLUICE_MCP_URL: 'https://mcp.example.com' };
+  expect(await t.with(elsewhere, 'verify', lock)).toMatchObject({
+    code: 64,
+    err: expect.stringContaining('Pass --url to choose one.'),
+  });
+  expect(await t.with(elsewhere, 'verify', lock, '--url', `${origin()}/mcp/sales`)).toMatchObject({ code: 0 });
   writeFileSync(lock, '{}');
   expect(await verify()).toMatchObject({ code: 1, err: expect.stringContaining('is not a lock file') });
 });

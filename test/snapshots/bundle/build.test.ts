@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { engineOf } from '#core/engines/index.ts';
+import { addressIn } from '#mcp-host/edge/bindings.ts';
 import { loadBundle } from '#mcp-host/edge/load.ts';
 import { sha256, quickHash } from '#mcp-host/edge/runtime.ts';
 import { xxHash64 } from '#core/lib/xxhash64.ts';
@@ -182,6 +183,7 @@ describe('a binding that cannot be used', () => {
     ['SHOP_URL', 'postgres://u:secret@db/50%off'],
     ['SHOP_URL', 'u:50%off@db/shop'],
     ['SHOP_URL', 'secret@db.example.com/shop'],
+    ['SHOP_URL', 'postgres://u:secret@db/shop?sslmode=verify_full'],
     ['SHOP_HYPERDRIVE', { connectionString: 'postgres://u:50%off@db/shop' }],
     ['SVC_MCP_PUBLIC_URL', 'mcp.secret.example.com'],
     ['SVC_MCP_PUBLIC_URL', 'mcp:secret'],
@@ -190,6 +192,20 @@ describe('a binding that cannot be used', () => {
     expect(lacks).toStartWith(`${name} must be a URL such as `);
     expect(lacks).not.toMatch(/off|secret/);
     expect(await lacksOf({ [name]: value })).toBe(`This bundle lacks a binding: set SHOP_PASSWORD where it runs. ${lacks}`);
+  });
+
+  test.each([
+    ['https://shop.turso.io', null],
+    ['libsql://shop.turso.io', null],
+    ['http://localhost:8080', 'disable'],
+    ['https://shop.turso.io?sslmode=disable', 'disable'],
+    ['postgres://db/shop', 'disable'],
+    ['postgres://db/shop?sslmode=verify-full', 'verify-full'],
+  ])('a scheme that encrypts is believed, whatever the snapshot says: %s %p', (url, ssl_mode) => {
+    const plain = connectionOf({ ...own, ssl_mode: 'disable' });
+    expect(addressIn((name) => (name === 'SHOP_URL' ? url : undefined), 'SHOP', plain)?.ssl_mode ?? null).toEqual(
+      ssl_mode as never,
+    );
   });
 
   test('is none where it can be read', async () => {
