@@ -9,7 +9,7 @@ export function SkeletonList(props: { rows: number; label: string; failed?: obje
       <ul class="list" aria-busy="true" aria-label={props.label}>
         <For each={Array.from({ length: props.rows }, (_, index) => index)}>
           {(index) => (
-            <li class="stack-small">
+            <li class="stack" data-gap="2">
               <span class="skeleton" data-width={WIDTHS[index % 2]} />
               <span class="skeleton" data-width={WIDTHS[(index + 1) % 4]} />
             </li>

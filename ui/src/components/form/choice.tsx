@@ -29,7 +29,7 @@ export function Checkbox(props: OnOff & { indeterminate?: boolean }) {
 function OnOffField(props: OnOff & { kind: 'switch' | 'checkbox'; indeterminate?: boolean }) {
   const id = createUniqueId();
   return (
-    <div class="on-off">
+    <div class="stack on-off" data-gap="1">
       <label class={props.kind === 'switch' ? 'switch' : 'check'} data-blocked={props.blocked ? 'true' : undefined}>
         <input
           id={id}
@@ -78,7 +78,7 @@ export function RadioCards<V extends string>(props: {
   const id = createUniqueId();
   return (
     <Fieldset label={props.label} hide_label={props.hide_label} hint={props.hint} error={props.error}>
-      <div class="radio-cards" data-columns={props.columns ?? 1}>
+      <div class="stack radio-cards" data-gap="2" data-columns={props.columns ?? 1}>
         <For each={props.options}>
           {(option) => (
             <label class="radio-card" data-blocked={option.disabled ? 'true' : undefined}>

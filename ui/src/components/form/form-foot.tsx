@@ -33,7 +33,7 @@ export function FormFoot(props: {
   const problem = () => (props.form.problem() === ended() ? undefined : props.form.problem());
   const changed = () => props.always !== true && props.form.dirty();
   return (
-    <div class="form-foot">
+    <div class="stack form-foot" data-gap="3">
       <Fault text={problem()?.detail} />
       <div class="row">
         <Show when={props.cancel_href}>{(href) => <LinkButton href={href()}>Cancel</LinkButton>}</Show>

@@ -153,7 +153,7 @@ function ContestedField(props: {
   onChange: (side: 'mine' | 'theirs') => void;
 }) {
   return (
-    <section class="stack-small">
+    <section class="stack" data-gap="2">
       <div class="spread">
         <h3>{props.label}</h3>
         <SegmentedControl

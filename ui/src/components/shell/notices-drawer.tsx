@@ -90,7 +90,7 @@ export function NoticesDrawer(props: { onClose: () => void }) {
         </Match>
         <Match when={items().length > 0}>
           <Failed of={list} />
-          <ul class="notices">
+          <ul class="lines notices">
             <For each={items()}>{(item) => <NoticeRow item={item} onFollow={props.onClose} />}</For>
           </ul>
           <Show when={(list.data()?.total ?? 0) > items().length && items().length < MOST}>

@@ -30,7 +30,7 @@ export function ShortcutsDialog(props: { onClose: () => void }) {
         checked={commands.keys()}
         onChange={commands.setKeys}
       />
-      <div class="shortcuts">
+      <div class="stack shortcuts" data-gap="5">
         <section>
           <h3>Everywhere</h3>
           <dl>

@@ -21,7 +21,7 @@ export function AboutPanel<D extends Record<string, unknown>>(props: {
   children?: JSX.Element;
 }) {
   const own = (name: Field) => (
-    <div class="stack-small">
+    <div class="stack" data-gap="2">
       <FormField form={props.form} name={name} hint={props.hints?.[name]} error={props.error(name)} suggestions={props.tags} />
       {props.notes?.(name)}
     </div>

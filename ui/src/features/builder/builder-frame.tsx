@@ -88,7 +88,7 @@ export function BuilderFrame(props: BuilderFrameProps) {
   ]);
 
   return (
-    <div class="builder" data-fixed={fixed() ? 'true' : undefined}>
+    <div class="page-columns builder" data-fixed={fixed() ? 'true' : undefined}>
       <form ref={setElement} class="stack" novalidate onSubmit={(event) => void props.form.submit(event)}>
         <Fixed when={fixed()}>{props.children}</Fixed>
         <Show when={!fixed()}>

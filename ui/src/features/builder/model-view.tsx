@@ -19,7 +19,7 @@ export function ModelView(props: { checked: CheckedDraft | undefined; problem: P
   const listing = () => props.checked?.listing ?? {};
   const text = (name: string) => (typeof listing()[name] === 'string' ? String(listing()[name]) : '');
   return (
-    <div class="model-view" aria-busy={props.pending}>
+    <div class="stack model-view" data-gap="3" aria-busy={props.pending}>
       <Switch fallback={<p class="soft small">Choose a connection and write SQL to see what the model sees.</p>}>
         <Match when={props.problem}>
           {(problem) => (
@@ -50,14 +50,14 @@ export function ModelView(props: { checked: CheckedDraft | undefined; problem: P
               <For each={checked().warnings}>{(warning) => <Notice tone="warning">{warning}</Notice>}</For>
               <Show when={listing()['inputSchema']}>
                 {(schema) => (
-                  <section class="stack-small">
+                  <section class="stack" data-gap="2">
                     <h3>Input schema</h3>
                     <JsonView label="Input schema" value={schema()} open={3} />
                   </section>
                 )}
               </Show>
               <Show when={listing()['inputSchema']}>
-                <section class="stack-small">
+                <section class="stack" data-gap="2">
                   <h3>Output schema</h3>
                   <Show
                     when={listing()['outputSchema']}
@@ -69,7 +69,7 @@ export function ModelView(props: { checked: CheckedDraft | undefined; problem: P
               </Show>
               <Show when={listing()['arguments']}>
                 {(list) => (
-                  <section class="stack-small">
+                  <section class="stack" data-gap="2">
                     <h3>Arguments</h3>
                     <JsonView label="Arguments" value={list()} open={2} />
                   </section>
@@ -145,7 +145,7 @@ function Annotations(props: { value: unknown }) {
 /** How the same is saved from a script. */
 export function ScriptView(props: { curl: string; typescript: string }) {
   return (
-    <div class="stack-small">
+    <div class="stack" data-gap="2">
       <p class="soft small">The same change over REST. Set SLUICE_TOKEN to an agent token with the write scope.</p>
       <h3>curl</h3>
       <CodeBlock label="curl command" code={props.curl} max_height="20rem" />

@@ -34,7 +34,8 @@ export function PreviewPane(props: {
   return (
     <div class="stack">
       <form
-        class="preview-form"
+        class="stack"
+        data-gap="3"
         onSubmit={(event) => {
           event.preventDefault();
           void props.statement.run();
@@ -107,7 +108,7 @@ export function PreviewPane(props: {
               stale={props.statement.stale()}
             />
             <Show when={result().transformed_result !== undefined}>
-              <section class="stack-small">
+              <section class="stack" data-gap="2">
                 <h3>Transformed</h3>
                 <Transformed value={result().transformed_result} />
               </section>

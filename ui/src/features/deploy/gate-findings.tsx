@@ -41,7 +41,7 @@ export function DeployProblem(props: {
       </Show>
       <For each={gates()}>
         {(name) => (
-          <section class="stack-small" aria-label={DEPLOY_GATES[name].label}>
+          <section class="stack" data-gap="2" aria-label={DEPLOY_GATES[name].label}>
             <h3>{DEPLOY_GATES[name].label}</h3>
             <ul class="bullets">
               <For each={props.problem.errors.filter(({ gate }) => gate === name)}>{(error) => <li>{error.message}</li>}</For>

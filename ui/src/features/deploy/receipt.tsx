@@ -49,7 +49,7 @@ export function Receipt(props: { receipt: DeployReceipt; rehearsed: boolean; onD
         </Notice>
       </Show>
       <Show when={props.receipt.hosts.length > 0 && props.receipt.canary === undefined}>
-        <ul class="host-list" aria-label="Hosts">
+        <ul class="stack host-list" data-gap="2" aria-label="Hosts">
           <For each={props.receipt.hosts}>
             {(host) => (
               <li>

@@ -142,7 +142,7 @@ function Run(props: Target) {
         <Show when={running()}>{(mine) => <Button onPress={() => mine().abort()}>Cancel</Button>}</Show>
       </div>
       <Show when={running()}>
-        <div class="stack-small" role="status">
+        <div class="stack" data-gap="2" role="status">
           <progress class="replay-progress" aria-label={RUNNING} />
           <p class="small soft">{RUNNING}</p>
         </div>

@@ -41,7 +41,7 @@ export function ReplayResult(props: { replay: Replay; name: string }) {
           <For each={props.replay.notes}>{(note) => <li>{note}</li>}</For>
         </ul>
       </Show>
-      <ul class="replay-samples" aria-label="Differences">
+      <ul class="stack replay-samples" aria-label="Differences">
         <For each={props.replay.samples}>{(sample) => <Sample sample={sample} name={props.name} />}</For>
       </ul>
     </div>
@@ -51,7 +51,7 @@ export function ReplayResult(props: { replay: Replay; name: string }) {
 function Sample(props: { sample: ReplaySample; name: string }) {
   const outcome = () => OUTCOMES[props.sample.outcome];
   return (
-    <li class="stack-small">
+    <li class="stack" data-gap="2">
       <span class="row">
         <span class="mono">{props.sample.tool}</span>
         <Badge tone={outcome().tone}>{outcome().label}</Badge>

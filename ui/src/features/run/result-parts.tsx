@@ -10,14 +10,14 @@ import type { Part, Result } from './result.ts';
 /** What a model receives, part by part. */
 export function ResultParts(props: { result: Result }) {
   return (
-    <div class="stack-small">
+    <div class="stack" data-gap="2">
       <Show when={props.result.is_error}>
         <Notice tone="warning">The call failed. A model reads this text and may try again with other arguments.</Notice>
       </Show>
       <For each={props.result.parts}>{(part) => <PartView part={part} />}</For>
       <Show when={props.result.structured}>
         {(structured) => (
-          <section class="stack-small">
+          <section class="stack" data-gap="2">
             <h3>structuredContent</h3>
             <JsonView label="structuredContent" value={structured()} open={1} />
           </section>

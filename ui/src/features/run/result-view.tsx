@@ -63,7 +63,7 @@ export function ResultView(props: ResultViewProps) {
 
   return (
     <div class="result" data-stale={props.stale ? 'true' : undefined}>
-      <div class="result-bar">
+      <div class="row result-bar">
         <Show when={views().length > 1}>
           <SegmentedControl label="Show the result as" value={view() ?? ''} onChange={setChosen} options={views()} />
         </Show>

@@ -103,7 +103,7 @@ export function TestList(props: { owner?: TestOwner | undefined; owner_name?: st
               <For each={failingFirst(items())}>
                 {(row) => (
                   <li ref={passesFocus}>
-                    <div class="stack-small">
+                    <div class="stack" data-gap="2">
                       <span class="row">
                         <strong>{row.name}</strong>
                         <Show when={!row.enabled}>

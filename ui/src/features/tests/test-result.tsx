@@ -9,7 +9,7 @@ import { STATES } from './words.ts';
 export function LastResult(props: { test: Test }) {
   const state = () => STATES[props.test.last?.status ?? 'never'];
   return (
-    <div class="stack-small">
+    <div class="stack" data-gap="2">
       <span class="row">
         <StatusDot tone={state().tone} label={state().label} />
         <Show when={props.test.last}>

@@ -35,7 +35,7 @@ export function Access() {
       <Show when={health.problem() ?? config.problem()}>
         {(problem) => <ProblemNotice problem={problem()} onRetry={() => void Promise.all([health.reload(), config.reload()])} />}
       </Show>
-      <div class="access">
+      <div class="page-columns access">
         <Panel
           title="The server"
           actions={

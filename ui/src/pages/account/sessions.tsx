@@ -63,7 +63,7 @@ export function Sessions() {
             id: 'device',
             head: 'Device',
             cell: (row) => (
-              <span class="account-device" title={row.user_agent ?? ''}>
+              <span class="lines" title={row.user_agent ?? ''}>
                 {deviceOf(row.user_agent)}
                 <span class="account-seen small faint">
                   <Ago iso={row.last_seen_at} />

@@ -101,7 +101,7 @@ export function ActivityPanel() {
                 <For each={busiest()}>
                   {(part) => (
                     <Panel title={part.title} flush>
-                      <ol class="panel-body agents-bars">
+                      <ol class="panel-body stack agents-bars" data-gap="2">
                         <For each={part.rows.slice(0, BUSIEST)}>
                           {(row) => (
                             <li>

@@ -30,7 +30,7 @@ export function Agents() {
     { id: 'new-agent-client', title: 'New OAuth client for an agent', group: 'Create', run: () => create('client') },
   ]);
   const credentials = (kind: 'token' | 'client') => (
-    <div class="agents">
+    <div class="stack agents">
       <CredentialsPanel
         kind={kind}
         creating={creating() === kind}

@@ -69,7 +69,7 @@ export function NewCredential(props: { kind: 'token' | 'client'; onDone: (made: 
         error={form.error(field)}
       />
       <Fieldset label="Permissions" error={form.error('scopes')}>
-        <div class="agents-choices">
+        <div class="stack agents-choices">
           <For each={SCOPES}>
             {({ scope, label, hint }) => (
               <Checkbox

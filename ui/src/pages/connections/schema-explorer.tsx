@@ -37,7 +37,7 @@ export function SchemaExplorer(props: { connection_id: string }) {
   const several = () => new Set(tables.data()?.items.map(({ schema }) => schema)).size > 1;
 
   return (
-    <div class="explorer">
+    <div class="page-columns explorer">
       <Panel title="Tables" count={tables.data()?.total} flush>
         <FilterBar
           search={{

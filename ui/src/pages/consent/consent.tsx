@@ -187,7 +187,7 @@ function Decision(props: {
             <p>The client asked for permissions that you cannot give. It gets only what is listed here.</p>
           </Notice>
         </Show>
-        <ul class="consent-list">
+        <ul class="stack" data-gap="3">
           <For each={props.asked.scopes}>
             {(scope) => (
               <li>

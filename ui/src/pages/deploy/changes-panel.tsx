@@ -50,7 +50,7 @@ export function ChangesPanel(props: {
   };
 
   return (
-    <div class="deploy">
+    <div class="page-columns deploy">
       <div class="stack">
         <Show when={props.deployment.problem()}>
           {(problem) => (
@@ -210,7 +210,7 @@ function Live(props: { status: Status; busy: boolean; onStop: () => void }) {
       <Show when={props.status.last_error}>{(error) => <Notice tone="bad">{error()}</Notice>}</Show>
       <div>
         <h3 class="deploy-sub">Hosts</h3>
-        <ul class="host-list" aria-label="Hosts">
+        <ul class="stack host-list" data-gap="2" aria-label="Hosts">
           <For
             each={props.status.hosts}
             fallback={<li class="soft small">No host is connected. A host loads the deployed version as soon as it connects.</li>}

@@ -94,7 +94,7 @@ export function CodePanel(props: { version: number; active: number | null; onVer
                 </Button>
               </div>
             </div>
-            <div class="code-view">
+            <div class="stack code-view" data-gap="3">
               <nav class="code-tree" aria-label="Files">
                 <For each={folders()}>
                   {(folder) => (

@@ -108,7 +108,7 @@ function Details(props: { action: HistoryAction; onOnly: (entry: HistoryEntry) =
       <Show when={props.action.others.length > 0}>
         <section>
           <h3 class="history-sub">Changed together</h3>
-          <ul class="history-batch">
+          <ul class="stack history-batch" data-gap="1">
             <For each={[main(), ...props.action.others]}>
               {(entry) => (
                 <li>

@@ -171,7 +171,7 @@ export function History() {
         </Match>
         <Match when={pages.items()}>
           {(items) => (
-            <div class="timeline">
+            <div class="stack timeline" data-gap="5">
               <For each={days()}>
                 {(day) => (
                   <section aria-label={dayName(day.date, Date.now())}>

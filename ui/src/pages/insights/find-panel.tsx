@@ -68,7 +68,7 @@ export function FindPanel() {
               when={found().items.length > 0}
               fallback={<p class="soft">No tool has any of these words. Use words of your data in names and descriptions.</p>}
             >
-              <ol class="ranked">
+              <ol class="stack ranked" data-gap="1">
                 <For each={found().items}>
                   {(tool) => (
                     <li>

@@ -65,7 +65,7 @@ export function LivePanel() {
   };
 
   return (
-    <div class="logs-live">
+    <div class="stack logs-live" data-gap="3">
       <FilterBar
         search={{
           label: 'Search lines',

@@ -67,7 +67,7 @@ export function RefusalsPanel() {
     { id: 'client', head: 'Client', narrow: 'hide', cell: (entry) => <span class="soft">{entry.client ?? ''}</span> },
   ];
   return (
-    <div class="logs-requests">
+    <div class="stack logs-requests" data-gap="3">
       <FilterBar active={params.active('refused')} onClear={() => params.clear()}>
         <FilterSelect
           of={params}

@@ -146,7 +146,7 @@ export function RequestsPanel() {
   const active = () => params.active('kind', 'name', 'outcome', 'range', 'connection', 'client') + (exact() ? 1 : 0);
 
   return (
-    <div class="logs-requests">
+    <div class="stack logs-requests" data-gap="3">
       <FilterBar
         active={active()}
         onClear={() => params.clear('kind', 'name', 'outcome', 'range', 'from', 'until', 'connection', 'client')}

@@ -68,7 +68,7 @@ function Steps(props: { session: Output<'mcp_sessions.get'>; steps: Pages<Event>
           { label: 'Tokens', value: `About ${count(props.session.tokens)}` },
         ]}
       />
-      <ol class="session-steps" aria-label="Steps">
+      <ol class="stack session-steps" data-gap="2" aria-label="Steps">
         <For each={props.steps.items()}>{(event) => <Step event={event} />}</For>
       </ol>
       <Failed of={props.steps} />

@@ -89,7 +89,7 @@ export function SessionsPanel() {
     { id: 'tokens', head: 'Tokens', align: 'end', narrow: 'hide', cell: (row) => count(row.tokens) },
   ];
   return (
-    <div class="logs-requests">
+    <div class="stack logs-requests" data-gap="3">
       <FilterBar active={params.active(...FILTERS, 'outcome')} onClear={() => params.clear(...FILTERS, 'outcome')}>
         <For each={FILTERS}>
           {(name) => (

@@ -44,7 +44,7 @@ export function RangePicker(props: { range: Range; onChange: (range: Range) => v
     if (wrong === undefined) props.onChange({ since: new Date(first).toISOString(), until: new Date(last).toISOString() });
   };
   return (
-    <div class="range-picker">
+    <div class="stack" data-gap="3">
       <SegmentedControl<Choice>
         label="Period"
         value={editing() || !isPeriod(props.range) ? 'custom' : props.range}

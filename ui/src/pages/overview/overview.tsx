@@ -102,7 +102,7 @@ export function Overview() {
         queues={queues.data()}
         failed={failed() !== undefined}
       />
-      <div class="dash">
+      <div class="page-columns dash">
         <div class="stack">
           <Show when={session.may('insights.list')}>
             <InsightsPanel />

@@ -85,7 +85,7 @@ export function Playground() {
       lead="Calls what is deployed, as an MCP client would."
       width="full"
       actions={
-        <div class="play-options">
+        <div class="row play-options">
           <Show when={hosts().length > 1}>
             <Select
               label="Host"
@@ -178,14 +178,14 @@ export function Playground() {
         </Match>
         <Match when={state.offers()}>
           {(offers) => (
-            <div class="play">
-              <div class="play-side">
+            <div class="page-columns play">
+              <div class="stack play-side" data-gap="5">
                 <OfferList offers={offers()} current={chosen()?.key} onChoose={choose} />
-                <div class="play-history">
+                <div class="stack play-history" data-gap="5">
                   <History state={state} saved={saved} onAgain={(run) => choose(run.offer)} onSaved={fillIn} />
                 </div>
               </div>
-              <div class="play-main">
+              <div class="stack play-main" data-gap="5">
                 <Show when={router.query().get('call')} keyed>
                   {(id) => <FromCall id={id} onArguments={(name, values) => setGiven({ key: `tool:${name}`, values })} />}
                 </Show>

@@ -65,7 +65,7 @@ export function ResultPanel(props: { run: Run }) {
 
 function Messages(props: { exchanges: readonly Exchange[] }) {
   return (
-    <ol class="play-messages">
+    <ol class="stack play-messages" data-gap="2">
       <For each={props.exchanges}>
         {(exchange, index) => (
           <li>

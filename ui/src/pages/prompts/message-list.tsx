@@ -34,7 +34,7 @@ export function MessageList(props: {
     <div class="stack">
       <Index each={props.messages}>
         {(message, index) => (
-          <div class="message" ref={passesFocus} role="group" aria-label={`Message ${index + 1}`}>
+          <div class="stack" data-gap="2" ref={passesFocus} role="group" aria-label={`Message ${index + 1}`}>
             <div class="message-head">
               <SegmentedControl
                 label={`Role of message ${index + 1}`}

@@ -117,7 +117,7 @@ function Draft(props: DraftProps) {
           before={
             <Show when={props.source !== null && props.source.columns.length > 0 && props.source.table}>
               {(table) => (
-                <div class="recipe">
+                <div class="row recipe">
                   <span class="small soft">{`From table ${nameOf(table())}`}</span>
                   <SegmentedControl
                     label="What the tool does"

@@ -134,7 +134,7 @@ function Framed(props: { statement: Statement; view: View | null }) {
   return (
     <Show when={drawn()} fallback={<p class="soft small">Run the statement to see how clients draw its result.</p>}>
       {(result) => (
-        <div class="stack-small">
+        <div class="stack" data-gap="2">
           <div class="row">
             <SegmentedControl label="Client" value={client()} onChange={setClient} options={CLIENTS} />
             <SegmentedControl label="Theme" value={theme()} onChange={setTheme} options={THEMES} />

@@ -50,7 +50,7 @@ export function MembersPanel(props: {
                     More than 8,000 tokens: models choose worse from long lists. Split the toolset or shorten descriptions.
                   </Notice>
                 </Show>
-                <ul class="toolset-members">
+                <ul class="lines toolset-members">
                   <For each={shown()}>
                     {(member) => (
                       <li>

@@ -42,7 +42,7 @@ export function ToolsetForm(props: {
   const address = () => toolsetUrl(health.data()?.mcp_url ?? '', props.form.values.name);
 
   return (
-    <form class="toolset" novalidate onSubmit={(event) => props.onSubmit(event)}>
+    <form class="page-columns toolset" novalidate onSubmit={(event) => props.onSubmit(event)}>
       <div class="stack">
         <Fixed when={fixed()}>
           <div class="stack">
@@ -70,7 +70,7 @@ export function ToolsetForm(props: {
           />
         </Show>
       </div>
-      <div class="toolset-side">
+      <div class="stack toolset-side">
         <Show when={health.data() !== undefined && props.form.values.name !== ''}>
           <Panel title="Address" flush>
             <div class="panel-body">

@@ -22,7 +22,7 @@ export function Report(props: { report: ImportReport; title: string }) {
             <p>There may be more errors.</p>
           </Show>
         </Notice>
-        <ul class="fault-list" aria-label={title()}>
+        <ul class="stack fault-list" data-gap="3" aria-label={title()}>
           <For each={groupFaults(props.report.errors)}>
             {(group) => (
               <li>

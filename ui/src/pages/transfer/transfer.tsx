@@ -46,7 +46,7 @@ export function Transfer() {
 
   return (
     <Page title="Import and export" lead="The whole configuration as one JSON file.">
-      <div class="transfer">
+      <div class="page-columns transfer">
         <Panel title="Export">
           <p class="soft small">Connections, tools, resources, prompts, toolsets, tests and settings. Secrets are left out.</p>
           <div class="row">

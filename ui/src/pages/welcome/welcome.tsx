@@ -90,7 +90,7 @@ export function Welcome() {
           <p>A client has called your server. The overview shows what it does from here on.</p>
         </EmptyState>
       </Show>
-      <ol class="steps">
+      <ol class="lines">
         <For each={FIRST_STEPS}>{(step, index) => <Step step={step} number={index() + 1} content={content[step]} />}</For>
       </ol>
     </Page>

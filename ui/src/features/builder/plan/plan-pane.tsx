@@ -66,12 +66,12 @@ export function PlanPane(props: { statement: Statement; ready: boolean }) {
             <Show when={asked() !== current()}>
               <p class="small faint">The statement or its values changed since this plan was made.</p>
             </Show>
-            <ul class="plan-notes" aria-label="What stands out">
+            <ul class="stack plan-notes" data-gap="1" aria-label="What stands out">
               <For each={plan().highlights} fallback={<li class="soft small">Nothing stands out.</li>}>
                 {({ severity, message }) => <li data-severity={severity}>{message}</li>}
               </For>
             </ul>
-            <ol class="plan-steps" aria-label="Steps of the plan" tabindex="0">
+            <ol class="stack plan-steps" data-gap="1" aria-label="Steps of the plan" tabindex="0">
               <For each={plan().steps}>
                 {(step) => (
                   <li style={{ '--depth': String(step.depth) }} data-scan={step.scan}>

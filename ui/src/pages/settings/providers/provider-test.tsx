@@ -42,7 +42,7 @@ export function ProviderTest(props: { provider: IdentityProvider }) {
               live
               title={tested().success ? 'The provider is ready for sign-ins' : 'Sign-ins will fail'}
             />
-            <ol class="provider-checks">
+            <ol class="stack provider-checks" data-gap="3">
               <For each={tested().checks}>
                 {({ check, status, message }) => (
                   <li data-status={status}>
