@@ -1,4 +1,5 @@
 import { createMemo, createSignal, createUniqueId, For, type JSX, Match, Show, Switch } from 'solid-js';
+import type { Pages } from '#ui/src/kernel/data/pages.ts';
 import type { Query } from '#ui/src/kernel/data/query.ts';
 import type { Selection } from '#ui/src/kernel/selection.ts';
 import { nextRow, nextSort, type Sort, sortRows, type SortValue } from './table.ts';
@@ -37,6 +38,8 @@ interface DataTableProps<T> {
   label: string;
   /** The list that is shown. */
   list?: Query<{ readonly items: readonly T[] }>;
+  /** Or a long one that is loaded piece by piece. */
+  pages?: Pages<T>;
   /** Or rows that were made of an answer: undefined while the first one is awaited. */
   rows?: readonly T[] | undefined;
   /** The query that they come from. When it fails, this is said above them or in their place, with the way to try again. */
@@ -57,7 +60,6 @@ interface DataTableProps<T> {
   muted?: (row: T) => boolean;
   current?: (row: T) => boolean;
   empty: JSX.Element;
-  more?: { readonly total: number; readonly busy: boolean; readonly onMore: () => void } | undefined;
   /** Height of the inner scroller when the rows are many. */
   height?: string;
 }
@@ -81,10 +83,10 @@ export function DataTable<T>(props: DataTableProps<T>) {
   const { router } = useKernel();
   let table: HTMLDivElement | undefined;
   const given = createHeldRows(
-    () => (props.list === undefined ? props.rows : props.list.data()?.items),
+    () => props.list?.data()?.items ?? props.pages?.items() ?? props.rows,
     () => table,
   );
-  const query = () => props.list ?? props.query;
+  const query = () => props.list ?? props.pages ?? props.query;
   const [own_sort, setOwnSort] = createSignal<Sort>();
   const sort = () => (props.onSort === undefined ? own_sort() : props.sort);
   const rows = createMemo<readonly T[]>(() => {
@@ -263,8 +265,15 @@ export function DataTable<T>(props: DataTableProps<T>) {
               </tbody>
             </table>
           </div>
-          <Show when={props.more}>
-            {(more) => <LoadMore shown={rows().length} total={more().total} busy={more().busy} onMore={more().onMore} />}
+          <Show when={props.pages?.total() === undefined ? undefined : props.pages}>
+            {(pages) => (
+              <LoadMore
+                shown={rows().length}
+                total={pages().total() ?? 0}
+                busy={pages().pending()}
+                onMore={() => void pages().more()}
+              />
+            )}
           </Show>
         </Match>
       </Switch>

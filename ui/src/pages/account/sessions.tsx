@@ -14,31 +14,26 @@ import { plural } from '#ui/src/kernel/words.ts';
 
 /** Where the administrator is signed in, and the way to end that. */
 export function Sessions() {
-  const { call, dialogs } = useKernel();
-  const { act } = useAct();
+  const { call } = useKernel();
+  const { ask } = useAct();
   const list = useQuery((read) => read('auth.sessions', {}));
   const others = () => (list.data()?.items ?? []).filter(({ current }) => !current);
 
-  const end = (sessions: readonly Session[], said: string) =>
-    act(() => Promise.all(sessions.map(({ id }) => call('auth.revoke_session', { id }))), said);
-  const endOne = async (session: Session) => {
-    const agreed = await dialogs.confirm({
-      title: `End the session on ${deviceOf(session.user_agent)}?`,
-      text: 'It is signed out immediately.',
-      action: 'End',
-      danger: true,
-    });
-    if (agreed) await end([session], 'The session has ended.');
-  };
-  const endOthers = async () => {
+  const end = ({ id }: Session) => call('auth.revoke_session', { id });
+  const endOne = (session: Session) =>
+    ask(
+      { title: `End the session on ${deviceOf(session.user_agent)}?`, text: 'It is signed out immediately.', action: 'End' },
+      () => end(session),
+      'The session has ended.',
+    );
+  const endOthers = () => {
     const sessions = others();
-    const agreed = await dialogs.confirm({
+    const question = {
       title: `End ${plural(sessions.length, 'other session')}?`,
       goes: sessions.map(({ user_agent, ip }) => `${deviceOf(user_agent)}${ip === null ? '' : `, ${ip}`}`),
       action: 'End all others',
-      danger: true,
-    });
-    if (agreed) await end(sessions, `${plural(sessions.length, 'session')} ended.`);
+    };
+    return ask(question, () => Promise.all(sessions.map(end)), `${plural(sessions.length, 'session')} ended.`);
   };
 
   return (

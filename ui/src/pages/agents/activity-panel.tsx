@@ -144,8 +144,7 @@ export function ActivityPanel() {
       </FilterBar>
       <DataTable<AgentActivity>
         label="Activity"
-        rows={pages.items()}
-        query={pages}
+        pages={pages}
         key={(row) => `${row.timestamp}/${row.token_prefix}/${row.tool_name}/${row.duration_ms}`}
         columns={[
           { id: 'tool', head: 'Tool', cell: (row) => <span class="mono small">{row.tool_name}</span> },
@@ -179,7 +178,6 @@ export function ActivityPanel() {
           },
           { id: 'when', head: 'When', narrow: 'hide', cell: (row) => <Ago iso={row.timestamp} /> },
         ]}
-        more={{ total: pages.total() ?? 0, busy: pages.pending(), onMore: () => void pages.more() }}
         empty={
           filters.active() > 0 ? (
             <NoResults onClear={() => filters.clear()} />

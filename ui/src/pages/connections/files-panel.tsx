@@ -9,6 +9,7 @@ import { Panel } from '#ui/src/components/panel.tsx';
 import { type Column, DataTable } from '#ui/src/components/table/data-table.tsx';
 import { Ago } from '#ui/src/components/time.tsx';
 import { usePoll, useQuery } from '#ui/src/components/use-query.ts';
+import { useAct } from '#ui/src/components/use-act.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { num } from '#ui/src/kernel/numbers.ts';
 import { toProblem } from '#ui/src/kernel/problem.ts';
@@ -29,6 +30,7 @@ interface Upload {
 /** The files of a folder: what became of each, and a place to drop more. */
 export function FilesPanel(props: { connection: Connection; onSaved: () => void }) {
   const { call, dialogs, router, session, toasts } = useKernel();
+  const { ask } = useAct();
   const files = useQuery((read) => read('files.list', { id: props.connection.id }));
   const [uploads, setUploads] = createSignal<readonly Upload[]>([]);
   const [chosen, setChosen] = createSignal<string>();
@@ -88,21 +90,15 @@ export function FilesPanel(props: { connection: Connection; onSaved: () => void 
       await send(file, file.name);
     })();
   };
-  const remove = async ({ name, tables }: ConnectionFile) => {
-    const agreed = await dialogs.confirm({
+  const remove = ({ name, tables }: ConnectionFile) => {
+    const { id } = props.connection;
+    const question = {
       title: `Delete the file “${name}”?`,
       text: 'Its table goes with it, and calls of tools that read it fail. This cannot be undone.',
       goes: tables.map((table) => `The table ${table.name}`),
       action: 'Delete file',
-      danger: true,
-    });
-    if (!agreed) return;
-    try {
-      await call('files.delete', { id: props.connection.id, name });
-      toasts.show(`Deleted “${name}”.`, 'good');
-    } catch (fault) {
-      toasts.show(toProblem(fault).detail, 'bad');
-    }
+    };
+    return ask(question, () => call('files.delete', { id, name }), `Deleted “${name}”.`);
   };
   const found = createMemo(() => files.data()?.items.find(({ name }) => name === chosen()));
 

@@ -10,8 +10,8 @@ import { useQuery } from '#ui/src/components/use-query.ts';
 import { CandidateTexts } from '#ui/src/features/connect/candidate-texts.tsx';
 import type { Deployment } from '#ui/src/features/deploy/deployment.ts';
 import { exactTime } from '#ui/src/kernel/dates.ts';
+import { useAct } from '#ui/src/components/use-act.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { toProblem } from '#ui/src/kernel/problem.ts';
 import { plural } from '#ui/src/kernel/words.ts';
 import { NewCandidate } from './new-candidate.tsx';
 
@@ -22,24 +22,18 @@ export function CandidatesPanel(props: {
   onCreating: (open: boolean) => void;
   onCanary: (candidate: string) => void;
 }) {
-  const { call, dialogs, toasts } = useKernel();
+  const { call } = useKernel();
+  const { ask } = useAct();
   const list = useQuery((read) => read('candidates.list', {}), { watch: () => props.deployment.status.data()?.canary?.status });
   const [shown, setShown] = createSignal<Candidate>();
   const canary = () => props.deployment.status.data()?.canary ?? null;
   const remove = async ({ candidate }: Candidate) => {
-    const agreed = await dialogs.confirm({
+    const question = {
       title: 'Delete this candidate?',
       text: 'Its URL and token end at once. The working copy does not change.',
       action: 'Delete candidate',
-      danger: true,
-    });
-    if (!agreed) return;
-    try {
-      await call('candidates.delete', { id: candidate });
-      toasts.show('Candidate deleted.');
-    } catch (fault) {
-      toasts.show(toProblem(fault).detail, 'bad');
-    }
+    };
+    await ask(question, () => call('candidates.delete', { id: candidate }), 'Candidate deleted.');
     await list.reload();
   };
   const add = () => (

@@ -10,7 +10,7 @@ import { Snippet } from '#ui/src/components/show/snippet.tsx';
 import { CandidateTexts } from '#ui/src/features/connect/candidate-texts.tsx';
 import { DeployProblem } from '#ui/src/features/deploy/gate-findings.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { type Problem, toProblem } from '#ui/src/kernel/problem.ts';
+import { createMutation } from '#ui/src/kernel/data/mutation.ts';
 
 type Made = Output<'candidates.create'>;
 
@@ -19,8 +19,9 @@ export function NewCandidate(props: { open: boolean; onClose: () => void; onMade
   const { call } = useKernel();
   const [note, setNote] = createSignal('');
   const [hours, setHours] = createSignal<number | string | null>(24);
-  const [busy, setBusy] = createSignal(false);
-  const [problem, setProblem] = createSignal<Problem>();
+  const creating = createMutation((input: { hours: number; allow: GateName[]; note?: string }) =>
+    call('candidates.create', input),
+  );
   const [made, setMade] = createSignal<Made>();
   const wrong = () => {
     const value = hours();
@@ -29,27 +30,20 @@ export function NewCandidate(props: { open: boolean; onClose: () => void; onMade
       : 'Enter whole hours from 1 to 72.';
   };
   const close = () => {
-    setProblem(undefined);
+    creating.reset();
     props.onClose();
   };
   const create = async (allow: GateName[] = [], reason = '') => {
     const value = hours();
-    if (busy() || wrong() !== undefined || typeof value !== 'number') return;
-    setBusy(true);
-    setProblem(undefined);
-    try {
-      const written = (reason === '' ? note() : reason).trim();
-      const answer = await call('candidates.create', { hours: value, allow, ...(written === '' ? {} : { note: written }) });
-      // Closed first: the second dialog then knows what the first was opened from.
-      close();
-      setNote('');
-      setMade(answer);
-      props.onMade();
-    } catch (fault) {
-      setProblem(toProblem(fault));
-    } finally {
-      setBusy(false);
-    }
+    if (wrong() !== undefined || typeof value !== 'number') return;
+    const written = (reason === '' ? note() : reason).trim();
+    const answer = await creating.run({ hours: value, allow, ...(written === '' ? {} : { note: written }) });
+    if (answer === undefined) return;
+    // Closed first: the second dialog then knows what the first was opened from.
+    close();
+    setNote('');
+    setMade(answer);
+    props.onMade();
   };
   return (
     <>
@@ -67,11 +61,11 @@ export function NewCandidate(props: { open: boolean; onClose: () => void; onMade
             void create();
           }}
         >
-          <Show when={problem()}>
+          <Show when={creating.problem()}>
             {(shown) => (
               <DeployProblem
                 problem={shown()}
-                busy={busy()}
+                busy={creating.busy()}
                 action="Create anyway"
                 onAllow={(gates, reason) => void create(gates, reason)}
               />
@@ -96,7 +90,7 @@ export function NewCandidate(props: { open: boolean; onClose: () => void; onMade
           />
           <div class="row">
             <Button onPress={close}>Cancel</Button>
-            <Button type="submit" kind="primary" busy={busy()} blocked={wrong() !== undefined}>
+            <Button type="submit" kind="primary" busy={creating.busy()} blocked={wrong() !== undefined}>
               Create candidate
             </Button>
           </div>

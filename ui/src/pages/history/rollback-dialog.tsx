@@ -7,14 +7,15 @@ import { Failed, ProblemNotice } from '#ui/src/components/notice.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { labelsOf } from '#ui/src/features/deploy/changes.ts';
 import type { HistoryAction } from './history-log.ts';
+import { useAct } from '#ui/src/components/use-act.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { createMutation } from '#ui/src/kernel/data/mutation.ts';
 import { createQuery } from '#ui/src/kernel/data/query.ts';
-import { toProblem } from '#ui/src/kernel/problem.ts';
 
 /** What a rollback would change, worked out by the server without doing it; then it is done. */
 export function RollbackDialog(props: { action: HistoryAction | undefined; onClose: () => void; onDone: () => void }) {
   const { call, toasts } = useKernel();
+  const { act } = useAct();
   /** Each entry has its own preview, so that no answer about another one is ever shown. */
   const preview = createMemo(() => {
     const history_id = props.action?.main.id;
@@ -26,13 +27,8 @@ export function RollbackDialog(props: { action: HistoryAction | undefined; onClo
   const restore = createMutation((history_id: string) => call('history.rollback', { history_id }));
   createEffect(on(preview, () => restore.reset()));
   const redo = async (history_id: string) => {
-    try {
-      await call('history.rollback', { history_id });
-      toasts.show('Rollback undone.', 'good');
-      props.onDone();
-    } catch (fault) {
-      toasts.show(toProblem(fault).detail, 'bad');
-    }
+    const answer = await act(() => call('history.rollback', { history_id }), 'Rollback undone.');
+    if (answer !== undefined) props.onDone();
   };
   const run = async () => {
     const action = props.action;

@@ -3,10 +3,10 @@ import type { Output } from '#core/contract/index.ts';
 import { Button } from '#ui/src/components/button.tsx';
 import { TextField } from '#ui/src/components/form/field.tsx';
 import { Link } from '#ui/src/components/link.tsx';
-import { Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
+import { Failed, Notice } from '#ui/src/components/notice.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { type Problem, toProblem } from '#ui/src/kernel/problem.ts';
+import { createMutation } from '#ui/src/kernel/data/mutation.ts';
 
 type Answer = Output<'insights.find'>;
 
@@ -15,20 +15,9 @@ export function FindPanel() {
   const { call } = useKernel();
   const [question, setQuestion] = createSignal('');
   const [answer, setAnswer] = createSignal<Answer>();
-  const [problem, setProblem] = createSignal<Problem>();
-  const [busy, setBusy] = createSignal(false);
+  const finding = createMutation((asked: string) => call('insights.find', { question: asked }));
   const ask = async () => {
-    if (question().trim() === '' || busy()) return;
-    setBusy(true);
-    setProblem(undefined);
-    try {
-      setAnswer(await call('insights.find', { question: question().trim() }));
-    } catch (fault) {
-      setAnswer(undefined);
-      setProblem(toProblem(fault));
-    } finally {
-      setBusy(false);
-    }
+    if (question().trim() !== '' && !finding.busy()) setAnswer(await finding.run(question().trim()));
   };
   const best = () => answer()?.items[0]?.score ?? 1;
   return (
@@ -49,11 +38,11 @@ export function FindPanel() {
           value={question()}
           onInput={setQuestion}
         />
-        <Button type="submit" icon="search" busy={busy()} blocked={question().trim() === ''}>
+        <Button type="submit" icon="search" busy={finding.busy()} blocked={question().trim() === ''}>
           Rank tools
         </Button>
       </form>
-      <Show when={problem()}>{(fault) => <ProblemNotice problem={fault()} onRetry={() => void ask()} />}</Show>
+      <Failed of={{ problem: finding.problem, reload: ask }} />
       <Show when={answer()}>
         {(found) => (
           <div class="stack" role="status">

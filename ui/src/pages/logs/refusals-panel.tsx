@@ -80,15 +80,9 @@ export function RefusalsPanel() {
       <div class="panel">
         <DataTable
           label="Refusals"
-          rows={entries.items()}
+          pages={entries}
           columns={columns}
           key={({ id }) => id}
-          query={entries}
-          more={
-            entries.total() === undefined
-              ? undefined
-              : { total: entries.total() ?? 0, busy: entries.pending(), onMore: () => void entries.more() }
-          }
           empty={
             <EmptyState title="No refusals">
               Requests without a valid token, for a tool that doesn’t exist, or in a wrong format appear here.

@@ -214,16 +214,10 @@ export function RequestsPanel() {
       <div class="panel">
         <DataTable
           label="Calls"
-          rows={calls.items()}
+          pages={calls}
           columns={columns}
           key={({ id }) => id}
-          query={calls}
           onOpen={({ id }) => params.set({ call: id })}
-          more={
-            calls.total() === undefined
-              ? undefined
-              : { total: calls.total() ?? 0, busy: calls.pending(), onMore: () => void calls.more() }
-          }
           empty={
             <Show
               when={active() > 0}

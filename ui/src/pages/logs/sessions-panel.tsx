@@ -121,16 +121,10 @@ export function SessionsPanel() {
       <div class="panel">
         <DataTable
           label="Sessions"
-          rows={sessions.items()}
+          pages={sessions}
           columns={columns}
           key={({ id }) => id}
-          query={sessions}
           onOpen={open}
-          more={
-            sessions.total() === undefined
-              ? undefined
-              : { total: sessions.total() ?? 0, busy: sessions.pending(), onMore: () => void sessions.more() }
-          }
           empty={
             <Show
               when={params.active(...FILTERS, 'outcome') > 0}

@@ -54,8 +54,7 @@ export function Proposals() {
       </FilterBar>
       <DataTable
         label="Proposals"
-        rows={pages.items()}
-        query={pages}
+        pages={pages}
         key={({ id }) => id}
         href={({ id }) => `/proposals/${id}`}
         muted={({ status }) => status === 'rejected'}
@@ -84,7 +83,6 @@ export function Proposals() {
             cell: (row) => <Ago iso={row.closed_at ?? row.updated_at} />,
           },
         ]}
-        more={{ total: pages.total() ?? 0, busy: pages.pending(), onMore: () => void pages.more() }}
         empty={
           <Switch>
             <Match when={state() === 'open'}>

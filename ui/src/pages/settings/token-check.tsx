@@ -4,10 +4,10 @@ import type { Output } from '#core/contract/index.ts';
 import { StatusDot, type Tone } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
 import { TextArea } from '#ui/src/components/form/field.tsx';
-import { ProblemNotice } from '#ui/src/components/notice.tsx';
+import { Failed } from '#ui/src/components/notice.tsx';
 import { KeyValue } from '#ui/src/components/show/key-value.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { type Problem, toProblem } from '#ui/src/kernel/problem.ts';
+import { createMutation } from '#ui/src/kernel/data/mutation.ts';
 
 const TONES: Readonly<Record<TokenCheckResult['status'], Tone>> = { passed: 'good', failed: 'bad', skipped: 'plain' };
 const STATES: Readonly<Record<TokenCheckResult['status'], string>> = { passed: 'Passed', failed: 'Failed', skipped: 'Skipped' };
@@ -31,19 +31,9 @@ export function TokenCheck(props: { unsaved: boolean }) {
   const { call } = useKernel();
   const [token, setToken] = createSignal('');
   const [answer, setAnswer] = createSignal<Output<'config.check_token'>>();
-  const [problem, setProblem] = createSignal<Problem>();
-  const [busy, setBusy] = createSignal(false);
+  const checking = createMutation((asked: string) => call('config.check_token', { token: asked }));
   const run = async () => {
-    setBusy(true);
-    setProblem(undefined);
-    try {
-      setAnswer(await call('config.check_token', { token: token().trim() }));
-    } catch (error) {
-      setAnswer(undefined);
-      setProblem(toProblem(error));
-    } finally {
-      setBusy(false);
-    }
+    if (!checking.busy()) setAnswer(await checking.run(token().trim()));
   };
   return (
     <div class="stack">
@@ -59,11 +49,11 @@ export function TokenCheck(props: { unsaved: boolean }) {
         <p class="small soft">The check uses the saved issuers. Save your changes first.</p>
       </Show>
       <div class="row">
-        <Button size="small" icon="check" busy={busy()} blocked={token().trim() === ''} onPress={() => void run()}>
+        <Button size="small" icon="check" busy={checking.busy()} blocked={token().trim() === ''} onPress={() => void run()}>
           Check token
         </Button>
       </div>
-      <Show when={problem()}>{(fault) => <ProblemNotice problem={fault()} onRetry={() => void run()} />}</Show>
+      <Failed of={{ problem: checking.problem, reload: run }} />
       <Show when={answer()}>
         {(said) => (
           <div class="stack" role="status">

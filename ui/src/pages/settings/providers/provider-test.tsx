@@ -1,10 +1,10 @@
-import { createResource, For, Show } from 'solid-js';
+import { For, Show } from 'solid-js';
 import type { IdentityProvider, ProviderCheck } from '#core/contract/identity/identity-providers.ts';
 import { Icon, type IconName } from '#ui/src/components/icon.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { toProblem } from '#ui/src/kernel/problem.ts';
+import { createQuery } from '#ui/src/kernel/data/query.ts';
 import { CHECK_WORDS } from './provider-words.ts';
 
 const ICONS: Readonly<Record<ProviderCheck['status'], IconName>> = {
@@ -17,24 +17,12 @@ const ICONS: Readonly<Record<ProviderCheck['status'], IconName>> = {
 /** Everything that a sign-in will need of a provider, step by step. */
 export function ProviderTest(props: { provider: IdentityProvider }) {
   const { call } = useKernel();
-  const [answer] = createResource(() =>
-    call('identity_providers.test', { id: props.provider.id }).then(
-      (result) => ({ result }),
-      (fault: unknown) => ({ problem: toProblem(fault) }),
-    ),
-  );
-  const result = () => {
-    const known = answer.latest;
-    return known !== undefined && 'result' in known ? known.result : undefined;
-  };
-  const problem = () => {
-    const known = answer.latest;
-    return known !== undefined && 'problem' in known ? known.problem : undefined;
-  };
+  const test = createQuery((signal) => call('identity_providers.test', { id: props.provider.id }, signal));
+  void test.reload();
   return (
-    <Show when={!answer.loading} fallback={<SkeletonList rows={5} label="Asking the provider" />}>
-      <Show when={problem()}>{(fault) => <Notice tone="bad">{fault().detail}</Notice>}</Show>
-      <Show when={result()}>
+    <Show when={!test.pending()} fallback={<SkeletonList rows={5} label="Asking the provider" />}>
+      <Show when={test.problem()}>{(fault) => <Notice tone="bad">{fault().detail}</Notice>}</Show>
+      <Show when={test.data()}>
         {(tested) => (
           <div class="stack">
             <Notice
