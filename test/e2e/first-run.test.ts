@@ -7,6 +7,7 @@ import { Secret, TOTP } from 'otpauth';
 import type { Browser, Page } from 'playwright-core';
 import { browserTest, openBrowser, openPage } from '#test/support/browser.ts';
 import { freePort } from '#test/support/free-port.ts';
+import { untilPolled } from '#test/support/ui.ts';
 
 const ROOT = join(import.meta.dir, '../..');
 const ACCOUNT = { username: 'ada', password: 'correct horse battery' };
@@ -90,6 +91,7 @@ browserTest(
     browser = await openBrowser();
     const { page, faults } = await openPage(browser, { width: 1280, scheme: 'light' });
 
+    await page.clock.install();
     await page.goto(`${app.url}/tools`);
     await page.getByRole('heading', { name: 'Create the owner' }).waitFor();
     expect(new URL(page.url()).pathname).toBe('/setup');
@@ -102,10 +104,10 @@ browserTest(
     await page.getByRole('button', { name: 'Create owner' }).click();
 
     const live = page.getByRole('region', { name: 'Deployment' });
-    await live.getByText('Version 1', { exact: true }).waitFor();
+    await untilPolled(page, live.getByText('Version 1', { exact: true }));
 
     const tool = await changeATool(page);
-    await live.getByText('1 change to deploy').waitFor();
+    await untilPolled(page, live.getByText('1 change to deploy'));
     await page.getByRole('button', { name: 'Review changes' }).click();
     await page.getByRole('dialog').getByText(tool, { exact: true }).waitFor();
     await page.keyboard.press('Escape');

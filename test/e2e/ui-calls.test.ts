@@ -4,7 +4,7 @@ import { browserTest } from '#test/support/browser.ts';
 import { reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
 import { connectClient } from '#test/support/mcp-clients.ts';
 import { type Programs, until } from '#test/support/programs.ts';
-import { close, inspectAll, LIMIT_MS, startUi } from '#test/support/ui.ts';
+import { close, inspectAll, LIMIT_MS, startUi, untilPolled } from '#test/support/ui.ts';
 
 let database: TestDatabase | undefined;
 const needed = reachable.postgres;
@@ -43,13 +43,14 @@ calls(
     await until(async () => (await ui.programs.api<{ total: number }>('GET', '/logs?name=list_channels')).total > 0, 10_000);
 
     // A newer call comes in above the row that has the focus.
+    await page.clock.install();
     await page.goto(`${url}/logs?view=requests&name=list_channels`);
     const rows = page.getByRole('table', { name: 'Calls' }).locator('tr[data-row]');
     await rows.first().focus();
     const focused = await rows.first().elementHandle();
     const before = await rows.count();
     await client.call('list_channels', {});
-    await until(async () => (await rows.count()) > before, 30_000);
+    await untilPolled(page, rows.nth(before));
     expect(await focused?.evaluate((row) => row === document.activeElement && row.getAttribute('data-row'))).toBe('1');
 
     await page.goto(`${url}/logs?view=requests&outcome=failed`);

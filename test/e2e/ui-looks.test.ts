@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 import { browserTest } from '#test/support/browser.ts';
-import { close, LIMIT_MS, startUi } from '#test/support/ui.ts';
+import { close, LIMIT_MS, quietOf, startUi } from '#test/support/ui.ts';
 
 /**
  * The main pages beside pictures that a person has looked at (`looks/`, some of them in the README). They are compared small, so
@@ -68,6 +68,7 @@ for (const scheme of ['light', 'dark'] as const) {
       const opened = await ui.signedIn(SIZE.width, scheme);
       const { page } = opened;
       await page.setViewportSize(SIZE);
+      const quiet = quietOf(page);
       const { items } = await ui.programs.api<{ items: { id: string }[] }>('GET', '/tools?search=search_products');
       for (const { name, path, ready, ...rest } of scheme === 'light' ? PAGES : PAGES.slice(0, 4)) {
         await page.goto(ui.programs.url + path.replace('{tool}', items[0]?.id ?? ''));
@@ -76,7 +77,7 @@ for (const scheme of ['light', 'dark'] as const) {
           await page.getByRole('button', { name: rest.press, exact: true }).first().click();
           await page.locator(rest.after).first().waitFor();
         }
-        await page.waitForLoadState('networkidle');
+        await quiet();
         await page.evaluate(() => document.fonts.ready.then(() => undefined));
         const file = `${FOLDER}${name}-${scheme}.png`;
         const picture = await page.screenshot({ animations: 'disabled' });

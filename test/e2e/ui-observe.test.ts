@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { expectAccessible } from '#test/support/axe.ts';
 import { browserTest } from '#test/support/browser.ts';
 import { type Programs, until } from '#test/support/programs.ts';
-import { close, inspectAll, LIMIT_MS, startUi } from '#test/support/ui.ts';
+import { close, inspectAll, LIMIT_MS, startUi, untilPolled } from '#test/support/ui.ts';
 import { toBatch } from '#test/support/usage.ts';
 
 const SERVICE_TOKEN = 'observed-'.repeat(5);
@@ -55,6 +55,7 @@ browserTest(
   async () => {
     const opened = await ui.signedIn(1280, 'light');
     const { page } = opened;
+    await page.clock.install();
     await page.goto(ui.programs.url);
     await page.getByRole('region', { name: 'Deployment' }).getByText('Version 1', { exact: true }).waitFor();
     const figure = (name: string) =>
@@ -75,7 +76,7 @@ browserTest(
     );
     await ui.programs.api('PATCH', `/tools/${items[0]?.id}`, { description: `${items[0]?.description} Changed.` });
     const waiting = page.getByRole('region', { name: 'Changes to deploy' });
-    await waiting.getByText('get_customer').waitFor();
+    await untilPolled(page, waiting.getByText('get_customer'));
     await waiting.getByRole('button', { name: 'View all' }).click();
     await page.getByRole('dialog').getByText('get_customer', { exact: true }).waitFor();
     await page.getByRole('dialog').getByRole('button', { name: 'Deploy' }).click();

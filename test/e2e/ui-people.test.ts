@@ -2,7 +2,7 @@ import { expect } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { expectAccessible } from '#test/support/axe.ts';
 import { browserTest, look, openPage } from '#test/support/browser.ts';
-import { close, inspectAll, LIMIT_MS, type Opened, startUi, toast } from '#test/support/ui.ts';
+import { close, inspectAll, LIMIT_MS, type Opened, quietOf, startUi, toast } from '#test/support/ui.ts';
 
 const ui = startUi({ live: true });
 const PASSWORD = 'a long password';
@@ -68,6 +68,7 @@ for (const width of [1440, 390]) {
     async () => {
       const opened = await join('viewer', width);
       const { page } = opened;
+      const quiet = quietOf(page);
       expect(new Set(await navigation(page))).toEqual(new Set([...SHOWN, ...REFERENCE]));
       const { items } = await ui.programs.api<{ items: { id: string }[] }>('GET', '/tools');
       const { items: databases } = await ui.programs.api<{ items: { id: string }[] }>('GET', '/connections');
@@ -89,7 +90,7 @@ for (const width of [1440, 390]) {
         '/logs',
       ]) {
         await visit(opened, path);
-        await page.waitForLoadState('networkidle');
+        await quiet();
         const buttons = await page.getByRole('main').getByRole('button').allInnerTexts();
         const links = await page.getByRole('main').locator('a.button').allInnerTexts();
         expect([path, [...buttons, ...links].filter((name) => WRITES.test(name.trim()))]).toEqual([path, []]);

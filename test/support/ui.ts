@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect } from 'bun:test';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { Browser, BrowserContext, Locator, Page, Request } from 'playwright-core';
 import { expectAccessible } from './axe.ts';
 import { look, openBrowser, openPage } from './browser.ts';
 import { type ProgramOptions, type Programs, removeFolder, startPrograms, until } from './programs.ts';
@@ -10,6 +10,9 @@ export const ACCOUNT = { username: 'ada', password: 'correct horse' } as const;
 export const LIMIT_MS = 180_000;
 
 const READY_MS = 60_000;
+/** Longer than any page waits between two looks at the server. */
+export const POLL_MS = 15_500;
+const QUIET_MS = 100;
 
 export interface Opened {
   readonly page: Page;
@@ -130,6 +133,39 @@ export async function close({ context, faults }: Opened, asked: readonly number[
 }
 
 export const toast = (page: Page, text: string | RegExp) => page.getByRole('status').getByText(text).first();
+
+/** Time passes for a page, whose clock is installed, until a poll of it has brought what is looked for. */
+export async function untilPolled(page: Page, shown: Locator): Promise<void> {
+  for (let turn = 0; turn < 40 && !(await shown.isVisible()); turn++) {
+    await page.clock.fastForward(POLL_MS);
+    await Bun.sleep(100);
+  }
+  await shown.waitFor();
+}
+
+/** What waits until a page, which has asked for nothing yet, has all that it asked for and reads nothing more. */
+export function quietOf(page: Page): () => Promise<void> {
+  const open = new Set<Request>();
+  let changed_at = performance.now();
+  const changes = (request: Request, is_open: boolean) => {
+    if (is_open) open.add(request);
+    else open.delete(request);
+    changed_at = performance.now();
+  };
+  page.on('request', (request) => changes(request, true));
+  page.on('requestfinished', (request) => changes(request, false));
+  page.on('requestfailed', (request) => changes(request, false));
+  page.on('response', (response) => {
+    // A stream has no end.
+    if (response.headers()['content-type']?.startsWith('text/event-stream')) changes(response.request(), false);
+  });
+  const isQuiet = async () =>
+    open.size === 0 && performance.now() - changed_at > QUIET_MS && (await page.locator('[aria-busy=true]').count()) === 0;
+  return () => {
+    changed_at = performance.now();
+    return until(isQuiet, READY_MS, () => [...open].map((request) => request.url()).join(', '));
+  };
+}
 
 /** The page as it is now: nothing is cut off at the side, axe finds nothing serious. */
 export async function inspect(page: Page, name: string, { width, scheme }: Look): Promise<void> {
