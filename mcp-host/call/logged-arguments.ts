@@ -24,14 +24,15 @@ export function noteArguments(
 ): ArgumentNote | null {
   if (log_arguments === undefined) return null;
   const values = isMembers(sent) ? sent : {};
-  const kept: Record<string, unknown> = {};
+  // Without a prototype, so that a parameter may have any name.
+  const kept: Record<string, unknown> = Object.create(null);
   const masked: string[] = [];
   const left_out: string[] = [];
   let bytes = 0;
   for (const parameter of parameters) {
     const { name } = parameter;
     if (!isSent(parameter) || !Object.hasOwn(values, name)) continue;
-    const mask = log_arguments === true ? undefined : log_arguments[name];
+    const mask = log_arguments === true || !Object.hasOwn(log_arguments, name) ? undefined : log_arguments[name];
     if (mask !== undefined) masked.push(name);
     if (mask === 'remove') continue;
     const value = mask === undefined ? values[name] : maskArgument(values[name], mask, pseudonym);

@@ -43,7 +43,9 @@ export const previewDefinitionHandlers: Pick<Handlers, Noun> = {
       variables = promptVariables(draft);
       refuseFaults(undeclaredFaults(draft));
       const { listing, messages } = freezePrompt({ ...draft, id: '', version: 1, created_at: '', updated_at: '' });
-      const args = Object.fromEntries(draft.arguments.map(({ name }) => [name, values[name] ?? '']));
+      const args = Object.fromEntries(
+        draft.arguments.map(({ name }) => [name, (Object.hasOwn(values, name) && values[name]) || '']),
+      );
       const vars = (await readServerConfig(context.app)).global_variables;
       const lint = await lintDraft(context, ofPromptDraft({ ...draft, id }));
       return { lint, listing, ...rendered(messages, promptScope(args, { vars, caller: called })) };

@@ -100,7 +100,7 @@ function parsed(text: string): Json[] {
 function renderPrompt(entity: FrozenPrompt, args: Arguments, { facts }: CallOptions): Result {
   const values: Record<string, string> = Object.create(null);
   for (const { name, required, enum: allowed } of entity.arguments) {
-    const value = args[name];
+    const value = Object.hasOwn(args, name) ? args[name] : undefined;
     if (value === undefined && required) throw new AppError('invalid', `${name} is required.`);
     if (value !== undefined && typeof value !== 'string') throw new AppError('invalid', `${name} must be a string.`);
     if (value !== undefined && allowed?.includes(value) === false) {

@@ -85,16 +85,17 @@ function cellSchema({ kind, note, both }: SchemaColumn): JsonSchema {
 
 function rowSchema(columns: readonly SchemaColumn[] | null): JsonSchema {
   if (columns === null || columns.length === 0) return { type: 'object' };
-  const properties: Record<string, JsonSchema> = {};
+  // A database may give a column any name, that of a prototype included.
+  const properties = new Map<string, JsonSchema>();
   const required: string[] = [];
   for (const column of columns) {
     const { name } = column;
     let free = name;
-    for (let n = 2; Object.hasOwn(properties, free); n++) free = `${name}_${n}`;
-    properties[free] = cellSchema(column);
+    for (let n = 2; properties.has(free); n++) free = `${name}_${n}`;
+    properties.set(free, cellSchema(column));
     if (column.missing !== true) required.push(free);
   }
-  return object(properties, required);
+  return object(Object.fromEntries(properties), required);
 }
 
 const NOTHING = { structured: null, text: null, media: null, note: null };

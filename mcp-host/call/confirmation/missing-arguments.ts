@@ -50,7 +50,8 @@ export async function fillMissing<V>(
 function askable({ tool, args }: AskedCall, error: unknown): readonly Parameter[] | null {
   if (!(error instanceof AppError) || error.code !== 'invalid' || error.errors.length === 0) return null;
   const missing = tool.parameters.filter(
-    (parameter) => isSent(parameter) && mustBeGiven(parameter) && (args[parameter.name] ?? null) === null,
+    (parameter) =>
+      isSent(parameter) && mustBeGiven(parameter) && (!Object.hasOwn(args, parameter.name) || args[parameter.name] === null),
   );
   const names = new Set(missing.map(({ name }) => name));
   const only_missing = error.errors.every(({ field }) => names.has(field));

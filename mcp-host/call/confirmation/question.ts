@@ -64,7 +64,7 @@ export function targetOf({ statement }: FrozenTool): string | null {
 /** All arguments of a call, as they are shown to people. */
 export const givenArguments = ({ tool, args }: AskedWrite): (readonly [name: string, value: string])[] =>
   tool.parameters
-    .filter((parameter) => isSent(parameter) && args[parameter.name] !== undefined)
+    .filter((parameter) => isSent(parameter) && Object.hasOwn(args, parameter.name))
     .map(({ name }) => [name, plain(JSON.stringify(args[name]))]);
 
 function argumentsOf(asked: AskedWrite): string {
