@@ -1,6 +1,7 @@
 import { Index, Show } from 'solid-js';
 import { type Mask, MASK_CHOICES, type MaskKind } from '#core/contract/definitions/masks.ts';
-import { Button, IconButton } from '#ui/src/components/button.tsx';
+import { IconButton } from '#ui/src/components/button.tsx';
+import { AddRow } from '#ui/src/components/form/add-row.tsx';
 import { TextField } from '#ui/src/components/form/field.tsx';
 import { TagsField } from '#ui/src/components/form/tags-field.tsx';
 import { Select } from '#ui/src/components/form/select.tsx';
@@ -24,7 +25,7 @@ export function MasksPanel(props: {
 }) {
   const set = (index: number, change: Partial<Mask>) =>
     props.onChange(props.value.map((mask, place) => (place === index ? { ...mask, ...change } : mask)));
-  const remove = (index: number) => props.onChange(props.value.filter((_, place) => place !== index));
+  const remove = (index: number) => props.onChange(props.value.toSpliced(index, 1));
   const free = () => props.columns.find((column) => !props.value.some((mask) => mask.column === column)) ?? '';
   const add = () => props.onChange([...props.value, { column: free(), mask: 'text', unless_groups: [] }]);
   return (
@@ -70,12 +71,7 @@ export function MasksPanel(props: {
           </Index>
         </ul>
       </Show>
-      <Show when={props.error('')}>{(sentence) => <p class="field-error">{sentence()}</p>}</Show>
-      <div class="row">
-        <Button size="small" icon="plus" onPress={add}>
-          Add mask
-        </Button>
-      </div>
+      <AddRow label="Add mask" error={props.error('')} onPress={add} />
     </Panel>
   );
 }

@@ -1,7 +1,8 @@
 import { createSignal, Index, Show } from 'solid-js';
 import { mysqlViews, postgresPolicies } from '#core/lib/sql/caller-policies.ts';
 import type { ConnectionDraft, ConnectionType } from '#core/contract/definitions/connections.ts';
-import { Button, IconButton } from '#ui/src/components/button.tsx';
+import { IconButton } from '#ui/src/components/button.tsx';
+import { AddRow } from '#ui/src/components/form/add-row.tsx';
 import { Switch } from '#ui/src/components/form/choice.tsx';
 import { TextField } from '#ui/src/components/form/field.tsx';
 import { TagsField } from '#ui/src/components/form/tags-field.tsx';
@@ -57,23 +58,18 @@ export function SessionFields(props: { form: Form<ConnectionDraft>; type: Connec
                   icon="trash"
                   size="small"
                   label={`Remove ${value().name}`}
-                  onPress={() => set(values().filter((_, place) => place !== index))}
+                  onPress={() => set(values().toSpliced(index, 1))}
                 />
               </li>
             )}
           </Index>
         </ul>
       </Show>
-      <Show when={error('session_values')}>{(sentence) => <p class="field-error">{sentence()}</p>}</Show>
-      <div class="row">
-        <Button
-          size="small"
-          icon="plus"
-          onPress={() => set([...values(), { name: dotted() ? 'app.sub' : 'sub', from: 'caller.sub' }])}
-        >
-          Add session value
-        </Button>
-      </div>
+      <AddRow
+        label="Add session value"
+        error={error('session_values')}
+        onPress={() => set([...values(), { name: dotted() ? 'app.sub' : 'sub', from: 'caller.sub' }])}
+      />
       <Show when={values().some(({ name }) => name !== '')}>
         <CallerSql form={props.form} postgres={dotted()} />
       </Show>

@@ -1,6 +1,7 @@
 import { createMemo, Index } from 'solid-js';
 import type { PromptMessage } from '#core/contract/definitions/prompts.ts';
-import { Button, IconButton } from '#ui/src/components/button.tsx';
+import { IconButton } from '#ui/src/components/button.tsx';
+import { AddRow } from '#ui/src/components/form/add-row.tsx';
 import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
 import { CodeEditor, type Language } from '#ui/src/components/editor/code-editor.tsx';
 import { placeInText } from '#ui/src/features/builder/sql/template.ts';
@@ -50,7 +51,7 @@ export function MessageList(props: {
                 size="small"
                 label={`Remove message ${index + 1}`}
                 blocked={props.messages.length === 1}
-                onPress={() => props.onChange(props.messages.filter((_, place) => place !== index))}
+                onPress={() => props.onChange(props.messages.toSpliced(index, 1))}
               />
             </div>
             <CodeEditor
@@ -67,11 +68,7 @@ export function MessageList(props: {
           </div>
         )}
       </Index>
-      <div class="row">
-        <Button size="small" icon="plus" onPress={add}>
-          Add message
-        </Button>
-      </div>
+      <AddRow label="Add message" onPress={add} />
     </div>
   );
 }

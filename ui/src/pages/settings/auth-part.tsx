@@ -2,6 +2,7 @@ import { Index, Show } from 'solid-js';
 import { isLoopback, lockedOut, MOST_CLIENTS } from '#core/contract/settings/config.ts';
 import { MOST_ISSUERS } from '#core/contract/settings/jwt-issuers.ts';
 import { Button, IconButton } from '#ui/src/components/button.tsx';
+import { AddRow } from '#ui/src/components/form/add-row.tsx';
 import { CopyButton } from '#ui/src/components/show/code-block.tsx';
 import { TextField } from '#ui/src/components/form/field.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
@@ -143,28 +144,18 @@ function Clients(props: { form: Form<SettingsDraft> }) {
                 icon="trash"
                 size="small"
                 label={`Remove ${row().client_id || 'client'}`}
-                onPress={() =>
-                  props.form.set(
-                    'oauth_clients',
-                    rows().filter((_, place) => place !== index),
-                  )
-                }
+                onPress={() => props.form.set('oauth_clients', rows().toSpliced(index, 1))}
               />
             </div>
           </div>
         )}
       </Index>
-      <Show when={props.form.error('oauth_clients')}>{(fault) => <p class="field-error">{fault()}</p>}</Show>
-      <div class="row">
-        <Button
-          size="small"
-          icon="plus"
-          blocked={rows().length >= MOST_CLIENTS}
-          onPress={() => props.form.set('oauth_clients', [...rows(), { client_id: '', secret_set: false }])}
-        >
-          Add client
-        </Button>
-      </div>
+      <AddRow
+        label="Add client"
+        error={props.form.error('oauth_clients')}
+        blocked={rows().length >= MOST_CLIENTS}
+        onPress={() => props.form.set('oauth_clients', [...rows(), { client_id: '', secret_set: false }])}
+      />
     </div>
   );
 }

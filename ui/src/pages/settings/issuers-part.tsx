@@ -1,6 +1,7 @@
-import { Index, Show } from 'solid-js';
+import { Index } from 'solid-js';
 import { ASYMMETRIC_ALGORITHMS, type JwtIssuer, MOST_ISSUERS } from '#core/contract/settings/jwt-issuers.ts';
-import { Button, IconButton } from '#ui/src/components/button.tsx';
+import { IconButton } from '#ui/src/components/button.tsx';
+import { AddRow } from '#ui/src/components/form/add-row.tsx';
 import { TextField } from '#ui/src/components/form/field.tsx';
 import { TagsField } from '#ui/src/components/form/tags-field.tsx';
 import type { Form } from '#ui/src/kernel/form/form.ts';
@@ -96,29 +97,19 @@ export function Issuers(props: { form: Form<SettingsDraft> }) {
                   icon="trash"
                   size="small"
                   label={`Remove ${row().issuer || 'issuer'}`}
-                  onPress={() =>
-                    props.form.set(
-                      'jwt_issuers',
-                      rows().filter((_, place) => place !== index),
-                    )
-                  }
+                  onPress={() => props.form.set('jwt_issuers', rows().toSpliced(index, 1))}
                 />
               </div>
             </div>
           );
         }}
       </Index>
-      <Show when={props.form.error('jwt_issuers')}>{(fault) => <p class="field-error">{fault()}</p>}</Show>
-      <div class="row">
-        <Button
-          size="small"
-          icon="plus"
-          blocked={rows().length >= MOST_ISSUERS}
-          onPress={() => props.form.set('jwt_issuers', [...rows(), { ...NEW_ISSUER }])}
-        >
-          Add issuer
-        </Button>
-      </div>
+      <AddRow
+        label="Add issuer"
+        error={props.form.error('jwt_issuers')}
+        blocked={rows().length >= MOST_ISSUERS}
+        onPress={() => props.form.set('jwt_issuers', [...rows(), { ...NEW_ISSUER }])}
+      />
     </div>
   );
 }

@@ -89,12 +89,7 @@ export function VariablesPart(props: PartProps) {
                 <IconButton
                   icon="trash"
                   label={`Remove ${row().name || 'variable'}`}
-                  onPress={() =>
-                    form.set(
-                      'rows',
-                      rows().filter((_, place) => place !== index),
-                    )
-                  }
+                  onPress={() => form.set('rows', rows().toSpliced(index, 1))}
                 />
               </li>
             )}

@@ -1,7 +1,8 @@
 import { Index, Show } from 'solid-js';
 import type { PageBy } from '#core/contract/definitions/pages.ts';
 import type { ToolDraft } from '#core/contract/definitions/tools.ts';
-import { Button, IconButton } from '#ui/src/components/button.tsx';
+import { IconButton } from '#ui/src/components/button.tsx';
+import { AddRow } from '#ui/src/components/form/add-row.tsx';
 import { TextField } from '#ui/src/components/form/field.tsx';
 import { Select } from '#ui/src/components/form/select.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
@@ -61,7 +62,7 @@ export function PagesPanel(props: {
                   icon="trash"
                   size="small"
                   label={`Remove ${one().column} from the order`}
-                  onPress={() => change(value().filter((_, place) => place !== index))}
+                  onPress={() => change(value().toSpliced(index, 1))}
                 />
               </li>
             )}
@@ -69,17 +70,12 @@ export function PagesPanel(props: {
         </ul>
         <p class="soft small">End with a column that tells all rows apart, such as the primary key. Empty values come last.</p>
       </Show>
-      <Show when={props.error('page_by')}>{(sentence) => <p class="field-error">{sentence()}</p>}</Show>
-      <div class="row">
-        <Button
-          size="small"
-          icon="plus"
-          blocked={value().length >= MOST_COLUMNS}
-          onPress={() => change([...value(), { column: free(), desc: false }])}
-        >
-          Add column
-        </Button>
-      </div>
+      <AddRow
+        label="Add column"
+        error={props.error('page_by')}
+        blocked={value().length >= MOST_COLUMNS}
+        onPress={() => change([...value(), { column: free(), desc: false }])}
+      />
     </Panel>
   );
 }

@@ -3,6 +3,7 @@ import type { Parameter, ParameterType } from '#core/contract/definitions/parame
 import type { Suggestion } from '#core/contract/definitions/preview.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { Button, IconButton } from '#ui/src/components/button.tsx';
+import { AddRow } from '#ui/src/components/form/add-row.tsx';
 import { Checkbox } from '#ui/src/components/form/choice.tsx';
 import { TextField } from '#ui/src/components/form/field.tsx';
 import { passesFocus } from '#ui/src/components/form/passes-focus.ts';
@@ -35,7 +36,7 @@ const TYPES = PARAMETER_TYPES.map((value) => ({ value, label: value }));
 export function ParameterTable(props: ParameterTableProps) {
   const replace = (index: number, next: Parameter) =>
     props.onChange(props.value.map((parameter, place) => (place === index ? next : parameter)));
-  const remove = (index: number) => props.onChange(props.value.filter((_, place) => place !== index));
+  const remove = (index: number) => props.onChange(props.value.toSpliced(index, 1));
   const add = () => {
     let name = 'argument';
     for (let n = 2; props.value.some((one) => one.name === name); n++) name = `argument_${n}`;
@@ -79,11 +80,7 @@ export function ParameterTable(props: ParameterTableProps) {
         </table>
       </Show>
       <Show when={props.arguments}>
-        <div class="row">
-          <Button size="small" icon="plus" onPress={add}>
-            Add argument
-          </Button>
-        </div>
+        <AddRow label="Add argument" onPress={add} />
       </Show>
     </div>
   );

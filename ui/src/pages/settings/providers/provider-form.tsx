@@ -97,7 +97,7 @@ function RolesByGroup(props: {
             <IconButton
               icon="trash"
               label={`Remove ${line().group === '' ? 'group' : line().group}`}
-              onPress={() => props.onChange(props.lines.filter((_, at) => at !== index))}
+              onPress={() => props.onChange(props.lines.toSpliced(index, 1))}
             />
           </div>
         )}
