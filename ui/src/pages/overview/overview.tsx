@@ -103,7 +103,7 @@ export function Overview() {
         failed={failed() !== undefined}
       />
       <div class="page-columns dash">
-        <div class="stack">
+        <div class="stack" data-gap="5">
           <Show when={session.may('insights.list')}>
             <InsightsPanel />
           </Show>
@@ -113,7 +113,7 @@ export function Overview() {
             <FailuresPanel period={period()} failures={failures.data()} failed={failures.problem()} />
           </Show>
         </div>
-        <div class="stack">
+        <div class="stack" data-gap="5">
           <ChangesPanel
             diff={deployment.diff.data()}
             onReview={session.may('deploy.run') ? ask : () => router.navigate('/deploy')}

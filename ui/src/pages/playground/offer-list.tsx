@@ -2,9 +2,13 @@ import { createMemo, createSignal, For, Show } from 'solid-js';
 import { SearchInput } from '#ui/src/components/table/filter-bar.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import type { Noun, Offer } from './state.ts';
-import { NOUN_WORDS } from './words.ts';
 
-const NOUNS = ['tool', 'resource', 'template', 'prompt'] as const satisfies readonly Noun[];
+const NOUNS: readonly (readonly [Noun, string])[] = [
+  ['tool', 'Tools'],
+  ['resource', 'Resources'],
+  ['template', 'Resource templates'],
+  ['prompt', 'Prompts'],
+];
 
 /** Everything that is deployed, to choose from. */
 export function OfferList(props: { offers: readonly Offer[]; current: string | undefined; onChoose: (offer: Offer) => void }) {
@@ -15,7 +19,7 @@ export function OfferList(props: { offers: readonly Offer[]; current: string | u
       const text = `${name} ${title} ${description}`.toLowerCase();
       return words.every((word) => text.includes(word));
     });
-    return NOUNS.map((noun) => ({ noun, offers: found.filter((offer) => offer.noun === noun) })).filter(
+    return NOUNS.map(([noun, title]) => ({ title, offers: found.filter((offer) => offer.noun === noun) })).filter(
       ({ offers }) => offers.length > 0,
     );
   });
@@ -28,7 +32,7 @@ export function OfferList(props: { offers: readonly Offer[]; current: string | u
         <For each={groups()} fallback={<p class="small soft play-none">No results</p>}>
           {(group) => (
             <section>
-              <h3>{NOUN_WORDS[group.noun]}</h3>
+              <h3>{group.title}</h3>
               <ul>
                 <For each={group.offers}>
                   {(offer) => (

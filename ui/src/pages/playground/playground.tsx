@@ -12,7 +12,7 @@ import { useQuery } from '#ui/src/components/use-query.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { ShowAs } from '#ui/src/features/run/show-as.tsx';
 import { RUNS_KEY } from '#ui/src/features/run/kept-runs.ts';
-import { ERAS } from '#ui/src/features/run/mcp-client.ts';
+import { type Era, ERAS } from '#ui/src/features/run/mcp-client.ts';
 import { createPlayground, type Memory, type Offer, type Playground as State } from './state.ts';
 import { browserStorage, type Storage, tabStorage } from '#ui/src/kernel/storage.ts';
 import { CallForm } from './call-form.tsx';
@@ -23,7 +23,6 @@ import { OfferList } from './offer-list.tsx';
 import { ResultPanel } from './result-panel.tsx';
 import { createSavedCalls, type SavedCall } from './saved-calls.ts';
 import { TokenPanel } from './token-panel.tsx';
-import { ERA_HINTS, ERA_WORDS } from './words.ts';
 import './playground.css';
 
 const POLL_MS = 5_000;
@@ -33,6 +32,7 @@ const memory = (storage: Storage, key: string): Memory => ({
 });
 const PLAYGROUND_RUNS = memory(tabStorage, RUNS_KEY);
 
+const ERA_HINTS: Readonly<Record<Era, string>> = { '2026-07-28': 'Without sessions', '2025-11-25': 'With a session' };
 const LINKED = ['tool', 'resource', 'prompt'] as const;
 
 /** Calls tools, resources and prompts through the deployed MCP endpoint. */
@@ -110,7 +110,7 @@ export function Playground() {
             label="Protocol"
             value={state.era()}
             onChange={state.setEra}
-            options={ERAS.map((value) => ({ value, label: ERA_WORDS[value] }))}
+            options={ERAS.map((value) => ({ value, label: value }))}
           />
         </div>
       }
