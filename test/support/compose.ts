@@ -110,11 +110,11 @@ function mount(volume: string, directory: string, volumes: string): void {
 
 /** Waits for the health check, as `depends_on` does. */
 export async function healthy(service: Service, name: string): Promise<void> {
-  await until(
-    () => service.healthy(),
-    30_000,
-    () => `${name} printed: ${service.output()}`,
-  );
+  const said = () => `${name} printed: ${service.output()}`;
+  const ended = service.process.exited.then((code) => {
+    throw new Error(`It ended with code ${code}. ${said()}`);
+  });
+  await Promise.race([until(() => service.healthy(), 30_000, said), ended]);
 }
 
 /** The files that the secrets of the compose file name, made as OPERATIONS.md says. */

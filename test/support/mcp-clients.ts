@@ -16,6 +16,8 @@ export interface McpClient {
   close(): Promise<void>;
 }
 
+/** A program that answers nothing has failed sooner than the client's own minute. */
+const PROGRAM_CALL_MS = 15_000;
 const INFO = { name: 'test', version: '1.0.0' };
 export type ClientKind = 'v1' | 'v2';
 
@@ -38,15 +40,18 @@ export async function connectClient(kind: ClientKind, url: string, headers: Reco
 export function connectProgram(parameters: StdioServerParameters, hear?: (chunk: Uint8Array) => void): Promise<McpClient> {
   const transport = new StdioClientTransport(parameters);
   if (hear !== undefined) transport.stderr?.on('data', hear);
-  return connectLegacy(transport);
+  return connectLegacy(transport, { timeout: PROGRAM_CALL_MS });
 }
 
-async function connectLegacy(transport: Parameters<LegacyClient['connect']>[0]): Promise<McpClient> {
+async function connectLegacy(
+  transport: Parameters<LegacyClient['connect']>[0],
+  options: { readonly timeout?: number } = {},
+): Promise<McpClient> {
   const client = new LegacyClient(INFO);
   await client.connect(transport);
   return {
     tools: async () => (await client.listTools()).tools.map(({ name }) => name),
-    call: async (name, args) => (await client.callTool({ name, arguments: args })) as unknown as ToolResult,
+    call: async (name, args) => (await client.callTool({ name, arguments: args }, undefined, options)) as unknown as ToolResult,
     close: () => client.close(),
   };
 }
