@@ -18,7 +18,7 @@ export interface BundleSource {
 export function freezeBundle({ snapshot, tokens, as_of }: BundleSource): Bundled {
   const { version, checksum, created_at, content } = snapshot;
   const connections = usedConnections(snapshot);
-  const named = nameConnections(connections);
+  const named = nameConnections(content.connections);
   const secrets = connections.flatMap((connection) => secretNames(connection, named.get(connection.id)?.prefix ?? ''));
   const stripped = {
     ...content,
@@ -36,7 +36,7 @@ export function freezeBundle({ snapshot, tokens, as_of }: BundleSource): Bundled
     tokens: readsTokens(content.server) ? bundledTokens(tokens).map(toBundled) : [],
     as_of,
     secrets: Object.fromEntries(secrets),
-    prefixes: Object.fromEntries([...named].map(([id, { prefix }]) => [id, prefix])),
+    prefixes: Object.fromEntries(connections.map(({ id }) => [id, named.get(id)?.prefix ?? ''])),
     hashes: [...content.tools, ...content.resources].some(({ masks = [] }) => masks.some(({ mask }) => mask === 'hash')),
   };
 }

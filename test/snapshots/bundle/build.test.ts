@@ -114,11 +114,31 @@ describe('a bundle', () => {
       resources: [resourceOf(b, 'x://y', 'select 1')],
     });
     expect(freezeBundle({ snapshot, tokens: [], as_of: AT }).secrets).toEqual({
-      'connection/a/password': 'MAIN_DB_PASSWORD',
-      'connection/a/ssl_key': 'MAIN_DB_SSL_KEY',
-      'connection/b/password': 'MAIN_DB_2_PASSWORD',
-      'connection/b/extra_params/token': 'MAIN_DB_2_TOKEN',
+      'connection/a/password': 'MAIN_DB_06E2BA_PASSWORD',
+      'connection/a/ssl_key': 'MAIN_DB_06E2BA_SSL_KEY',
+      'connection/b/password': 'MAIN_DB_45AE5F_PASSWORD',
+      'connection/b/extra_params/token': 'MAIN_DB_45AE5F_TOKEN',
     });
+  });
+
+  test('asks for a secret by a name that no other connection ever has, whichever come and go', () => {
+    const names = ['магазин', 'аптека', 'Shop DB', 'shop-db', 'lager', '7'];
+    const all = names.map((name, index) =>
+      connectionOf({ id: `c${index}`, name, db_type: 'libsql', password: { $sealed: `connection/c${index}/password` } }),
+    );
+    const owners = new Map<string, string>();
+    for (let some = 1; some < 2 ** all.length; some++) {
+      // Those of one word are both there, or neither is.
+      const connections = all.filter((_, index) => (some >> (index === 3 ? 2 : index)) % 2 === 1);
+      const tools = connections.map((connection) => toolOf(connection, `t${connection.id}`, 'select 1 as a'));
+      const { secrets } = freezeBundle({ snapshot: snapshotOf(1, { connections, tools }), tokens: [], as_of: AT });
+      for (const [place, name] of Object.entries(secrets)) {
+        expect(owners.get(name) ?? place).toBe(place);
+        owners.set(name, place);
+        expect(name).toMatch(/^[A-Z][A-Z0-9_]*_PASSWORD$/);
+      }
+    }
+    expect(owners.size).toBe(all.length);
   });
 
   test('holds the tokens that count, as their digests alone', async () => {
