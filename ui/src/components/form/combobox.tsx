@@ -3,6 +3,7 @@ import { createMemo, createSignal, createUniqueId } from 'solid-js';
 import { describedBy, FieldFrame, type FieldWords } from './field.tsx';
 import { Icon } from '#ui/src/components/icon.tsx';
 import { type Option, OptionItem } from './option.tsx';
+import type { SearchParams } from '#ui/src/kernel/route/search-params.ts';
 
 interface ComboboxProps extends FieldWords {
   options: readonly Option[];
@@ -11,7 +12,7 @@ interface ComboboxProps extends FieldWords {
   placeholder?: string;
   /** A typed text that is no option is a value too. */
   free?: boolean;
-  size?: 'small';
+  size?: 'small' | undefined;
 }
 
 /** A list too long to look through: type to find. */
@@ -72,5 +73,29 @@ export function Combobox(props: ComboboxProps) {
         </Kobalte.Portal>
       </Kobalte.Root>
     </FieldFrame>
+  );
+}
+
+/** One parameter of the address, found by typing; `all` is what an empty one says, else its label. */
+export function FilterCombobox<P>(props: {
+  of: SearchParams<P>;
+  name: keyof P & string;
+  label: string;
+  all?: string;
+  free?: boolean;
+  options: readonly Option[];
+  size?: 'small';
+}) {
+  return (
+    <Combobox
+      label={props.label}
+      hide_label
+      size={props.size}
+      free={props.free === true}
+      placeholder={props.all ?? props.label}
+      options={props.options}
+      value={props.of.written(props.name) || undefined}
+      onChange={(value = '') => props.of.write(props.name, value)}
+    />
   );
 }

@@ -9,7 +9,7 @@ interface SelectProps<V extends string> extends FieldWords {
   value: V;
   onChange: (value: V) => void;
   placeholder?: string | undefined;
-  size?: 'small';
+  size?: 'small' | undefined;
 }
 
 /** One of a closed list. */

@@ -61,7 +61,7 @@ export function FilterSelect<P>(props: {
     <Select
       label={props.label}
       hide_label
-      {...(props.size === undefined ? {} : { size: props.size })}
+      size={props.size}
       options={[{ value: '', label: props.all }, ...props.options]}
       value={props.of.written(props.name)}
       onChange={(value: string) => props.of.write(props.name, value)}

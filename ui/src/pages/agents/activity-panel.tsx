@@ -3,7 +3,7 @@ import type { AgentActivity } from '#core/contract/identity/agent-access.ts';
 import { operations } from '#core/contract/index.ts';
 import { StatusDot } from '#ui/src/components/badge.tsx';
 import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
-import { Combobox } from '#ui/src/components/form/combobox.tsx';
+import { FilterCombobox } from '#ui/src/components/form/combobox.tsx';
 import { DataTable } from '#ui/src/components/table/data-table.tsx';
 import { EmptyState, NoResults } from '#ui/src/components/empty-state.tsx';
 import { FilterBar, FilterSelect } from '#ui/src/components/table/filter-bar.tsx';
@@ -121,25 +121,8 @@ export function ActivityPanel() {
         )}
       </Show>
       <FilterBar active={filters.active()} onClear={() => filters.clear()}>
-        <Combobox
-          label="Tool or operation"
-          hide_label
-          size="small"
-          free
-          placeholder="Tool or operation"
-          options={TOOLS}
-          value={filters.get('tool') || undefined}
-          onChange={(tool) => filters.set({ tool: tool ?? '' })}
-        />
-        <Combobox
-          label="Token"
-          hide_label
-          size="small"
-          placeholder="Token"
-          options={tokens()}
-          value={filters.get('token') || undefined}
-          onChange={(token) => filters.set({ token: token ?? '' })}
-        />
+        <FilterCombobox of={filters} name="tool" label="Tool or operation" size="small" free options={TOOLS} />
+        <FilterCombobox of={filters} name="token" label="Token" size="small" options={tokens()} />
         <FilterSelect of={filters} name="done" label="Result" size="small" all="All results" options={RESULTS} />
       </FilterBar>
       <DataTable<AgentActivity>

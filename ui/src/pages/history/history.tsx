@@ -3,7 +3,7 @@ import { createMemo, createSignal, For, Match, Show, Switch } from 'solid-js';
 import { Action, EntityType, type HistoryEntry } from '#core/contract/history.ts';
 import { Badge, type Tone } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
-import { Combobox } from '#ui/src/components/form/combobox.tsx';
+import { FilterCombobox } from '#ui/src/components/form/combobox.tsx';
 import { EmptyState, NoResults } from '#ui/src/components/empty-state.tsx';
 import { FilterBar, FilterSelect } from '#ui/src/components/table/filter-bar.tsx';
 import { Icon, type IconName } from '#ui/src/components/icon.tsx';
@@ -131,15 +131,14 @@ export function History() {
       >
         <FilterSelect of={filters} name="type" label="Type" size="small" all="All types" options={TYPES} />
         <FilterSelect of={filters} name="action" label="Action" size="small" all="All actions" options={ACTIONS} />
-        <Combobox
+        <FilterCombobox
+          of={filters}
+          name="actor"
           label="By"
-          hide_label
+          all="Everyone"
           size="small"
           free
-          placeholder="Everyone"
           options={actors().map((name) => ({ value: name, label: name }))}
-          value={filters.get('actor') || undefined}
-          onChange={(actor) => filters.set({ actor: actor ?? '' })}
         />
         <Show when={filters.get('id') !== ''}>
           <Button size="small" icon="close" onPress={() => filters.clear('id')}>

@@ -1,7 +1,7 @@
 import { Show } from 'solid-js';
 import { OUTCOMES } from '#core/contract/observe/outcomes.ts';
 import { Badge, StatusDot } from '#ui/src/components/badge.tsx';
-import { Combobox } from '#ui/src/components/form/combobox.tsx';
+import { FilterCombobox } from '#ui/src/components/form/combobox.tsx';
 import { type Column, DataTable } from '#ui/src/components/table/data-table.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { FilterBar, FilterSelect } from '#ui/src/components/table/filter-bar.tsx';
@@ -162,15 +162,7 @@ export function RequestsPanel() {
           />
         }
       >
-        <Combobox
-          label="Name"
-          hide_label
-          free
-          placeholder="Anything"
-          options={names()}
-          value={params.get('name') === '' ? undefined : params.get('name')}
-          onChange={(name = '') => params.set({ name })}
-        />
+        <FilterCombobox of={params} name="name" label="Name" all="Anything" free options={names()} />
         <FilterSelect
           of={params}
           name="kind"

@@ -1,7 +1,7 @@
 import { For, Show } from 'solid-js';
 import type { Output } from '#core/contract/index.ts';
 import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
-import { Combobox } from '#ui/src/components/form/combobox.tsx';
+import { FilterCombobox } from '#ui/src/components/form/combobox.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { type Column, DataTable } from '#ui/src/components/table/data-table.tsx';
 import { FilterBar } from '#ui/src/components/table/filter-bar.tsx';
@@ -92,17 +92,7 @@ export function SessionsPanel() {
     <div class="stack logs-requests" data-gap="3">
       <FilterBar active={params.active(...FILTERS, 'outcome')} onClear={() => params.clear(...FILTERS, 'outcome')}>
         <For each={FILTERS}>
-          {(name) => (
-            <Combobox
-              label={FILTER_WORDS[name]}
-              hide_label
-              free
-              placeholder={FILTER_WORDS[name]}
-              options={valuesOf(name)}
-              value={params.get(name) === '' ? undefined : params.get(name)}
-              onChange={(value = '') => params.set({ [name]: value })}
-            />
-          )}
+          {(name) => <FilterCombobox of={params} name={name} label={FILTER_WORDS[name]} free options={valuesOf(name)} />}
         </For>
         <SegmentedControl
           label="Errors"
