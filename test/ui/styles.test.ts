@@ -2,8 +2,10 @@ import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 
 const SOURCE = join(import.meta.dir, '../../ui/src');
-/** Phone, tablet, laptop, wide screen; anything else is asked of the container. */
-const WIDTHS = ['40rem', '56rem', '64rem', '75rem'];
+/** Of the window: a phone, and whether the navigation stands beside the page. */
+const WIDTHS = ['40rem', '56rem'];
+/** What a page asks of its own width: a phone or tablet, a laptop, a wide screen. */
+const PAGE_WIDTHS = ['37rem', '45rem', '56rem'];
 /** Classes that a package gives to its own elements. */
 const OF_PACKAGES = /^(u|cm)-/;
 
@@ -54,13 +56,16 @@ describe('styles', () => {
     expect(worn.filter(({ name }) => !known.has(name)).map(sentence)).toEqual([]);
   });
 
-  test('there are four breakpoints', () => {
+  test('a window has two breakpoints, a page has three', () => {
     const widths = sheets.flatMap(({ path, text }) =>
       [...text.matchAll(/@media[^{]*\bwidth\s*[<>]=?\s*([\w.]+)/g)].map(([, width = '']) => ({ path, name: width })),
     );
     expect(widths.filter(({ name }) => !WIDTHS.includes(name)).map(sentence)).toEqual([]);
     expect(sheets.filter(({ text }) => /\((?:min|max)-width:/.test(text)).map(({ path }) => path)).toEqual([]);
-    expect([...namesOf(widths)].toSorted()).toEqual(WIDTHS);
+    const of_pages = sheets.flatMap(({ path, text }) =>
+      [...text.matchAll(/@container page \(width [<>]=? ([\w.]+)\)/g)].map(([, name = '']) => ({ path, name })),
+    );
+    expect([...namesOf(of_pages)].toSorted()).toEqual(PAGE_WIDTHS);
   });
 
   test('a sheet is part of the layers: the first one names them, and the build puts the others in', async () => {
