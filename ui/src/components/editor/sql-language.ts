@@ -14,9 +14,18 @@ export interface SqlContext {
   readonly parameters: () => readonly string[];
 }
 
+/** What PostgreSQL reserves for nothing and tables call their columns. */
+const NAMES = new Set(
+  'id name key value type state path level label position role sequence year month day count data comment location length number user owner version'.split(
+    ' ',
+  ),
+);
+const words = (PostgreSQL.spec.keywords ?? '').split(' ').filter((word) => !NAMES.has(word));
+const postgresql = SQLDialect.define({ ...PostgreSQL.spec, keywords: words.join(' ') });
+
 const DIALECTS: Readonly<Record<Dialect, SQLDialect>> = {
-  postgresql: PostgreSQL,
-  duckdb: PostgreSQL,
+  postgresql,
+  duckdb: postgresql,
   mysql: MySQL,
   sqlite: SQLite,
   clickhouse: StandardSQL,
