@@ -1,5 +1,6 @@
 import { createMemo, createSignal } from 'solid-js';
-import type { EntityNoun } from './definitions/bulk.ts';
+import type { Connection } from '#core/contract/definitions/connections.ts';
+import { ENTITY_TYPE, type EntityNoun } from './definitions/bulk.ts';
 import { changedFields } from './drafts.ts';
 import { keepDraft } from './keep-draft.ts';
 import { snippetsOf } from './snippets.ts';
@@ -13,13 +14,20 @@ interface Stored {
   readonly version: number;
 }
 
+export interface BuilderProps<D, E> {
+  readonly connections: readonly Connection[];
+  /** Every tag that is in use. */
+  readonly tags: readonly string[];
+  readonly initial: D;
+  /** The stored record; absent while it is new. */
+  readonly entity?: E | undefined;
+  readonly onSaved: (entity: E) => void;
+}
+
 interface BuilderOptions<D extends Record<string, unknown>, E extends Stored> {
   readonly noun: EntityNoun;
   readonly schema: FormOptions<D, E>['schema'];
-  readonly initial: () => D;
-  /** The stored record; undefined while it is new. */
-  readonly stored: () => E | undefined;
-  readonly unsaved: string;
+  readonly props: BuilderProps<D, E>;
   readonly draftOf: (entity: E) => D;
   /** What is sent of what was written. */
   readonly clean?: (draft: D) => D;
@@ -28,13 +36,12 @@ interface BuilderOptions<D extends Record<string, unknown>, E extends Stored> {
   readonly read: (id: string) => Promise<E>;
   /** Fields that the script shows while nothing was changed. */
   readonly example: readonly (keyof D & string)[];
-  readonly onSaved: (entity: E) => void;
 }
 
 /** What every builder does: a form that creates or changes one record, a side that shows what it does, and the same as a script. */
 export function useBuilder<D extends Record<string, unknown>, E extends Stored>(options: BuilderOptions<D, E>) {
   // A page is made anew for another record.
-  let stored = options.stored();
+  let stored = options.props.entity;
   // A link may lead to one side.
   const wanted = useKernel().router.query().get('side');
   const [side, setSide] = createSignal<Side>(SIDES.find((one) => one === wanted) ?? 'preview');
@@ -42,8 +49,8 @@ export function useBuilder<D extends Record<string, unknown>, E extends Stored>(
   const clean = options.clean ?? ((draft: D) => draft);
   const form: Form<D> = useForm<D, E>({
     schema: options.schema,
-    initial: options.initial,
-    unsaved: options.unsaved,
+    initial: () => options.props.initial,
+    unsaved: `Changes to this ${ENTITY_TYPE[options.noun]} are not saved.`,
     async submit(values) {
       const draft = clean(values);
       if (stored === undefined) return options.create(draft);
@@ -56,13 +63,13 @@ export function useBuilder<D extends Record<string, unknown>, E extends Stored>(
     onDone(entity) {
       stored = entity;
       form.stored(options.draftOf(entity));
-      options.onSaved(entity);
+      options.props.onSaved(entity);
     },
   });
   keepDraft(form, () => stored?.version ?? null);
   const snippets = createMemo(() => {
     const values = clean({ ...form.values });
-    const known = options.stored();
+    const known = options.props.entity;
     if (known === undefined) return snippetsOf(`${options.noun}.create`, window.location.origin, values);
     const changed = form.changed();
     const fields = changedFields(values, changed.length > 0 ? changed : options.example);

@@ -11,13 +11,6 @@ export function NewPrompt() {
     return { ...draft, name: `${draft.name.slice(0, 59)}_copy` };
   };
   return (
-    <NewEntity<PromptDraft>
-      noun="prompts"
-      copy={copy}
-      blank={blankPrompt}
-      builder={(parts) => (
-        <PromptBuilder connections={parts.connections} tags={parts.tags} initial={parts.initial} onSaved={parts.onSaved} />
-      )}
-    />
+    <NewEntity<PromptDraft> noun="prompts" copy={copy} blank={blankPrompt} builder={(parts) => <PromptBuilder {...parts} />} />
   );
 }

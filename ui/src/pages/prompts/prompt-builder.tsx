@@ -1,5 +1,4 @@
 import { createEffect, createMemo, createSignal, Match, on, Show, Switch as Choose } from 'solid-js';
-import type { Connection } from '#core/contract/definitions/connections.ts';
 import type { Parameter } from '#core/contract/definitions/parameters.ts';
 import { type Prompt, PromptDraft } from '#core/contract/definitions/prompts.ts';
 import { AboutPanel } from '#ui/src/features/builder/about-panel.tsx';
@@ -8,7 +7,7 @@ import { BuilderFrame } from '#ui/src/features/builder/builder-frame.tsx';
 import { ModelView, ScriptView } from '#ui/src/features/builder/lazy-views.tsx';
 import { ParameterTable } from '#ui/src/features/builder/parameters/parameter-table.tsx';
 import { followParameters } from '#ui/src/features/builder/parameters/parameters.ts';
-import { useBuilder } from '#ui/src/features/builder/use-builder.ts';
+import { type BuilderProps, useBuilder } from '#ui/src/features/builder/use-builder.ts';
 import { ownId, useDraftCheck } from '#ui/src/features/builder/use-draft-check.ts';
 import { toResult } from '#ui/src/features/run/result.ts';
 import { ResultView } from '#ui/src/features/run/result-view.tsx';
@@ -28,35 +27,23 @@ import { LintNotes } from '#ui/src/features/checks/lint-notes.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { MessageList } from './message-list.tsx';
 
-interface PromptBuilderProps {
-  connections: readonly Connection[];
-  tags: readonly string[];
-  initial: PromptDraft;
-  /** The stored prompt; absent while it is new. */
-  prompt?: Prompt | undefined;
-  onSaved: (prompt: Prompt) => void;
-}
-
 const NONE = 'none';
 /** A message that is still to be written is no fault yet. */
 const written = (template: string): string => (template === '' ? ' ' : template);
 
 /** One prompt: its messages, their arguments, and what they become. */
-export function PromptBuilder(props: PromptBuilderProps) {
+export function PromptBuilder(props: BuilderProps<PromptDraft, Prompt>) {
   const { call } = useKernel();
   const [entered, setEntered] = createSignal<Readonly<Record<string, string | undefined>>>({});
   const builder = useBuilder<PromptDraft, Prompt>({
     noun: 'prompts',
     schema: PromptDraft,
-    initial: () => props.initial,
-    stored: () => props.prompt,
-    unsaved: 'Changes to this prompt are not saved.',
+    props,
     draftOf: toPromptDraft,
     create: (draft) => call('prompts.create', draft),
     update: (change) => call('prompts.update', change),
     read: (id) => call('prompts.get', { id }),
     example: ['description', 'template', 'messages'],
-    onSaved: (saved) => props.onSaved(saved),
   });
   const { form, save } = builder;
 
@@ -96,7 +83,7 @@ export function PromptBuilder(props: PromptBuilderProps) {
       const answer = await call(
         'preview.prompt',
         {
-          ...ownId(props.prompt),
+          ...ownId(props.entity),
           name,
           title,
           description,
@@ -150,8 +137,8 @@ export function PromptBuilder(props: PromptBuilderProps) {
   return (
     <BuilderFrame
       form={form}
-      fresh={props.prompt === undefined}
-      save={props.prompt === undefined ? 'Create prompt' : 'Save prompt'}
+      fresh={props.entity === undefined}
+      save={props.entity === undefined ? 'Create prompt' : 'Save prompt'}
       side={builder.side()}
       onSide={builder.setSide}
       onRun={() => builder.preview()}
@@ -170,7 +157,7 @@ export function PromptBuilder(props: PromptBuilderProps) {
             <ShowAs
               label="Preview as"
               nobody="Nobody"
-              subject={props.prompt === undefined ? undefined : { kind: 'prompt', id: props.prompt.id }}
+              subject={props.entity === undefined ? undefined : { kind: 'prompt', id: props.entity.id }}
               onChange={setCaller}
             />
           </Show>
@@ -187,7 +174,7 @@ export function PromptBuilder(props: PromptBuilderProps) {
               {(result) => (
                 <>
                   <ResultView label="Messages" result={result()} />
-                  <Show when={props.prompt}>
+                  <Show when={props.entity}>
                     {(stored) => (
                       <div class="row">
                         <KeepTest about={() => keptAs(stored())} />
@@ -202,8 +189,8 @@ export function PromptBuilder(props: PromptBuilderProps) {
       )}
       model={() => <ModelView checked={check.data()} problem={check.problem()} pending={check.pending()} />}
       script={() => <ScriptView {...builder.snippets()} />}
-      tests={testsOf('prompt', props.prompt)}
-      findings={lintOf('prompt', props.prompt)}
+      tests={testsOf('prompt', props.entity)}
+      findings={lintOf('prompt', props.entity)}
     >
       <Panel title="Messages" lead={'Templates: {{ topic }} is an argument, {{ vars.name }} a variable of the server.'} flush>
         <div class="panel-body">

@@ -15,15 +15,7 @@ export function PromptPage() {
       load={(read, wanted) => read('prompts.get', { id: wanted })}
       badges={({ tokens }) => <TokenBadge tokens={tokens} list="prompts" />}
       menu={(prompt) => [{ label: 'Duplicate', icon: 'copy', href: `/prompts/new?from=${prompt.id}` }]}
-      builder={(parts) => (
-        <PromptBuilder
-          connections={parts.connections}
-          tags={parts.tags}
-          prompt={parts.entity}
-          initial={toPromptDraft(parts.entity)}
-          onSaved={parts.onSaved}
-        />
-      )}
+      builder={(parts) => <PromptBuilder {...parts} initial={toPromptDraft(parts.entity)} />}
     />
   );
 }

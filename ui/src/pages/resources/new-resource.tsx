@@ -15,9 +15,7 @@ export function NewResource() {
       noun="resources"
       copy={copy}
       blank={blankResource}
-      builder={(parts) => (
-        <ResourceBuilder connections={parts.connections} tags={parts.tags} initial={parts.initial} onSaved={parts.onSaved} />
-      )}
+      builder={(parts) => <ResourceBuilder {...parts} />}
     />
   );
 }

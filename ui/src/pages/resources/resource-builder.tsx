@@ -1,57 +1,44 @@
-import type { Connection } from '#core/contract/definitions/connections.ts';
 import { type Resource, ResourceDraft } from '#core/contract/definitions/resources.ts';
 import { Combobox } from '#ui/src/components/form/combobox.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { toResourceDraft, uriVariables } from '#ui/src/features/builder/drafts.ts';
 import { trimmed } from '#ui/src/features/builder/parameters/parameters.ts';
 import { askedOf, StatementBuilder } from '#ui/src/features/builder/statement-builder.tsx';
-import { useBuilder } from '#ui/src/features/builder/use-builder.ts';
+import { type BuilderProps, useBuilder } from '#ui/src/features/builder/use-builder.ts';
 import { ownId } from '#ui/src/features/builder/use-draft-check.ts';
 import { FormField } from '#ui/src/fields/form-field.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { MIME_TYPES } from './mime-types.ts';
 
-interface ResourceBuilderProps {
-  connections: readonly Connection[];
-  tags: readonly string[];
-  initial: ResourceDraft;
-  /** The stored resource; absent while it is new. */
-  resource?: Resource | undefined;
-  onSaved: (resource: Resource) => void;
-}
-
 /** From here on it can be an address. */
 const SHORTEST_URI = 3;
 
 /** One resource: an address, a statement behind it, and the body that it gives. */
-export function ResourceBuilder(props: ResourceBuilderProps) {
+export function ResourceBuilder(props: BuilderProps<ResourceDraft, Resource>) {
   const { call } = useKernel();
   const builder = useBuilder<ResourceDraft, Resource>({
     noun: 'resources',
     schema: ResourceDraft,
-    initial: () => props.initial,
-    stored: () => props.resource,
-    unsaved: 'Changes to this resource are not saved.',
+    props,
     draftOf: toResourceDraft,
     clean: (draft) => ({ ...draft, parameters: draft.parameters.map(trimmed) }),
     create: (draft) => call('resources.create', draft),
     update: (change) => call('resources.update', change),
     read: (id) => call('resources.get', { id }),
     example: ['description', 'uri_template', 'sql_query'],
-    onSaved: (saved) => props.onSaved(saved),
   });
   const { form } = builder;
   return (
     <StatementBuilder
       kind="resource"
       builder={builder}
-      stored={props.resource}
+      stored={props.entity}
       connections={props.connections}
       tags={props.tags}
       asked={(draft) => {
         const { uri_template, mime_type } = draft;
         if (uri_template.length < SHORTEST_URI) return undefined;
-        return { ...ownId(props.resource), ...askedOf(draft), uri_template, mime_type };
+        return { ...ownId(props.entity), ...askedOf(draft), uri_template, mime_type };
       }}
       check={(input, signal) => call('preview.resource', input, signal)}
       named={() => uriVariables(form.values.uri_template)}

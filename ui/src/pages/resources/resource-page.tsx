@@ -15,15 +15,7 @@ export function ResourcePage() {
       load={(read, wanted) => read('resources.get', { id: wanted })}
       badges={({ tokens }) => <TokenBadge tokens={tokens} list="resources" />}
       menu={(resource) => [{ label: 'Duplicate', icon: 'copy', href: `/resources/new?from=${resource.id}` }]}
-      builder={(parts) => (
-        <ResourceBuilder
-          connections={parts.connections}
-          tags={parts.tags}
-          resource={parts.entity}
-          initial={toResourceDraft(parts.entity)}
-          onSaved={parts.onSaved}
-        />
-      )}
+      builder={(parts) => <ResourceBuilder {...parts} initial={toResourceDraft(parts.entity)} />}
     />
   );
 }

@@ -1,10 +1,9 @@
 import { type JSX, Show } from 'solid-js';
-import type { Connection } from '#core/contract/definitions/connections.ts';
 import { type Tool, ToolDraft } from '#core/contract/definitions/tools.ts';
 import { toToolDraft } from '#ui/src/features/builder/drafts.ts';
 import { trimmed } from '#ui/src/features/builder/parameters/parameters.ts';
 import { askedOf, StatementBuilder } from '#ui/src/features/builder/statement-builder.tsx';
-import { useBuilder } from '#ui/src/features/builder/use-builder.ts';
+import { type BuilderProps, useBuilder } from '#ui/src/features/builder/use-builder.ts';
 import { ownId } from '#ui/src/features/builder/use-draft-check.ts';
 import { FormField } from '#ui/src/fields/form-field.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
@@ -14,45 +13,35 @@ import { PagesPanel } from './pages-panel.tsx';
 import { TextFormatField } from './text-format.tsx';
 import { WritesPanel } from './writes-panel.tsx';
 
-interface ToolBuilderProps {
-  connections: readonly Connection[];
-  /** Every tag that is in use. */
-  tags: readonly string[];
-  initial: ToolDraft;
-  /** The stored tool; absent while it is new. */
-  tool?: Tool | undefined;
-  onSaved: (tool: Tool) => void;
-  /** Where the statement can come from. */
-  before?: JSX.Element;
-}
-
 /** One tool, from its statement to what a model sees of it. */
-export function ToolBuilder(props: ToolBuilderProps) {
+export function ToolBuilder(
+  props: BuilderProps<ToolDraft, Tool> & {
+    /** Where the statement can come from. */
+    before?: JSX.Element;
+  },
+) {
   const { call } = useKernel();
   const builder = useBuilder<ToolDraft, Tool>({
     noun: 'tools',
     schema: ToolDraft,
-    initial: () => props.initial,
-    stored: () => props.tool,
-    unsaved: 'Changes to this tool are not saved.',
+    props,
     draftOf: toToolDraft,
     clean: (draft) => ({ ...draft, parameters: draft.parameters.map(trimmed) }),
     create: (draft) => call('tools.create', draft),
     update: (change) => call('tools.update', change),
     read: (id) => call('tools.get', { id }),
     example: ['description', 'sql_query', 'parameters'],
-    onSaved: (saved) => props.onSaved(saved),
   });
   const { form } = builder;
   return (
     <StatementBuilder
       kind="tool"
       builder={builder}
-      stored={props.tool}
+      stored={props.entity}
       connections={props.connections}
       tags={props.tags}
       asked={(draft) => ({
-        ...ownId(props.tool),
+        ...ownId(props.entity),
         ...askedOf(draft),
         return_type: draft.return_type,
         read_only: draft.read_only,

@@ -32,15 +32,7 @@ export function ToolPage() {
         </>
       )}
       menu={(tool) => [{ label: 'Duplicate', icon: 'copy', needs: 'tools.duplicate', onSelect: () => void duplicate(tool) }]}
-      builder={(parts) => (
-        <ToolBuilder
-          connections={parts.connections}
-          tags={parts.tags}
-          tool={parts.entity}
-          initial={toToolDraft(parts.entity)}
-          onSaved={parts.onSaved}
-        />
-      )}
+      builder={(parts) => <ToolBuilder {...parts} initial={toToolDraft(parts.entity)} />}
     />
   );
 }
