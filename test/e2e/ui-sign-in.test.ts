@@ -6,6 +6,7 @@ import { inspect, LIMIT_MS, startUi, toast } from '#test/support/ui.ts';
 
 let provider: OidcProvider;
 const ui = startUi({
+  role: 'server',
   env: { SVC_DEMO: 'false' },
   prepare: async ({ url }) => {
     provider = await startOidcProvider(`${url}/api/v1/auth/oidc/callback`);

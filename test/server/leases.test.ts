@@ -70,9 +70,9 @@ describeOnce(reachable.postgres)('two servers', () => {
       const { testApp } = await import('#test/support/app.ts');
       const { takeLease } = await import('#core/cluster/leases.ts');
       const { app } = await testApp({}, process.argv[1]);
-      await takeLease(app, 'work', 'killed', 3);
+      await takeLease(app, 'work', 'killed', 1.5);
       console.log('taken');
-      setInterval(() => takeLease(app, 'work', 'killed', 3), 500);
+      setInterval(() => takeLease(app, 'work', 'killed', 1.5), 250);
     `;
     const holder = Bun.spawn([process.execPath, '-e', program, url], { cwd: ROOT, stdout: 'pipe', stderr: 'inherit' });
     ends.push(async () => holder.kill('SIGKILL'));
@@ -80,7 +80,7 @@ describeOnce(reachable.postgres)('two servers', () => {
     expect(Buffer.from(said.value ?? []).toString()).toBe('taken\n');
     const work = () => withLease(other.app, 'work', 'other', async () => true);
     // Longer than one lease: the holder keeps it.
-    for (const ends_at = performance.now() + 4_000; performance.now() < ends_at; await Bun.sleep(100))
+    for (const ends_at = performance.now() + 2_000; performance.now() < ends_at; await Bun.sleep(100))
       expect(await work()).toBeNull();
     holder.kill('SIGKILL');
     await holder.exited;

@@ -45,7 +45,7 @@ export interface TestAppOptions extends Pick<AppOptions, 'password_work' | 'fetc
 }
 
 /** Hashing a password costs as little as it can: tests sign in again and again. */
-const LIGHT_WORK: PasswordWork = { memory_kib: 8, passes: 1 };
+export const LIGHT_WORK: PasswordWork = { memory_kib: 8, passes: 1 };
 
 /** A whole server in this process: a fresh store (embedded, or PostgreSQL when TEST_METADATA says so), a clock that stands still, its own folder. */
 export async function testApp(

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { parseEnv } from '#core/env.ts';
 import { createLog, type Log, type LogLine } from '#core/log.ts';
 import { type RunningServer, type StartOptions, startServer } from '#server/start.ts';
+import { LIGHT_WORK } from './app.ts';
 
 const SECRET = 'k'.repeat(16) + '0123456789abcdefg';
 
@@ -43,7 +44,7 @@ export async function listeningServer(
   });
   const lines: LogLine[] = [];
   const log = createLog('DEBUG', (line) => lines.push(line));
-  const server = await startServer(env, log, options);
+  const server = await startServer(env, log, { password_work: LIGHT_WORK, ...options });
   const url = `http://${env.SVC_BIND}:${server.port}`;
   let cookie = '';
   const send = async (method: string, path: string, body?: unknown) => {

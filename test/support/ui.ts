@@ -81,11 +81,11 @@ export function startUi({ live = false, needed = true, prepare, cleanup, ...opti
   let browser: Browser | undefined;
   beforeAll(async () => {
     if (!needed) return;
-    programs = await startPrograms(options);
+    // A browser takes as long to start as the programs.
+    [programs, browser] = await Promise.all([startPrograms(options), openBrowser()]);
     await programs.signIn();
     if (live) await serves(programs);
     await prepare?.(programs);
-    browser = await openBrowser();
   }, 2 * READY_MS);
   afterAll(async () => {
     await browser?.close();

@@ -1,6 +1,6 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { Database } from 'bun:sqlite';
-import { afterEach, describe, expect, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -29,9 +29,9 @@ interface Pair {
   readonly replay: (n: 0 | 1, input: object) => Promise<Replay>;
 }
 const opened: (() => unknown)[] = [];
-afterEach(async () => {
+afterAll(async () => {
   for (const close of opened.splice(0).toReversed()) await close();
-});
+}, 60_000);
 
 /** Two servers on one PostgreSQL, two hosts with the first and one with the second; version 2 counts totals otherwise, 3 is version 1. */
 async function pair(variables: Record<string, string>): Promise<Pair> {
@@ -138,8 +138,11 @@ describe.skipIf(!reachable.postgres || !reachable.redis)('a replay over two serv
     expect(JSON.stringify(servers.map(({ lines }) => lines))).not.toContain(SENT);
   }, 120_000);
 
+  let alone: Promise<Pair> | undefined;
+  const pairAlone = () => (alone ??= pair({ SVC_KV: 'memory' }));
+
   test('without Redis the hosts of the other server are named and not waited for', async () => {
-    const { database, replay } = await pair({ SVC_KV: 'memory' });
+    const { database, replay } = await pairAlone();
     for (const [n, here, away] of [
       [0, ['host-0', 'host-1'], 'host-2'],
       [1, ['host-2'], 'host-0, host-1'],
@@ -155,7 +158,7 @@ describe.skipIf(!reachable.postgres || !reachable.redis)('a replay over two serv
   }, 120_000);
 
   test('one replay runs at a time, whichever server is asked', async () => {
-    const { servers, api } = await pair({ SVC_KV: 'memory' });
+    const { servers, api } = await pairAlone();
     // One that began on a third server, which was killed.
     expect(await takeLease(servers[0].server.app, 'replay', 'killed', 3)).toBe(true);
     const ask = (n: 0 | 1) => servers[n].api('POST', '/replay', { version: 2 });
