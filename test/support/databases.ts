@@ -33,17 +33,17 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-/** A fresh, uniquely named database of a server that is reachable. */
-export async function testDatabase(kind: 'postgresql' | 'mysql'): Promise<TestDatabase> {
+/** A fresh, uniquely named database of a server that is reachable. @param template of PostgreSQL: what it is a copy of. */
+export async function testDatabase(kind: 'postgresql' | 'mysql', template?: string): Promise<TestDatabase> {
   const name = `sluice_test_${crypto.randomUUID().replaceAll('-', '').slice(0, 16)}`;
-  return kind === 'postgresql' ? postgresDatabase(name) : mysqlDatabase(name);
+  return kind === 'postgresql' ? postgresDatabase(name, template) : mysqlDatabase(name);
 }
 
-async function postgresDatabase(name: string): Promise<TestDatabase> {
+async function postgresDatabase(name: string, template = 'template1'): Promise<TestDatabase> {
   const { host, port, username } = servers.postgres;
   const options = { host, port, username, max: 1, onnotice: () => {} };
   const admin = postgres({ ...options, database: 'postgres' });
-  await admin.unsafe(`create database ${name}`);
+  await admin.unsafe(`create database ${name} template ${template}`);
   // Nothing that a test stores has to outlive a fall of the machine.
   await admin.unsafe(`alter database ${name} set synchronous_commit = off`);
   const inside = postgres({ ...options, database: name });

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { reachable } from './databases.ts';
+import { reachable, type TestDatabase, testDatabase } from './databases.ts';
 import { startPostgres18 } from './postgres-18.ts';
 
 /** What `npm test` runs once everything is installed: the checks, then every test file in a process of its own. */
@@ -134,11 +134,13 @@ async function runAll(args: readonly string[]): Promise<number> {
   const checks = args.length > 0 ? [] : CHECKS.map((check) => ({ run: () => runCheck(check) }));
   const found = testFiles(filters);
   const newest = found.some(onPostgres18) ? await startPostgres18() : null;
+  const migrated = found.some(onBothStores) ? await migratedDatabase() : null;
+  const metadata = migrated === null ? {} : { TEST_METADATA_TEMPLATE: migrated.settings.database };
   const runs = [
-    ...found.map((file) => ({ file, variant: '', environment: {} })),
+    ...found.map((file) => ({ file, variant: '', environment: metadata })),
     ...found
       .filter(onBothStores)
-      .map((file) => ({ file, variant: ' (metadata in PostgreSQL)', environment: { TEST_METADATA: 'postgresql' } })),
+      .map((file) => ({ file, variant: ' (metadata in PostgreSQL)', environment: { ...metadata, TEST_METADATA: 'postgresql' } })),
     ...(newest === null ? [] : found.filter(onPostgres18)).map((file) => ({
       file,
       variant: ' (PostgreSQL 18)',
@@ -158,8 +160,17 @@ async function runAll(args: readonly string[]): Promise<number> {
   const tested = await again(done.slice(checks.length), files);
   await rm(reports, { recursive: true, force: true });
   await newest?.stop();
+  await migrated?.drop();
   const ran = tested.some((report) => report.passed + report.failed.length + report.skipped.length > 0);
   return summary(ran ? [...checked, ...tested] : [...checked, NOTHING_RAN]);
+}
+
+/** What the metadata databases of the tests are copies of: the migrations run once. */
+async function migratedDatabase(): Promise<TestDatabase> {
+  const { openStore } = await import('#core/store/open.ts');
+  const database = await testDatabase('postgresql');
+  await (await openStore(database.url)).close();
+  return database;
 }
 
 /** Without a PostgreSQL server the tests that name it are skipped, or fail in CI; there is no need to say so twice. */
