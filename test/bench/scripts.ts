@@ -58,7 +58,7 @@ const cellsOf = (table: string): string[][] =>
 function deployGates(table: string): Gate[] {
   return cellsOf(table)
     .filter(([tools]) => tools === '500')
-    .map(([, database, , , p95]) => ({
+    .map(([, database, , , , , p95]) => ({
       what: `deploy of 500 tools until the change is visible, p95, ${database}`,
       target: '≤ 50 ms',
       measured: `${p95} ms`,

@@ -95,6 +95,15 @@ browserTest(
       await palette.waitFor({ state: 'detached' });
     }
 
+    // What is typed before the palette has the focus is no shortcut: `t` would change the theme.
+    await page.evaluate(() => {
+      for (const init of [{ key: 'k', ctrlKey: true }, { key: 't' }])
+        window.dispatchEvent(new KeyboardEvent('keydown', { ...init, bubbles: true, cancelable: true }));
+    });
+    await page.getByRole('dialog', { name: 'Commands' }).waitFor();
+    expect(await page.getByText(/^Theme: /).count()).toBe(0);
+    await page.keyboard.press('Escape');
+
     await page.goto(`${ui.programs.url}/tools`);
     await page.clock.install();
     await page

@@ -97,7 +97,8 @@ export function App() {
       if (document.querySelector('.overlay-place') === null) setFinding(true);
       return;
     }
-    commands.press(event);
+    // While the palette is on its way, keys are meant for it.
+    if (!finding()) commands.press(event);
   };
   onMount(() => {
     window.addEventListener('keydown', press);
