@@ -9,6 +9,8 @@ interface Mark {
   readonly created_at: string;
 }
 
+/** What the name of a version takes of the hour: of deploys that stand closer together, the last one is named. */
+const NAME_SHARE = 0.07;
 const STEPS: Readonly<Record<string, number>> = {
   ArrowLeft: -1,
   ArrowDown: -1,
@@ -42,10 +44,15 @@ export function Timeline(props: {
   };
   const marks = () => {
     const first = Date.parse(minutes()[0]?.timestamp ?? '');
-    return props.deploys.flatMap(({ version, created_at }) => {
-      const share = (Date.parse(created_at) - first) / 3_600_000;
-      return share < 0 || share > 1 ? [] : [{ version, left: `${share * 100}%` }];
-    });
+    const shown = props.deploys
+      .map(({ version, created_at }) => ({ version, share: (Date.parse(created_at) - first) / 3_600_000 }))
+      .filter(({ share }) => share >= 0 && share <= 1)
+      .toSorted((a, b) => a.share - b.share);
+    return shown.map(({ version, share }, n) => ({
+      version,
+      left: `${share * 100}%`,
+      is_named: (shown[n + 1]?.share ?? Infinity) - share > NAME_SHARE,
+    }));
   };
   const press = (event: KeyboardEvent) => {
     const step = STEPS[event.key];
@@ -95,9 +102,9 @@ export function Timeline(props: {
         </For>
         <span class="live-bar" data-at={place() === 60 ? 'true' : undefined} />
         <For each={marks()}>
-          {({ version, left }) => (
+          {({ version, left, is_named }) => (
             <span class="live-mark" style={{ left }} title={`Version ${version} deployed`}>
-              v{version}
+              {is_named && `v${version}`}
             </span>
           )}
         </For>
