@@ -1,10 +1,12 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { readFolder } from '#core/engines/duckdb/files/folder.ts';
 import type { ManifestEntry } from '#core/engines/duckdb/files/manifest.ts';
 import { openDuckdb } from '#core/engines/duckdb/source.ts';
 import { childrenOf, createFileFolder, type FileFolder } from '../shared/files.ts';
+
+const LARGE = 16 * 1024 ** 2;
 
 export interface DuckdbFolder extends FileFolder {
   /** Creates a `.duckdb` file in the folder and runs the statements in it. */
@@ -14,7 +16,7 @@ export interface DuckdbFolder extends FileFolder {
   look(name: string, sql: string): Promise<unknown[]>;
   /** What became of the files of a folder. */
   status(database: string, extra_params?: Record<string, unknown>): Promise<readonly ManifestEntry[]>;
-  /** Every file below the root but the caches, with its bytes. */
+  /** Every file below the root but the caches, with its bytes, or when a large one was written. */
   contents(): Record<string, string>;
 }
 
@@ -51,9 +53,16 @@ export function createDuckdbFolder(): DuckdbFolder {
           // The locks of those that read a SQLite file with a log stand in one beside it.
           .filter((path) => !path.startsWith(join(root, 'cache')) && !path.endsWith('-shm'))
           .toSorted()
-          .map((path) => [path, new Bun.CryptoHasher('sha256').update(readFileSync(path)).digest('hex')]),
+          .map((path) => [path, contentOf(path)]),
       ),
   };
+}
+
+/** The bytes of a file; of a large one when it was written, which no program can set back. */
+function contentOf(path: string): string {
+  const { ino, size, mode, mtimeNs, ctimeNs } = lstatSync(path, { bigint: true });
+  if (size > LARGE) return [ino, size, mode, mtimeNs, ctimeNs].join(' ');
+  return new Bun.CryptoHasher('sha256').update(readFileSync(path)).digest('hex');
 }
 
 /** Without what links lead to. */
