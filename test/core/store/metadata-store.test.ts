@@ -1,15 +1,15 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import { writeAlone } from '#core/store/journal.ts';
-import { openStore, type Store } from '#core/store/open.ts';
+import { openStore } from '#core/store/open.ts';
 import { AppError } from '#core/errors.ts';
-import { type Fault, type FaultProxy, openFaultProxy } from '#test/faults/fault-proxy.ts';
+import { type Fault, openFaultProxy } from '#test/faults/fault-proxy.ts';
 import { createAuthority } from '#test/support/certificates.ts';
 import { canCreateCluster, createCluster, PASSWORD } from '#test/support/postgres-cluster.ts';
-import { reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
+import { reachable, testDatabase } from '#test/support/databases.ts';
 import { until } from '#test/support/programs.ts';
 
 const PATIENCE_MS = 30_000;
@@ -17,28 +17,34 @@ const AWAY: readonly Fault[] = ['refused', 'reset', 'half_open', 'garbage'];
 const READERS = 30;
 
 describe.skipIf(!reachable.postgres)('the metadata store in PostgreSQL', () => {
-  let database: TestDatabase;
-  let proxy: FaultProxy;
-  let store: Store;
-  const read = () => store.db.select().from(store.tables.meta).limit(1);
-  const insert = (key: string) => store.write((tx) => tx.insert(store.tables.meta).values({ key, value: '' }));
-  const keys = async () => (await database.run('select key from meta')).map(({ key }) => String(key));
+  const ends: (() => Promise<unknown>)[] = [];
+  afterAll(() => Promise.all(ends.map((end) => end())), 20_000);
 
-  beforeAll(async () => {
-    database = await testDatabase('postgresql');
+  /** A store of its own, whose server can be taken away. */
+  const open = async () => {
+    const database = await testDatabase('postgresql');
     const { port } = new URL(database.url);
-    proxy = await openFaultProxy({ host: '127.0.0.1', port: Number(port) });
-    store = await openStore(database.url.replace(`:${port}/`, `:${proxy.port}/`));
-  });
-  afterAll(async () => {
-    await store.close();
-    await proxy.close();
-    await database.drop();
-  }, 20_000);
+    const proxy = await openFaultProxy({ host: '127.0.0.1', port: Number(port) });
+    const store = await openStore(database.url.replace(`:${port}/`, `:${proxy.port}/`));
+    ends.push(async () => {
+      await store.close();
+      await proxy.close();
+      await database.drop();
+    });
+    return {
+      database,
+      proxy,
+      store,
+      read: () => store.db.select().from(store.tables.meta).limit(1),
+      insert: (key: string) => store.write((tx) => tx.insert(store.tables.meta).values({ key, value: '' })),
+      keys: async () => (await database.run('select key from meta')).map(({ key }) => String(key)),
+    };
+  };
 
-  test.each(AWAY.map((fault) => [fault]))(
+  test.concurrent.each(AWAY.map((fault) => [fault]))(
     'that is %s in the middle of everything: each caller is told in time, and it heals by itself',
     async (fault) => {
+      const { proxy, store, read, insert, keys } = await open();
       const gate = Promise.withResolvers<void>();
       const begun = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
       const writing = store.write(async (tx) => {
@@ -74,7 +80,8 @@ describe.skipIf(!reachable.postgres)('the metadata store in PostgreSQL', () => {
     90_000,
   );
 
-  test('that is slow is waited for', async () => {
+  test.concurrent('that is slow is waited for', async () => {
+    const { proxy, store, read, insert, keys } = await open();
     proxy.use('latency');
     await insert('slow');
     expect(await store.exclusive(async () => 'slow')).toBe('slow');
@@ -83,7 +90,8 @@ describe.skipIf(!reachable.postgres)('the metadata store in PostgreSQL', () => {
     expect(await keys()).toContain('slow');
   }, 60_000);
 
-  test('says so when another server writes for long', async () => {
+  test.concurrent('says so when another server writes for long', async () => {
+    const { database, store } = await open();
     const second = await openStore(database.url);
     const gate = Promise.withResolvers<void>();
     const locked = Promise.withResolvers<void>();
@@ -103,6 +111,7 @@ describe.skipIf(!reachable.postgres)('the metadata store in PostgreSQL', () => {
   }, 60_000);
 
   test('turns of two servers never overlap', async () => {
+    const { database, store } = await open();
     const second = await openStore(database.url);
     let working = 0;
     let most = 0;
