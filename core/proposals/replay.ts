@@ -2,7 +2,7 @@ import type { Input } from '#core/contract/index.ts';
 import { subjectOf } from '#core/contract/entities.ts';
 import type { Replay } from '#core/contract/deploy/replay.ts';
 import { removeCandidate, storeCandidate } from '#core/deploy/candidates/stored-candidates.ts';
-import { countsOf } from '#core/deploy/deploys.ts';
+import { countsOf, inTurn } from '#core/deploy/deploys.ts';
 import { replayOn, requireSamples } from '#core/deploy/replay/replay.ts';
 import { readWorkingCopy } from '#core/deploy/working-copy.ts';
 import type { Context, Door } from '#core/run.ts';
@@ -42,12 +42,12 @@ export async function replayProposal(context: Context, door: Door, { id, calls }
       digest: null,
       token_prefix: null,
     };
-    await app.store.write((tx) => storeCandidate(app, tx, head, tree, view.textOf));
+    await inTurn(app, () => app.store.write((tx) => storeCandidate(app, tx, head, tree, view.textOf)));
     const found = await replayOn(context, name, calls);
     const left_out = problems.map(({ entity_type, name: of, message }) => `${subjectOf(entity_type, of)}: ${message}`);
     return { ...found, against: id, notes: [...left_out, ...found.notes] };
   } finally {
     await overlay.close();
-    await app.store.write((tx) => removeCandidate(app, tx, name));
+    await inTurn(app, () => app.store.write((tx) => removeCandidate(app, tx, name)));
   }
 }

@@ -270,7 +270,8 @@ export async function watchCanary(app: App): Promise<void> {
       if (fault !== null) await abort(context, row, fault);
       else await promote(context, row, { note: row.note, allow: [], reason: 'Promoted itself at its end.' });
     } catch (error) {
-      if (!(error instanceof AppError)) throw error;
+      // The next look tries again.
+      if (!(error instanceof AppError) || error.code === 'unavailable') throw error;
       await abort(context, row, `Not promoted: ${error.detail}`);
     }
   });

@@ -1,6 +1,7 @@
-import { desc, eq, inArray } from 'drizzle-orm';
+import { and, desc, eq, inArray } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import type { CanaryPlan, CanarySide, CanaryState } from '#core/contract/deploy/canary-state.ts';
+import { AppError } from '#core/errors.ts';
 import { recordHistory } from '#core/observe/history.ts';
 import { emitNotice } from '#core/observe/notices/emit.ts';
 import type { Context } from '#core/run.ts';
@@ -65,7 +66,12 @@ export async function endCanary(
   const { app } = context;
   const { canaries } = app.store.tables;
   const change = { status: end.status, reason: end.reason, version: end.version ?? null, ended_at: app.clock().toISOString() };
-  await tx.update(canaries).set(change).where(eq(canaries.id, row.id));
+  const ended = await tx
+    .update(canaries)
+    .set(change)
+    .where(and(eq(canaries.id, row.id), eq(canaries.status, 'running')))
+    .returning({ id: canaries.id });
+  if (ended.length === 0) throw new AppError('conflict', 'The canary has ended in the meantime.');
   const of = { canary: row.id, checksum: row.checksum };
   await recordHistory(tx, context, {
     ...named(row),

@@ -1,6 +1,9 @@
 import { afterEach, describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { watchCanary } from '#core/deploy/candidates/canary.ts';
+import { endCanary, runningCanary } from '#core/deploy/candidates/stored-canaries.ts';
+import { AppError } from '#core/errors.ts';
+import { systemCall } from '#core/run.ts';
 import { modern, rpc, until } from '#test/mcp-host/support.ts';
 import { type Stage, stage } from './candidate-support.ts';
 
@@ -161,6 +164,30 @@ describe('a canary', () => {
       snapshot: { note: 'less is more' },
     });
     expect((await s.send('GET', 'snapshots/2')).body).toMatchObject({ checksum: made.body['checksum'], active: true });
+  });
+
+  test('is not aborted by a metadata database that is away for a moment, and ends once', async () => {
+    s = await stage();
+    await s.edit(CHANGED);
+    await start({ minutes: 1 });
+    const { app } = s.t;
+    const row = await runningCanary(app);
+    if (row === null) throw new Error('No canary is running.');
+    s.t.advance(60_000);
+    let away = 1;
+    const write: typeof app.store.write = (work) => {
+      if (away-- > 0) throw new AppError('unavailable', 'The metadata database does not answer.');
+      return app.store.write(work);
+    };
+    const failed = await watchCanary({ ...app, store: { ...app.store, write } }).catch((error: unknown) => error);
+    expect(failed).toMatchObject({ code: 'unavailable' });
+    expect((await state()).status).toBe('running');
+    await watchCanary(app);
+    expect((await state()).status).toBe('promoted');
+    const late = { status: 'aborted', reason: 'Too late.' } as const;
+    const again = app.store.write((tx) => endCanary({ ...systemCall('test'), app }, tx, row, late));
+    expect(await again.catch((error: unknown) => error)).toMatchObject({ code: 'conflict' });
+    expect((await state()).status).toBe('promoted');
   });
 
   test('does not undo what was deployed while it ran, unless somebody promotes it', async () => {

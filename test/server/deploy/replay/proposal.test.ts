@@ -41,7 +41,14 @@ test('a proposal is compared with what callers asked lately, before anybody appr
   };
   const before = await stored();
 
-  const found = (await api('POST', `${wrong}/replay`, {})) as unknown as Replay;
+  // A deploy that runs stores texts that the removal of a candidate would not see.
+  const deployed = Promise.withResolvers<void>();
+  const deploying = t.app.deploy_lock(() => deployed.promise);
+  const asked = api('POST', `${wrong}/replay`, {});
+  expect(await Promise.race([asked, Bun.sleep(500)])).toBeUndefined();
+  deployed.resolve();
+  await deploying;
+  const found = (await asked) as unknown as Replay;
   expect(found).toMatchObject({
     against: wrong.slice('/proposals/'.length),
     calls: 4,
