@@ -40,16 +40,28 @@ export const newDelivery = (id: string, notice_id: string, event: string, body: 
   next_attempt_at: now,
 });
 
-/** The same beside work that must not fail or wait for it. @param once names what is told only once within the time. */
-export function emitLater(
+interface Once {
+  readonly key: string;
+  readonly within_ms: number;
+}
+
+/** The same, told only once within the time by all servers. What could not be kept counts as not told. */
+export async function emitOnce(
   app: App,
   event: NoticeEvent,
   data: Readonly<Record<string, unknown>>,
-  once: { readonly key: string; readonly within_ms: number },
-): void {
-  const emit = async (): Promise<void> => {
-    const { count } = await app.kv.increment(`notice:${event}:${once.key}`, once.within_ms);
-    if (count === 1) await emitNotice(app, event, data);
-  };
-  app.background(emit().catch((error: unknown) => app.log.warning('a notice was not queued', { event, reason: String(error) })));
+  { key, within_ms }: Once,
+): Promise<void> {
+  const counter = `notice:${event}:${key}`;
+  if ((await app.kv.increment(counter, within_ms)).count > 1) return;
+  await emitNotice(app, event, data).catch(async (error: unknown) => {
+    await app.kv.delete(counter).catch(() => undefined);
+    throw error;
+  });
+}
+
+/** The same beside work that must not fail or wait for it. */
+export function emitLater(app: App, event: NoticeEvent, data: Readonly<Record<string, unknown>>, once: Once): void {
+  const emitted = emitOnce(app, event, data, once);
+  app.background(emitted.catch((error: unknown) => app.log.warning('a notice was not queued', { event, reason: String(error) })));
 }

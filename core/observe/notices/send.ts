@@ -73,33 +73,42 @@ export async function sendDue(app: App, holder: string): Promise<void> {
 async function sendTo(app: App, holder: string, id: string, ended?: AbortSignal): Promise<void> {
   await withLease(app, `notices/${id}`, holder, async () => {
     await giveUpOldest(app, id);
-    for (const { notice, delivery } of await dueRows(app, id)) {
-      if (ended?.aborted === true || (await deliver(app, notice, delivery)).error !== null) break;
+    for (let n = 0; n < AT_ONCE; n++) {
+      if (ended?.aborted === true) break;
+      // Read anew each time: it may have been disabled, deleted or given another address meanwhile.
+      const next = await nextDue(app, id);
+      if (next === undefined || (await deliver(app, next.notice, next.delivery)).error !== null) break;
     }
     await forgetOld(app, id);
   });
 }
 
 const isDue = (app: App) => {
-  const { notice_deliveries: deliveries } = app.store.tables;
-  return and(eq(deliveries.status, 'waiting'), lte(deliveries.next_attempt_at, app.clock().toISOString()));
+  const { notices, notice_deliveries: deliveries } = app.store.tables;
+  const is_time = lte(deliveries.next_attempt_at, app.clock().toISOString());
+  return and(eq(notices.enabled, true), eq(deliveries.status, 'waiting'), is_time);
 };
 
 async function dueNotices(app: App): Promise<string[]> {
-  const { notice_deliveries: deliveries } = app.store.tables;
-  const rows = await app.store.db.selectDistinct({ id: deliveries.notice_id }).from(deliveries).where(isDue(app));
+  const { notices, notice_deliveries: deliveries } = app.store.tables;
+  const rows = await app.store.db
+    .selectDistinct({ id: notices.id })
+    .from(deliveries)
+    .innerJoin(notices, eq(notices.id, deliveries.notice_id))
+    .where(isDue(app));
   return rows.map(({ id }) => id);
 }
 
-async function dueRows(app: App, id: string): Promise<{ notice: NoticeRow; delivery: DeliveryRow }[]> {
+async function nextDue(app: App, id: string): Promise<{ notice: NoticeRow; delivery: DeliveryRow } | undefined> {
   const { notices, notice_deliveries: deliveries } = app.store.tables;
-  return app.store.db
+  const [next] = await app.store.db
     .select({ notice: notices, delivery: deliveries })
     .from(deliveries)
     .innerJoin(notices, eq(notices.id, deliveries.notice_id))
     .where(and(eq(deliveries.notice_id, id), isDue(app)))
     .orderBy(asc(deliveries.id))
-    .limit(AT_ONCE);
+    .limit(1);
+  return next;
 }
 
 /** A webhook that is away for long learns of the newest. */
@@ -138,7 +147,14 @@ export async function deliver(app: App, notice: NoticeRow, delivery: DeliveryRow
     status: error === null ? 'delivered' : wait === undefined ? 'failed' : 'waiting',
     next_attempt_at: error === null || wait === undefined ? null : new Date(now.getTime() + wait * 1_000).toISOString(),
   };
-  await app.store.write((tx) => tx.update(deliveries).set(change).where(eq(deliveries.id, delivery.id)));
+  // What failed and was ended meanwhile, as when its webhook is disabled, stays so.
+  const still = last || error === null ? undefined : eq(deliveries.status, 'waiting');
+  await app.store.write((tx) =>
+    tx
+      .update(deliveries)
+      .set(change)
+      .where(and(eq(deliveries.id, delivery.id), still)),
+  );
   return { ...delivery, ...change };
 }
 

@@ -295,14 +295,14 @@ test('locked sign-ins, guard hits and hosts that went are told once', async () =
   for (let n = 0; n < 2; n++) expect((await t.request('POST', '/api/v1/prompts', { body: blocked })).status).toBe(422);
   const gone = connectHost(t.app, 'host-1');
   const look = createHostWatch(t.app);
-  look();
+  await look();
   gone();
   t.advance(10_000);
-  look();
+  await look();
   t.advance(25_000);
-  look();
+  await look();
   t.advance(25_000);
-  look();
+  await look();
   const { store } = t.app;
   await until(async () => (await store.db.$count(store.tables.notice_deliveries)) === 3, 10_000);
   await send();

@@ -1,0 +1,84 @@
+import { sql } from 'drizzle-orm';
+import { afterAll, afterEach, beforeEach, expect, test } from 'bun:test';
+import { emitNotice } from '#core/observe/notices/emit.ts';
+import { createHostWatch } from '#core/observe/notices/hosts.ts';
+import { sendDue } from '#core/observe/notices/send.ts';
+import { type TestApp, testApp } from '#test/support/app.ts';
+import { connectHost } from '#test/support/host.ts';
+
+/** A webhook is sent to as it is now, not as it was when a turn began. */
+let t: TestApp;
+let status = 200;
+let whileSending: () => Promise<unknown> = async () => undefined;
+const received: string[] = [];
+const hook = Bun.serve({
+  port: 0,
+  hostname: '127.0.0.1',
+  async fetch(request) {
+    received.push(new URL(request.url).pathname);
+    const act = whileSending;
+    whileSending = async () => undefined;
+    await act();
+    return new Response('', { status });
+  },
+});
+const url = (path: string) => `http://127.0.0.1:${hook.port}${path}`;
+let at: string;
+const deliveries = async () => {
+  const { notice_deliveries: table } = t.app.store.tables;
+  return t.app.store.db.select().from(table).orderBy(table.id);
+};
+
+beforeEach(async () => {
+  t = await testApp({}, undefined, { metadata: 'sqlite' });
+  await t.signIn();
+  received.length = 0;
+  status = 200;
+  const made = await t.request('POST', '/api/v1/notices', { body: { name: 'team', url: url('/old'), events: ['deploy'] } });
+  at = `/api/v1/notices/${String(made.body['id'])}`;
+  for (let n = 0; n < 3; n++) await emitNotice(t.app, 'deploy', { version: n, by: 'ada' });
+});
+afterEach(() => t.close());
+afterAll(() => hook.stop(true));
+
+test.each([200, 503])('one that is disabled while it answers %d gets nothing more', async (answer) => {
+  status = answer;
+  whileSending = () => t.request('PATCH', at, { body: { enabled: false } });
+  await sendDue(t.app, 'this server');
+  t.advance(3_600_000);
+  await sendDue(t.app, 'this server');
+  expect(received).toEqual(['/old']);
+  const others = Array.from({ length: 2 }, () => ({ status: 'failed', error: 'The webhook was disabled.' }));
+  expect(await deliveries()).toMatchObject([{ status: answer === 200 ? 'delivered' : 'failed' }, ...others]);
+});
+
+test('one that is deleted or gets another address in between is followed', async () => {
+  whileSending = () => t.request('PATCH', at, { body: { url: url('/new') } });
+  await sendDue(t.app, 'this server');
+  expect(received).toEqual(['/old', '/new', '/new']);
+  for (let n = 0; n < 2; n++) await emitNotice(t.app, 'deploy', { version: n, by: 'ada' });
+  whileSending = () => t.request('DELETE', at);
+  await sendDue(t.app, 'this server');
+  expect(received).toHaveLength(4);
+});
+
+test('a host that went while the database was away is told once it is back', async () => {
+  const { db } = t.app.store;
+  const gone = connectHost(t.app, 'host-1');
+  const look = createHostWatch(t.app);
+  await look();
+  gone();
+  t.advance(31_000);
+  await t.app.store.write((tx) => tx.run(sql`alter table notice_events rename to away`));
+  expect(
+    await look().then(
+      () => 'told',
+      () => 'failed',
+    ),
+  ).toBe('failed');
+  await t.app.store.write((tx) => tx.run(sql`alter table away rename to notice_events`));
+  for (let n = 0; n < 2; n++) await look();
+  const { notice_events } = t.app.store.tables;
+  const rows = await db.select().from(notice_events);
+  expect(rows.filter(({ event }) => event === 'host_gone')).toHaveLength(1);
+});
