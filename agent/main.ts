@@ -1,7 +1,7 @@
 import { withDevSecrets } from '#core/edge/dev-secrets.ts';
 import { withTimeout } from '#core/lib/with-timeout.ts';
 import { EnvError, parseEnv, processEnvironment } from '#core/env.ts';
-import { acceptedHostNames } from '#core/edge/origins.ts';
+import { acceptedHostNames } from '#core/edge/accepted-names.ts';
 import { createLog, logUnhandled, toStream } from '#core/log.ts';
 import { createAgent } from './http.ts';
 import { withEnd } from '#core/lib/stream-end.ts';

@@ -2,7 +2,7 @@ import { mkdir, readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { type Env, hostRedisUrl } from '#core/env.ts';
-import { acceptedHostNames } from '#core/edge/origins.ts';
+import { acceptedHostNames } from '#core/edge/accepted-names.ts';
 import type { RedisLimits } from '#core/cluster/redis-limits.ts';
 import { productFile, VIEW_PAGE } from '#core/product.ts';
 import type { Log } from '#core/log.ts';

@@ -26,7 +26,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   core: FLOOR,
   snapshots: ['core/contract', 'core/lib', 'core/engines', 'core/errors', 'core/product'],
   // Sources of generated projects: they run elsewhere, with what they import copied beside them.
-  'snapshots/generate/project': ['core/lib', 'core/engines', 'core/errors'],
+  'snapshots/generate/project': ['core/lib', 'core/engines', 'core/edge', 'core/errors'],
   server: ROOM,
   // The one command, which starts every program.
   'server/sluice': ['server', 'mcp-host', 'agent', 'core/env', 'core/product', 'core/engines'],

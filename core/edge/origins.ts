@@ -1,5 +1,3 @@
-import type { Env } from '#core/env.ts';
-
 /** Header rules in front of every listener of ours: Host and Origin (contract section 0). */
 
 const IPV4 = /^\d{1,3}(?:\.\d{1,3}){3}$/;
@@ -60,14 +58,4 @@ export function isOriginAllowed(
   if (origin === null) return true;
   if (!URL.canParse(origin)) return false;
   return isSameOrigin(origin, host, is_https) || cors_origins.includes(origin) || cors_origins.includes('*');
-}
-
-/**
- * Names under which this installation says that it is reached, for the Host header (contract section 0); in lower case.
- * @param more addresses by which one program is reached by the others.
- */
-export function acceptedHostNames(env: Env, more: readonly (string | null)[] = []): ReadonlySet<string> {
-  const urls = [env.SVC_PUBLIC_URL, env.SVC_MCP_PUBLIC_URL, ...more].filter((url) => url !== null);
-  const names = [...urls.map((url) => new URL(url).hostname), env.SVC_FASTMCP_HOST, ...env.SVC_ALLOWED_HOSTS];
-  return new Set(names.map((name) => name.toLowerCase()));
 }

@@ -15,6 +15,9 @@ export function parseUriTemplate(text: string): UriTemplate {
   return { text, literals: parts.filter((_, n) => n % 2 === 0), variables: parts.filter((_, n) => n % 2 === 1) };
 }
 
+/** Of two templates that match a URI, the one with more text of its own says more of it. */
+export const literalLength = ({ literals }: UriTemplate): number => literals.join('').length;
+
 /** What is wrong with a template, as a sentence, or null: level 1 expressions after a scheme (RFC 6570, RFC 3986 section 3.1). */
 export function uriTemplateFault(text: string): string | null {
   if (!/^[A-Za-z][A-Za-z0-9+.-]*:/.test(text)) return 'uri_template must begin with a scheme, such as shop://products/{id}.';

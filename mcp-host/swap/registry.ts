@@ -23,7 +23,7 @@ import { skillItem, skillName, SKILLS, type SkillSource } from './skill.ts';
 import { toolItem } from './tool-item.ts';
 import { ICON } from '#mcp-host/protocol/icon.ts';
 import { META, MODERN_VERSION } from '#mcp-host/protocol/messages.ts';
-import { parseUriTemplate, type UriTemplate } from '#core/lib/uri-template.ts';
+import { literalLength, parseUriTemplate, type UriTemplate } from '#core/lib/uri-template.ts';
 
 interface Bound<E> {
   readonly entity: E;
@@ -178,7 +178,9 @@ export function assemble(head: Head, before: Registry | null, shown: FrozenTools
     vars: settings.global_variables,
     tools: new Map(tools.map((entry) => [entry.entity.name, entry])),
     resources: new Map(fixed.map(({ made }) => [(made as ResourceEntry).template.text, made as ResourceEntry])),
-    templates: variable.map(({ made }) => made as ResourceEntry).sort((a, b) => literalLength(b) - literalLength(a)),
+    templates: variable
+      .map(({ made }) => made as ResourceEntry)
+      .sort((a, b) => literalLength(b.template) - literalLength(a.template)),
     prompts: new Map(prompts.map((entry) => [entry.entity.name, entry])),
     toolsets: new Map(toolsets.map((toolset) => [toolset.name, toolset])),
     instructions: (shown === null ? settings.instructions : shown.instructions) ?? null,
@@ -261,8 +263,6 @@ function rebound(kept: Loaded, connectionOf: ConnectionOf): Loaded {
   const entry = kept.made as ToolEntry | ResourceEntry;
   return { ...kept, made: { ...entry, connection: connectionOf(entry.entity) } };
 }
-
-const literalLength = ({ template }: ResourceEntry): number => template.literals.join('').length;
 
 function renderPieces({ server_name, auth_type }: FrozenServer, version: number, title: string): Pieces {
   const identity = { name: server_name, version: PRODUCT_VERSION };

@@ -33,14 +33,15 @@ export function connectionSource(linked: readonly NamedConnection[]): string {
       const text = fallback === undefined ? `secret('${name}')` : `setting('${name}', ${literal(fallback)})`;
       return `    ${member}: ${member === 'port' ? `Number(${text})` : text},\n`;
     });
-    const { ssl_mode, ssl_ca, ssl_cert, pool_size } = connection;
+    const { db_type, ssl_mode, ssl_ca, ssl_cert, pool_size, extra_params } = connection;
     const fixed = {
+      db_type,
       ssl_mode,
       ssl_ca,
       ssl_cert,
       ...(connection.ssl_key === null && { ssl_key: null }),
       pool_size,
-      session: part.session(connection.extra_params),
+      extra_params,
     };
     const rest = part.networked ? Object.entries(fixed).map(([name, value]) => `    ${name}: ${literal(value)},\n`) : [];
     return `  ${key}: ${opener(part)}({\n${lines.join('')}${rest.join('')}  }),\n`;

@@ -32,6 +32,7 @@ export function generate(snapshot: Snapshot): GeneratedFile[] {
     !args.some(({ name }) => name === 'caller') && messages.some(({ template }) => readsCaller(template)) ? NO_CALLER : null;
   const whyTool = (tool: FrozenTool) => {
     if (tool.mode === 'write' && isGuarded(tool)) return GUARDED;
+    if (tool.passthrough === true) return PASSTHROUGH;
     if (tool.page_by !== undefined) return PAGED;
     return tool.max_tokens === undefined ? why(tool) : COUNTED;
   };
@@ -67,6 +68,7 @@ export function generate(snapshot: Snapshot): GeneratedFile[] {
     const project = {
       name: server.server_name,
       version: String(version),
+      instructions: server.instructions ?? null,
       host: server.host,
       port: server.port,
       needs_token: server.auth_type !== 'none',
@@ -92,6 +94,7 @@ ${members.join('')}  connections,
 
 /** A project counts no rows and asks nobody: the tool would write what nobody allowed. */
 const GUARDED = 'it is limited or confirmed by the rows that it changes, which only Sluice counts';
+const PASSTHROUGH = 'its whole statement is an argument, which only Sluice can guard';
 const PAGED = 'its results come in pages, whose cursors only Sluice seals';
 const COUNTED = 'its results are limited by tokens, which only Sluice counts';
 /** A project knows one bearer token and nobody behind it: what depends on who calls would run without its guard. */
@@ -102,8 +105,8 @@ function whyLeftOut(
   { statement, parameters, transform_template, masks, connection_id }: FrozenQuery,
   told: ReadonlySet<string>,
 ): string | null {
-  const passthrough = statement.nodes.every((node) => (typeof node === 'string' ? /^[\s;]*$/.test(node) : 'name' in node));
-  if (passthrough) return 'its whole statement is an argument, which only Sluice can guard';
+  const runs_text = statement.nodes.every((node) => (typeof node === 'string' ? /^[\s;]*$/.test(node) : 'name' in node));
+  if (runs_text) return PASSTHROUGH;
   const is_told = told.has(connection_id) || masks !== undefined;
   const fills = parameters.some(({ from }) => from?.startsWith('caller.') === true);
   return is_told || fills || readsCaller(transform_template) ? NO_CALLER : null;

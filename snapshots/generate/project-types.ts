@@ -1,3 +1,5 @@
+import type { Socket } from 'node:net';
+
 /** Any JSON value. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 export type Row = Record<string, Json>;
@@ -61,8 +63,22 @@ export interface SessionRole {
   readonly allow: readonly string[];
 }
 
-/** How a database that is asked over HTTP is reached. */
+export type DbType = string;
+/** A setting that a connection may have in `extra_params`. */
+export interface ConnectionType {
+  readonly extra_fields: readonly {
+    readonly name: string;
+    readonly label: string;
+    readonly hint: string | null;
+    readonly type: 'text';
+    readonly default: string | null;
+    readonly secret: boolean;
+  }[];
+}
+
+/** How a database server is reached. */
 export interface ConnectionSettings {
+  readonly db_type: DbType;
   readonly host: string | null;
   readonly port: number | null;
   readonly database: string;
@@ -72,13 +88,75 @@ export interface ConnectionSettings {
   readonly ssl_ca: string | null;
   readonly ssl_cert: string | null;
   readonly ssl_key: string | null;
+  readonly extra_params: Readonly<Record<string, unknown>>;
+  readonly pool_size: number;
+  readonly session_values?: readonly SessionValue[];
+  readonly session_role?: SessionRole | null;
 }
-export interface DialledInit extends RequestInit {
+
+/** What may be dialled. */
+export interface DialPolicy {
+  readonly network?: {
+    readonly fetch: (url: URL, init: RequestInit) => Promise<Response>;
+    readonly sockets: {
+      readonly dial: (host: string, port: number, signal: AbortSignal) => Promise<Socket>;
+      readonly secure: (socket: Socket, settings: Pick<ConnectionSettings, 'host'>, signal: AbortSignal) => Promise<Socket>;
+    } | null;
+  };
+  readonly allow_private_networks: boolean;
+  readonly forbidden: readonly OwnAddress[];
+  readonly forbiddenNow?: () => Promise<readonly OwnAddress[]>;
+  readonly sqlite_dir: string;
+  readonly fetch?: DialledFetch;
+}
+export interface OwnAddress {
+  readonly host: string;
+  readonly port: number;
+  readonly database?: string;
+}
+export interface DialledInit extends Omit<RequestInit, 'redirect'> {
   readonly tls?: {
+    readonly serverName?: string;
     readonly rejectUnauthorized?: boolean;
     readonly checkServerIdentity?: () => undefined;
     readonly ca?: string;
     readonly cert?: string;
     readonly key?: string;
   };
+}
+export type DialledFetch = (url: string, init: DialledInit) => Promise<Response>;
+
+/** SQL with the placeholders of its database, and the values in their order. */
+export interface BoundStatement {
+  readonly text: string;
+  readonly values: readonly Json[];
+  readonly types: readonly BoundType[];
+  readonly typed: boolean;
+}
+export type SessionMode = 'fixed' | 'read' | 'write';
+export interface SessionState {
+  readonly values: readonly (string | null)[];
+  readonly role: string | null;
+}
+export interface Changes {
+  readonly direct: number | null;
+  readonly all: number;
+}
+export interface RunOptions {
+  readonly mode: SessionMode;
+  readonly timeout_ms: number;
+  readonly max_rows: number;
+  readonly max_bytes: number;
+  readonly session?: SessionState | undefined;
+  readonly rollback?: boolean;
+  readonly review?: ((changes: Changes) => boolean) | undefined;
+  readonly signal?:
+    | {
+        readonly aborted: boolean;
+        readonly reason: unknown;
+        throwIfAborted(): void;
+        addEventListener(type: 'abort', listener: () => void, options?: { once?: boolean }): void;
+        removeEventListener(type: 'abort', listener: () => void): void;
+      }
+    | undefined;
 }

@@ -50,7 +50,7 @@ export function packageJson({ snapshot, parts, templates }: Facts, own: string):
       dependencies: pick([
         '@modelcontextprotocol/server',
         'tsx',
-        ...parts.flatMap((part) => part.package ?? []),
+        ...new Set(parts.flatMap(({ packages }) => packages)),
         ...(templates ? ['nunjucks'] : []),
       ]),
       devDependencies: pick(['@types/node', 'typescript']),
@@ -101,7 +101,7 @@ Clients connect to \`http://127.0.0.1:${port}/mcp\` (\`HOST\`, \`PORT\`); with \
 ${auth_type === 'none' ? 'Set `MCP_TOKEN` to require a bearer token.' : 'Clients must send the token in `MCP_TOKEN` as a bearer token; the other sign-in methods of Sluice are not part of this project.'}`,
     `## What is where
 \`src/tools\`, \`src/resources\` and \`src/prompts\` have one file per definition, with the SQL as it was written. \`src/connections.ts\` lists the
-databases, \`src/engine\` is the code that checks arguments, shapes results and renders templates.`,
+databases, \`src/engine\` is the code that checks arguments, asks databases, shapes results and renders templates.`,
     list(
       'Databases',
       linked.map(
@@ -121,7 +121,7 @@ Values are bound parameters, never inserted into the SQL. A call runs one statem
 ${parts.map(({ enforced }) => `- ${enforced}`).join('\n')}
 
 Not part of this project: queues, caches, rate limits (\`rate_limit_per_minute\`), metrics, the request log and logged arguments
-(\`log_arguments\`), forms for missing arguments (\`ask_missing\`), views and the prompt guard.${unlimited(tools)}`,
+(\`log_arguments\`), forms for missing arguments (\`ask_missing\`), views, the prompt guard and toolsets: anyone who ${auth_type === 'none' ? 'can reach it' : 'has the token'} can call everything in this project.${unlimited(tools)}`,
   ];
   return `${sections.filter(Boolean).join('\n\n')}\n`;
 }

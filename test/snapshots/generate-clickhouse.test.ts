@@ -38,6 +38,7 @@ test('a generated project writes lists and typed parameters as the host does', (
 function settings(more: Partial<NetworkSettings>): NetworkSettings {
   const tls = { ssl_mode: 'disable', ssl_ca: null, ssl_cert: null, ssl_key: null } as const;
   return {
+    db_type: 'clickhouse',
     host: '127.0.0.1',
     port: 0,
     database: 'shop',
@@ -45,7 +46,7 @@ function settings(more: Partial<NetworkSettings>): NetworkSettings {
     password: '',
     ...tls,
     pool_size: 2,
-    session: {},
+    extra_params: {},
     ...more,
   };
 }

@@ -12,6 +12,13 @@ beforeAll(async () => {
 
 afterAll(() => server.stop());
 
+const open = async () => {
+  const tls = { ssl_mode: null, ssl_ca: null, ssl_cert: null, ssl_key: null };
+  const token = await server.token('rw');
+  const url = `http://127.0.0.1:${server.port}`;
+  return openLibsql({ db_type: 'libsql', ...tls, pool_size: 2, extra_params: {}, url, token });
+};
+
 /** Counts for many seconds. */
 const LONG = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000000) SELECT max(i) AS i FROM n';
 
@@ -19,7 +26,7 @@ test.each([
   { code: 'timeout', timeout_ms: 200, aborted_ms: 60_000 },
   { code: 'cancelled', timeout_ms: 60_000, aborted_ms: 200 },
 ])('the generated driver ends a call: $code', async ({ code, timeout_ms, aborted_ms }) => {
-  const database = openLibsql({ url: `http://127.0.0.1:${server.port}`, token: await server.token('rw') });
+  const database = await open();
   const started = performance.now();
   const limits = { writes: false, max_rows: 10, max_bytes: 10_000, timeout_ms, signal: AbortSignal.timeout(aborted_ms) };
   const fault = await database.query({ text: LONG, values: [], types: [], typed: false }, limits).catch(asFault);
@@ -29,7 +36,7 @@ test.each([
 });
 
 test('the generated driver reads and writes a libSQL server, and keeps nothing of what only reads', async () => {
-  const database = openLibsql({ url: `http://127.0.0.1:${server.port}`, token: await server.token('rw') });
+  const database = await open();
   const run = (text: string, writes: boolean) =>
     database.query(
       { text, values: [], types: [], typed: false },

@@ -39,6 +39,13 @@ const SHOP: Readonly<Record<string, readonly string[]>> = {
   duck: [`${TABLE} blob, note varchar(40))`, rows(`from_hex('${PNG}')`)],
 };
 const IDS = Object.keys(SHOP);
+const BIG_JSON = '{"n": [9007199254740993, 1.5]}';
+/** A value that is JSON with an integer beyond 2^53. */
+const BIG: Readonly<Record<string, string>> = {
+  pg: `select '${BIG_JSON}'::json as doc`,
+  maria: `select json_compact('${BIG_JSON}') as doc`,
+  duck: `select '${BIG_JSON}'::json as doc`,
+};
 const RUNTIMES = ['node', 'bun', 'deno'] as const;
 const fromVars = parameterOf('currency', 'string', { from: 'vars.currency' });
 const fromCall = CALL_SOURCES.map((from) => parameterOf(from.replace('.', '_'), 'string', { from }));
@@ -72,6 +79,9 @@ const toolsOn = (connection: FrozenConnection) => {
       return_type: 'text',
       transform_template: '{{ rows | length }} {{ vars.currency }}',
     }),
+    toolOf(connection, `big_${id}`, BIG[id] ?? 'select 1 as one', {
+      transform_template: BIG[id] === undefined ? BIG_JSON : null,
+    }),
     // They differ from call to call: that they are there is what is compared.
     toolOf(
       connection,
@@ -98,6 +108,7 @@ const CALLS: readonly (readonly [tool: string, args: object])[] = [
   ].map((args) => ['find', args] as const),
   ['template', {}],
   ['call', {}],
+  ['big', {}],
   ['few', {}],
   ['fault', {}],
   ['sneak', {}],

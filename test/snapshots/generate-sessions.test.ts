@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { AppError, asFault } from '#core/errors.ts';
 import { openMysql } from '#snapshots/generate/project/drivers/mysql.ts';
 import { openPostgresql } from '#snapshots/generate/project/drivers/postgresql.ts';
-import type { Database, NetworkSettings } from '#snapshots/generate/project/definitions.ts';
+import type { Database, Limits, NetworkSettings } from '#snapshots/generate/project/definitions.ts';
 import { reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
 
 /** What a session of a generated project keeps is what the next caller finds: the pool has one. */
@@ -16,14 +16,18 @@ const SERVERS = [
     fails_locked: 'select pg_advisory_lock(7), 1 / (x - x) from generate_series(1, 1) x',
     sleep: 'select pg_sleep(4)',
     text: 'select cast($1 as text) as a',
+    endless: "select repeat('x', 200) as a from generate_series(1, 20000000)",
+    running: `select count(*) as a from pg_stat_activity where state = 'active' and query like '%generate_series(1, 20000000)%' and query not like '%pg_stat_activity%'`,
+    large: 'select repeat(md5(x::text), 31250) as a from generate_series(1, 200) x',
+    returning: 'insert into wide select x, repeat(md5(x::text), 3125) from generate_series(1, 4000) x returning note',
     left: [
-      ['setting', `select set_config('app.person', 'ann', false)`, `select current_setting('app.person', true) as a`],
+      ['setting', `select set_config('app.person', 'ann', false)`, `select nullif(current_setting('app.person', true), '') as a`],
       ['time zone', `set time zone 'Asia/Tokyo'`, `select current_setting('TimeZone') as a`],
       ['prepared statement', 'prepare kept as select 1', 'select count(*) as a from pg_prepared_statements'],
       ['channel', 'listen kept', 'select count(*) as a from pg_listening_channels()'],
       ['cursor', 'declare kept cursor with hold for select 1', 'select count(*) as a from pg_cursors where is_holdable'],
     ],
-    fresh: ['', 'UTC', 0, 0, 0],
+    fresh: [null, 'UTC', 0, 0, 0],
   },
   {
     kind: 'mysql',
@@ -34,9 +38,14 @@ const SERVERS = [
     fails_locked: `select get_lock('kept', 1), (select 1 union select 2)`,
     sleep: 'select sleep(4)',
     text: 'select ? as a',
+    endless: "select repeat('x', 200) as a from seq_1_to_20000000",
+    running:
+      "select count(*) as a from information_schema.processlist where info like '%seq_1_to_20000000%' and info not like '%processlist%'",
+    large: 'select repeat(md5(seq), 31250) as a from seq_1_to_200',
+    returning: 'insert into wide select seq, left(repeat(md5(seq), 3125), 60000) from seq_1_to_5000 returning note',
     left: [
       ['variable', `set @person = 'ann'`, 'select @person as a'],
-      ['row limit', 'set sql_select_limit = 1', 'select @@sql_select_limit > 1000 as a'],
+      ['row limit', 'set sql_select_limit = 1', 'select @@sql_select_limit > 1 as a'],
       ['time zone', `set time_zone = '+09:00'`, 'select @@time_zone as a'],
       ['character set', 'set names latin1', 'select @@character_set_connection as a'],
     ],
@@ -44,7 +53,22 @@ const SERVERS = [
   },
 ] as const;
 
-for (const { kind, open, is_reachable, held, locks, fails_locked, sleep, text, left, fresh } of SERVERS) {
+for (const {
+  kind,
+  open,
+  is_reachable,
+  held,
+  locks,
+  fails_locked,
+  sleep,
+  text,
+  endless,
+  running,
+  large,
+  returning,
+  left,
+  fresh,
+} of SERVERS) {
   describe.skipIf(!is_reachable)(`a session of a generated project with ${kind}`, () => {
     let server: TestDatabase;
     let database: Database;
@@ -64,9 +88,11 @@ for (const { kind, open, is_reachable, held, locks, fails_locked, sleep, text, l
       writes: boolean,
       values: readonly string[] = [],
       signal = new AbortController().signal,
+      more: Partial<Limits> = {},
     ) => {
       const bound = { text: statement, values, types: values.map(() => 'string' as const), typed: false };
-      const { rows } = await database.query(bound, { writes, timeout_ms: 5_000, max_rows: 10, max_bytes: 10_000, signal });
+      const limits = { writes, timeout_ms: 5_000, max_rows: 10, max_bytes: 10_000, signal, ...more };
+      const { rows } = await database.query(bound, limits);
       return rows[0]?.['a'];
     };
     const locksHeld = async () => Number((await server.run(held))[0]?.['a']);
@@ -75,7 +101,7 @@ for (const { kind, open, is_reachable, held, locks, fails_locked, sleep, text, l
       'leaves no %s to the next call',
       async (_, keeps, looks, expected) => {
         await run(keeps, true);
-        expect(await run(looks, false)).toEqual(expected as never);
+        for (const writes of [true, false]) expect(await run(looks, writes)).toEqual(expected as never);
       },
     );
 
@@ -112,6 +138,45 @@ for (const { kind, open, is_reachable, held, locks, fails_locked, sleep, text, l
       for (let i = 0; i < 5; i++) expect(await run(text, false, ['next'])).toBe('next');
     });
 
+    test('commits nothing of a call that was cancelled before its statement was sent', async () => {
+      await run('create table kept_item (id int primary key)', true);
+      const cancelled = run('insert into kept_item values (1)', true, [], AbortSignal.abort());
+      expect(await cancelled.catch(asFault)).toMatchObject({ code: 'cancelled' });
+      expect(await run('select count(*) as a from kept_item', false)).toBe(0);
+    });
+
+    test('keeps to the timeout of a call, also while it waits for a session', async () => {
+      const started = performance.now();
+      const short = { timeout_ms: 400 };
+      const calls = [true, false, false].map((writes) => run(sleep, writes, [], undefined, short).catch(asFault));
+      for (const fault of await Promise.all(calls)) expect(fault).toMatchObject({ code: 'timeout' });
+      expect(performance.now() - started).toBeLessThan(2_000);
+    });
+
+    test('ends a read in the server once it has all its rows', async () => {
+      const started = performance.now();
+      const limits = { writes: false, timeout_ms: 20_000, max_rows: 5, max_bytes: 1_000, signal: AbortSignal.timeout(20_000) };
+      const found = await database.query({ text: endless, values: [], types: [], typed: false }, limits);
+      expect(found).toMatchObject({ truncated: true });
+      while (Number((await server.run(running))[0]?.['a']) > 0 && performance.now() - started < 4_000) await Bun.sleep(20);
+      expect(performance.now() - started).toBeLessThan(4_000);
+    });
+
+    test('holds no more of a large result than the limit of bytes', async () => {
+      const limits = { timeout_ms: 20_000, max_rows: 1_000, max_bytes: 2_000_000, signal: AbortSignal.timeout(20_000) };
+      const result = async (writes: boolean, statement: string) => {
+        Bun.gc(true);
+        const before = process.memoryUsage().rss;
+        const bound = { text: statement, values: [], types: [], typed: false };
+        const { truncated } = await database.query(bound, { ...limits, writes });
+        expect(truncated).toBe(true);
+        return (process.memoryUsage().rss - before) / 2 ** 20;
+      };
+      expect(await result(false, large)).toBeLessThan(150);
+      await run('create table wide (id int primary key, note text)', true);
+      expect(await result(true, returning)).toBeLessThan(150);
+    });
+
     test('commits a change, and nothing of one that fails', async () => {
       await run('create table item (id int primary key)', true);
       await run('insert into item values (1)', true);
@@ -121,14 +186,31 @@ for (const { kind, open, is_reachable, held, locks, fails_locked, sleep, text, l
   });
 }
 
+describe.skipIf(!reachable.mysql)('a read of a generated project with mysql', () => {
+  test.each(['analyze table item', 'check table item', 'set @person = 1', 'select 1 into @person'])(
+    'refuses %s',
+    async (text) => {
+      const server = await testDatabase('mysql');
+      const database = openMysql(settingsOf(server));
+      await server.run('create table item (id int primary key)');
+      const limits = { writes: false, timeout_ms: 5_000, max_rows: 10, max_bytes: 10_000, signal: AbortSignal.timeout(5_000) };
+      const fault = await database.query({ text, values: [], types: [], typed: false }, limits).catch(asFault);
+      expect(fault).toMatchObject({ code: 'not_read_only' });
+      await database.close();
+      await server.drop();
+    },
+  );
+});
+
 async function faultOf(call: Promise<unknown>): Promise<string> {
   const outcome = await call.catch(asFault);
   return outcome instanceof AppError ? outcome.detail : '';
 }
 
 function settingsOf({ settings }: TestDatabase): NetworkSettings {
-  const { host, port, database, username, password } = settings;
+  const { db_type, host, port, database, username, password } = settings;
   return {
+    db_type,
     host: host ?? '',
     port: port ?? 0,
     database: database ?? '',
@@ -139,6 +221,6 @@ function settingsOf({ settings }: TestDatabase): NetworkSettings {
     ssl_cert: null,
     ssl_key: null,
     pool_size: 1,
-    session: {},
+    extra_params: {},
   };
 }

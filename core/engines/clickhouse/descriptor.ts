@@ -3,7 +3,7 @@ import { checkHost } from '../shared/check.ts';
 import type { EngineDescriptor } from '../shared/descriptor.ts';
 import { networkVariables } from '../shared/project.ts';
 import { CLICKHOUSE_DIALECT } from './dialect.ts';
-import { CLICKHOUSE_EXTRAS, clickhouseExtras } from './extras.ts';
+import { CLICKHOUSE_EXTRAS } from './extras.ts';
 
 const PORT = 8443;
 const SYSTEM = new Set(['system', 'information_schema']);
@@ -34,9 +34,8 @@ export const CLICKHOUSE: EngineDescriptor = {
   plans: async () => (await import('./explain.ts')).CLICKHOUSE_PLANS,
   project: {
     driver: 'snapshots/generate/project/drivers/clickhouse.ts',
-    package: null,
+    packages: [],
     networked: true,
-    session: (extra_params) => ({ ...clickhouseExtras(extra_params) }),
     enforced: 'ClickHouse is sent every statement with `readonly = 1`.',
     variables: (named) => networkVariables(named, PORT, 'default'),
   },

@@ -1,9 +1,6 @@
 import { AppError } from '#core/errors.ts';
-import { addressOf, fetchTls } from '../shared/network.ts';
-import type { ConnectionSettings, DialledInit } from '../shared/source.ts';
-
-/** Sends a request; the product's own goes through the guard of addresses. */
-export type Send = (url: URL, init: DialledInit) => Promise<Response>;
+import { addressOf, fetchTls, type Send } from '../shared/network.ts';
+import type { ConnectionSettings } from '../shared/source.ts';
 
 export type ServerSettings = Pick<
   ConnectionSettings,

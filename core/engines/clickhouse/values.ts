@@ -1,25 +1,6 @@
+import { NumberText } from '#core/lib/exact-json.ts';
 import type { Json, ValueKind } from '../shared/source.ts';
 import { bare, type ClickhouseType } from './types.ts';
-
-/** A number as it stands in the answer: beyond 2^53 and behind the point a number of ours would be another one. */
-export class NumberText {
-  readonly text: string;
-  constructor(text: string) {
-    this.text = text;
-  }
-}
-
-const STRING_OR_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
-const MARK = '\u0001';
-
-/** `JSON.parse` that keeps the text of every number; not every runtime shows that to a reviver. */
-export function parseExactly(text: string): unknown {
-  const marked = text.replace(STRING_OR_NUMBER, (token) => (token.startsWith('"') ? token : `{"\\u0001":"${token}"}`));
-  return JSON.parse(marked, (_key, value: unknown) => {
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, MARK)) return value;
-    return new NumberText(String((value as Readonly<Record<string, string>>)[MARK]));
-  });
-}
 
 type Decode = (value: unknown) => Json;
 

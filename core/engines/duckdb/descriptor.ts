@@ -44,9 +44,8 @@ export const DUCKDB: EngineDescriptor = {
   files: async () => (await import('./files/status.ts')).DUCKDB_FILES,
   project: {
     driver: 'snapshots/generate/project/drivers/duckdb.ts',
-    package: '@duckdb/node-api',
+    packages: ['@duckdb/node-api'],
     networked: false,
-    session: () => ({}),
     enforced: 'DuckDB opens its file read-only, in this process: one .duckdb file; import a folder of files into one first.',
     variables: ({ connection, prefix }) => [{ name: `${prefix}_PATH`, member: 'path', fallback: connection.database }],
   },

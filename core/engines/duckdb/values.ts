@@ -24,7 +24,8 @@ import {
   listValue,
   VARCHAR,
 } from '@duckdb/node-api';
-import { keepBigIntegers, textOf } from '../shared/rows.ts';
+import { parseIntegers } from '#core/lib/exact-json.ts';
+import { textOf } from '../shared/rows.ts';
 import type { BoundType, Json, ValueKind } from '../shared/source.ts';
 
 type ScalarType = Exclude<BoundType, object>;
@@ -141,7 +142,7 @@ function encodeMoment(value: DuckDBValue): string {
 function encodeJson(value: DuckDBValue): string {
   const text = String(value);
   try {
-    return JSON.stringify(JSON.parse(text, keepBigIntegers));
+    return JSON.stringify(parseIntegers(text));
   } catch {
     return JSON.stringify(text);
   }

@@ -1,7 +1,8 @@
 import { invalidField } from '#core/errors.ts';
 import { checkHost } from '../shared/check.ts';
+import { addressOf } from '../shared/network.ts';
 import type { EngineDescriptor } from '../shared/descriptor.ts';
-import { passwordVariable } from '../shared/project.ts';
+import { keyVariable, passwordVariable } from '../shared/project.ts';
 import { SQLITE_DIALECT } from '../sqlite/dialect.ts';
 
 export const LIBSQL: EngineDescriptor = {
@@ -39,19 +40,14 @@ export const LIBSQL: EngineDescriptor = {
   plans: async () => (await import('../sqlite/explain.ts')).SQLITE_PLANS,
   project: {
     driver: 'snapshots/generate/project/drivers/libsql.ts',
-    package: '@libsql/client',
-    networked: false,
-    session: () => ({}),
+    packages: [],
+    networked: true,
     enforced:
-      'A libSQL server runs what only reads in a transaction that is rolled back. It cannot interrupt a statement: after the timeout the call ends, and what the statement changed is rolled back.',
+      'A tool that only reads runs a statement only if the libSQL server says that it changes nothing, and rolls it back. After the timeout the call ends; the server may work on the statement a while longer, and nothing of it is committed.',
     variables: (named) => [
-      { name: `${named.prefix}_URL`, member: 'url', fallback: urlOf(named.connection) },
+      { name: `${named.prefix}_URL`, member: 'url', fallback: addressOf(named.connection).origin },
       passwordVariable(named, 'token'),
+      ...keyVariable(named),
     ],
   },
 };
-
-function urlOf({ host, port }: { readonly host: string | null; readonly port: number | null }): string {
-  const name = host ?? 'localhost';
-  return /^[a-z]+:\/\//.test(name) ? name : `https://${name}${port === null ? '' : `:${port}`}`;
-}

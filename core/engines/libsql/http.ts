@@ -1,8 +1,12 @@
 import { AppError } from '#core/errors.ts';
 import { boundedText } from '../shared/bounded-text.ts';
-import { guardedFetch } from '../shared/dial.ts';
-import { addressOf, fetchTls } from '../shared/network.ts';
-import type { ConnectionSettings, DialPolicy } from '../shared/source.ts';
+import { addressOf, fetchTls, type Send } from '../shared/network.ts';
+import type { ConnectionSettings } from '../shared/source.ts';
+
+export type ServerSettings = Pick<
+  ConnectionSettings,
+  'host' | 'port' | 'password' | 'ssl_mode' | 'ssl_ca' | 'ssl_cert' | 'ssl_key'
+>;
 
 /** How a libSQL server is asked: always the same address, whatever it answers. */
 export interface LibsqlServer {
@@ -19,7 +23,7 @@ const TOKEN = /^[\x21-\x7e]+$/;
 /** A token that can be sent at all. */
 export const isToken = (text: string): boolean => TOKEN.test(text);
 
-export function openLibsqlServer(settings: ConnectionSettings, policy: DialPolicy): LibsqlServer {
+export function openLibsqlServer(settings: ServerSettings, send: Send): LibsqlServer {
   const { password } = settings;
   if (password !== null && !isToken(password)) {
     throw new AppError('database_unreachable', 'The token contains invalid characters; enter it again as the password.', {
@@ -39,7 +43,7 @@ export function openLibsqlServer(settings: ConnectionSettings, policy: DialPolic
       const url = new URL(address);
       url.pathname = path;
       const request = { method: 'POST', headers, body: JSON.stringify(body), signal, tls };
-      const response = await guardedFetch(url, request, policy).catch((error: unknown) => {
+      const response = await send(url, request).catch((error: unknown) => {
         signal.throwIfAborted();
         throw error;
       });

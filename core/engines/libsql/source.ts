@@ -1,140 +1,25 @@
-import { AppError } from '#core/errors.ts';
-import { withDeadline } from '../shared/deadline.ts';
-import { openLibsqlServer } from './http.ts';
-import { fetchRows, toColumns } from './rows.ts';
-import { type HranaStream, openHranaStream } from './stream.ts';
+import { createLibsqlRunner } from './runner.ts';
+import { toColumns } from './rows.ts';
+import { guardedFetch } from '../shared/dial.ts';
 import { OWN_LIMITS, textOf } from '../shared/rows.ts';
-import { createSessionPool } from '../shared/session-pool.ts';
-import type { BoundStatement, ConnectionSettings, DialPolicy, QueryResult, Row, RunOptions, Source } from '../shared/source.ts';
+import type { ConnectionSettings, DialPolicy, Row, RunOptions, Source } from '../shared/source.ts';
 import { plainWarnings } from '../shared/tls.ts';
 import { createCatalogue } from '../sqlite/catalogue.ts';
 import { replacesRows } from '../sqlite/count.ts';
-import { type SqliteValue, toSqliteValue } from '../sqlite/values.ts';
+import type { SqliteValue } from '../sqlite/values.ts';
 
 const OWN: RunOptions = { mode: 'read', ...OWN_LIMITS };
-/** Texts that the server has already described; what it said of them cannot change, whatever becomes of the tables. */
-const KNOWN_TEXTS = 500;
-const READING: ReadonlySet<string> = new Set(['select', 'with', 'values', 'explain']);
-const WRITING: ReadonlySet<string> = new Set([
-  ...READING,
-  'insert',
-  'replace',
-  'update',
-  'delete',
-  'create',
-  'drop',
-  'alter',
-  'reindex',
-  'analyze',
-]);
-
-interface Known {
-  /** It changes nothing by itself and gives rows. */
-  readonly reads: boolean;
-}
-
-/**
- * A libSQL server over HTTP. Every statement has a conversation of its own, at most `pool_size` at once. When we stop listening
- * the server stops between two rows; a step that works without giving rows ends at the server's own limit.
- *
- * No session of it is read-only: it refuses `PRAGMA query_only`, and `BEGIN READONLY` lets writes through. What holds is its own
- * word on the statement (sqlite3_stmt_readonly), the words a statement may begin with, and that nothing is ever committed.
- */
 export function openLibsql(settings: ConnectionSettings, policy: DialPolicy): Source {
-  const known = new Map<string, Known>();
-  const goodbyes = new Set<Promise<void>>();
-  const pool = createSessionPool<'stream', { usable: false; close(): Promise<void> }>({
-    limit: settings.pool_size,
-    idle_ms: 0,
-    open: async () => ({ usable: false, close: async () => undefined }),
-  });
-
-  /** Saying goodbye takes a request of its own, for which no caller has to wait. */
-  function leave(stream: HranaStream): void {
-    const goodbye = stream.close().finally(() => goodbyes.delete(goodbye));
-    goodbyes.add(goodbye);
-  }
-
-  const converse = <Result>(options: RunOptions, work: (stream: HranaStream, stop: AbortSignal) => Promise<Result>) =>
-    withDeadline(options.timeout_ms, options.signal, (signal) =>
-      pool.use('stream', signal, async () => {
-        const stream = openHranaStream(openLibsqlServer(settings, policy), signal);
-        try {
-          return await work(stream, signal);
-        } catch (error) {
-          signal.throwIfAborted();
-          throw error instanceof AppError ? error : failureOf(error, options.mode);
-        } finally {
-          leave(stream);
-        }
-      }),
-    );
-
-  /** The server prepares a statement without running it, and says what is wrong with it better than a cursor does. */
-  async function describeOnce(stream: HranaStream, text: string): Promise<Known> {
-    const before = known.get(text);
-    if (before !== undefined) return before;
-    const { cols, is_readonly } = await stream.describe(text);
-    if (known.size >= KNOWN_TEXTS) known.clear();
-    const described = { reads: is_readonly && cols.length > 0 };
-    known.set(text, described);
-    return described;
-  }
-
-  async function read(
-    stream: HranaStream,
-    text: string,
-    values: readonly SqliteValue[],
-    options: RunOptions,
-  ): Promise<QueryResult> {
-    const { reads } = await describeOnce(stream, text);
-    if (!reads || !READING.has(firstWord(text))) {
-      throw new AppError('not_read_only', 'The statement writes or returns no rows, but this session is read-only.');
-    }
-    return fetchRows(stream, { begin: 'BEGIN', text, values, writes: false }, options);
-  }
-
-  async function write(
-    stream: HranaStream,
-    text: string,
-    values: readonly SqliteValue[],
-    options: RunOptions,
-    stop: AbortSignal,
-  ): Promise<QueryResult> {
-    if (!WRITING.has(firstWord(text))) {
-      throw new AppError('sql_error', 'This statement is not allowed. A statement can only use the tables of its own database.');
-    }
-    await describeOnce(stream, text);
-    const { review } = options;
-    const before = review === undefined ? 0 : (await stream.changes()).all;
-    const found = await fetchRows(stream, { begin: 'BEGIN IMMEDIATE', text, values, writes: true }, options);
-    stop.throwIfAborted();
-    if (review === undefined) {
-      await stream.commit();
-      return found;
-    }
-    const after = await stream.changes();
-    const all = after.all - before;
-    // What is not committed ends with the conversation. What changes nothing leaves the count of the statement before.
-    if (review({ direct: all === 0 ? 0 : after.last, all })) await stream.commit();
-    return found;
-  }
-
-  function query({ text, values, types }: BoundStatement, options: RunOptions): Promise<QueryResult> {
-    const bound = values.map((value, i) => toSqliteValue(value, types[i] ?? 'string'));
-    return converse(options, (stream, stop) =>
-      options.mode === 'write' ? write(stream, text, bound, options, stop) : read(stream, text, bound, options),
-    );
-  }
+  const runner = createLibsqlRunner(settings, (url, init) => guardedFetch(url, init, policy));
 
   async function look(text: string, values: readonly SqliteValue[]): Promise<Row[]> {
-    return (await converse(OWN, (stream) => read(stream, text, values, OWN))).rows;
+    return (await runner.converse(OWN, (stream) => runner.read(stream, text, values, OWN))).rows;
   }
 
   return {
-    query,
+    query: runner.query,
     async describe(text, _, signal) {
-      const { cols } = await converse({ ...OWN, signal }, (stream) => stream.describe(text));
+      const { cols } = await runner.converse({ ...OWN, signal }, (stream) => stream.describe(text));
       return { columns: toColumns(cols), typed: false };
     },
     ...createCatalogue(look),
@@ -149,31 +34,11 @@ export function openLibsql(settings: ConnectionSettings, policy: DialPolicy): So
       ];
       return { server_version: `libSQL (SQLite ${textOf(row?.['version'])})`, warnings, superuser: false };
     },
-    sessions: () => pool.sessions(),
-    async close() {
-      await pool.close();
-      await Promise.all(goodbyes);
-    },
+    sessions: runner.sessions,
+    close: runner.close,
   };
 }
 
 const FILE_FUNCTIONS_SQL = "SELECT name FROM pragma_function_list WHERE name IN ('readfile', 'writefile') LIMIT 1";
 const FILE_FUNCTIONS_WARNING =
   "SQL on this server can read and write its machine's files (readfile, writefile). Sluice blocks them in tools; other clients can use them.";
-
-/** Faults of the network carry a code; everything else is an answer that could not be read. */
-function failureOf(cause: unknown, mode: RunOptions['mode']): AppError {
-  const lost = cause instanceof Error && 'code' in cause;
-  const detail = !lost
-    ? 'The server at this host and port does not speak the libSQL protocol (Hrana 3); check the host and the port.'
-    : mode === 'write'
-      ? 'The server closed the connection while the statement ran; try again, and check that the token allows writing.'
-      : 'The server closed the connection while the statement ran; try again.';
-  return new AppError('database_unreachable', detail, { reason: 'failed', cause });
-}
-
-/** The keyword that decides what a statement is, behind blanks and comments. */
-function firstWord(text: string): string {
-  const start = /^(?:\s|--[^\n]*(?:\n|$)|\/\*[\s\S]*?\*\/)*/.exec(text)?.[0].length ?? 0;
-  return /^[a-z]+/i.exec(text.slice(start))?.[0].toLowerCase() ?? '';
-}

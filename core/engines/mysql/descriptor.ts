@@ -1,7 +1,7 @@
 import { checkHost } from '../shared/check.ts';
 import type { EngineDescriptor } from '../shared/descriptor.ts';
 import { networkVariables } from '../shared/project.ts';
-import { MYSQL_EXTRAS, mysqlExtras } from './extras.ts';
+import { MYSQL_EXTRAS } from './extras.ts';
 import { MYSQL_DIALECT } from './dialect.ts';
 
 const PORT = 3306;
@@ -34,11 +34,10 @@ export const MYSQL: EngineDescriptor = {
   plans: async () => (await import('./explain.ts')).MYSQL_PLANS,
   project: {
     driver: 'snapshots/generate/project/drivers/mysql.ts',
-    package: 'mysql2',
+    packages: ['ipaddr.js', 'mysql2'],
     networked: true,
-    session: (extra_params) => ({ ...mysqlExtras(extra_params) }),
     enforced:
-      'MySQL and MariaDB run what only reads in a read-only transaction and roll it back; the session is reset after each call.',
+      'MySQL and MariaDB run what only reads in a read-only transaction and roll it back; the session is reset after each call. Without `ssl_mode` the connection is encrypted; plain text is used only for a private address whose server offers no TLS.',
     variables: (named) => networkVariables(named, PORT, ''),
   },
 };

@@ -1,5 +1,13 @@
 import { type Extra, extrasOf, textField } from '../shared/extras.ts';
-import { UTC } from './zone.ts';
+
+/** The zone of sessions that are asked for no other. */
+export const UTC = '+00:00';
+
+/** Minutes that an offset such as `-03:30` is ahead of UTC. */
+export function minutesOf(offset: string): number {
+  const [hours = 0, minutes = 0] = offset.slice(1).split(':').map(Number);
+  return (offset.startsWith('-') ? -1 : 1) * (hours * 60 + minutes);
+}
 
 const COLLATIONS: ReadonlySet<string> = new Set(
   'utf8mb4 utf8mb4_bin utf8mb4_general_ci utf8mb4_unicode_ci utf8mb4_unicode_520_ci utf8mb4_0900_ai_ci utf8mb4_0900_as_cs'.split(

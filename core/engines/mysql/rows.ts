@@ -1,7 +1,7 @@
 import { columnRule, type MysqlField, type MysqlValue, toColumn } from './values.ts';
 import { uniqueNames } from '../shared/rows.ts';
 import type { Column, Json, QueryResult, Row } from '../shared/source.ts';
-import { UTC } from './zone.ts';
+import { UTC } from './extras.ts';
 
 export interface MysqlRows {
   begin(fields: readonly MysqlField[]): void;

@@ -2,6 +2,7 @@ import type { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import type { Connection } from 'mysql2';
 import { AppError } from '#core/errors.ts';
+import { deferred } from '#core/lib/deferred.ts';
 import type { MysqlDialer } from './dial.ts';
 import { toStatementError } from './errors.ts';
 import type { MysqlExtras } from './extras.ts';
@@ -168,7 +169,7 @@ export async function openMysqlSession(
   }
 
   function execute(request: MysqlRun, prepared: readonly MysqlField[]): Promise<QueryResult> {
-    const { promise, resolve, reject } = Promise.withResolvers<QueryResult>();
+    const { promise, resolve, reject } = deferred<QueryResult>();
     const rows = createMysqlRows(request.max_rows, request.max_bytes, extras.offset);
     const most = request.max_bytes * 4 + 1024 * 1024;
     // A writing statement has to run to its end to be committed, so what is too much is only dropped.
@@ -208,7 +209,7 @@ export async function openMysqlSession(
   /** Aborted, the work is killed in the server, and the session ends; the caller does not wait long for that. */
   async function stoppable<Result>(stop: AbortSignal, work: () => Promise<Result>): Promise<Result> {
     stop.throwIfAborted();
-    const { promise, resolve, reject } = Promise.withResolvers<Result>();
+    const { promise, resolve, reject } = deferred<Result>();
     const working = unlessFlooded(work());
     let late: ReturnType<typeof setTimeout> | undefined;
     const abandon = () => {

@@ -1,6 +1,5 @@
-import type { Connection } from 'mysql2';
 import { AppError } from '#core/errors.ts';
-import { untilAborted, withDeadline, within } from '../shared/deadline.ts';
+import { untilAborted, withDeadline } from '../shared/deadline.ts';
 import {
   checksQuestion,
   COLUMNS,
@@ -12,22 +11,12 @@ import {
   toTableColumn,
 } from './catalogue.ts';
 import { callerWarnings } from './caller-warnings.ts';
-import { CASCADES, openCounter, RUN_BY_NAME, SCHEMAS, seesTriggers, uncountedCascade } from './count.ts';
-import { createMysqlDialer } from './dial.ts';
+import { CASCADES, RUN_BY_NAME, SCHEMAS, seesTriggers, uncountedCascade } from './count.ts';
 import { isReadOnlyRefusal } from './errors.ts';
-import { mysqlExtras } from './extras.ts';
-import {
-  askMysql,
-  type MysqlDescription,
-  type MysqlRun,
-  type MysqlServer,
-  type MysqlSession,
-  openMysqlSession,
-} from './session.ts';
+import { createMysqlRunner } from './run.ts';
+import type { MysqlDescription, MysqlServer, MysqlSession } from './session.ts';
 import { MYSQL_UNTRUSTED, type MysqlUntrusted, namesMysqlUntrusted } from './untrusted.ts';
-import { toMysqlValue } from './values.ts';
 import { containsPattern, noTable, OWN_LIMITS, textOf } from '../shared/rows.ts';
-import { createSessionPool } from '../shared/session-pool.ts';
 import type {
   BoundStatement,
   ConnectionSettings,
@@ -44,42 +33,15 @@ import { plainWarnings } from '../shared/tls.ts';
 import type { StopSignal } from '../shared/stop.ts';
 import { createTrust, LOOK_MS } from '../shared/trust.ts';
 
-const IDLE_MS = 60_000;
-/** Milliseconds that a server may take over a commit, and over tidying a session up. */
-const COMMIT_MS = 60_000;
-const CLEAN_MS = 2_000;
 const OWN: RunOptions = { mode: 'read', ...OWN_LIMITS };
-/** Modes that change what a text means: quotes that are names, backslashes that are letters. */
-const GRAMMAR_MODES: ReadonlySet<string> = new Set([
-  'ANSI',
-  'ANSI_QUOTES',
-  'DB2',
-  'MAXDB',
-  'MSSQL',
-  'NO_BACKSLASH_ESCAPES',
-  'ORACLE',
-  'POSTGRESQL',
-  'EMPTY_STRING_IS_NULL',
-]);
-
 /** A MySQL or MariaDB database. Sessions of the three modes are never shared; all of them together are at most `pool_size`. */
 export function openMysql(settings: ConnectionSettings, policy: DialPolicy): Source {
-  const dialer = createMysqlDialer(settings, policy);
-  const extras = mysqlExtras(settings.extra_params);
   const names = (settings.session_values ?? []).map(({ name }) => name);
-  let server: MysqlServer | undefined;
   /** Sessions for fixed statements: what one of them met is met by all callers. */
   const fixed = new Set<MysqlSession>();
-  const pool = createSessionPool<SessionMode, MysqlSession>({
-    limit: settings.pool_size,
-    idle_ms: IDLE_MS,
-    async open(mode, signal) {
-      const ask = async (connection: Connection) => (server ??= await askServer(connection));
-      const session = await openMysqlSession(dialer, { mode, extras }, ask, signal);
-      for (const other of fixed) if (!other.usable) fixed.delete(other);
-      if (mode === 'fixed') fixed.add(session);
-      return session;
-    },
+  const runner = createMysqlRunner(settings, policy, (mode, session) => {
+    for (const other of fixed) if (!other.usable) fixed.delete(other);
+    if (mode === 'fixed') fixed.add(session);
   });
   const trust = createTrust<MysqlUntrusted>({
     ask: askUntrusted,
@@ -91,47 +53,27 @@ export function openMysql(settings: ConnectionSettings, policy: DialPolicy): Sou
     },
   });
 
-  async function runIn(session: MysqlSession, mode: SessionMode, request: MysqlRun, stop: AbortSignal): Promise<QueryResult> {
-    const { review, rollback = false } = request;
-    try {
-      if (mode !== 'write') return await session.run(request, stop);
-      const counter = review === undefined ? null : await openCounter(session);
-      const result = await session.run(request, stop);
-      stop.throwIfAborted();
-      const commits = counter === null || review === undefined ? !rollback : review(await counter(result.affected_rows));
-      stop.throwIfAborted();
-      if (commits) await commit(session);
-      return result;
-    } finally {
-      // What names plain tables only leaves nothing but its transaction.
-      await clean(session, mode !== 'fixed');
-    }
-  }
-
   async function askUntrusted(): Promise<string> {
-    const request = { text: MYSQL_UNTRUSTED, values: [], variables: [], ...OWN, timeout_ms: LOOK_MS, max_rows: 1_000_000 };
+    const statement = { text: MYSQL_UNTRUSTED, values: [], types: [] };
+    const limits = { ...OWN, timeout_ms: LOOK_MS, max_rows: 1_000_000 };
     const { rows, truncated } = await withDeadline(LOOK_MS, undefined, (signal) =>
-      pool.use('fixed', signal, (session) => runIn(session, 'fixed', request, signal)),
+      runner.run(statement, { ...limits, mode: 'fixed' }, signal),
     );
     if (truncated) throw new AppError('internal', 'The database has more views and functions than can be checked.');
     return JSON.stringify(rows);
   }
 
-  async function query(statement: BoundStatement, options: RunOptions): Promise<QueryResult> {
-    const { timeout_ms, max_rows, max_bytes, rollback, review } = options;
-    const values = statement.values.map((value, i) => toMysqlValue(value, statement.types[i] ?? 'string', extras.offset));
-    const variables = names.map((name, n) => [name, options.session?.values[n] ?? null] as const);
-    return withDeadline(timeout_ms, options.signal, async (signal) => {
+  const query = (statement: BoundStatement, options: RunOptions): Promise<QueryResult> =>
+    withDeadline(options.timeout_ms, options.signal, async (signal) => {
       const isTrusted = async () => trust.known(statement.text) ?? (await untilAborted(signal, trust.check(statement.text)));
       const mode = options.mode === 'fixed' && !(await isTrusted()) ? 'read' : options.mode;
-      const request = { text: statement.text, values, variables, timeout_ms, max_rows, max_bytes, rollback, review };
-      return pool.use(mode, signal, (session) => runIn(session, mode, request, signal));
+      const variables = names.map((name, n) => [name, options.session?.values[n] ?? null] as const);
+      return runner.run(statement, { ...options, mode }, signal, variables);
     });
-  }
 
   const describe = (text: string, caller?: StopSignal): Promise<MysqlDescription> =>
     withDeadline(OWN.timeout_ms, caller, async (signal) => {
-      const describeIn = (mode: SessionMode) => pool.use(mode, signal, (session) => session.describe(text, signal));
+      const describeIn = (mode: SessionMode) => runner.pool.use(mode, signal, (session) => session.describe(text, signal));
       try {
         return await describeIn('read');
       } catch (error) {
@@ -170,7 +112,7 @@ export function openMysql(settings: ConnectionSettings, policy: DialPolicy): Sou
       if (count?.['present'] === 0) throw noTable();
       const rows = await look(COLUMNS, [...found, filter.limit, filter.skip, ...place]);
       // Servers before MySQL 8.0.16 and MariaDB 10.2 know no checks.
-      const checks = await look(checksQuestion(server?.is_mariadb === true), place).catch(() => []);
+      const checks = await look(checksQuestion(runner.server()?.is_mariadb === true), place).catch(() => []);
       const texts = checks.map((row) => textOf(row['text']));
       return { items: rows.map((row) => toTableColumn(row, texts)), total: Number(count?.['total'] ?? 0) };
     },
@@ -186,49 +128,12 @@ export function openMysql(settings: ConnectionSettings, policy: DialPolicy): Sou
     async test() {
       const grants = await look('SHOW GRANTS', []);
       const [cipher] = await look("SHOW SESSION STATUS LIKE 'Ssl_cipher'", []);
-      const found = report(server, grants, textOf(cipher?.['Value']) === '' ? plainWarnings(settings) : []);
+      const found = report(runner.server(), grants, textOf(cipher?.['Value']) === '' ? plainWarnings(settings) : []);
       if (names.length === 0) return found;
       return { ...found, warnings: [...callerWarnings(linesOf(grants), settings.database), ...found.warnings] };
     },
-    sessions: () => pool.sessions(),
-    close: () => pool.close(),
-  };
-}
-
-/** Whatever the statement did or was: nothing of it stays, or the session goes. */
-async function clean(session: MysqlSession, resets: boolean): Promise<void> {
-  if (!session.usable) return;
-  try {
-    await within(
-      CLEAN_MS,
-      session.command('ROLLBACK').then(() => (resets ? session.reset() : undefined)),
-    );
-  } catch {
-    session.discard();
-  }
-}
-
-async function commit(session: MysqlSession): Promise<void> {
-  try {
-    await within(COMMIT_MS, session.command('COMMIT'));
-  } catch (error) {
-    if (session.usable && error instanceof AppError && error.code === 'sql_error') throw error;
-    session.discard();
-    const detail =
-      'The connection was lost while the change was being committed; check whether it was made before you repeat it.';
-    throw new AppError('database_unreachable', detail, { reason: 'failed', cause: error });
-  }
-}
-
-async function askServer(connection: Connection): Promise<MysqlServer> {
-  const [row] = await askMysql(connection, 'SELECT version() AS version, @@sql_mode AS sql_mode');
-  const version = String(row?.['version']);
-  const modes = String(row?.['sql_mode']).split(',');
-  const kept = modes.filter((mode) => mode !== '' && !GRAMMAR_MODES.has(mode));
-  return {
-    version,
-    is_mariadb: /mariadb/i.test(version),
-    sql_mode: [...new Set([...kept, 'STRICT_TRANS_TABLES'])].join(','),
+    sessions: () => runner.pool.sessions(),
+    close: () => runner.pool.close(),
   };
 }
 

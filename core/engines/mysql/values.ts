@@ -1,7 +1,8 @@
 import mysql from 'mysql2';
+import { parseIntegers } from '#core/lib/exact-json.ts';
 import type { BoundType, Column, Json, ValueKind } from '../shared/source.ts';
-import { keepBigIntegers, textOf } from '../shared/rows.ts';
-import { minutesOf, UTC } from './zone.ts';
+import { textOf } from '../shared/rows.ts';
+import { minutesOf, UTC } from './extras.ts';
 
 /** What the server says of a column (MySQL's column definition packet). */
 export interface MysqlField {
@@ -125,7 +126,7 @@ function encodeTimestamp(value: MysqlValue, zone: string): Json {
 function encodeJson(value: MysqlValue): Json {
   const text = String(value);
   try {
-    return JSON.parse(text, keepBigIntegers) as Json;
+    return parseIntegers(text) as Json;
   } catch {
     return text;
   }

@@ -2,7 +2,7 @@ import { checkHost } from '../shared/check.ts';
 import type { EngineDescriptor, EngineLabel } from '../shared/descriptor.ts';
 import { networkVariables } from '../shared/project.ts';
 import { sessionNameFault } from './session-values.ts';
-import { POSTGRESQL_EXTRAS, sessionSettings } from './extras.ts';
+import { POSTGRESQL_EXTRAS } from './extras.ts';
 import { POSTGRESQL_DIALECT } from './sql/dialect.ts';
 
 const PORT = 5432;
@@ -49,11 +49,10 @@ export const POSTGRESQL: EngineDescriptor = {
   plans: async () => (await import('./explain.ts')).POSTGRESQL_PLANS,
   project: {
     driver: 'snapshots/generate/project/drivers/postgresql.ts',
-    package: 'postgres',
+    packages: ['ipaddr.js'],
     networked: true,
-    session: sessionSettings,
     enforced:
-      'PostgreSQL runs what only reads in a read-only transaction and rolls it back; the session is reset after each call.',
+      'PostgreSQL runs what only reads in a read-only transaction and rolls it back; the session is reset after each call. Without `ssl_mode` the connection is encrypted; plain text is used only for a private address whose server offers no TLS.',
     variables: (named) => {
       const { default_port } = LABELS.find(({ db_type }) => db_type === named.connection.db_type) ?? {};
       return networkVariables(named, default_port ?? PORT, 'postgres');

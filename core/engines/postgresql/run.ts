@@ -1,14 +1,14 @@
 import { AppError } from '#core/errors.ts';
 import { simpleQuery, unnamed } from '#core/lib/postgres/messages.ts';
 import { settingsAlone } from '#core/lib/postgres/settings.ts';
-import { lexemes } from '#core/lib/sql/classify-tokens.ts';
+import { tokenize } from '#core/lib/sql/tokenize.ts';
 import { readTag } from '#core/lib/postgres/reader.ts';
 import { isCode, isSessionFault, LOST, translateError } from './errors.ts';
 import { changesBetween, countChanges } from './count.ts';
 import { execute, prepare } from './fetch.ts';
 import type { Fetched, FetchOptions, Memory, SourceColumns } from './plan.ts';
 import type { PostgresSession } from './session.ts';
-import { POSTGRESQL_DIALECT } from './sql/dialect.ts';
+import { scanPostgres } from './sql/scanner.ts';
 import { settingValues } from './session-values.ts';
 import { boundTypeOf } from './types.ts';
 import type { BoundStatement, BoundType, RunOptions } from '../shared/source.ts';
@@ -148,8 +148,9 @@ async function runWrite(session: PostgresSession, statement: BoundStatement, lim
 /** A transaction that is prepared outlives its session: no rollback of ours ends it. Where servers allow that, anybody may. */
 function refuseTwoPhase(text: string): void {
   if (!/prepare/i.test(text)) return;
-  const [first, second] = lexemes(text, POSTGRESQL_DIALECT);
-  if (first?.text !== 'prepare' || second?.text !== 'transaction') return;
+  const words = tokenize(text, { scan: scanPostgres }).filter(({ kind }) => kind !== 'space' && kind !== 'comment');
+  const [first, second] = words.map(({ start, end }) => text.slice(start, end).toLowerCase());
+  if (first !== 'prepare' || second !== 'transaction') return;
   throw new AppError('sql_error', 'Every call has its own transaction; a statement that controls one is not allowed.');
 }
 

@@ -12,27 +12,16 @@ import {
   toTableColumn,
   VERSION_SQL,
 } from './catalogue.ts';
-import { callerQuestion, callerWarnings } from './caller-warnings.ts';
+import { callerQuestion, callerWarnings } from './sql/caller-warnings.ts';
 import { uncounted, UNCOUNTED_SQL } from './count.ts';
 import { settingNames } from './session-values.ts';
-import { createLatencyStats } from '../shared/latency-stats.ts';
-import { isCode, LOST } from './errors.ts';
-import {
-  createLargeTexts,
-  describedColumns,
-  learnTypes,
-  type Memory,
-  type SourceColumns,
-  toResult,
-  TYPES_SQL,
-  unknownTypes,
-} from './plan.ts';
+import { describedColumns } from './plan.ts';
 import { createPipelining } from './pipelining.ts';
-import { askInside, type Call, describeStatements, runStatement } from './run.ts';
-import { openPostgresSession, type PostgresSession } from './session.ts';
+import { askInside, describeStatements } from './run.ts';
+import { createPostgresRunner } from './runner.ts';
+import type { PostgresSession } from './session.ts';
 import { namesUntrusted, parseUntrusted, type Untrusted, UNTRUSTED_BYTES, untrustedSql } from './sql/untrusted.ts';
 import { noTable, OWN_LIMITS, pageOf, textOf } from '../shared/rows.ts';
-import { createSessionPool } from '../shared/session-pool.ts';
 import type {
   BoundStatement,
   ConnectionSettings,
@@ -42,29 +31,23 @@ import type {
   Row,
   RunOptions,
   PipelineSlot,
-  SessionMode,
   Source,
 } from '../shared/source.ts';
-import { type StopSignal, toAbortSignal } from '../shared/stop.ts';
-import { createTimeouts } from '../shared/timeouts.ts';
+import type { StopSignal } from '../shared/stop.ts';
 import { plainWarnings, verifiesCertificate } from '../shared/tls.ts';
 import { createTrust, LOOK_MS } from '../shared/trust.ts';
 
-const IDLE_MS = 60_000;
 /** Milliseconds for our own questions: describe, tables, columns, test. */
 const OWN_TIMEOUT = OWN_LIMITS.timeout_ms;
-/** protocol_violation, undefined_object, invalid_parameter_value: how poolers and labels refuse a setting at the login. */
-const SETTING_REFUSED = ['08P01', '42704', '22023'];
-
 /** PostgreSQL and what speaks like it. `fixed`, `read` and `write` never share a session. */
 export function openPostgres(settings: ConnectionSettings, policy: DialPolicy): Source {
-  const memory: Memory = { types: new Map(), plans: new WeakMap(), large: createLargeTexts(), latencies: createLatencyStats() };
-  const seen = { encrypted: true, plain: false };
-  const timeouts = createTimeouts();
-  const pool = createSessionPool<SessionMode, PostgresSession, StopSignal>({ limit: settings.pool_size, idle_ms: IDLE_MS, open });
-  const pipelining = createPipelining({ database: settings.database, memory, pool, timeouts });
   /** Sessions for fixed statements: what one of them met is met by all callers. */
   const fixed = new Set<PostgresSession>();
+  const { memory, pool, timeouts, seen, using, run, learn } = createPostgresRunner(settings, policy, (mode, session) => {
+    for (const other of fixed) if (!other.usable) fixed.delete(other);
+    if (mode === 'fixed') fixed.add(session);
+  });
+  const pipelining = createPipelining({ database: settings.database, memory, pool, timeouts });
   const trust = createTrust<Untrusted>({
     ask: async (before) => {
       const text = untrustedSql(before);
@@ -81,63 +64,11 @@ export function openPostgres(settings: ConnectionSettings, policy: DialPolicy): 
     },
   });
 
-  async function open(mode: SessionMode, signal: StopSignal): Promise<PostgresSession> {
-    const start = { mode, timeout_ms: OWN_TIMEOUT, plain: seen.plain };
-    let session: PostgresSession;
-    try {
-      session = await openPostgresSession(settings, policy, start, toAbortSignal(signal));
-    } catch (error) {
-      if (seen.plain || !isSettingRefused(error)) throw error;
-      seen.plain = true;
-      return open(mode, signal);
-    }
-    seen.encrypted = session.encrypted;
-    // A pooler that forgets the settings of the login hands out sessions that nobody made read-only.
-    if (mode !== 'write' && !session.read_only) seen.plain = true;
-    for (const other of fixed) if (!other.usable) fixed.delete(other);
-    if (mode === 'fixed') fixed.add(session);
-    return session;
-  }
-
-  async function using<Result>(
-    mode: SessionMode,
-    options: Pick<RunOptions, 'timeout_ms' | 'signal'>,
-    work: (session: PostgresSession, call: Call) => Promise<Result>,
-  ): Promise<Result> {
-    const deadline = openLightDeadline(timeouts, options.timeout_ms, options.signal);
-    const call: Call = { database: settings.database, memory, signal: deadline.signal };
-    let reused = false;
-    const attempt = () =>
-      pool.use(mode, deadline.signal, (session) => {
-        reused = session.uses > 0;
-        return work(session, call);
-      });
-    try {
-      return await attempt().catch((error: unknown) => {
-        // A session that died while it was idle says so only when it is used; reading may simply be done again.
-        const is_lost = error instanceof AppError && error.reason === LOST;
-        if (!is_lost || !reused || mode === 'write' || deadline.signal.aborted) throw error;
-        return attempt();
-      });
-    } finally {
-      deadline.clear();
-    }
-  }
-
   async function query(statement: BoundStatement, options: RunOptions): Promise<QueryResult> {
     const began = performance.now();
     const mode = options.mode === 'fixed' && !(await isTrusted(statement.text, options)) ? 'read' : options.mode;
-    const timeout_ms = Math.max(1, options.timeout_ms - Math.round(performance.now() - began));
-    const fetched = await using(mode, { ...options, timeout_ms }, async (session, call) => {
-      if (mode === 'fixed' && !session.read_only) {
-        session.retire();
-        return null;
-      }
-      return runStatement(session, statement, { ...options, mode }, call);
-    });
-    if (fetched === null) return query(statement, options);
-    await learn(fetched.source);
-    return toResult(fetched, memory);
+    const left_ms = Math.max(1, options.timeout_ms - Math.round(performance.now() - began));
+    return (await run(statement, { ...options, mode }, left_ms)) ?? query(statement, options);
   }
 
   /** What shares sessions names nothing that could leave something in them, or meet what another left. */
@@ -155,13 +86,6 @@ export function openPostgres(settings: ConnectionSettings, policy: DialPolicy): 
 
   function pipelineSlot(statement: BoundStatement, sessions: number): PipelineSlot | null {
     return !seen.plain && trust.known(statement.text) === true ? pipelining.slot(statement, sessions) : null;
-  }
-
-  /** Looks up types that are not built in, once each. */
-  async function learn(source: SourceColumns): Promise<void> {
-    const unknown = unknownTypes(source, memory);
-    if (unknown.length === 0) return;
-    learnTypes(await ask({ text: TYPES_SQL, values: [unknown], types: [{ array: 'integer' }] }), memory);
   }
 
   const describeIn = (statements: readonly Pick<BoundStatement, 'text' | 'types'>[], signal?: StopSignal) =>
@@ -241,8 +165,4 @@ export function openPostgres(settings: ConnectionSettings, policy: DialPolicy): 
           'The certificate of the server is not verified; put its certificate authority into ssl_ca, or set ssl_mode to verify-full.',
         ];
   }
-}
-
-function isSettingRefused(error: unknown): boolean {
-  return error instanceof AppError && (isCode(error, ...SETTING_REFUSED) || SETTING_REFUSED.includes(error.reason ?? ''));
 }

@@ -1,4 +1,5 @@
 import type { ScalarType } from '#core/contract/definitions/parameters.ts';
+import { parseNumbers } from '#core/lib/exact-json.ts';
 import type { BoundType, Json } from '../shared/source.ts';
 
 /** Turns PostgreSQL's text of one value into the encoding of contract section 4. */
@@ -49,25 +50,17 @@ export function parseBytes(text: string): Json {
 /** A run of 16 digits or an exponent may not survive as a double; such text is read again number by number. */
 const RISKY_NUMBER = /[\d.]{16}|\d[eE]/;
 
-interface NumberSource {
-  readonly source?: string;
-}
-
 /**
  * JSON in which every number that a double would change is a string with the database's digits. What is nested too deeply to
  * be read stays text.
  */
 export function parseJson(text: string): Json {
   try {
-    return JSON.parse(text, RISKY_NUMBER.test(text) ? exactNumber : undefined) as Json;
+    const exact = RISKY_NUMBER.test(text);
+    return (exact ? parseNumbers(text, (value, source) => (survives(value, source) ? value : source)) : JSON.parse(text)) as Json;
   } catch {
     return text;
   }
-}
-
-function exactNumber(_key: string, value: unknown, context?: NumberSource): unknown {
-  if (typeof value !== 'number' || context?.source === undefined) return value;
-  return survives(value, context.source) ? value : context.source;
 }
 
 function survives(value: number, source: string): boolean {

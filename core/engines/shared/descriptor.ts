@@ -31,14 +31,12 @@ export interface Variable {
 export interface ProjectPart {
   /** The driver's source, which the project takes over. */
   readonly driver: string;
-  /** The npm package that the driver needs; null: none. */
-  readonly package: string | null;
+  /** The npm packages that the driver needs. */
+  readonly packages: readonly string[];
   /** What the driver's `open…` function is given from the environment. */
   readonly variables: (connection: NamedConnection) => Variable[];
-  /** It is given the TLS settings and the size of the pool too. */
+  /** It is given the TLS settings, `extra_params` and the size of the pool too. */
   readonly networked: boolean;
-  /** What its sessions are set to, of `extra_params`. */
-  readonly session: (extra_params: Readonly<Record<string, unknown>>) => Readonly<Record<string, string | null>>;
   /** Of the project's README: how a tool is kept from writing, and what does not hold with this engine. */
   readonly enforced: string;
 }

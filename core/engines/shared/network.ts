@@ -18,6 +18,9 @@ export interface Network {
   readonly sockets: Sockets | null;
 }
 
+/** Sends a request; the product's own goes through the guard of addresses. */
+export type Send = (url: URL, init: DialledInit) => Promise<Response>;
+
 /** A name or an address and nothing else: what a URL or a driver would read as port, path or account is refused. */
 const HOST_NAME = /^[\p{L}\p{M}\p{N}_](?:[\p{L}\p{M}\p{N}_.-]*[\p{L}\p{M}\p{N}_.])?$/u;
 export const isHost = (name: string): boolean => net.isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0 || HOST_NAME.test(name);

@@ -6,6 +6,10 @@ export function passwordVariable({ connection, prefix }: NamedConnection, member
   return { name: `${prefix}_PASSWORD`, member, ...(connection.password === null && { fallback: '' }) };
 }
 
+/** The key of a client's certificate; most connections have none. */
+export const keyVariable = ({ connection, prefix }: NamedConnection): Variable[] =>
+  connection.ssl_key === null ? [] : [{ name: `${prefix}_SSL_KEY`, member: 'ssl_key' }];
+
 /** @param user who signs in where a connection names nobody, as the host does it. */
 export function networkVariables(named: NamedConnection, port: number, user: string): Variable[] {
   const { connection, prefix } = named;
@@ -15,6 +19,6 @@ export function networkVariables(named: NamedConnection, port: number, user: str
     { name: `${prefix}_DATABASE`, member: 'database', fallback: connection.database },
     { name: `${prefix}_USERNAME`, member: 'username', fallback: connection.username ?? user },
     passwordVariable(named, 'password'),
-    ...(connection.ssl_key === null ? [] : [{ name: `${prefix}_SSL_KEY`, member: 'ssl_key' }]),
+    ...keyVariable(named),
   ];
 }

@@ -39,9 +39,3 @@ export function textOf(value: Json | undefined): string {
   if (typeof value === 'string') return value;
   return value === null || value === undefined ? '' : JSON.stringify(value);
 }
-
-/** Reviver for `JSON.parse`: an integer beyond 2^53 becomes a string instead of another number. */
-export function keepBigIntegers(_key: string, value: unknown, context?: { source?: string }): unknown {
-  if (typeof value !== 'number' || Number.isSafeInteger(value)) return value;
-  return context?.source !== undefined && /^-?\d+$/.test(context.source) ? context.source : value;
-}

@@ -1,4 +1,5 @@
 import { AppError } from '#core/errors.ts';
+import { deferred } from '#core/lib/deferred.ts';
 import type { StopSignal } from './stop.ts';
 
 export interface PooledSession {
@@ -211,7 +212,7 @@ export function createSessionPool<Kind extends string, Session extends PooledSes
 
   function close(): Promise<void> {
     if (ended) return ended.promise;
-    ended = Promise.withResolvers();
+    ended = deferred();
     clearTimeout(sweeper);
     for (const { session } of idle.splice(0)) void shut(session);
     serve();

@@ -31,9 +31,8 @@ export const SQLITE: EngineDescriptor = {
   files: async () => (await import('./files.ts')).SQLITE_FILES,
   project: {
     driver: 'snapshots/generate/project/drivers/sqlite.ts',
-    package: 'libsql',
+    packages: ['libsql'],
     networked: false,
-    session: () => ({}),
     enforced:
       'A SQLite file is read with `query_only` on. A statement on it cannot be interrupted, so its timeout does not apply.',
     variables: ({ connection, prefix }) => [{ name: `${prefix}_PATH`, member: 'path', fallback: connection.database }],

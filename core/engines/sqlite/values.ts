@@ -1,4 +1,5 @@
-import { keepBigIntegers, textOf } from '../shared/rows.ts';
+import { parseIntegers } from '#core/lib/exact-json.ts';
+import { textOf } from '../shared/rows.ts';
 import type { BoundType, Json, ValueKind } from '../shared/source.ts';
 
 /** A value as SQLite knows it; integers are always bigint, so that a double stays a double. */
@@ -60,7 +61,7 @@ function encodeText(value: SqliteValue): string {
 function encodeJson(value: SqliteValue): string {
   if (typeof value !== 'string') return encodeAny(value);
   try {
-    return JSON.stringify(JSON.parse(value, keepBigIntegers));
+    return JSON.stringify(parseIntegers(value));
   } catch {
     return JSON.stringify(value);
   }

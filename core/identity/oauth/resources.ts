@@ -3,7 +3,8 @@ import { readSettings } from '#core/definitions/settings/settings.ts';
 import { mcpUrl } from '#core/deploy/server.ts';
 import { createAddresses } from '#core/edge/asked-address.ts';
 import { endpointOf } from '#core/edge/mcp-endpoint.ts';
-import { acceptedHostNames, isLoopbackName } from '#core/edge/origins.ts';
+import { acceptedHostNames } from '#core/edge/accepted-names.ts';
+import { isLoopbackName } from '#core/edge/origins.ts';
 import { issuerOf } from './issuer.ts';
 
 /** What a token is for: one address, as the client asked for it. */

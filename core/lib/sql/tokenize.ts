@@ -1,5 +1,4 @@
 import { AppError } from '#core/errors.ts';
-import type { SqlDialect } from './dialect.ts';
 
 export type TokenKind =
   | 'space'
@@ -53,7 +52,7 @@ const CLOSERS: Readonly<Record<string, string>> = { '(': ')', '[': ']' };
  * Splits SQL text the way the dialect's own scanner does, in linear time.
  * Throws `invalid` with a position for text that no server would read: an open string or comment, an unknown character.
  */
-export function tokenize(sql: string, { scan }: Pick<SqlDialect, 'scan'>): Token[] {
+export function tokenize(sql: string, { scan }: { readonly scan: Scanner }): Token[] {
   if (!sql.isWellFormed()) throw broken('The SQL query contains half of a surrogate pair; enter the character again.', 0);
   const nul = sql.indexOf('\0');
   if (nul >= 0) throw broken('The SQL query contains a NUL character; delete it.', nul);

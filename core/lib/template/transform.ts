@@ -1,5 +1,6 @@
 import type { Json } from '#core/engines/shared/source.ts';
 import type { Transformed } from '../call/shape.ts';
+import { parseIntegers } from '../exact-json.ts';
 import { isDeeper } from '../nesting.ts';
 import { type Limits, TEMPLATE_LIMITS } from './budget.ts';
 import { renderTemplate, type Template } from './evaluate.ts';
@@ -28,19 +29,9 @@ function toTransformed(text: string): Transformed {
   const kept: Transformed = { kind: 'text', text };
   if (!/^\s*[-[{"\dtfn]/.test(text)) return kept;
   try {
-    const value = parseExactly(text);
+    const value = parseIntegers(text) as Json;
     return isDeeper(value, MAX_JSON_DEPTH) ? kept : { kind: 'json', value };
   } catch {
     return kept;
   }
-}
-
-/** Integers that a number cannot hold become texts, as in rows (contract section 4). */
-function parseExactly(text: string): Json {
-  if (!/\d{16}/.test(text)) return JSON.parse(text) as Json;
-  return JSON.parse(text, (_: string, value: Json, context?: { source?: string }) =>
-    typeof value === 'number' && context?.source !== undefined && /^-?\d+$/.test(context.source) && !Number.isSafeInteger(value)
-      ? context.source
-      : value,
-  ) as Json;
 }

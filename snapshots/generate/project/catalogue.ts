@@ -2,7 +2,7 @@ import { type McpRequestContext, ProtocolError, ProtocolErrorCode, Server } from
 import { limited } from '#core/lib/call/limits.ts';
 import { shape, shapeResource, toToolResult } from '#core/lib/call/shape.ts';
 import { compileValues, NO_CALLER } from '#core/lib/call/values.ts';
-import { matchUri, parseUriTemplate, typedValues } from '#core/lib/uri-template.ts';
+import { literalLength, matchUri, parseUriTemplate, typedValues, type UriTemplate } from '#core/lib/uri-template.ts';
 import { AppError } from '#core/errors.ts';
 import type { Json, QueryResult } from '#core/engines/shared/source.ts';
 import type { Project, Prompt, Query, Resource } from './definitions.ts';
@@ -25,17 +25,19 @@ function valuesOf({ variables }: Project, { parameters, sql }: Query): (args: un
 export function createCatalogue(project: Project): (context: McpRequestContext) => Server {
   const tools = new Map(project.tools.map((tool) => [tool.listing.name, { tool, check: valuesOf(project, tool) }]));
   const prompts = new Map(project.prompts.map((prompt) => [prompt.listing.name, prompt]));
-  const resources = project.resources.map((resource) => ({
-    resource,
-    template: parseUriTemplate(resource.uri_template),
-    check: valuesOf(project, resource),
-  }));
+  const resources = project.resources
+    .map((resource) => ({ resource, template: parseUriTemplate(resource.uri_template), check: valuesOf(project, resource) }))
+    .toSorted(
+      (a, b) =>
+        Number(isFixed(b.template)) - Number(isFixed(a.template)) || literalLength(b.template) - literalLength(a.template),
+    );
   const fixed = project.resources.filter(({ uri_template }) => !uri_template.includes('{'));
   const templates = project.resources.filter(({ uri_template }) => uri_template.includes('{'));
 
   return ({ era }) => {
     const capabilities = { tools: {}, resources: {}, prompts: {} };
-    const server = new Server({ name: project.name, version: project.version }, { capabilities });
+    const { name, version, instructions } = project;
+    const server = new Server({ name, version }, { capabilities, ...(instructions === null ? {} : { instructions }) });
     if (era === 'legacy') answerAsBefore(server);
     server.setRequestHandler('tools/list', () => ({ tools: listings(project.tools) }));
     server.setRequestHandler('resources/list', () => ({ resources: listings(fixed) }));
@@ -75,6 +77,9 @@ export function createCatalogue(project: Project): (context: McpRequestContext) 
     return server;
   };
 }
+
+/** It is tried before those with variables. */
+const isFixed = ({ variables }: UriTemplate): boolean => variables.length === 0;
 
 const NOT_FOUND = 'Resource not found.';
 /** The code of NOT_FOUND up to the revision 2025-11-25; the SDK writes that of the later ones in every revision. */
@@ -126,7 +131,9 @@ async function readResource(
     const code = in_arguments ? ProtocolErrorCode.InvalidParams : ProtocolErrorCode.InternalError;
     throw new ProtocolError(code, sentenceOf(error), { uri });
   }
-  return { contents: [{ uri, mimeType: mime_type, ...shapeResource(outcome.result, mime_type, outcome.transformed) }] };
+  const { result, transformed } = outcome;
+  const meta = result.truncated ? { _meta: { truncated: true, row_count: result.rows.length } } : {};
+  return { contents: [{ uri, mimeType: mime_type, ...shapeResource(result, mime_type, transformed) }], ...meta };
 }
 
 /** Optional arguments that were not given are empty texts, so that a template may test them. */
@@ -148,11 +155,13 @@ function checkPromptArguments(prompt: Prompt, given: Arguments): Record<string, 
 const UNREACHABLE = 'The database of this tool cannot be reached right now. Try again later, or see the output of the server.';
 const INTERNAL = 'The call failed because of an internal error. See the output of the server.';
 
+/** What only its operator can repair. */
+const HIDDEN: ReadonlySet<string> = new Set(['database_unreachable', 'private_network_blocked', 'internal']);
+
 /** What a caller may read of a failure: our own sentences, and what the database says of the statement. */
 function sentenceOf(error: unknown): string {
-  if (error instanceof AppError && error.code !== 'database_unreachable' && error.code !== 'internal') return error.detail;
+  if (error instanceof AppError && !HIDDEN.has(error.code)) return error.detail;
   console.error(error);
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  if (code === 'database_unreachable' || /^(ECONN|ENOTFOUND|EAI_|ETIMEDOUT|CONNECT_TIMEOUT)/.test(code)) return UNREACHABLE;
-  return INTERNAL;
+  return code === 'internal' || !HIDDEN.has(code) ? INTERNAL : UNREACHABLE;
 }

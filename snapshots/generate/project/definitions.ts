@@ -1,7 +1,7 @@
 import type { Parameter } from '#core/contract/definitions/parameters.ts';
 import type { TextFormat } from '#core/contract/definitions/pages.ts';
 import type { ReturnType } from '#core/contract/definitions/tools.ts';
-import type { BoundType, Json, QueryResult } from '#core/engines/shared/source.ts';
+import type { BoundType, ConnectionSettings, Json, QueryResult } from '#core/engines/shared/source.ts';
 import type { BoundSql, Dialect, SqlNode } from './sql.ts';
 
 /** What one call runs and within which limits. */
@@ -63,24 +63,14 @@ export interface Database {
   close(): Promise<void>;
 }
 
-export interface NetworkSettings {
-  readonly host: string;
-  readonly port: number;
-  readonly database: string;
-  readonly username: string;
-  readonly password: string;
-  readonly ssl_mode: 'disable' | 'require' | 'verify-ca' | 'verify-full' | null;
-  readonly ssl_ca: string | null;
-  readonly ssl_cert: string | null;
-  readonly ssl_key: string | null;
-  readonly pool_size: number;
-  /** What its sessions are set to. */
-  readonly session: Readonly<Record<string, string | null>>;
-}
+/** How a server is reached, with the settings of its sessions. */
+export type NetworkSettings = Omit<ConnectionSettings, 'session_values' | 'session_role'>;
 
 export interface Project {
   readonly name: string;
   readonly version: string;
+  /** What clients tell their models of this server; null: nothing. */
+  readonly instructions: string | null;
   readonly host: string;
   readonly port: number;
   /** A token in MCP_TOKEN is demanded: the server that this was generated from asked for one too. */

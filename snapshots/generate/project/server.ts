@@ -1,14 +1,10 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
-import {
-  createMcpHandler,
-  hostHeaderValidationResponse,
-  localhostAllowedHostnames,
-  localhostAllowedOrigins,
-  originValidationResponse,
-} from '@modelcontextprotocol/server';
+import { createMcpHandler } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
+import { preflight, setCors } from '#core/edge/cors.ts';
+import { isHostAllowed, isOriginAllowed } from '#core/edge/origins.ts';
 import { createCatalogue } from './catalogue.ts';
 import type { Project } from './definitions.ts';
 import { demandSecrets, secret, setting } from './settings.ts';
@@ -32,19 +28,9 @@ export function serve(project: Project): void {
   const host = setting('HOST', project.host);
   const port = Number(setting('PORT', String(project.port)));
   const handler = createMcpHandler(factory, { onerror: (error) => console.error(error.message) });
-  const hosts = [...localhostAllowedHostnames(), host, ...setting('ALLOWED_HOSTS', '').split(',').filter(Boolean)];
-  const origins = [
-    ...localhostAllowedOrigins(),
-    ...project.allowed_origins.map((origin) => (URL.canParse(origin) ? new URL(origin).hostname : origin)),
-  ];
+  const hosts = new Set([host, ...setting('ALLOWED_HOSTS', '').split(',')].map((name) => name.trim().toLowerCase()));
 
-  const answer = async (request: Request): Promise<Response> => {
-    const { pathname } = new URL(request.url);
-    if (pathname === '/health') return Response.json({ status: 'ok' });
-    if (pathname !== PATH) return new Response('Not found', { status: 404 });
-    // Names from elsewhere are a web page that was pointed at this machine (DNS rebinding).
-    const foreign = hostHeaderValidationResponse(request, hosts) ?? originValidationResponse(request, origins);
-    if (foreign !== undefined) return foreign;
+  const answerMcp = (request: Request): Response | Promise<Response> => {
     if (token !== '' && !sameText(request.headers.get('authorization') ?? '', `Bearer ${token}`)) {
       return new Response('Send the token as Authorization: Bearer …', {
         status: 401,
@@ -52,6 +38,23 @@ export function serve(project: Project): void {
       });
     }
     return handler.fetch(request);
+  };
+  const answer = async (request: Request): Promise<Response> => {
+    const { pathname } = new URL(request.url);
+    if (pathname === '/health') return Response.json({ status: 'ok' });
+    if (pathname !== PATH) return new Response('Not found', { status: 404 });
+    const named = request.headers.get('host') ?? '';
+    // Names from elsewhere are a web page that was pointed at this machine (DNS rebinding).
+    if (!isHostAllowed(named, hosts)) return new Response('Add this host to ALLOWED_HOSTS.', { status: 403 });
+    const origin = request.headers.get('origin');
+    if (origin === null) return answerMcp(request);
+    if (!isOriginAllowed(origin, named, false, project.allowed_origins))
+      return new Response('Add this origin to allowed_origins in main.ts.', { status: 403 });
+    const asked = request.headers.get('access-control-request-headers');
+    const response = request.method === 'OPTIONS' ? preflight(asked) : await answerMcp(request);
+    const headers = new Headers(response.headers);
+    setCors(headers, origin);
+    return new Response(response.body, { status: response.status, headers });
   };
   const server = createServer((incoming, outgoing) => void relay(incoming, outgoing, answer));
   server.listen(port, host, () => {

@@ -1,17 +1,15 @@
-import http from 'node:http';
-import https from 'node:https';
-import { Readable } from 'node:stream';
-import { openClickhouseServer, type Send } from '#core/engines/clickhouse/http.ts';
+import { clickhouseExtras } from '#core/engines/clickhouse/extras.ts';
+import { openClickhouseServer } from '#core/engines/clickhouse/http.ts';
 import { list, placeholder } from '#core/engines/clickhouse/parameters.ts';
 import { createReader } from '#core/engines/clickhouse/run.ts';
 import { withDeadline } from '#core/engines/shared/deadline.ts';
 import { AppError } from '#core/errors.ts';
 import type { Database, NetworkSettings } from '../definitions.ts';
+import { send } from './send.ts';
 
 /** A ClickHouse server over HTTP. Every statement is sent with `readonly = 1`. */
 export function openClickhouse(settings: NetworkSettings): Database {
-  const extras = Object.entries(settings.session).flatMap(([name, value]) => (value === null ? [] : [[name, value] as const]));
-  const reader = createReader(openClickhouseServer(settings, send), Object.fromEntries(extras));
+  const reader = createReader(openClickhouseServer(settings, send), clickhouseExtras(settings.extra_params));
   return {
     placeholder,
     list,
@@ -22,15 +20,3 @@ export function openClickhouse(settings: NetworkSettings): Database {
     close: () => reader.close(),
   };
 }
-
-/** Not every `fetch` takes certificates. */
-const send: Send = (url, { method, headers, body, signal, tls }) =>
-  new Promise((resolve, reject) => {
-    const secure = url.protocol === 'https:';
-    const options = { method, headers: headers as Record<string, string>, ...(signal ? { signal } : {}), ...(secure ? tls : {}) };
-    const request = (secure ? https : http).request(url, options as https.RequestOptions, (answer) => {
-      resolve(new Response(Readable.toWeb(answer) as unknown as BodyInit, { status: answer.statusCode ?? 500 }));
-    });
-    request.on('error', reject);
-    request.end(body);
-  });

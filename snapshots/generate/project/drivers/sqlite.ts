@@ -8,13 +8,16 @@ import type { Database, Limits } from '../definitions.ts';
 import type { BoundSql } from '../sql.ts';
 import { collectRows } from './sqlite-rows.ts';
 
+/** Milliseconds that a statement waits for another program's write. */
+const BUSY_MS = 5_000;
+
 /** The file is read and written in this process: a statement runs to its end or to its limits of rows and bytes. */
 export function openSqlite({ path }: { readonly path: string }): Database {
   let opened: Library.Database | null = null;
   const open = (): Library.Database => {
     // The library would make an empty file.
     if (!existsSync(path)) throw new AppError('database_unreachable', 'The SQLite file does not exist; check its path.');
-    return new Library(path, { timeout: 5 });
+    return new Library(path, { timeout: BUSY_MS });
   };
   return {
     query: async (bound, limits) => {

@@ -1,6 +1,6 @@
-import { textOf } from '../shared/rows.ts';
-import type { ConnectionSettings, Row } from '../shared/source.ts';
-import type { Question } from './catalogue.ts';
+import { textOf } from '#core/engines/shared/rows.ts';
+import type { ConnectionSettings, Row } from '#core/engines/shared/source.ts';
+import type { Question } from '../catalogue.ts';
 
 /** What keeps a database that is told of each caller from keeping their rows apart. */
 

@@ -1,0 +1,162 @@
+import { AppError } from '#core/errors.ts';
+import { withDeadline } from '../shared/deadline.ts';
+import type { Send } from '../shared/network.ts';
+import { createSessionPool } from '../shared/session-pool.ts';
+import type { BoundStatement, ConnectionSettings, QueryResult, RunOptions } from '../shared/source.ts';
+import { type SqliteValue, toSqliteValue } from '../sqlite/values.ts';
+import { openLibsqlServer, type ServerSettings } from './http.ts';
+import { fetchRows } from './rows.ts';
+import { type HranaStream, openHranaStream } from './stream.ts';
+
+/** Texts that the server has already described; what it said of them cannot change, whatever becomes of the tables. */
+const KNOWN_TEXTS = 500;
+const READING: ReadonlySet<string> = new Set(['select', 'with', 'values', 'explain']);
+const WRITING: ReadonlySet<string> = new Set([
+  ...READING,
+  'insert',
+  'replace',
+  'update',
+  'delete',
+  'create',
+  'drop',
+  'alter',
+  'reindex',
+  'analyze',
+]);
+
+interface Known {
+  /** It changes nothing by itself and gives rows. */
+  readonly reads: boolean;
+}
+
+export interface LibsqlRunner {
+  readonly query: (statement: BoundStatement, options: RunOptions) => Promise<QueryResult>;
+  /** Work in a conversation of its own. */
+  converse<Result>(options: RunOptions, work: (stream: HranaStream, stop: AbortSignal) => Promise<Result>): Promise<Result>;
+  read(stream: HranaStream, text: string, values: readonly SqliteValue[], options: RunOptions): Promise<QueryResult>;
+  readonly sessions: () => number;
+  readonly close: () => Promise<void>;
+}
+
+/**
+ * A libSQL server over HTTP. Every statement has a conversation of its own, at most `pool_size` at once. When we stop listening
+ * the server stops between two rows; a step that works without giving rows ends at the server's own limit.
+ *
+ * No session of it is read-only: it refuses `PRAGMA query_only`, and `BEGIN READONLY` lets writes through. What holds is its own
+ * word on the statement (sqlite3_stmt_readonly), the words a statement may begin with, and that nothing is ever committed.
+ */
+export function createLibsqlRunner(settings: ServerSettings & Pick<ConnectionSettings, 'pool_size'>, send: Send): LibsqlRunner {
+  const known = new Map<string, Known>();
+  const goodbyes = new Set<Promise<void>>();
+  const pool = createSessionPool<'stream', { usable: false; close(): Promise<void> }>({
+    limit: settings.pool_size,
+    idle_ms: 0,
+    open: async () => ({ usable: false, close: async () => undefined }),
+  });
+
+  /** Saying goodbye takes a request of its own, for which no caller has to wait. */
+  function leave(stream: HranaStream): void {
+    const goodbye = stream.close().finally(() => goodbyes.delete(goodbye));
+    goodbyes.add(goodbye);
+  }
+
+  const converse = <Result>(options: RunOptions, work: (stream: HranaStream, stop: AbortSignal) => Promise<Result>) =>
+    withDeadline(options.timeout_ms, options.signal, (signal) =>
+      pool.use('stream', signal, async () => {
+        const stream = openHranaStream(openLibsqlServer(settings, send), signal);
+        try {
+          return await work(stream, signal);
+        } catch (error) {
+          signal.throwIfAborted();
+          throw error instanceof AppError ? error : failureOf(error, options.mode);
+        } finally {
+          leave(stream);
+        }
+      }),
+    );
+
+  /** The server prepares a statement without running it, and says what is wrong with it better than a cursor does. */
+  async function describeOnce(stream: HranaStream, text: string): Promise<Known> {
+    const before = known.get(text);
+    if (before !== undefined) return before;
+    const { cols, is_readonly } = await stream.describe(text);
+    if (known.size >= KNOWN_TEXTS) known.clear();
+    const described = { reads: is_readonly && cols.length > 0 };
+    known.set(text, described);
+    return described;
+  }
+
+  async function read(
+    stream: HranaStream,
+    text: string,
+    values: readonly SqliteValue[],
+    options: RunOptions,
+  ): Promise<QueryResult> {
+    const { reads } = await describeOnce(stream, text);
+    if (!reads || !READING.has(firstWord(text))) {
+      throw new AppError('not_read_only', 'The statement writes or returns no rows, but this session is read-only.');
+    }
+    return fetchRows(stream, { begin: 'BEGIN', text, values, writes: false }, options);
+  }
+
+  async function write(
+    stream: HranaStream,
+    text: string,
+    values: readonly SqliteValue[],
+    options: RunOptions,
+    stop: AbortSignal,
+  ): Promise<QueryResult> {
+    if (!WRITING.has(firstWord(text))) {
+      throw new AppError('sql_error', 'This statement is not allowed. A statement can only use the tables of its own database.');
+    }
+    await describeOnce(stream, text);
+    const { review } = options;
+    const before = review === undefined ? 0 : (await stream.changes()).all;
+    const found = await fetchRows(stream, { begin: 'BEGIN IMMEDIATE', text, values, writes: true }, options);
+    stop.throwIfAborted();
+    if (review === undefined) {
+      await stream.commit();
+      return found;
+    }
+    const after = await stream.changes();
+    const all = after.all - before;
+    // What is not committed ends with the conversation. What changes nothing leaves the count of the statement before.
+    if (review({ direct: all === 0 ? 0 : after.last, all })) await stream.commit();
+    return found;
+  }
+
+  function query({ text, values, types }: BoundStatement, options: RunOptions): Promise<QueryResult> {
+    const bound = values.map((value, i) => toSqliteValue(value, types[i] ?? 'string'));
+    return converse(options, (stream, stop) =>
+      options.mode === 'write' ? write(stream, text, bound, options, stop) : read(stream, text, bound, options),
+    );
+  }
+
+  return {
+    query,
+    converse,
+    read,
+    sessions: () => pool.sessions(),
+    async close() {
+      await pool.close();
+      await Promise.all(goodbyes);
+    },
+  };
+}
+
+/** Faults of the network carry a code; everything else is an answer that could not be read. */
+function failureOf(cause: unknown, mode: RunOptions['mode']): AppError {
+  const lost = cause instanceof Error && 'code' in cause;
+  const detail = !lost
+    ? 'The server at this host and port does not speak the libSQL protocol (Hrana 3); check the host and the port.'
+    : mode === 'write'
+      ? 'The server closed the connection while the statement ran; try again, and check that the token allows writing.'
+      : 'The server closed the connection while the statement ran; try again.';
+  return new AppError('database_unreachable', detail, { reason: 'failed', cause });
+}
+
+/** The keyword that decides what a statement is, behind blanks and comments. */
+function firstWord(text: string): string {
+  const start = /^(?:\s|--[^\n]*(?:\n|$)|\/\*[\s\S]*?\*\/)*/.exec(text)?.[0].length ?? 0;
+  return /^[a-z]+/i.exec(text.slice(start))?.[0].toLowerCase() ?? '';
+}

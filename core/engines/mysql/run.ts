@@ -1,0 +1,124 @@
+import type { Connection } from 'mysql2';
+import { AppError } from '#core/errors.ts';
+import { within } from '../shared/deadline.ts';
+import { openCounter } from './count.ts';
+import { createMysqlDialer } from './dial.ts';
+import { mysqlExtras } from './extras.ts';
+import { askMysql, type MysqlRun, type MysqlServer, type MysqlSession, openMysqlSession } from './session.ts';
+import { toMysqlValue } from './values.ts';
+import { createSessionPool, type SessionPool } from '../shared/session-pool.ts';
+import type { BoundStatement, ConnectionSettings, DialPolicy, QueryResult, RunOptions, SessionMode } from '../shared/source.ts';
+
+const IDLE_MS = 60_000;
+/** Milliseconds that a server may take over a commit, and over tidying a session up. */
+const COMMIT_MS = 60_000;
+const CLEAN_MS = 2_000;
+/** Modes that change what a text means: quotes that are names, backslashes that are letters. */
+const GRAMMAR_MODES: ReadonlySet<string> = new Set([
+  'ANSI',
+  'ANSI_QUOTES',
+  'DB2',
+  'MAXDB',
+  'MSSQL',
+  'NO_BACKSLASH_ESCAPES',
+  'ORACLE',
+  'POSTGRESQL',
+  'EMPTY_STRING_IS_NULL',
+]);
+
+export interface MysqlRunner {
+  readonly pool: SessionPool<SessionMode, MysqlSession>;
+  /** Undefined before the first session is open. */
+  server(): MysqlServer | undefined;
+  /** Runs one statement in a session of its mode, and leaves the session clean. @param variables of the session, see `MysqlRun`. */
+  run(
+    statement: Pick<BoundStatement, 'text' | 'values' | 'types'>,
+    options: RunOptions,
+    stop: AbortSignal,
+    variables?: MysqlRun['variables'],
+  ): Promise<QueryResult>;
+}
+
+/** Sessions of the three modes are never shared; all of them together are at most `pool_size`. */
+export function createMysqlRunner(
+  settings: ConnectionSettings,
+  policy: DialPolicy,
+  whenOpen: (mode: SessionMode, session: MysqlSession) => void = () => undefined,
+): MysqlRunner {
+  const dialer = createMysqlDialer(settings, policy);
+  const extras = mysqlExtras(settings.extra_params);
+  let server: MysqlServer | undefined;
+  const pool = createSessionPool<SessionMode, MysqlSession>({
+    limit: settings.pool_size,
+    idle_ms: IDLE_MS,
+    async open(mode, signal) {
+      const ask = async (connection: Connection) => (server ??= await askServer(connection));
+      const session = await openMysqlSession(dialer, { mode, extras }, ask, signal);
+      whenOpen(mode, session);
+      return session;
+    },
+  });
+  return {
+    pool,
+    server: () => server,
+    run({ text, values, types }, { mode, timeout_ms, max_rows, max_bytes, rollback, review }, stop, variables = []) {
+      const bound = values.map((value, i) => toMysqlValue(value, types[i] ?? 'string', extras.offset));
+      const request = { text, values: bound, variables, timeout_ms, max_rows, max_bytes, rollback, review };
+      return pool.use(mode, stop, (session) => runIn(session, mode, request, stop));
+    },
+  };
+}
+
+async function runIn(session: MysqlSession, mode: SessionMode, request: MysqlRun, stop: AbortSignal): Promise<QueryResult> {
+  const { review, rollback = false } = request;
+  try {
+    if (mode !== 'write') return await session.run(request, stop);
+    const counter = review === undefined ? null : await openCounter(session);
+    const result = await session.run(request, stop);
+    stop.throwIfAborted();
+    const commits = counter === null || review === undefined ? !rollback : review(await counter(result.affected_rows));
+    stop.throwIfAborted();
+    if (commits) await commit(session);
+    return result;
+  } finally {
+    // What names plain tables only leaves nothing but its transaction.
+    await clean(session, mode !== 'fixed');
+  }
+}
+
+/** Whatever the statement did or was: nothing of it stays, or the session goes. */
+async function clean(session: MysqlSession, resets: boolean): Promise<void> {
+  if (!session.usable) return;
+  try {
+    await within(
+      CLEAN_MS,
+      session.command('ROLLBACK').then(() => (resets ? session.reset() : undefined)),
+    );
+  } catch {
+    session.discard();
+  }
+}
+
+async function commit(session: MysqlSession): Promise<void> {
+  try {
+    await within(COMMIT_MS, session.command('COMMIT'));
+  } catch (error) {
+    if (session.usable && error instanceof AppError && error.code === 'sql_error') throw error;
+    session.discard();
+    const detail =
+      'The connection was lost while the change was being committed; check whether it was made before you repeat it.';
+    throw new AppError('database_unreachable', detail, { reason: 'failed', cause: error });
+  }
+}
+
+async function askServer(connection: Connection): Promise<MysqlServer> {
+  const [row] = await askMysql(connection, 'SELECT version() AS version, @@sql_mode AS sql_mode');
+  const version = String(row?.['version']);
+  const modes = String(row?.['sql_mode']).split(',');
+  const kept = modes.filter((mode) => mode !== '' && !GRAMMAR_MODES.has(mode));
+  return {
+    version,
+    is_mariadb: /mariadb/i.test(version),
+    sql_mode: [...new Set([...kept, 'STRICT_TRANS_TABLES'])].join(','),
+  };
+}

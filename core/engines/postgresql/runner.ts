@@ -1,0 +1,118 @@
+import { AppError } from '#core/errors.ts';
+import { openLightDeadline } from '../shared/deadline.ts';
+import { createLatencyStats } from '../shared/latency-stats.ts';
+import { OWN_LIMITS } from '../shared/rows.ts';
+import { createSessionPool, type SessionPool } from '../shared/session-pool.ts';
+import type { BoundStatement, ConnectionSettings, DialPolicy, QueryResult, RunOptions, SessionMode } from '../shared/source.ts';
+import { type StopSignal, toAbortSignal } from '../shared/stop.ts';
+import { createTimeouts, type Timeouts } from '../shared/timeouts.ts';
+import { isCode, LOST } from './errors.ts';
+import { createLargeTexts, learnTypes, type Memory, type SourceColumns, toResult, TYPES_SQL, unknownTypes } from './plan.ts';
+import { type Call, runStatement } from './run.ts';
+import { openPostgresSession, type PostgresSession } from './session.ts';
+
+const IDLE_MS = 60_000;
+/** protocol_violation, undefined_object, invalid_parameter_value: how poolers and labels refuse a setting at the login. */
+const SETTING_REFUSED = ['08P01', '42704', '22023'];
+
+export interface PostgresRunner {
+  readonly memory: Memory;
+  readonly pool: SessionPool<SessionMode, PostgresSession, StopSignal>;
+  readonly timeouts: Timeouts;
+  readonly seen: {
+    readonly encrypted: boolean;
+    /** A pooler in between refuses or forgets settings at the start. */
+    readonly plain: boolean;
+  };
+  /** Work in a session of its mode, within the time of a call. */
+  readonly using: <Result>(
+    mode: SessionMode,
+    options: Pick<RunOptions, 'timeout_ms' | 'signal'>,
+    work: (session: PostgresSession, call: Call) => Promise<Result>,
+  ) => Promise<Result>;
+  /** Null: the session for fixed statements is not read-only. @param left_ms what is left of the call's time. */
+  readonly run: (statement: BoundStatement, options: RunOptions, left_ms?: number) => Promise<QueryResult | null>;
+  /** Looks up types that are not built in, once each. */
+  readonly learn: (source: SourceColumns) => Promise<void>;
+}
+
+/** Sessions of the three modes are never shared; all of them together are at most `pool_size`. */
+export function createPostgresRunner(
+  settings: ConnectionSettings,
+  policy: DialPolicy,
+  whenOpen: (mode: SessionMode, session: PostgresSession) => void = () => undefined,
+): PostgresRunner {
+  const memory: Memory = { types: new Map(), plans: new WeakMap(), large: createLargeTexts(), latencies: createLatencyStats() };
+  const seen = { encrypted: true, plain: false };
+  const timeouts = createTimeouts();
+  const pool = createSessionPool<SessionMode, PostgresSession, StopSignal>({ limit: settings.pool_size, idle_ms: IDLE_MS, open });
+
+  async function open(mode: SessionMode, signal: StopSignal): Promise<PostgresSession> {
+    const start = { mode, timeout_ms: OWN_LIMITS.timeout_ms, plain: seen.plain };
+    let session: PostgresSession;
+    try {
+      session = await openPostgresSession(settings, policy, start, toAbortSignal(signal));
+    } catch (error) {
+      if (seen.plain || !isSettingRefused(error)) throw error;
+      seen.plain = true;
+      return open(mode, signal);
+    }
+    seen.encrypted = session.encrypted;
+    // A pooler that forgets the settings of the login hands out sessions that nobody made read-only.
+    if (mode !== 'write' && !session.read_only) seen.plain = true;
+    whenOpen(mode, session);
+    return session;
+  }
+
+  async function using<Result>(
+    mode: SessionMode,
+    options: Pick<RunOptions, 'timeout_ms' | 'signal'>,
+    work: (session: PostgresSession, call: Call) => Promise<Result>,
+  ): Promise<Result> {
+    const deadline = openLightDeadline(timeouts, options.timeout_ms, options.signal);
+    const call: Call = { database: settings.database, memory, signal: deadline.signal };
+    let reused = false;
+    const attempt = () =>
+      pool.use(mode, deadline.signal, (session) => {
+        reused = session.uses > 0;
+        return work(session, call);
+      });
+    try {
+      return await attempt().catch((error: unknown) => {
+        // A session that died while it was idle says so only when it is used; reading may simply be done again.
+        const is_lost = error instanceof AppError && error.reason === LOST;
+        if (!is_lost || !reused || mode === 'write' || deadline.signal.aborted) throw error;
+        return attempt();
+      });
+    } finally {
+      deadline.clear();
+    }
+  }
+
+  async function run(statement: BoundStatement, options: RunOptions, left_ms = options.timeout_ms): Promise<QueryResult | null> {
+    const fetched = await using(options.mode, { ...options, timeout_ms: left_ms }, async (session, call) => {
+      if (options.mode === 'fixed' && !session.read_only) {
+        session.retire();
+        return null;
+      }
+      return runStatement(session, statement, options, call);
+    });
+    if (fetched === null) return null;
+    await learn(fetched.source);
+    return toResult(fetched, memory);
+  }
+
+  async function learn(source: SourceColumns): Promise<void> {
+    const unknown = unknownTypes(source, memory);
+    if (unknown.length === 0) return;
+    const question = { text: TYPES_SQL, values: [unknown], types: [{ array: 'integer' as const }], typed: false };
+    const found = await run(question, { mode: 'read', ...OWN_LIMITS });
+    if (found !== null) learnTypes(found.rows, memory);
+  }
+
+  return { memory, pool, timeouts, seen, using, run, learn };
+}
+
+function isSettingRefused(error: unknown): boolean {
+  return error instanceof AppError && (isCode(error, ...SETTING_REFUSED) || SETTING_REFUSED.includes(error.reason ?? ''));
+}

@@ -1,0 +1,43 @@
+/** A number as it stands in a text: beyond 2^53 and behind the point a number of ours would be another one. */
+export class NumberText {
+  readonly text: string;
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+const STRING_OR_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+const MARK = '\u0001';
+
+type Keep = (value: number, source: string) => unknown;
+type Parse = (text: string, keep: Keep) => unknown;
+
+const byContext: Parse = (text, keep) =>
+  JSON.parse(text, (_key: string, value: unknown, context?: { readonly source?: string }) =>
+    typeof value === 'number' && context?.source !== undefined ? keep(value, context.source) : value,
+  );
+
+const byMarks: Parse = (text, keep) => {
+  const marked = text.replace(STRING_OR_NUMBER, (token) => (token.startsWith('"') ? token : `{"\\u0001":"${token}"}`));
+  return JSON.parse(marked, (_key, value: unknown) => {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, MARK)) return value;
+    const source = String((value as Readonly<Record<string, unknown>>)[MARK]);
+    return keep(Number(source), source);
+  });
+};
+
+/** Node shows a reviver the text of a number only since version 21. */
+const shows_source =
+  JSON.parse('1', (_key: string, _value: unknown, context?: { readonly source?: string }) => context?.source) === '1';
+
+/** `JSON.parse` with what `keep` makes of each number and of its text. */
+export const parseNumbers: Parse = shows_source ? byContext : byMarks;
+
+/** JSON that keeps the text of every number. */
+export const parseExactly = (text: string): unknown => parseNumbers(text, (_, source) => new NumberText(source));
+
+/** JSON in which an integer that a number cannot hold is a text (contract section 4). */
+export const parseIntegers = (text: string): unknown =>
+  /\d{16}/.test(text)
+    ? parseNumbers(text, (value, source) => (Number.isSafeInteger(value) || !/^-?\d+$/.test(source) ? value : source))
+    : JSON.parse(text);

@@ -1,0 +1,25 @@
+import http from 'node:http';
+import https from 'node:https';
+import { Readable } from 'node:stream';
+import type { Send } from '#core/engines/shared/network.ts';
+
+/** Not every `fetch` takes certificates. */
+export const send: Send = (url, { method, headers, body, signal, tls }) =>
+  new Promise((resolve, reject) => {
+    const secure = url.protocol === 'https:';
+    const options = { method, headers: headers as Record<string, string>, ...(signal ? { signal } : {}), ...(secure ? tls : {}) };
+    const request = (secure ? https : http).request(url, options as https.RequestOptions, (answer) => {
+      const status = answer.statusCode ?? 500;
+      // A response of these may have no body, not even an empty stream.
+      const is_empty = [101, 204, 205, 304].includes(status);
+      if (is_empty) answer.resume();
+      try {
+        resolve(new Response(is_empty ? null : (Readable.toWeb(answer) as unknown as BodyInit), { status }));
+      } catch (error) {
+        request.destroy();
+        reject(error);
+      }
+    });
+    request.on('error', reject);
+    request.end(body);
+  });

@@ -1,0 +1,152 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { Database } from 'bun:sqlite';
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { asFault } from '#core/errors.ts';
+import { generate } from '#snapshots/generate/generate.ts';
+import { openLibsql } from '#snapshots/generate/project/drivers/libsql.ts';
+import { openSqlite } from '#snapshots/generate/project/drivers/sqlite.ts';
+import { connectionOf, parameterOf, resourceOf, snapshotOf, toolOf } from '#test/mcp-host/support.ts';
+
+const limits = { max_rows: 10, max_bytes: 10_000, timeout_ms: 5_000, signal: new AbortController().signal };
+const plain = (text: string) => ({ text, values: [], types: [], typed: false });
+const ORIGIN = 'https://app.example';
+
+let folder: string;
+let program: Bun.Subprocess<'ignore', 'pipe', 'pipe'>;
+let url: URL;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'sluice-project-server-'));
+  const file = new Database(join(folder, 'shop.db'), { create: true });
+  file.run('create table item (id integer primary key)');
+  file.run('insert into item values (1), (2), (3)');
+  file.close();
+  const connection = connectionOf({ name: 'lite', db_type: 'sqlite', database: 'shop.db' });
+  const named = (name: string, uri: string, more = {}) =>
+    resourceOf(connection, uri, `select '${name}' as name from item`, { name, max_rows: 2, ...more });
+  const parameters = [parameterOf('id', 'string')];
+  const own = { parameters, statement: resourceOf(connection, 'x:', 'select :id as name', { parameters }).statement };
+  const snapshot = snapshotOf(1, {
+    connections: [connection],
+    tools: [toolOf(connection, 'one', 'select 1 as one')],
+    resources: [
+      named('any', 'shop://{id}', own),
+      named('items', 'shop://items-{id}', { ...own, mime_type: 'text/plain' }),
+      named('exact', 'shop://items-all'),
+    ],
+    server: { cors_origins: [ORIGIN], instructions: 'Ask for one item at a time.' },
+  });
+  for (const { path, content } of generate(snapshot)) {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await writeFile(join(folder, path), content);
+  }
+  await symlink(join(import.meta.dir, '../../node_modules'), join(folder, 'node_modules'));
+  const env = {
+    PATH: process.env['PATH'],
+    PORT: '0',
+    LITE_PATH: join(folder, 'shop.db'),
+    ALLOWED_HOSTS: ' Db.Example , other.example',
+  };
+  program = Bun.spawn([process.execPath, 'src/main.ts'], { cwd: folder, env, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
+  const reader = program.stdout.getReader();
+  const { value } = await reader.read();
+  url = new URL(/http:\/\/\S+/.exec(new TextDecoder().decode(value))![0]);
+});
+
+afterAll(async () => {
+  program.kill('SIGKILL');
+  await program.exited;
+  await rm(folder, { recursive: true, force: true });
+});
+
+test('a client reads the resource that fits its URI best, and is told of the instructions and of what was cut', async () => {
+  const client = new Client({ name: 'test', version: '1.0.0' });
+  await client.connect(new StreamableHTTPClientTransport(url));
+  expect(client.getInstructions()).toBe('Ask for one item at a time.');
+  const exact = await client.readResource({ uri: 'shop://items-all' });
+  expect(exact).toMatchObject({
+    contents: [{ text: expect.stringContaining('exact') }],
+    _meta: { truncated: true, row_count: 2 },
+  });
+  const item = await client.readResource({ uri: 'shop://items-7' });
+  expect(item.contents).toMatchObject([{ mimeType: 'text/plain' }]);
+  expect(item._meta?.['truncated']).toBeUndefined();
+  expect((await client.readResource({ uri: 'shop://else' })).contents).toMatchObject([{ mimeType: 'application/json' }]);
+  await client.close();
+});
+
+const list = (headers: Record<string, string>, method = 'POST') =>
+  fetch(url, {
+    method,
+    headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...headers },
+    ...(method === 'POST' ? { body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }) } : {}),
+  });
+
+test('names of ALLOWED_HOSTS count without blanks and in any case, and addresses in any notation', async () => {
+  for (const host of ['db.example', 'OTHER.example:8080', '[::1]:9000', '127.0.0.1'])
+    expect((await list({ host })).status).toBe(200);
+  expect((await list({ host: 'evil.example' })).status).toBe(403);
+});
+
+test('a page of an allowed origin can read the answer, and no page of another origin of that host', async () => {
+  const asked = await list({ origin: ORIGIN, 'access-control-request-headers': 'authorization, mcp-param-id' }, 'OPTIONS');
+  expect(asked.status).toBe(204);
+  expect(asked.headers.get('access-control-allow-origin')).toBe(ORIGIN);
+  expect(asked.headers.get('access-control-allow-headers')).toContain('Authorization');
+  const answer = await list({ origin: ORIGIN });
+  expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([200, ORIGIN]);
+  expect((await list({ origin: url.origin })).status).toBe(200);
+  for (const origin of ['http://app.example', `${ORIGIN}:8443`, 'http://localhost:1', 'null']) {
+    expect((await list({ origin })).status).toBe(403);
+  }
+});
+
+test('a write to a SQLite file waits while another program writes', async () => {
+  const path = join(folder, 'shop.db');
+  const holds = `const d = new (require('bun:sqlite').Database)(process.argv[1]); d.run('begin immediate'); console.log('held');
+    setTimeout(() => d.run('commit'), 600);`;
+  const other = Bun.spawn([process.execPath, '-e', holds, path], { stdout: 'pipe' });
+  await other.stdout.getReader().read();
+  const database = openSqlite({ path });
+  expect(await database.query(plain('insert into item values (9)'), { ...limits, writes: true })).toMatchObject({
+    affected_rows: 1,
+  });
+  await database.close();
+  await other.exited;
+});
+
+test('an answer of a server without content is an error of the call', async () => {
+  const server = Bun.serve({ port: 0, fetch: () => new Response(null, { status: 204 }) });
+  const tls = { ssl_mode: null, ssl_ca: null, ssl_cert: null, ssl_key: null };
+  const settings = { db_type: 'libsql' as const, ...tls, pool_size: 1, extra_params: {}, token: '' };
+  const database = openLibsql({ ...settings, url: `http://127.0.0.1:${server.port}` });
+  const fault = await database.query(plain('select 1'), { ...limits, writes: false }).catch(asFault);
+  expect(fault).toMatchObject({ code: 'database_unreachable' });
+  await database.close();
+  await server.stop(true);
+});
+
+test.each([
+  [{ host: 'db.example', port: 8080 }, 'https://db.example:8080'],
+  [{ host: 'db.example', port: 8080, ssl_mode: 'disable' }, 'http://db.example:8080'],
+  [{ host: '::1', port: null, ssl_mode: 'disable' }, 'http://[::1]'],
+] as const)('the address of a libSQL server is the one of its connection: %o', (more, address) => {
+  const connection = connectionOf({ name: 'remote', db_type: 'libsql', ...more });
+  const files = generate(snapshotOf(1, { connections: [connection], tools: [toolOf(connection, 'one', 'select 1 as one')] }));
+  expect(files.find(({ path }) => path === 'src/connections.ts')?.content).toContain(`setting('REMOTE_URL', "${address}")`);
+});
+
+test('a tool that runs a text of its caller is left out, and the README says what a token opens', () => {
+  const connection = connectionOf({ name: 'db', db_type: 'mysql' });
+  const tool = toolOf(connection, 'dynamic', 'execute immediate :text', { parameters: [parameterOf('text', 'string')] });
+  const files = generate(
+    snapshotOf(1, { connections: [connection], tools: [{ ...tool, passthrough: true }], server: { auth_type: 'bearer' } }),
+  );
+  const readme = files.find(({ path }) => path === 'README.md')?.content;
+  expect(files.map(({ path }) => path)).not.toContain('src/tools/dynamic.ts');
+  expect(readme).toContain('- `dynamic`: its whole statement is an argument');
+  expect(readme).toContain('toolsets: anyone who has the token can call everything in this project');
+});
