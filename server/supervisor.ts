@@ -21,24 +21,33 @@ export function supervise(
   let delay = FIRST_DELAY_MS;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let child: Bun.Subprocess | null = null;
+  const startLater = (message: string, fields: Record<string, unknown>) => {
+    log.warning(message, { name, ...fields, delay_ms: delay });
+    timer = setTimeout(start, delay);
+    delay = Math.min(delay * 2, LONGEST_DELAY_MS);
+  };
   const start = () => {
     const started = performance.now();
-    const spawned = Bun.spawn([...command], {
-      env: environment,
-      stdin: 'ignore',
-      stdout: 'inherit',
-      stderr: 'inherit',
-      // The channel's end tells the child that its parent is gone, however it went.
-      ipc: () => undefined,
-    });
+    let spawned: Bun.Subprocess;
+    try {
+      spawned = Bun.spawn([...command], {
+        env: environment,
+        stdin: 'ignore',
+        stdout: 'inherit',
+        stderr: 'inherit',
+        // The channel's end tells the child that its parent is gone, however it went.
+        ipc: () => undefined,
+      });
+    } catch (error) {
+      // No memory or no process number is free, or the program is just being replaced.
+      return startLater('program could not be started; trying again', { reason: String(error) });
+    }
     child = spawned;
     void spawned.exited.then((code) => {
       child = null;
       if (stopping) return;
       if (performance.now() - started > STEADY_MS) delay = FIRST_DELAY_MS;
-      log.warning('program ended; restarting it', { name, code, signal: spawned.signalCode, delay_ms: delay });
-      timer = setTimeout(start, delay);
-      delay = Math.min(delay * 2, LONGEST_DELAY_MS);
+      startLater('program ended; restarting it', { code, signal: spawned.signalCode });
     });
   };
   start();
