@@ -50,7 +50,7 @@ export function createListener(options: ListenerOptions): Listener {
   let counter = 0;
   let current: Open | null = null;
   let prepared: (Open & { expiry: Timer }) | null = null;
-  /** The address whose place a prepared one had to take, until that one is used. */
+  /** The address whose place a prepared one had to take, or that was lost on the way to another one, until one is used. */
   let displaced: Address | null = null;
   let reverting: Timer | undefined;
   const closing = new Set<Promise<void>>();
@@ -138,7 +138,16 @@ export function createListener(options: ListenerOptions): Listener {
 
   async function use(address: Address): Promise<void> {
     clearTimeout(reverting);
-    displaced = null;
+    try {
+      await moveTo(address);
+      displaced = null;
+    } catch (error) {
+      if (displaced !== null) revertLater(RETRY_MS);
+      throw error;
+    }
+  }
+
+  async function moveTo(address: Address): Promise<void> {
     if (isCurrent(address)) return discard();
     if (prepared !== null && sameAddress(prepared.address, address)) {
       const next = prepared;
@@ -160,7 +169,7 @@ export function createListener(options: ListenerOptions): Listener {
     current = next;
   }
 
-  /** Two addresses of one port may overlap (0.0.0.0 and 127.0.0.1): the old one makes room first, and comes back on failure. */
+  /** Two addresses of one port may overlap (0.0.0.0 and 127.0.0.1): the old one makes room first, and comes back on failure, as soon as it can. */
   async function swapInPlace(address: Address): Promise<void> {
     const old = current;
     if (old === null) return;
@@ -169,7 +178,11 @@ export function createListener(options: ListenerOptions): Listener {
     try {
       current = await open(address);
     } catch (error) {
-      current = await open(old.address);
+      current = await open(old.address).catch(() => null);
+      if (current === null) {
+        displaced ??= old.address;
+        revertLater(RETRY_MS);
+      }
       throw error;
     }
   }

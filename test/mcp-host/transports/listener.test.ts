@@ -179,3 +179,23 @@ describe('an address that was prepared in the place of the current one', () => {
     await listener.close(0);
   });
 });
+
+test('an address that was lost on the way to another one is taken back as soon as it is free', async () => {
+  const port = freePort();
+  let squatter: { stop(force: boolean): Promise<void> } | null = null;
+  const squat = () => {
+    squatter ??= Bun.serve({ port, hostname: '127.0.0.1', fetch: () => new Response('', { status: 500 }) });
+  };
+  const listener = createListener({ fetch: () => new Response('here'), endStreams: squat });
+  await listener.use({ host: '127.0.0.1', port });
+  const refused = (change: Promise<void>) => change.catch((error: Error) => error.message);
+  expect(await refused(listener.use({ host: '192.0.2.1', port }))).toContain('does not have the address');
+  expect(listener.current()).toBeNull();
+  // Further attempts that fail change nothing about it.
+  expect(await refused(listener.use({ host: '192.0.2.1', port }))).toContain('does not have the address');
+  expect(await refused(listener.prepare({ host: '192.0.2.1', port }))).toContain('does not have the address');
+  await squatter!.stop(true);
+  await until(() => listener.current()?.address.host === '127.0.0.1');
+  expect(await (await fetch(`http://127.0.0.1:${port}/`)).text()).toBe('here');
+  await listener.close(0);
+});
