@@ -12,11 +12,9 @@ import { noteEnded } from './oauth/ended.ts';
 import { tellIdentity } from './oauth/published.ts';
 import { roleOf } from './roles.ts';
 
-/** Writers of people take turns, so that what is checked holds when it is stored. */
 export async function writePeople<T>(app: App, work: (tx: Db, endAccess: EndAccess) => Promise<T>): Promise<T> {
   let ended = false;
   const result = await app.store.write(async (tx) => {
-    await writeAlone(app.store, tx);
     const endAccess: EndAccess = async (sub) => {
       await noteEnded(app, tx, { sub });
       ended = true;
@@ -32,9 +30,10 @@ export type EndAccess = (person_id: string) => Promise<void>;
 
 /**
  * Whoever leaves the installation without an enabled owner who can sign in is refused, whatever the change was, and nothing of it
- * stays.
+ * stays. Such changes take turns, so that what is checked holds when it is stored: call it before anything locks a row.
  */
 export async function keepOwner<T>(app: App, tx: Db, work: () => Promise<T>): Promise<T> {
+  await writeAlone(app.store, tx);
   const before = await ownersWhoCanSignIn(app, tx);
   const result = await work();
   if (before.length > 0 && (await ownersWhoCanSignIn(app, tx)).length === 0) {

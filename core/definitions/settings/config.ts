@@ -22,6 +22,7 @@ import { checkVersion, retryOnConflict } from '../records.ts';
 import { refuseUnknownToolsets } from '../toolsets/names.ts';
 import { guardDraft } from '../guard/guard.ts';
 import { recordHistory } from '#core/observe/history.ts';
+import { keepOwner } from '#core/identity/people-rules.ts';
 import { refuseSettings } from '#core/identity/token-limits.ts';
 
 /** The id under which history knows it. */
@@ -93,7 +94,12 @@ async function guardSettings(context: Context, before: Settings, after: Settings
 }
 
 /** Stores what differs as the next version, with its history entry. Another version than the expected one is a conflict. */
-async function writeSettings(context: Context, tx: Db, expected: number, after: Settings): Promise<StoredSettings> {
+function writeSettings(context: Context, tx: Db, expected: number, after: Settings): Promise<StoredSettings> {
+  const write = () => storeSettings(context, tx, expected, after);
+  return after.password_sign_in ? write() : keepOwner(context.app, tx, write);
+}
+
+async function storeSettings(context: Context, tx: Db, expected: number, after: Settings): Promise<StoredSettings> {
   const { app } = context;
   const { server_config } = app.store.tables;
   await tx.insert(server_config).values({ id: CONFIG_ROW, settings: {}, version: 1, updated_at: '' }).onConflictDoNothing();

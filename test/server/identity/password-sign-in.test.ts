@@ -1,8 +1,12 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { Readable } from 'node:stream';
+import { keepOwner, ownersWhoCanSignIn } from '#core/identity/people-rules.ts';
+import type { Db } from '#core/store/open.ts';
 import { runCli } from '#server/cli/program.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
+import { reachable } from '#test/support/databases.ts';
+import { describeOnce } from '#test/support/metadata.ts';
 import { openTestProvider, type TestProvider } from '#test/support/test-provider.ts';
 import { visitor } from '#test/support/visitor.ts';
 
@@ -147,4 +151,76 @@ test('the command line lets an owner back in', async () => {
   expect((await login()).status).toBe(401);
   const body = { ...account, password: 'a new password' };
   expect((await t.request('POST', '/api/v1/auth/login', { body, anonymous: true })).status).toBe(200);
+});
+
+describeOnce(reachable.postgres)('two changes at once leave an owner who can sign in', () => {
+  let both: TestApp;
+  beforeEach(async () => {
+    both = await testApp(secrets, undefined, { metadata: 'postgresql' });
+    await both.signIn();
+  });
+  afterEach(() => both.close());
+
+  /** Another provider, which an owner has signed in through. */
+  async function link(name: string, person_id: string): Promise<string> {
+    const made = await both.request('POST', '/api/v1/identity-providers', { body: { name, ...provider.client } });
+    const { identities, identity_providers: table } = both.app.store.tables;
+    const issuer = `${provider.client.issuer}/${name}`;
+    const now = both.app.clock().toISOString();
+    await both.app.store.write(async (tx) => {
+      await tx.update(table).set({ issuer }).where(eq(table.name, name));
+      const row = { id: both.app.ids(), issuer, subject: 'ada', person_id, invited_by: null, created_at: now, last_used_at: now };
+      await tx.insert(identities).values(row);
+    });
+    return `/api/v1/identity-providers/${String(made.body['id'])}`;
+  }
+  /** The second change is made when the first one has been checked and is not stored yet. */
+  async function atOnce(first: (tx: Db) => Promise<unknown>, second: () => Promise<{ status: number }>): Promise<void> {
+    const { app } = both;
+    const [checked, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const changing = app.store.write(async (tx) => {
+      await keepOwner(app, tx, () => first(tx));
+      checked.resolve();
+      await go.promise;
+    });
+    await checked.promise;
+    const asked = second();
+    await Promise.race([asked, Bun.sleep(300)]);
+    go.resolve();
+    await changing;
+    expect([409, 422]).toContain((await asked).status);
+    expect(await ownersWhoCanSignIn(app, app.store.db)).not.toEqual([]);
+  }
+  const owner = async () => {
+    const [row] = await both.app.store.db.select().from(both.app.store.tables.people);
+    if (row === undefined) throw new Error('Nobody was set up.');
+    return row;
+  };
+
+  test.each(['provider', 'person'])('passwords go off while the %s is disabled', async (what) => {
+    const { identities, people, identity_providers } = both.app.store.tables;
+    const ada = await owner();
+    await link('one', ada.id);
+    await both.app.store.write((tx) => tx.update(identity_providers).set({ issuer: provider.client.issuer }));
+    await both.app.store.write((tx) => tx.update(identities).set({ issuer: provider.client.issuer }));
+    await both.app.store.write((tx) => tx.insert(people).values({ ...ada, id: both.app.ids(), slot: null, username: 'bob' }));
+    const off = { enabled: false };
+    await atOnce(
+      (tx) =>
+        what === 'provider' ? tx.update(identity_providers).set(off) : tx.update(people).set(off).where(eq(people.id, ada.id)),
+      () => both.request('PATCH', '/api/v1/server/config', { body: { password_sign_in: false } }),
+    );
+  });
+
+  test('of two providers one is deleted while the other is disabled', async () => {
+    const { people, identity_providers } = both.app.store.tables;
+    const { id } = await owner();
+    await link('one', id);
+    const two = await link('two', id);
+    await both.app.store.write((tx) => tx.update(people).set({ password_hash: null }));
+    await atOnce(
+      (tx) => tx.update(identity_providers).set({ enabled: false }).where(eq(identity_providers.name, 'one')),
+      () => both.request('DELETE', two),
+    );
+  });
 });
