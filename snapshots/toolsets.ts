@@ -81,7 +81,7 @@ export const freezeToolset = (toolset: ToolsetDefinition): FrozenToolset => ({
   groups: toolset.groups,
 });
 
-/** The snapshot with nothing but what one of its toolsets holds; null: it has no such toolset. */
+/** The snapshot with nothing but what one of its toolsets holds and says; null: it has no such toolset. */
 export function onlyToolset(snapshot: Snapshot, name: string): Snapshot | null {
   const { content } = snapshot;
   const toolset = content.toolsets.find((candidate) => candidate.name === name);
@@ -90,5 +90,7 @@ export function onlyToolset(snapshot: Snapshot, name: string): Snapshot | null {
   const tools = content.tools.filter((tool) => holds(ofTool(tool)));
   const resources = content.resources.filter((resource) => holds(ofResource(resource)));
   const prompts = content.prompts.filter((prompt) => holds(ofPrompt(prompt)));
-  return { ...snapshot, content: { ...content, tools, resources, prompts } };
+  const { instructions: _, ...rest } = content.server;
+  const server = toolset.instructions === null ? rest : { ...rest, instructions: toolset.instructions };
+  return { ...snapshot, content: { ...content, server, tools, resources, prompts } };
 }

@@ -2,6 +2,7 @@ import { basename } from 'node:path';
 import type { DbType } from '#core/contract/definitions/connections.ts';
 import { engineOf } from '#core/engines/index.ts';
 import type { ProjectPart } from '#core/engines/shared/descriptor.ts';
+import { extrasOf } from '#core/engines/shared/extras.ts';
 import { literal } from './literal.ts';
 import type { NamedConnection } from './names.ts';
 
@@ -33,7 +34,7 @@ export function connectionSource(linked: readonly NamedConnection[]): string {
       const text = fallback === undefined ? `secret('${name}')` : `setting('${name}', ${literal(fallback)})`;
       return `    ${member}: ${member === 'port' ? `Number(${text})` : text},\n`;
     });
-    const { db_type, ssl_mode, ssl_ca, ssl_cert, pool_size, extra_params } = connection;
+    const { db_type, ssl_mode, ssl_ca, ssl_cert, pool_size } = connection;
     const fixed = {
       db_type,
       ssl_mode,
@@ -41,7 +42,7 @@ export function connectionSource(linked: readonly NamedConnection[]): string {
       ssl_cert,
       ...(connection.ssl_key === null && { ssl_key: null }),
       pool_size,
-      extra_params,
+      extra_params: extrasOf(engineOf(db_type).extras, connection.extra_params),
     };
     const rest = part.networked ? Object.entries(fixed).map(([name, value]) => `    ${name}: ${literal(value)},\n`) : [];
     return `  ${key}: ${opener(part)}({\n${lines.join('')}${rest.join('')}  }),\n`;

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { asFault } from '#core/errors.ts';
 import { openDuckdb } from '#snapshots/generate/project/drivers/duckdb.ts';
 import { bind, sql, value, anyOf } from '#snapshots/generate/project/sql.ts';
 import { createDuckdbFolder } from '#test/core/engines/duckdb/fixture.ts';
@@ -32,6 +33,20 @@ test('a generated project reads a DuckDB file with the same limits, values and r
   expect((await refusal(plain('drop table t'))).code).toBe('not_read_only');
   expect((await refusal(plain('select count(*) from range(1000000000000) where hash(range) = 5'))).code).toBe('timeout');
   expect((await refusal(database.query(bound, { ...limits, writes: true }))).code).toBe('not_read_only');
+  await database.close();
+});
+
+test('a call of a generated project ends at its timeout while another statement runs, and when its caller is gone', async () => {
+  const database = openDuckdb({ path });
+  const ask = (text: string, more: object) =>
+    database.query({ text, values: [], types: [], typed: false }, { ...limits, ...more }).catch(asFault);
+  const started = performance.now();
+  const slow = ask('select count(*) from range(1000000000000) where hash(range) = 5', { timeout_ms: 2_000 });
+  expect(await ask('select 1', { timeout_ms: 200 })).toMatchObject({ code: 'timeout' });
+  expect(performance.now() - started).toBeLessThan(1_500);
+  expect(await ask('select 1', { signal: AbortSignal.abort() })).toMatchObject({ code: 'cancelled' });
+  expect(await slow).toMatchObject({ code: 'timeout' });
+  expect(await ask('select 1 as one', {})).toMatchObject({ rows: [{ one: 1 }] });
   await database.close();
 });
 

@@ -4,10 +4,12 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { asFault } from '#core/errors.ts';
+import { AppError, asFault } from '#core/errors.ts';
 import { generate } from '#snapshots/generate/generate.ts';
+import { openClickhouse } from '#snapshots/generate/project/drivers/clickhouse.ts';
 import { openLibsql } from '#snapshots/generate/project/drivers/libsql.ts';
 import { openSqlite } from '#snapshots/generate/project/drivers/sqlite.ts';
+import { onlyToolset } from '#snapshots/toolsets.ts';
 import { connectionOf, parameterOf, resourceOf, snapshotOf, toolOf } from '#test/mcp-host/support.ts';
 
 const limits = { max_rows: 10, max_bytes: 10_000, timeout_ms: 5_000, signal: new AbortController().signal };
@@ -118,6 +120,26 @@ test('a write to a SQLite file waits while another program writes', async () => 
   await other.exited;
 });
 
+test('a cancelled call writes nothing to a SQLite file', async () => {
+  const database = openSqlite({ path: join(folder, 'shop.db') });
+  const call = { ...limits, signal: AbortSignal.abort(), writes: true };
+  expect(await database.query(plain('delete from item'), call).catch(asFault)).toMatchObject({ code: 'cancelled' });
+  expect((await database.query(plain('select count(*) > 0 as a from item'), { ...limits, writes: false })).rows).toEqual([
+    { a: 1 },
+  ]);
+  await database.close();
+});
+
+test('a server that does not answer is an error of the connection', async () => {
+  const tls = { ssl_mode: 'disable', ssl_ca: null, ssl_cert: null, ssl_key: null } as const;
+  const account = { host: '127.0.0.1', port: 1, database: 'shop', username: 'default', password: '' };
+  const database = openClickhouse({ db_type: 'clickhouse', ...account, ...tls, pool_size: 1, extra_params: {} });
+  const fault = await database.query(plain('select 1'), { ...limits, writes: false }).catch((error: unknown) => error);
+  expect(fault).toBeInstanceOf(AppError);
+  expect(fault).toMatchObject({ code: 'database_unreachable' });
+  await database.close();
+});
+
 test('an answer of a server without content is an error of the call', async () => {
   const server = Bun.serve({ port: 0, fetch: () => new Response(null, { status: 204 }) });
   const tls = { ssl_mode: null, ssl_ca: null, ssl_cert: null, ssl_key: null };
@@ -137,6 +159,15 @@ test.each([
   const connection = connectionOf({ name: 'remote', db_type: 'libsql', ...more });
   const files = generate(snapshotOf(1, { connections: [connection], tools: [toolOf(connection, 'one', 'select 1 as one')] }));
   expect(files.find(({ path }) => path === 'src/connections.ts')?.content).toContain(`setting('REMOTE_URL', "${address}")`);
+});
+
+test.each([null, 'Sell one item.'])('a project of a toolset has the instructions of the toolset: %j', (instructions) => {
+  const none = { tags: [], connection_ids: [], tool_ids: [], resource_ids: [], prompt_ids: [] };
+  const rule = { include: none, exclude: none, read_only: false, groups: [] };
+  const toolset = { id: 'sales', name: 'sales', title: null, description: '', instructions, ...rule };
+  const whole = snapshotOf(1, { toolsets: [toolset], server: { instructions: 'Ask the warehouse.' } });
+  const main = generate(onlyToolset(whole, 'sales')!).find(({ path }) => path === 'src/main.ts');
+  expect(main?.content).toContain(`  instructions: ${JSON.stringify(instructions)},`);
 });
 
 test('a tool that runs a text of its caller is left out, and the README says what a token opens', () => {

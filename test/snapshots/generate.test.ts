@@ -45,7 +45,13 @@ describe('a generated project', () => {
   const hostile = snapshotOf(
     [
       connectionOf('sqlite', 'a', { name: HOSTILE, database: HOSTILE }),
-      connectionOf('postgresql', 'b', { name: HOSTILE, username: HOSTILE, password: SEALED, host: HOSTILE }),
+      connectionOf('postgresql', 'b', {
+        name: HOSTILE,
+        username: HOSTILE,
+        password: SEALED,
+        host: HOSTILE,
+        extra_params: { search_path: 'sales', token: SEALED },
+      }),
     ],
     [
       toolOf({ name: 'index', connection_id: 'a', sql: `select '${HOSTILE.replaceAll("'", "''")}' as a`, description: HOSTILE }),

@@ -3,6 +3,7 @@ import { AppError } from '#core/errors.ts';
 import { type DuckdbEngine, faultOf, openDuckdbEngine } from '#core/engines/duckdb/engine.ts';
 import { toDuckdbError } from '#core/engines/duckdb/errors.ts';
 import { typedText } from '#core/engines/duckdb/typed.ts';
+import { untilAborted, withDeadline } from '#core/engines/shared/deadline.ts';
 import type { QueryResult, Row } from '#core/engines/shared/source.ts';
 import type { Database, Limits } from '../definitions.ts';
 import type { BoundSql } from '../sql.ts';
@@ -21,40 +22,37 @@ export function openDuckdb({ path }: { readonly path: string }): Database {
     return openDuckdbEngine(path);
   }
 
-  async function run({ text, values, types, typed }: BoundSql, limits: Limits): Promise<QueryResult> {
-    const { max_rows, max_bytes, timeout_ms, signal } = limits;
+  async function run({ text, values, types, typed }: BoundSql, limits: Limits, stop: AbortSignal): Promise<QueryResult> {
+    const { max_rows, max_bytes } = limits;
     if (limits.writes) throw new AppError('not_read_only', 'DuckDB connections are read-only.');
-    signal.throwIfAborted();
+    stop.throwIfAborted();
     const engine = await (opened ??= open()).catch((error: unknown) => {
       // A file that was away or in use may be there the next time.
       opened = null;
       throw error;
     });
-    const stop = () => engine.stop();
-    const timer = setTimeout(stop, timeout_ms);
-    signal.addEventListener('abort', stop, { once: true });
+    stop.throwIfAborted();
+    const interrupt = () => engine.stop();
+    stop.addEventListener('abort', interrupt, { once: true });
     try {
       const sent = typed ? typedText(text, types) : text;
       const found = await engine.run({ text: sent, values, types, policy: 'read', max_rows, max_bytes });
       return { ...found, rows: JSON.parse(found.rows) as Row[], affected_rows: null };
     } catch (error) {
-      signal.throwIfAborted();
-      if (error instanceof Error && /interrupt/i.test(error.message)) {
-        throw new AppError('timeout', `The statement did not finish within ${timeout_ms} ms and was stopped.`);
-      }
+      stop.throwIfAborted();
       throw error instanceof AppError ? error : toDuckdbError(faultOf(error), text);
     } finally {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', stop);
+      stop.removeEventListener('abort', interrupt);
     }
   }
 
   return {
-    query(bound, limits) {
-      const found = last.then(() => run(bound, limits));
-      last = found.catch(() => undefined);
-      return found;
-    },
+    query: (bound, limits) =>
+      withDeadline(limits.timeout_ms, limits.signal, (stop) => {
+        const found = last.then(() => run(bound, limits, stop));
+        last = found.catch(() => undefined);
+        return untilAborted(stop, found);
+      }),
     close: async () => {
       await last;
       (await opened?.catch(() => null))?.close();

@@ -1,11 +1,16 @@
 import http from 'node:http';
 import https from 'node:https';
 import { Readable } from 'node:stream';
+import { AppError } from '#core/errors.ts';
 import type { Send } from '#core/engines/shared/network.ts';
 
 /** Not every `fetch` takes certificates. */
 export const send: Send = (url, { method, headers, body, signal, tls }) =>
   new Promise((resolve, reject) => {
+    const failed = (cause: unknown) => {
+      const detail = `The connection to ${url.host} failed; check the address, ssl_mode and that the server is running.`;
+      reject(new AppError('database_unreachable', detail, { reason: 'failed', cause }));
+    };
     const secure = url.protocol === 'https:';
     const options = { method, headers: headers as Record<string, string>, ...(signal ? { signal } : {}), ...(secure ? tls : {}) };
     const request = (secure ? https : http).request(url, options as https.RequestOptions, (answer) => {
@@ -17,9 +22,9 @@ export const send: Send = (url, { method, headers, body, signal, tls }) =>
         resolve(new Response(is_empty ? null : (Readable.toWeb(answer) as unknown as BodyInit), { status }));
       } catch (error) {
         request.destroy();
-        reject(error);
+        failed(error);
       }
     });
-    request.on('error', reject);
+    request.on('error', failed);
     request.end(body);
   });

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import Library from 'libsql';
 import { AppError } from '#core/errors.ts';
+import { withDeadline } from '#core/engines/shared/deadline.ts';
 import type { QueryResult } from '#core/engines/shared/source.ts';
 import { type SqliteValue, toSqliteValue } from '#core/engines/sqlite/values.ts';
 import { toSqliteError } from '#core/engines/sqlite/errors.ts';
@@ -20,13 +21,15 @@ export function openSqlite({ path }: { readonly path: string }): Database {
     return new Library(path, { timeout: BUSY_MS });
   };
   return {
-    query: async (bound, limits) => {
-      try {
-        return run((opened ??= open()), bound, limits);
-      } catch (error) {
-        throw toFault(error, bound.text, limits.writes);
-      }
-    },
+    query: (bound, limits) =>
+      withDeadline(limits.timeout_ms, limits.signal, async (stop) => {
+        stop.throwIfAborted();
+        try {
+          return run((opened ??= open()), bound, limits);
+        } catch (error) {
+          throw toFault(error, bound.text, limits.writes);
+        }
+      }),
     close: async () => void opened?.close(),
   };
 }
