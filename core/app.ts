@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { eq } from 'drizzle-orm';
 import type { Env } from '#core/env.ts';
+import type { DecisionNews } from './edge/confirmation-page.ts';
 import { createHostRegistry, type HostRegistry } from './deploy/hosts.ts';
 import type { Kv } from './cluster/kv.ts';
 import type { Log } from '#core/log.ts';
@@ -70,6 +71,8 @@ export interface App extends AppOptions {
   readonly overlays: Overlays;
   /** Replays that are under way. */
   readonly replays: ReplayDesk;
+  /** What people decided on pages a short while ago, by the nonce of the question. */
+  readonly decisions: Map<string, { readonly news: DecisionNews; readonly until: number }>;
   /** Metadata documents of OAuth clients that are being fetched, by address. */
   readonly document_flights: Map<string, Promise<ClientDocument | null>>;
   /** Of this process: whether it ends, and how many requests it answers now. */
@@ -117,6 +120,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     snapshot_cache: createSnapshotCache(),
     overlays: createOverlays(),
     replays: createReplayDesk(options.ids()),
+    decisions: new Map(),
     document_flights: new Map(),
     life: { ending: false, answering: 0 },
     background(work) {

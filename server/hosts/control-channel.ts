@@ -12,6 +12,7 @@ import { eventForHost, newsOf } from '#core/deploy/snapshot-event.ts';
 import { namesEvent } from '#core/deploy/host-names.ts';
 import { HostReplay } from '#core/contract/deploy/replay.ts';
 import { takeReplay } from '#core/deploy/replay/replay.ts';
+import { decisionEvents } from '#core/identity/oauth/confirmations.ts';
 import { identityEvent } from '#core/identity/oauth/published.ts';
 import { tokensEvent } from '#core/identity/mcp-tokens.ts';
 import { forgetReports, storeUsage } from '#core/observe/usage.ts';
@@ -123,6 +124,7 @@ function openStream(app: App, id: string, have: string | null, signal: AbortSign
     await app.hosts.settled();
     stream.send(await eventForHost(app, have));
     stream.send(await besideEvent(app));
+    decisionEvents(app).forEach(stream.send);
     deliver = stream.send;
     for (const event of queued) stream.send(event);
     log.info('host connected', { id });

@@ -42,14 +42,28 @@ async function decide(context: Context, request: string, approved: boolean): Pro
   // Only keeps the page from being shown again.
   await app.kv.set(decidedKey(nonce), 'decided', KEPT_MS).catch(() => undefined);
   const news: DecisionNews = { nonce, approved };
-  app.hosts.publish({ event: 'decision', data: news });
+  tellHosts(app, news);
   await signal(app, 'decision', JSON.stringify(news));
   return {};
 }
 
 /** Hands on to the hosts of this server what people decided at another one. */
 export const followDecisions = (app: App): (() => void) =>
-  onSignal(app, 'decision', (text) => app.hosts.publish({ event: 'decision', data: JSON.parse(text) as DecisionNews }));
+  onSignal(app, 'decision', (text) => tellHosts(app, JSON.parse(text) as DecisionNews));
+
+const toEvent = (data: DecisionNews) => ({ event: 'decision', data }) as const;
+
+function tellHosts(app: App, news: DecisionNews): void {
+  const { decisions, hosts, clock } = app;
+  const now = clock().getTime();
+  for (const [nonce, { until }] of decisions) if (until <= now) decisions.delete(nonce);
+  if (!decisions.has(news.nonce)) decisions.set(news.nonce, { news, until: now + KEPT_MS });
+  hosts.publish(toEvent(news));
+}
+
+/** For a host that connects: it may have been away when somebody decided. The first word on a question counts there. */
+export const decisionEvents = ({ decisions, clock }: App) =>
+  [...decisions.values()].filter(({ until }) => until > clock().getTime()).map(({ news }) => toEvent(news));
 
 const over = () =>
   new AppError('not_found', 'This request has expired, was decided already, or is not one of this server. Call the tool again.');

@@ -1,5 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { createPageQuestions, type PageQuestion } from '#core/edge/confirmation-page.ts';
+import { signal } from '#core/cluster/signals.ts';
+import { followDecisions } from '#core/identity/oauth/confirmations.ts';
+import { createHttp } from '#server/http/http.ts';
+import { until } from '#test/support/programs.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { type Member, PASSWORD, peopleOf } from '#test/support/people.ts';
 import { createBrowser, tokens } from '#test/support/sign-in.ts';
@@ -46,6 +50,22 @@ function sealed(more: Partial<PageQuestion> = {}, keys = t.app.env.SVC_ENCRYPTIO
     ...more,
   });
 }
+/** What a host hears when it connects. */
+async function greetingOf(id: string): Promise<string> {
+  const ending = new AbortController();
+  const headers = { host: 'localhost', 'x-service-token': t.app.env.SVC_AGENT_SERVICE_TOKEN };
+  const request = new Request(`http://localhost/api/internal/hosts/stream?id=${id}`, { headers, signal: ending.signal });
+  const { body } = await createHttp(t.app).fetch(request, { address: '192.0.2.1' });
+  let text = '';
+  const reading = body
+    ?.pipeThrough(new TextDecoderStream())
+    .pipeTo(new WritableStream({ write: (piece) => void (text += piece) }), { signal: ending.signal });
+  await until(() => t.log.some(({ message, fields }) => message === 'host connected' && fields?.['id'] === id), 5_000);
+  await Bun.sleep(50);
+  ending.abort();
+  await reading?.catch(() => undefined);
+  return text;
+}
 const get = (who: Member, request: string) => who.ask('GET', `confirmations/${request}`);
 const decide = (who: Member, request: string, decision = 'approve') =>
   who.ask('POST', `confirmations/${request}/${decision}`, {});
@@ -86,6 +106,20 @@ describe('a change that a person confirms on a page', () => {
       expect((await get(caller, request)).status).toBe(404);
       expect(told).toEqual([]);
     }
+  });
+
+  test('reaches a host that was away then, as long as the question may count', async () => {
+    const nonces = [crypto.randomUUID(), crypto.randomUUID()] as const;
+    expect((await decide(caller, sealed({ nonce: nonces[0] }))).status).toBe(204);
+    const ending = followDecisions(t.app);
+    await signal(t.app, 'decision', JSON.stringify({ nonce: nonces[1], approved: false }));
+    ending();
+    const greeting = await greetingOf('h2');
+    for (const [n, approved] of [true, false].entries()) {
+      expect(greeting).toContain(`event: decision\ndata: ${JSON.stringify({ nonce: nonces[n], approved })}\n`);
+    }
+    t.advance(180_000);
+    expect(await greetingOf('h3')).not.toContain('event: decision');
   });
 
   test('is refused to everybody else, who learn nothing of it', async () => {
