@@ -18,6 +18,7 @@ const COPIED = [
   'core/errors.ts',
   'core/issues.ts',
   'core/contract',
+  'core/edge',
   'core/engines',
   'core/lib',
   'snapshots/generate',

@@ -117,6 +117,19 @@ describe('a generated project', () => {
     expect(files.filter(({ path }) => path.includes('contract')).map(({ path }) => path)).toEqual([]);
   });
 
+  test('is made of sources that an executable has too', async () => {
+    const builder = await readFile(join(root, 'server/build-binary.ts'), 'utf8');
+    const copied = [.../const COPIED = \[([^\]]+)\]/.exec(builder)![1]!.matchAll(/'([^']+)'/g)].map(([, path]) => path!);
+    const folder = join(root, 'snapshots/generate/project');
+    const sources = new Bun.Glob('**/*.ts').scanSync(folder);
+    for (const source of sources) {
+      const text = await readFile(join(folder, source), 'utf8');
+      for (const [, path] of text.matchAll(/from '#([^']+)'/g)) {
+        expect(copied.filter((each) => path === each || path!.startsWith(`${each}/`))).not.toEqual([]);
+      }
+    }
+  });
+
   test('leaves out a tool whose statement is its argument, and says so', () => {
     const files = generate(hostile);
     expect(files.some(({ path }) => path === 'src/tools/anything.ts')).toBe(false);
