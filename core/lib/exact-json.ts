@@ -1,3 +1,5 @@
+import type { Json } from '#core/engines/shared/source.ts';
+
 /** A number as it stands in a text: beyond 2^53 and behind the point a number of ours would be another one. */
 export class NumberText {
   readonly text: string;
@@ -35,6 +37,47 @@ export const parseNumbers: Parse = shows_source ? byContext : byMarks;
 
 /** JSON that keeps the text of every number. */
 export const parseExactly = (text: string): unknown => parseNumbers(text, (_, source) => new NumberText(source));
+
+/** A run of 16 digits or an exponent may not survive as a double; such text is read again number by number. */
+const RISKY_NUMBER = /[\d.]{16}|\d[eE]/;
+
+/**
+ * JSON of a database: every number that a double would change is a string with the database's digits. What is not JSON, or nested too
+ * deeply to be read, stays text.
+ */
+export function parseJson(text: string): Json {
+  try {
+    const exact = RISKY_NUMBER.test(text);
+    return (exact ? parseNumbers(text, (value, source) => (survives(value, source) ? value : source)) : JSON.parse(text)) as Json;
+  } catch {
+    return text;
+  }
+}
+
+/** The same as JSON. */
+export function jsonText(text: string): string {
+  try {
+    return JSON.stringify(parseJson(text));
+  } catch {
+    return JSON.stringify(text);
+  }
+}
+
+const survives = (value: number, source: string): boolean =>
+  keepsDigits(value, source) && (Number.isSafeInteger(value) || !Number.isInteger(value));
+
+/** Whether a double is the number that the text says. */
+export const keepsDigits = (value: number, source: string): boolean =>
+  Number.isFinite(value) && significant(String(value)) === significant(source);
+
+/** The digits that carry the value: no sign, dot, exponent, leading or trailing zeros. */
+function significant(number: string): string {
+  return number
+    .replace(/[eE].*$/, '')
+    .replace(/[-+.]/g, '')
+    .replace(/^0+/, '')
+    .replace(/0+$/, '');
+}
 
 /** JSON in which an integer that a number cannot hold is a text (contract section 4). */
 export const parseIntegers = (text: string): unknown =>

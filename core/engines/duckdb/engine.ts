@@ -2,6 +2,7 @@ import {
   DuckDBConnection,
   DuckDBInstance,
   type DuckDBPreparedStatement,
+  DuckDBTimestampTZValue,
   type DuckDBType,
   DuckDBTypeId,
   StatementType,
@@ -48,6 +49,8 @@ export interface DuckdbEngine {
 
 /** Opens one database file so that nothing can be changed; every request has a connection of its own. */
 export async function openDuckdbEngine(path: string): Promise<DuckdbEngine> {
+  // The library writes them in the zone of the machine.
+  DuckDBTimestampTZValue.timezoneOffsetInMinutes = 0;
   const instance = await openLocked(path);
   const checker = await instance.connect();
   const checked = new Set<string>();

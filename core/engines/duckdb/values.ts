@@ -24,7 +24,7 @@ import {
   listValue,
   VARCHAR,
 } from '@duckdb/node-api';
-import { parseIntegers } from '#core/lib/exact-json.ts';
+import { jsonText } from '#core/lib/exact-json.ts';
 import { textOf } from '../shared/rows.ts';
 import type { BoundType, Json, ValueKind } from '../shared/source.ts';
 
@@ -76,7 +76,7 @@ export function encoderOf(type: DuckDBType): Encode {
 }
 
 function encoderOfValues(type: DuckDBType): Encode {
-  if (isJson(type)) return encodeJson;
+  if (isJson(type)) return (value) => jsonText(String(value));
   if (type instanceof DuckDBListType || type instanceof DuckDBArrayType) return encodeItems(encoderOf(type.valueType));
   if (type instanceof DuckDBStructType) return encodeStruct(type);
   if (type instanceof DuckDBMapType) return encodeMap(type);
@@ -137,15 +137,6 @@ function shortest(value: number): number {
 function encodeMoment(value: DuckDBValue): string {
   const text = String(value);
   return JSON.stringify(text.replace(/^(\d{4,}-\d\d-\d\d) (\S+?)(?:\+00)?$/, text.endsWith('+00') ? '$1T$2Z' : '$1T$2'));
-}
-
-function encodeJson(value: DuckDBValue): string {
-  const text = String(value);
-  try {
-    return JSON.stringify(parseIntegers(text));
-  } catch {
-    return JSON.stringify(text);
-  }
 }
 
 const encodeItems =

@@ -1,5 +1,5 @@
 import mysql from 'mysql2';
-import { parseIntegers } from '#core/lib/exact-json.ts';
+import { parseJson } from '#core/lib/exact-json.ts';
 import type { BoundType, Column, Json, ValueKind } from '../shared/source.ts';
 import { textOf } from '../shared/rows.ts';
 import { minutesOf, UTC } from './extras.ts';
@@ -124,12 +124,7 @@ function encodeTimestamp(value: MysqlValue, zone: string): Json {
 }
 
 function encodeJson(value: MysqlValue): Json {
-  const text = String(value);
-  try {
-    return parseIntegers(text) as Json;
-  } catch {
-    return text;
-  }
+  return parseJson(String(value));
 }
 
 function encodeBytes(value: MysqlValue): Json {

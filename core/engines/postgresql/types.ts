@@ -1,4 +1,5 @@
 import type { ScalarType } from '#core/contract/definitions/parameters.ts';
+import { parseJson } from '#core/lib/exact-json.ts';
 import type { BoundType, ValueKind } from '../shared/source.ts';
 import {
   parseArray,
@@ -7,7 +8,6 @@ import {
   parseBytes,
   parseFloat8,
   parseInteger,
-  parseJson,
   parseNumeric,
   type ParseText,
   parseTimestamp,

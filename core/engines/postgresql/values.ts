@@ -1,5 +1,4 @@
 import type { ScalarType } from '#core/contract/definitions/parameters.ts';
-import { parseNumbers } from '#core/lib/exact-json.ts';
 import type { BoundType, Json } from '../shared/source.ts';
 
 /** Turns PostgreSQL's text of one value into the encoding of contract section 4. */
@@ -45,37 +44,6 @@ export const parseTimetz: ParseText = (text) => withIsoOffset(text, 0);
 
 export function parseBytes(text: string): Json {
   return Buffer.from(text.slice(2), 'hex').toString('base64');
-}
-
-/** A run of 16 digits or an exponent may not survive as a double; such text is read again number by number. */
-const RISKY_NUMBER = /[\d.]{16}|\d[eE]/;
-
-/**
- * JSON in which every number that a double would change is a string with the database's digits. What is nested too deeply to
- * be read stays text.
- */
-export function parseJson(text: string): Json {
-  try {
-    const exact = RISKY_NUMBER.test(text);
-    return (exact ? parseNumbers(text, (value, source) => (survives(value, source) ? value : source)) : JSON.parse(text)) as Json;
-  } catch {
-    return text;
-  }
-}
-
-function survives(value: number, source: string): boolean {
-  if (!Number.isFinite(value)) return false;
-  if (Number.isInteger(value) && !Number.isSafeInteger(value)) return false;
-  return significant(String(value)) === significant(source);
-}
-
-/** The digits that carry the value: no sign, dot, exponent, leading or trailing zeros. */
-function significant(number: string): string {
-  return number
-    .replace(/[eE].*$/, '')
-    .replace(/[-+.]/g, '')
-    .replace(/^0+/, '')
-    .replace(/0+$/, '');
 }
 
 /** An array literal, with or without bounds (`[0:1]={1,2}`). What is nested too deeply to be read stays text. */

@@ -1,4 +1,4 @@
-import { parseIntegers } from '#core/lib/exact-json.ts';
+import { jsonText } from '#core/lib/exact-json.ts';
 import { textOf } from '../shared/rows.ts';
 import type { BoundType, Json, ValueKind } from '../shared/source.ts';
 
@@ -59,12 +59,7 @@ function encodeText(value: SqliteValue): string {
 }
 
 function encodeJson(value: SqliteValue): string {
-  if (typeof value !== 'string') return encodeAny(value);
-  try {
-    return JSON.stringify(parseIntegers(value));
-  } catch {
-    return JSON.stringify(value);
-  }
+  return typeof value === 'string' ? jsonText(value) : encodeAny(value);
 }
 
 function isSafe(value: bigint): boolean {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
 import type { Source } from '#core/engines/shared/source.ts';
 import { FIXED, READ, refusal, sql, WRITE } from '../shared/suite.ts';
 import { createDuckdbFolder } from './fixture.ts';
@@ -32,7 +33,7 @@ const VALUES = `SELECT true AS b, 1::TINYINT AS i1, 9007199254740993 AS i8, 1701
   TIMESTAMP_NS '2026-01-02 03:04:05.123456789' AS tns, 'infinity'::TIMESTAMP AS forever, TIMETZ '03:04:05+02' AS ttz,
   '\\xAA\\x00'::BLOB AS bl, 'sad'::mood AS en, [1, 2, NULL] AS li, [['a'], []] AS nested, {'a': 1, 'b': [1.5::FLOAT]} AS st,
   MAP {'k': 1} AS ma, MAP {1: 'x'} AS mi, union_value(num := 5) AS un, INTERVAL '1 month 2 days 3 hours' AS iv,
-  UUID '12345678-1234-1234-1234-123456789abc' AS uu, '{"a":12345678901234567890}'::JSON AS js, '101'::BIT AS bi,
+  UUID '12345678-1234-1234-1234-123456789abc' AS uu, '{"a":12345678901234567890,"b":[12345678901234567890.5,1e400]}'::JSON AS js, '101'::BIT AS bi,
   [1, 2]::INTEGER[2] AS ar, 123456789012345678901234567890::BIGNUM AS bn, NULL AS nothing, [9007199254740993] AS bigs`;
 
 describe('values', () => {
@@ -66,7 +67,7 @@ describe('values', () => {
       un: { tag: 'num', value: 5 },
       iv: '1 month 2 days 03:00:00',
       uu: '12345678-1234-1234-1234-123456789abc',
-      js: { a: '12345678901234567890' },
+      js: { a: '12345678901234567890', b: ['12345678901234567890.5', '1e400'] },
       bi: '101',
       ar: [1, 2],
       bn: '123456789012345678901234567890',
@@ -106,6 +107,21 @@ describe('values', () => {
       READ,
     );
     expect(types.rows).toEqual([{ a: 'BIGINT', b: 'DOUBLE', c: 'BOOLEAN', d: { a: 1 } }]);
+  });
+
+  test('moments with a zone come in UTC, wherever the machine is', async () => {
+    const text = `SELECT seen, [seen] AS list, MAP {seen: 1} AS map, 'infinity'::TIMESTAMPTZ AS forever, seen::VARIANT AS any
+      FROM item WHERE id = 1`;
+    const program = `const { openDuckdbEngine } = await import('#core/engines/duckdb/engine.ts');
+      const engine = await openDuckdbEngine(${JSON.stringify(join(files.folder, 'shop.duckdb'))});
+      const run = { text: ${JSON.stringify(text)}, types: [], values: [], policy: 'read', max_rows: 9, max_bytes: 9999 };
+      console.log((await engine.run(run)).rows);
+      engine.close();`;
+    const child = Bun.spawn([process.execPath, '-e', program], { env: { ...process.env, TZ: 'Asia/Tokyo' }, stdout: 'pipe' });
+    const moment = '2026-01-02T01:04:05Z';
+    expect(JSON.parse(await new Response(child.stdout).text())).toEqual([
+      { seen: moment, list: [moment], map: { '2026-01-02 01:04:05+00': 1 }, forever: 'infinity', any: moment },
+    ]);
   });
 
   test('a placeholder that DuckDB cannot type is described with the declared type', async () => {

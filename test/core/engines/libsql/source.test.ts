@@ -17,7 +17,7 @@ beforeAll(async () => {
   token = await server.token('rw');
   for (const statement of [
     'CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT, price REAL, active BOOLEAN, extra JSON, picture BLOB, seen DATETIME)',
-    `INSERT INTO item VALUES (1, 'pen "ü" 😀', 1.5, 1, '{"big":12345678901234567890}', x'00ff', '2020-01-02 03:04:05')`,
+    `INSERT INTO item VALUES (1, 'pen "ü" 😀', 1.5, 1, '{"big":12345678901234567890,"exact":[12345678901234567890.5,1e400]}', x'00ff', '2020-01-02 03:04:05')`,
     'INSERT INTO item VALUES (9007199254740993, NULL, NULL, NULL, NULL, NULL, NULL)',
     'CREATE TABLE part (item_id INTEGER REFERENCES item)',
     'CREATE VIRTUAL TABLE word USING fts3 (body)',
@@ -80,7 +80,7 @@ describe('libSQL over HTTP', () => {
       name: 'pen "ü" 😀',
       price: 1.5,
       active: true,
-      extra: { big: '12345678901234567890' },
+      extra: { big: '12345678901234567890', exact: ['12345678901234567890.5', '1e400'] },
       picture: 'AP8=',
       seen: '2020-01-02T03:04:05',
       twice: 3,

@@ -21,7 +21,7 @@ beforeAll(async () => {
       9007199254740993, -128, 1, 65535, -8388608, -2147483648, 18446744073709551615,
       '12345678901234567890.1234567890', 1.1, 0.1, b'1', b'1111111111111111111111111111111111111111111111111111111111111111',
       '2020-02-29', '2020-01-02 03:04:05.123456', '2020-01-02 03:04:05.5', '-838:59:59', 2020, 'ünï😀"\\\\', 'ab', 'text', x'00ff',
-      x'0102', 'b', 'x,y', '{"big": 12345678901234567890, "list": [1.5, null, true], "text": "ü"}', POINT(1, 2), '::1',
+      x'0102', 'b', 'x,y', '{"big": 12345678901234567890, "exact": [12345678901234567890.5, 1e400], "list": [1.5, null, true], "text": "ü"}', POINT(1, 2), '::1',
       '123e4567-e89b-12d3-a456-426614174000')`);
   await database.run('INSERT INTO every_type (id) VALUES (1)');
   await database.run(`SET STATEMENT sql_mode = '' FOR INSERT INTO every_type (id, day, moment, stamp, one_bit, bits)
@@ -63,7 +63,7 @@ describe.skipIf(!reachable.mysql)('MariaDB values', () => {
         picture: 'AQI=',
         choice: 'b',
         choices: 'x,y',
-        doc: { big: '12345678901234567890', list: [1.5, null, true], text: 'ü' },
+        doc: { big: '12345678901234567890', exact: ['12345678901234567890.5', '1e400'], list: [1.5, null, true], text: 'ü' },
         place: 'AQEAAAAAAAAAAADwPwAAAAAAAABA',
         address: '::1',
         ident: '123e4567-e89b-12d3-a456-426614174000',

@@ -13,7 +13,7 @@ beforeAll(() => {
        id INTEGER PRIMARY KEY, name VARCHAR(50) NOT NULL DEFAULT 'none', price DECIMAL(10,2), ratio REAL, active BOOLEAN, extra JSON,
        picture BLOB, born DATE, seen DATETIME, any_thing
      );
-     INSERT INTO item VALUES (1, 'pen', 1.5, 0.5, 1, '{"big":12345678901234567890,"list":[1,"a"]}', x'00ff10', '2020-01-02',
+     INSERT INTO item VALUES (1, 'pen', 1.5, 0.5, 1, '{"big":12345678901234567890,"exact":[12345678901234567890.5,1e400],"list":[1,"a"]}', x'00ff10', '2020-01-02',
        '2020-01-02 03:04:05.123', 7);
      INSERT INTO item VALUES (9007199254740993, 'ünïcode 😀 "quoted"', 2, 9e999, 0, 'not json', NULL, 1577923200, 1577923200, x'01');
      INSERT INTO item VALUES (3, '', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
@@ -41,7 +41,7 @@ describe('values', () => {
       price: 1.5,
       ratio: 0.5,
       active: true,
-      extra: { big: '12345678901234567890', list: [1, 'a'] },
+      extra: { big: '12345678901234567890', exact: ['12345678901234567890.5', '1e400'], list: [1, 'a'] },
       picture: 'AP8Q',
       born: '2020-01-02',
       seen: '2020-01-02T03:04:05.123',
