@@ -3,6 +3,8 @@ import type { App } from '#core/app.ts';
 
 /** A server that was killed keeps its work from the others for no longer than this. */
 const LEASE_SECONDS = 20;
+/** No lease is for longer: one that says so is of a database whose clock was ahead. */
+const LONGEST_SECONDS = 120;
 const RENEW_MS = 5_000;
 
 /** Seconds by the clock that all servers share. */
@@ -24,7 +26,7 @@ export async function takeLease(app: App, name: string, holder: string, seconds 
       .onConflictDoUpdate({
         target: leases.name,
         set: { holder, until },
-        setWhere: sql`${leases.until} < ${now} or ${leases.holder} = ${holder}`,
+        setWhere: sql`${leases.until} < ${now} or ${leases.until} > ${now} + ${sql.raw(String(LONGEST_SECONDS))} or ${leases.holder} = ${holder}`,
       })
       .returning({ name: leases.name }),
   );

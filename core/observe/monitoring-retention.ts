@@ -82,7 +82,10 @@ const DONE = 'usage_forgotten_at';
 async function isDue(app: App): Promise<boolean> {
   const { meta } = app.store.tables;
   const [row] = await app.store.db.select().from(meta).where(eq(meta.key, DONE));
-  return row === undefined || row.value < new Date(app.clock().getTime() - INTERVAL_MS + 1_000).toISOString();
+  if (row === undefined) return true;
+  const age = app.clock().getTime() - Date.parse(row.value);
+  // A time to come is of a clock that was ahead.
+  return age < 0 || age > INTERVAL_MS - 1_000;
 }
 
 async function setDone(app: App): Promise<void> {

@@ -40,6 +40,16 @@ describe('embedded', () => {
     expect(await takeLease(app, 'work', 'b', 0.2)).toBe(true);
     await until(() => takeLease(app, 'work', 'a', 1), 10_000);
   });
+
+  test('a lease of a time when the clock was ahead keeps nobody from the work', async () => {
+    const t = await testApp();
+    ends.push(() => t.close());
+    const { leases } = t.app.store.tables;
+    const ahead = { name: 'work', holder: 'a', until: Date.now() / 1_000 + 86_400 };
+    await t.app.store.write((tx) => tx.insert(leases).values(ahead));
+    expect(await takeLease(t.app, 'work', 'b')).toBe(true);
+    expect(await takeLease(t.app, 'work', 'a')).toBe(false);
+  });
 });
 
 describeOnce(reachable.postgres)('two servers', () => {

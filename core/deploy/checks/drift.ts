@@ -14,6 +14,8 @@ import { driftOf } from './describe-again.ts';
 /** The row of `meta` that says what was found last. */
 const STATE = 'drift';
 const LOOK_MS = 60_000;
+/** Clocks of servers may differ by it. */
+const SKEW_MS = 60_000;
 /** Deploys that follow each other closely are checked once. */
 const APART_MS = 10_000;
 
@@ -124,7 +126,8 @@ async function isDue(app: App): Promise<boolean> {
   if (desired === 'stopped' || active_version === null) return false;
   if (checked_at === null) return true;
   const age = app.clock().getTime() - Date.parse(checked_at);
-  return age >= (snapshot_version === active_version ? minutes * 60_000 - 1_000 : APART_MS);
+  // What was checked in the time to come was checked by a clock that was ahead.
+  return age < -SKEW_MS || age >= (snapshot_version === active_version ? minutes * 60_000 - 1_000 : APART_MS);
 }
 
 /** Checks after each deploy and every `drift_check_minutes`. @returns a function that ends it. */

@@ -195,6 +195,9 @@ describe('drift', () => {
     expect(await checkDriftWhenDue(t.app)).toBe(false);
     await set(5);
     expect(await checkDriftWhenDue(t.app)).toBe(true);
+    // The clock was ahead.
+    t.advance(-70 * 60_000);
+    expect([await checkDriftWhenDue(t.app), await checkDriftWhenDue(t.app)]).toEqual([true, false]);
     await ask('POST', 'deploy/stop', {});
     t.advance(70 * 60_000);
     expect(await checkDriftWhenDue(t.app)).toBe(false);

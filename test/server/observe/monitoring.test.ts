@@ -258,6 +258,9 @@ test('what is older than its time, or beyond what is kept, is forgotten, by one 
   expect(await forgetUsage(t.app, 2)).toBe(3);
   expect((await get('/logs'))['items']).toMatchObject([{ rows: 2 }, { rows: 2 }]);
   expect((await get('/metrics/stats'))['tools']).toMatchObject({ products: { calls: 2 } });
+  // The clock was ahead.
+  t.advance(-3_600_000);
+  expect([await forgetUsage(t.app), await forgetUsage(t.app)]).toEqual([0, null]);
 });
 
 test('a histogram keeps every percentile within 2 %, also after merging', () => {

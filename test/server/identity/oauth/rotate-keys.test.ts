@@ -76,6 +76,12 @@ describe('the signing keys over REST', () => {
       const first = await peopleOf(fresh).owner();
       const made = await first.ask('POST', 'oauth/signing-keys/rotate', {});
       expect([made.status, (made.body['items'] as unknown[]).length]).toEqual([200, 2]);
+      expect((await first.ask('POST', 'oauth/signing-keys/rotate', {})).status).toBe(409);
+      // The clock was ahead; another server's may be so by a little.
+      fresh.advance(-60_000);
+      expect((await first.ask('POST', 'oauth/signing-keys/rotate', {})).status).toBe(409);
+      fresh.advance(-3_600_000);
+      expect((await first.ask('POST', 'oauth/signing-keys/rotate', {})).status).toBe(200);
     } finally {
       await fresh.close();
     }
