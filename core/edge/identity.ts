@@ -29,7 +29,10 @@ export interface AccessTokenClaims {
   readonly email?: string;
 }
 
-/** Tokens issued up to `before`, in seconds since 1970 with their fractions, are refused. Exactly one of the others is set. */
+/**
+ * Tokens issued up to `before`, in seconds since 1970 with their fractions, are refused; of a grant, which never comes back, all.
+ * Exactly one of the others is set.
+ */
 export interface EndedGrant {
   readonly grant?: string;
   readonly sub?: string;

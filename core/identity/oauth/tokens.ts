@@ -15,6 +15,7 @@ import { addGrant, endStolen, type GrantRow, recordGrant } from './grants.ts';
 import { namedFirst } from './groups.ts';
 import { issuerOf } from './issuer.ts';
 import { signAccessToken } from './keys.ts';
+import { issueTime } from './ended.ts';
 import { heldPerson, type Person } from './people.ts';
 import { tellIdentity } from './published.ts';
 import { noteRegistrationUse } from './clients/registrations.ts';
@@ -155,7 +156,7 @@ async function byCode(context: Context, client: Client, form: URLSearchParams): 
     await tx.insert(oauth_refresh).values({ digest: digestOf(refresh_token), grant_id: grant.id, expires_at });
     const actor = { type: 'admin' as const, id: person.id, name: person.username, scopes: [], role: person.role };
     await recordGrant({ ...context, actor }, tx, 'create', grant, person.username);
-    return { full, person, refresh_token, issued_at: app.clock() };
+    return { full, person, refresh_token, issued_at: await issueTime(app, tx, person.id, grant.client_id) };
   });
   if (stored === null) return BAD_CODE;
   if (stored.full) await tellIdentity(app);
@@ -191,7 +192,7 @@ async function byRefresh(context: Context, client: Client, form: URLSearchParams
     if (person === null) return 'nobody';
     const refresh_token = await rotate(app, tx, digest, grant.id, fresh);
     if (refresh_token === null) return 'stolen';
-    return { person, refresh_token, issued_at: app.clock() };
+    return { person, refresh_token, issued_at: await issueTime(app, tx, person.id, grant.client_id) };
   });
   if (renewed === 'stolen') await endStolen(app, grant.id);
   if (typeof renewed === 'string') return BAD_REFRESH;

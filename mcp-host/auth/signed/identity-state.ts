@@ -99,7 +99,9 @@ function toEnded(entries: readonly EndedGrant[]): Readonly<Record<(typeof KINDS)
   for (const entry of entries) {
     for (const kind of KINDS) {
       const value = entry[kind];
-      if (value !== undefined) of_kind[kind].set(value, Math.max(entry.before, of_kind[kind].get(value) ?? 0));
+      // The id of a grant never comes back, so its end needs no clock.
+      const before = kind === 'grant' ? Number.POSITIVE_INFINITY : entry.before;
+      if (value !== undefined) of_kind[kind].set(value, Math.max(before, of_kind[kind].get(value) ?? 0));
     }
   }
   return of_kind;

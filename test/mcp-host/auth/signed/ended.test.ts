@@ -138,6 +138,13 @@ describe('what was ended', () => {
     expect(await statusOf(await tokenOf({ iat: seconds() - 1 }))).toBe(401);
   });
 
+  test('is remembered against every token of a grant, also one of a server whose clock is ahead', async () => {
+    const ahead = await tokenOf({ iat: seconds() + 30 });
+    expect(await statusOf(ahead)).toBe(200);
+    await end({ grant: 'grant-1', before: seconds() });
+    expect(await statusOf(ahead)).toBe(401);
+  });
+
   test('leaves a session of the same person and client alone that a newer grant keeps', async () => {
     const [first, second] = [await tokenOf(), await tokenOf({ grant: 'grant-2' })];
     const session = await open(first);

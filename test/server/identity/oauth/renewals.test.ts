@@ -48,6 +48,22 @@ test('a token renewed within the second of a change counts, with what changed', 
   expect(await readToken(signed_in.access)).toEqual({ counts: true, groups: ['third'] });
 });
 
+test('a disabled person loses the tokens of a server whose clock is ahead, and gets new ones once enabled', async () => {
+  const { access, refresh } = await tokens(t, browser);
+  const enable = async (enabled: boolean) =>
+    expect((await owner.ask('PATCH', `people/${carl.id}`, { enabled })).status).toBe(200);
+  t.advance(-30_000);
+  await enable(false);
+  expect(await readToken(access)).toMatchObject({ counts: false });
+  await enable(true);
+  const { body } = await post(t, '/oauth/token', refreshed(refresh));
+  expect(await readToken(body['access_token'])).toMatchObject({ counts: true });
+  await regroup(['fourth']);
+  expect(await readToken(body['access_token'])).toMatchObject({ counts: false });
+  t.advance(120_000);
+  await browser.signIn('carl', PASSWORD);
+});
+
 test('a token that is asked for while its person changes waits, and never carries what was before', async () => {
   await regroup(['before']);
   t.advance(1);
