@@ -4,6 +4,7 @@ import { openMysql } from '#snapshots/generate/project/drivers/mysql.ts';
 import { openPostgresql } from '#snapshots/generate/project/drivers/postgresql.ts';
 import type { Database, Limits, NetworkSettings } from '#snapshots/generate/project/definitions.ts';
 import { reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
+import { openTcpProxy } from '#test/support/tcp-proxy.ts';
 
 /** What a session of a generated project keeps is what the next caller finds: the pool has one. */
 const SERVERS = [
@@ -151,6 +152,23 @@ for (const {
       const calls = [true, false, false].map((writes) => run(sleep, writes, [], undefined, short).catch(asFault));
       for (const fault of await Promise.all(calls)) expect(fault).toMatchObject({ code: 'timeout' });
       expect(performance.now() - started).toBeLessThan(2_000);
+    });
+
+    test('keeps to the timeout of a call when nothing comes from the network any more', async () => {
+      let dead = false;
+      const settings = settingsOf(server);
+      const target = { host: settings.host ?? '', port: settings.port ?? 0 };
+      const proxy = await openTcpProxy(target, { toClient: (bytes) => (dead ? Buffer.alloc(0) : bytes) });
+      const through = open({ ...settings, host: '127.0.0.1', port: proxy.port, ssl_mode: 'disable' });
+      const limits = { writes: true, timeout_ms: 500, max_rows: 10, max_bytes: 10_000, signal: AbortSignal.timeout(20_000) };
+      const ask = () => through.query({ text: 'select 1 as a', values: [], types: [], typed: false }, limits).catch(asFault);
+      expect(await ask()).toMatchObject({ rows: [{ a: 1 }] });
+      dead = true;
+      const started = performance.now();
+      for (const fault of await Promise.all([ask(), ask()])) expect(fault).toMatchObject({ code: 'timeout' });
+      expect(performance.now() - started).toBeLessThan(2_000);
+      await proxy.close();
+      await through.close();
     });
 
     test('ends a read in the server once it has all its rows', async () => {
