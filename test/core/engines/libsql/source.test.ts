@@ -188,7 +188,7 @@ describe('libSQL over HTTP', () => {
     expect((await refusal(source.columns({ name: 'none' }, page))).code).toBe('not_found');
     expect(await source.test()).toEqual({
       server_version: expect.stringMatching(/^libSQL \(SQLite 3\./) as string,
-      warnings: [FILES, 'The connection is not encrypted.'],
+      warnings: [FILES],
       superuser: false,
     });
   });

@@ -67,10 +67,10 @@ describe.skipIf(!canCreateCluster)('a PostgreSQL server with TLS and passwords',
     expect(warnings.join(' ')).not.toContain('not encrypted');
   });
 
-  test('disable does not encrypt, and the test warns', async () => {
+  test('disable does not encrypt, and the test does not warn of what stays on this machine', async () => {
     const source = open({ ssl_mode: 'disable' });
     expect(await isEncrypted(source)).toBe(false);
-    expect((await source.test()).warnings.join(' ')).toContain('not encrypted');
+    expect((await source.test()).warnings.join(' ')).not.toContain('not encrypted');
   });
 
   test('a chain that leads to the given authority is accepted by every mode', async () => {
