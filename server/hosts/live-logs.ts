@@ -208,6 +208,8 @@ function eventStream({ app, ring, filter, actor, ping_ms }: Reading, signal: Abo
     }, end);
   }, ping_ms);
   signal.addEventListener('abort', end);
+  // It may have left while its session was looked at.
+  if (signal.aborted) end();
   let greeted = false;
   const next = (): string | null => {
     if (!greeted) {

@@ -4,6 +4,8 @@ import net from 'node:net';
 import { createLiveLogs } from '#server/hosts/live-logs.ts';
 import type { ServerEnv } from '#server/http/routes.ts';
 import { type SocketOwner, socketHandler } from '#server/http/sockets.ts';
+import { createHttp } from '#server/http/http.ts';
+import { testApp } from '#test/support/app.ts';
 import { type ListeningServer, listeningServer } from '#test/support/server.ts';
 import { type Call, toBatch } from '#test/support/usage.ts';
 import { until } from '#test/support/programs.ts';
@@ -62,6 +64,23 @@ const usage = ({ items = [], ...body }: { items?: Partial<Call>[]; lines?: objec
     body: JSON.stringify({ boot_id: crypto.randomUUID(), seq: 1, ...toBatch(items), ...body }),
   });
 const time = new Date().toISOString();
+
+test('a reader that left before its stream began takes no place of another one', async () => {
+  const t = await testApp();
+  await t.signIn();
+  const login = { username: 'ada', password: 'correct horse' };
+  const { headers } = await t.request('POST', '/api/v1/auth/login', { body: login, anonymous: true });
+  const http = createHttp(t.app);
+  const read = (signal: AbortSignal) => {
+    const sent = { host: 'localhost', cookie: headers.get('set-cookie')?.split(';')[0] ?? '' };
+    return http.fetch(new Request(`http://localhost${PATH}`, { headers: sent, signal }), { address: '192.0.2.1' });
+  };
+  for (let n = 0; n < 100; n++) await read(AbortSignal.abort());
+  const ending = new AbortController();
+  expect((await read(ending.signal)).status).toBe(200);
+  ending.abort();
+  await t.close();
+});
 
 test('nobody, a foreign page and a filter that is not known are refused before the upgrade', async () => {
   const port = new URL(s.url).port;
