@@ -94,6 +94,16 @@ export function asFault(error: unknown): AppError {
   throw error;
 }
 
+/** `reason` of a change whose commit was sent and not answered: a caller that repeats it may make it twice. */
+export const COMMIT_UNKNOWN = 'commit_unknown';
+
+/** Why a commit failed. Only a database that refuses it in its own words has not made the change. */
+export function commitError(error: unknown): AppError {
+  if (error instanceof AppError && (error.code === 'sql_error' || error.code === 'unavailable')) return error;
+  const detail = 'The database did not confirm the commit. Check whether the change was made before you try again.';
+  return new AppError('database_unreachable', detail, { reason: COMMIT_UNKNOWN, cause: error });
+}
+
 /** A refusal that belongs to one field. */
 export function invalidField(field: string, message: string, code: ErrorCode = 'invalid'): AppError {
   return new AppError(code, message, { errors: [{ field, message }] });

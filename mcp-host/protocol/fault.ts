@@ -1,4 +1,4 @@
-import { AppError, type ErrorCode } from '#core/errors.ts';
+import { AppError, COMMIT_UNKNOWN, type ErrorCode } from '#core/errors.ts';
 import type { Log } from '#core/log.ts';
 import type { StopSignal } from '#core/engines/shared/stop.ts';
 
@@ -39,7 +39,9 @@ const INTERNAL = 'The call failed because of an internal error. See the log of t
 
 /** Translates what a call threw; what the caller may not read goes to the log. */
 export function toFault(error: unknown, signal: StopSignal, where: Readonly<Record<string, unknown>>, log: Log): Fault {
-  if (signal.aborted && signal.reason instanceof AppError)
+  // The call's own end must not hide it.
+  const may_be_made = error instanceof AppError && error.reason === COMMIT_UNKNOWN;
+  if (!may_be_made && signal.aborted && signal.reason instanceof AppError)
     return { code: signal.reason.code, text: signal.reason.detail, in_arguments: false };
   if (!(error instanceof AppError)) {
     log.error('call_failed', { ...where, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
@@ -47,7 +49,7 @@ export function toFault(error: unknown, signal: StopSignal, where: Readonly<Reco
   }
   if (SPOKEN.has(error.code)) return { code: error.code, text: sentence(error), in_arguments: error.errors.length > 0 };
   log.warning('call_failed', { ...where, code: error.code, detail: error.detail, ...(error.reason && { reason: error.reason }) });
-  return { code: error.code, text: UNSPOKEN[error.code] ?? INTERNAL, in_arguments: false };
+  return { code: error.code, text: may_be_made ? error.detail : (UNSPOKEN[error.code] ?? INTERNAL), in_arguments: false };
 }
 
 /** The detail, and each fault of a field that it does not hold yet. */

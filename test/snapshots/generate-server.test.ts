@@ -19,6 +19,25 @@ const ORIGIN = 'https://app.example';
 let folder: string;
 let program: Bun.Subprocess<'ignore', 'pipe', 'pipe'>;
 let url: URL;
+/** A libSQL server that hangs up at each commit. */
+const hanging_up = Bun.serve({
+  hostname: '127.0.0.1',
+  port: 0,
+  async fetch(request) {
+    const asked = await request.text();
+    if (asked.includes('"COMMIT"')) return new Response('', { status: 502 });
+    if (!asked.includes('"describe"')) return new Response(HANGING_UP.map((line) => `${JSON.stringify(line)}\n`).join(''));
+    const result = { cols: [], is_readonly: false };
+    return Response.json({ baton: 'b', base_url: null, results: [{ type: 'ok', response: { result } }] });
+  },
+});
+const HANGING_UP = [
+  { baton: 'b', base_url: null },
+  { type: 'step_begin', step: 0, cols: [] },
+  { type: 'step_end', affected_row_count: 0 },
+  { type: 'step_begin', step: 1, cols: [] },
+  { type: 'step_end', affected_row_count: 1 },
+];
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'sluice-project-server-'));
@@ -27,13 +46,17 @@ beforeAll(async () => {
   file.run('insert into item values (1), (2), (3)');
   file.close();
   const connection = connectionOf({ name: 'lite', db_type: 'sqlite', database: 'shop.db' });
+  const remote = connectionOf({ name: 'remote', db_type: 'libsql', database: 'x', host: '127.0.0.1', ssl_mode: 'disable' });
   const named = (name: string, uri: string, more = {}) =>
     resourceOf(connection, uri, `select '${name}' as name from item`, { name, max_rows: 2, ...more });
   const parameters = [parameterOf('id', 'string')];
   const own = { parameters, statement: resourceOf(connection, 'x:', 'select :id as name', { parameters }).statement };
   const snapshot = snapshotOf(1, {
-    connections: [connection],
-    tools: [toolOf(connection, 'one', 'select 1 as one')],
+    connections: [connection, remote],
+    tools: [
+      toolOf(connection, 'one', 'select 1 as one'),
+      toolOf(remote, 'add', 'insert into item values (4)', { mode: 'write' }),
+    ],
     resources: [
       named('any', 'shop://{id}', own),
       named('items', 'shop://items-{id}', { ...own, mime_type: 'text/plain' }),
@@ -49,6 +72,7 @@ beforeAll(async () => {
   const env = {
     PATH: process.env['PATH'],
     PORT: '0',
+    REMOTE_URL: hanging_up.url.origin,
     LITE_PATH: join(folder, 'shop.db'),
     ALLOWED_HOSTS: ' Db.Example , other.example',
   };
@@ -61,7 +85,18 @@ beforeAll(async () => {
 afterAll(async () => {
   program.kill('SIGKILL');
   await program.exited;
+  await hanging_up.stop(true);
   await rm(folder, { recursive: true, force: true });
+});
+
+test('a commit without an answer is no reason to repeat the change', async () => {
+  const client = new Client({ name: 'test', version: '1.0.0' });
+  await client.connect(new StreamableHTTPClientTransport(url));
+  expect(await client.callTool({ name: 'add' })).toMatchObject({
+    isError: true,
+    content: [{ text: expect.stringContaining('Check whether the change was made') }],
+  });
+  await client.close();
 });
 
 test('a client reads the resource that fits its URI best, and is told of the instructions and of what was cut', async () => {

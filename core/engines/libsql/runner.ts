@@ -1,4 +1,4 @@
-import { AppError } from '#core/errors.ts';
+import { AppError, COMMIT_UNKNOWN } from '#core/errors.ts';
 import { withDeadline } from '../shared/deadline.ts';
 import type { Send } from '../shared/network.ts';
 import { createSessionPool } from '../shared/session-pool.ts';
@@ -67,7 +67,7 @@ export function createLibsqlRunner(settings: ServerSettings & Pick<ConnectionSet
         try {
           return await work(stream, signal);
         } catch (error) {
-          signal.throwIfAborted();
+          if (!(error instanceof AppError) || error.reason !== COMMIT_UNKNOWN) signal.throwIfAborted();
           throw error instanceof AppError ? error : failureOf(error, options.mode);
         } finally {
           leave(stream);

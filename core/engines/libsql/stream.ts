@@ -1,4 +1,4 @@
-import { AppError } from '#core/errors.ts';
+import { AppError, commitError } from '#core/errors.ts';
 import { boundedLines, boundedText } from '../shared/bounded-text.ts';
 import type { LibsqlServer } from './http.ts';
 import { positionOf } from '../sqlite/errors.ts';
@@ -120,7 +120,9 @@ export function openHranaStream(server: LibsqlServer, signal: AbortSignal): Hran
     },
     async commit() {
       const statement = { type: 'execute', stmt: { sql: 'COMMIT', args: [], want_rows: false } };
-      await pipeline([statement, { type: 'close' }], AbortSignal.timeout(COMMIT_MS));
+      await pipeline([statement, { type: 'close' }], AbortSignal.timeout(COMMIT_MS)).catch((error: unknown) => {
+        throw commitError(error);
+      });
     },
     async close() {
       if (over || baton === null) return;

@@ -1,5 +1,5 @@
 import type { Connection } from 'mysql2';
-import { AppError } from '#core/errors.ts';
+import { commitError } from '#core/errors.ts';
 import { within } from '../shared/deadline.ts';
 import { openCounter } from './count.ts';
 import { createMysqlDialer } from './dial.ts';
@@ -103,11 +103,9 @@ async function commit(session: MysqlSession): Promise<void> {
   try {
     await within(COMMIT_MS, session.command('COMMIT'));
   } catch (error) {
-    if (session.usable && error instanceof AppError && error.code === 'sql_error') throw error;
-    session.discard();
-    const detail =
-      'The connection was lost while the change was being committed; check whether it was made before you repeat it.';
-    throw new AppError('database_unreachable', detail, { reason: 'failed', cause: error });
+    const failed = commitError(error);
+    if (!session.usable || failed !== error) session.discard();
+    throw failed;
   }
 }
 

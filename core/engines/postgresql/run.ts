@@ -1,4 +1,4 @@
-import { AppError } from '#core/errors.ts';
+import { AppError, commitError } from '#core/errors.ts';
 import { simpleQuery, unnamed } from '#core/lib/postgres/messages.ts';
 import { settingsAlone } from '#core/lib/postgres/settings.ts';
 import { tokenize } from '#core/lib/sql/tokenize.ts';
@@ -174,8 +174,7 @@ async function commit(session: PostgresSession, patience_ms: number): Promise<vo
       await leave(session, 'discard all');
       throw error;
     }
-    const detail = 'The connection was lost during the commit; check whether the change was made before you try again.';
-    throw new AppError('database_unreachable', detail, { reason: 'commit_unknown', cause: error });
+    throw commitError(error);
   } finally {
     clearTimeout(timer);
   }

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { AppError } from '#core/errors.ts';
+import { AppError, commitError } from '#core/errors.ts';
 import { type ChildEnded, startChild } from '../shared/files/child.ts';
 import type { PooledSession } from '../shared/session-pool.ts';
 import { toSqliteError } from './errors.ts';
@@ -42,7 +42,8 @@ export async function openSqliteSession(path: string, writable: boolean, signal:
     async run(request, stop, commits = () => true) {
       const { result } = await askFor('rows', { ask: 'run', ...request }, stop);
       if (request.policy !== 'write') return result;
-      if (commits(result)) await askFor('committed', { ask: 'commit' });
+      if (commits(result))
+        await askFor('committed', { ask: 'commit' }).catch((error: unknown) => Promise.reject(commitError(error)));
       else await askFor('rolled back', { ask: 'rollback' });
       return result;
     },

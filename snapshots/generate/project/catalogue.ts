@@ -3,7 +3,7 @@ import { limited } from '#core/lib/call/limits.ts';
 import { shape, shapeResource, toToolResult } from '#core/lib/call/shape.ts';
 import { compileValues, NO_CALLER } from '#core/lib/call/values.ts';
 import { literalLength, matchUri, parseUriTemplate, typedValues, type UriTemplate } from '#core/lib/uri-template.ts';
-import { AppError } from '#core/errors.ts';
+import { AppError, COMMIT_UNKNOWN } from '#core/errors.ts';
 import type { Json, QueryResult } from '#core/engines/shared/source.ts';
 import type { Project, Prompt, Query, Resource } from './definitions.ts';
 import { bind } from './sql.ts';
@@ -160,7 +160,7 @@ const HIDDEN: ReadonlySet<string> = new Set(['database_unreachable', 'private_ne
 
 /** What a caller may read of a failure: our own sentences, and what the database says of the statement. */
 function sentenceOf(error: unknown): string {
-  if (error instanceof AppError && !HIDDEN.has(error.code)) return error.detail;
+  if (error instanceof AppError && (error.reason === COMMIT_UNKNOWN || !HIDDEN.has(error.code))) return error.detail;
   console.error(error);
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   return code === 'internal' || !HIDDEN.has(code) ? INTERNAL : UNREACHABLE;

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { FrozenConnection } from '#snapshots/format.ts';
+import { openTcpProxy } from '#test/support/tcp-proxy.ts';
 import { reachable, type TestDatabase, testDatabase } from '#test/support/databases.ts';
 import {
   connectionOf,
@@ -123,8 +124,36 @@ for (const { kind, up, sleep, running, sessions } of KINDS) {
       await until(async () => (await database.run(running)).length === 0);
     });
 
+    test('a commit without an answer is no reason to repeat the change', async () => {
+      let sent = false;
+      const { host: address, port } = database.settings;
+      const proxy = await openTcpProxy(
+        { host: address!, port: port! },
+        {
+          toServer: (bytes) => ((sent ||= /commit/i.test(bytes.toString('latin1'))), bytes),
+          toClient: (bytes) => (sent ? null : bytes),
+        },
+      );
+      const proxied = {
+        ...connection,
+        id: crypto.randomUUID(),
+        pool_key: crypto.randomUUID(),
+        port: proxy.port,
+        ssl_mode: 'disable' as const,
+        password: null,
+      };
+      const tools = [toolOf(proxied, 'add_lost', "insert into items values (88, 'once')", { mode: 'write' })];
+      expect(await control.deploy(snapshotOf(2, { connections: [proxied], tools }))).toMatchObject({ error: null });
+      expect((await call('add_lost')).body.result).toMatchObject({
+        isError: true,
+        content: [{ text: expect.stringContaining('Check whether the change was made') }],
+      });
+      expect(await database.run('select id from items where id = 88')).toHaveLength(1);
+      await proxy.close();
+    });
+
     test('a removed connection leaves no session behind', async () => {
-      await control.deploy(snapshotOf(2));
+      await control.deploy(snapshotOf(3));
       await until(async () => (await database.run(sessions)).length === 0);
     });
   });

@@ -189,6 +189,23 @@ describe('a libSQL server that answers something else', () => {
     expect(other.detail).toBe('The server answered with the HTTP status 500; check the host and the port.');
   });
 
+  test.each<[string, () => Response | Promise<Response>, number]>([
+    ['a refusal of its own', () => new Response('', { status: 500 }), 10_000],
+    ['something else', () => new Response('<html>'), 10_000],
+    ['nothing until the call is over', () => Bun.sleep(400).then(() => new Response('', { status: 502 })), 200],
+  ])('a commit that gets %s as its answer may have been made', async (_, answer, timeout_ms) => {
+    let committing = false;
+    const source = hostile((path) => {
+      if (committing) return answer();
+      committing = path === '/v3/cursor';
+      return committing ? lines(BATON, ...BEGUN, END) : describes([]);
+    });
+    expect(await refusal(source.query(sql('INSERT INTO t VALUES (1)'), { ...WRITE, timeout_ms }))).toMatchObject({
+      code: 'database_unreachable',
+      reason: 'commit_unknown',
+    });
+  });
+
   test('silence ends with the limit of the call', async () => {
     const silent = hostile(() => new Promise<Response>(() => undefined));
     for (const mode of ['read', 'write'] as const) {

@@ -48,6 +48,20 @@ describe('a runaway statement', () => {
   });
 });
 
+test('a process that dies at the commit leaves its outcome open', async () => {
+  files.create('commit.db', 'CREATE TABLE t (id INTEGER PRIMARY KEY)');
+  const source = files.open('commit.db');
+  const review = () => {
+    for (const pid of children()) process.kill(pid, 'SIGKILL');
+    return true;
+  };
+  expect(await refusal(source.query(sql('INSERT INTO t VALUES (2)'), { ...WRITE, review }))).toMatchObject({
+    code: 'database_unreachable',
+    reason: 'commit_unknown',
+  });
+  await source.close();
+});
+
 describe('sessions', () => {
   test('are at most pool_size and opened on demand', async () => {
     const source = files.open('main.db', { pool_size: 2 });
