@@ -1,8 +1,8 @@
 import type { Parameter } from '#core/contract/definitions/parameters.ts';
 import type { TextFormat } from '#core/contract/definitions/pages.ts';
 import type { ReturnType } from '#core/contract/definitions/tools.ts';
-import type { BoundType, ConnectionSettings, Json, QueryResult } from '#core/engines/shared/source.ts';
-import type { BoundSql, Dialect, SqlNode } from './sql.ts';
+import type { BoundStatement, BoundType, ConnectionSettings, Json, QueryResult } from '#core/engines/shared/source.ts';
+import type { Dialect, SqlNode } from './sql.ts';
 
 /** What one call runs and within which limits. */
 export interface Query {
@@ -59,7 +59,7 @@ export interface Database {
   readonly placeholder?: (number: number, element: number, type: BoundType) => string;
   /** How a list that is one value is compared; null: it is empty. */
   readonly list?: (value: string | null, negated: boolean) => string;
-  query(statement: BoundSql, limits: Limits): Promise<QueryResult>;
+  query(statement: BoundStatement, limits: Limits): Promise<QueryResult>;
   close(): Promise<void>;
 }
 

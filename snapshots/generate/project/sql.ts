@@ -1,4 +1,4 @@
-import type { BoundType, Json } from '#core/engines/shared/source.ts';
+import type { BoundStatement, BoundType, Json } from '#core/engines/shared/source.ts';
 import type { Database } from './definitions.ts';
 
 export type Dialect = 'postgresql' | 'duckdb' | 'mysql' | 'sqlite' | 'clickhouse';
@@ -8,14 +8,6 @@ export type SqlNode =
   | string
   | { readonly name: string; readonly in?: 'in' | 'not_in' }
   | { readonly block: readonly SqlNode[]; readonly names: readonly string[] };
-
-/** SQL with the placeholders of its database, and the values in their order. */
-export interface BoundSql {
-  readonly text: string;
-  readonly values: readonly Json[];
-  readonly types: readonly BoundType[];
-  readonly typed: boolean;
-}
 
 export function sql(texts: TemplateStringsArray, ...nodes: readonly SqlNode[]): SqlNode[] {
   return texts.flatMap((text, i) => [text, ...nodes.slice(i, i + 1)]).filter((node) => node !== '');
@@ -53,7 +45,7 @@ export function bind(
   statement: Statement,
   given: Readonly<Record<string, Json | undefined>>,
   database: Pick<Database, 'placeholder' | 'list'> = {},
-): BoundSql {
+): BoundStatement {
   const { dialect, types, typed } = statement;
   const mark = database.placeholder ?? ((number: number) => (isPostgres(dialect) ? `$${number}` : '?'));
   const values: Json[] = [];

@@ -4,9 +4,8 @@ import { type DuckdbEngine, faultOf, openDuckdbEngine } from '#core/engines/duck
 import { toDuckdbError } from '#core/engines/duckdb/errors.ts';
 import { typedText } from '#core/engines/duckdb/typed.ts';
 import { untilAborted, withDeadline } from '#core/engines/shared/deadline.ts';
-import type { QueryResult, Row } from '#core/engines/shared/source.ts';
+import type { BoundStatement, QueryResult, Row } from '#core/engines/shared/source.ts';
 import type { Database, Limits } from '../definitions.ts';
-import type { BoundSql } from '../sql.ts';
 
 const FOLDER = 'This project reads DuckDB from one .duckdb file; import the folder of files into one and set its path.';
 
@@ -22,7 +21,7 @@ export function openDuckdb({ path }: { readonly path: string }): Database {
     return openDuckdbEngine(path);
   }
 
-  async function run({ text, values, types, typed }: BoundSql, limits: Limits, stop: AbortSignal): Promise<QueryResult> {
+  async function run({ text, values, types, typed }: BoundStatement, limits: Limits, stop: AbortSignal): Promise<QueryResult> {
     const { max_rows, max_bytes } = limits;
     if (limits.writes) throw new AppError('not_read_only', 'DuckDB connections are read-only.');
     stop.throwIfAborted();

@@ -2,11 +2,10 @@ import { existsSync } from 'node:fs';
 import Library from 'libsql';
 import { AppError } from '#core/errors.ts';
 import { withDeadline } from '#core/engines/shared/deadline.ts';
-import type { QueryResult } from '#core/engines/shared/source.ts';
+import type { BoundStatement, QueryResult } from '#core/engines/shared/source.ts';
 import { type SqliteValue, toSqliteValue } from '#core/engines/sqlite/values.ts';
 import { toSqliteError } from '#core/engines/sqlite/errors.ts';
 import type { Database, Limits } from '../definitions.ts';
-import type { BoundSql } from '../sql.ts';
 import { collectRows } from './sqlite-rows.ts';
 
 /** Milliseconds that a statement waits for another program's write. */
@@ -34,7 +33,7 @@ export function openSqlite({ path }: { readonly path: string }): Database {
   };
 }
 
-function run(database: Library.Database, { text, values, types }: BoundSql, limits: Limits): QueryResult {
+function run(database: Library.Database, { text, values, types }: BoundStatement, limits: Limits): QueryResult {
   const { writes } = limits;
   database.exec(`pragma query_only = ${writes ? 0 : 1}`);
   const statement = database.prepare(text);
