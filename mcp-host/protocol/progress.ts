@@ -4,6 +4,8 @@ import { EVENT_HEADERS, eventOf, eventResponse } from './replies.ts';
 
 /** A call that ends so soon is answered in one piece, which costs half of a stream. */
 const SOON_MS = 20;
+/** Proxies often cut an answer that is silent for a minute, as one that waits for a person is. */
+const BEAT_MS = 15_000;
 const encoder = new TextEncoder();
 
 /**
@@ -14,11 +16,13 @@ export async function streamProgress(
   request: ProgressRequest,
   name: string,
   answer: (progress: ProgressStream) => Promise<string | null>,
+  beat_ms = BEAT_MS,
 ): Promise<Response> {
   const left = new AbortController();
   let text = '';
   let stream: ReadableStreamDefaultController<Uint8Array> | null = null;
   let ended = false;
+  let beat: ReturnType<typeof setInterval> | undefined;
   const flush = () => {
     if (stream === null || left.signal.aborted) return;
     if (text !== '') stream.enqueue(encoder.encode(text));
@@ -33,6 +37,7 @@ export async function streamProgress(
   const answered = answer(progress).then((response) => {
     progress.close();
     ended = true;
+    clearInterval(beat);
     if (response === null) flush();
     else send(response);
   });
@@ -42,8 +47,13 @@ export async function streamProgress(
     start(controller) {
       stream = controller;
       flush();
+      // A comment, which clients skip.
+      if (!ended) beat = setInterval(() => controller.enqueue(encoder.encode(':\n\n')), beat_ms);
     },
-    cancel: () => left.abort(),
+    cancel() {
+      clearInterval(beat);
+      left.abort();
+    },
   });
   return new Response(body, { headers: EVENT_HEADERS });
 }

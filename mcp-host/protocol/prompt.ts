@@ -73,7 +73,9 @@ function checkArguments(prompt: FrozenPrompt, given: Members): Record<string, st
   // Without a prototype, so that an argument may have any name.
   const values: Record<string, string> = Object.create(null);
   for (const { name, required, enum: allowed } of prompt.arguments) {
-    const value = Object.hasOwn(given, name) ? given[name] : undefined;
+    // An empty field of a form is an argument that was not given.
+    const sent = Object.hasOwn(given, name) ? given[name] : undefined;
+    const value = sent === '' && !required ? undefined : sent;
     if (value === undefined && required) faults.push(`${name}: is required`);
     else if (value !== undefined && typeof value !== 'string') faults.push(`${name}: must be a string`);
     else if (typeof value === 'string' && allowed !== undefined && !allowed.includes(value)) {

@@ -1,5 +1,5 @@
 import type { Stop } from '#core/engines/shared/stop.ts';
-import type { ListKind } from '#mcp-host/swap/registry.ts';
+import { type ListKind, LIST_KINDS } from '#mcp-host/swap/registry.ts';
 import type { Members, RpcId } from './messages.ts';
 import { FULL_RIGHTS } from '#mcp-host/auth/rights.ts';
 import type { Viewer } from '#mcp-host/swap/views.ts';
@@ -135,7 +135,10 @@ export function createSessions(options: SessionsOptions): Sessions {
     if (ended.has(quickHash(id))) return null;
     const facts = ids.read(id, boundTo(owner, viewer.endpoint));
     if (facts === null || now() - facts.opened_at > ADOPTED_MS || !makeRoom(holder)) return null;
-    return add(id, owner, holder, viewer, facts);
+    const session = add(id, owner, holder, viewer, facts);
+    // What changed while it was on its way nobody knows.
+    for (const kind of LIST_KINDS) session.missed.add(kind);
+    return session;
   };
   return {
     open(owner, version, client, holder = owner, viewer = EVERYTHING, can = NOTHING) {

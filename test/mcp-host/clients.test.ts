@@ -47,7 +47,10 @@ const content = {
     }),
   ],
   prompts: [
-    promptOf('ask', 'Ask about {{ topic }}, {{ vars.hello }}.', [{ name: 'topic', required: true, enum: ['sales', 'stock'] }]),
+    promptOf('ask', 'Ask about {{ topic }}, {{ vars.hello }}.{{ tone }}', [
+      { name: 'topic', required: true, enum: ['sales', 'stock'] },
+      { name: 'tone', required: false, enum: ['kind'] },
+    ]),
   ],
   server: { global_variables: { hello: 'Hello' } },
 };
@@ -171,7 +174,7 @@ describe.each(ERAS)('%s', (_, connect) => {
 
   test('lists and gets prompts, and completes their arguments', async () => {
     expect((await client.listPrompts()).prompts.map(({ name }) => name)).toEqual(['ask']);
-    const { messages } = await client.getPrompt({ name: 'ask', arguments: { topic: 'sales' } });
+    const { messages } = await client.getPrompt({ name: 'ask', arguments: { topic: 'sales', tone: '' } });
     expect(messages).toEqual([{ role: 'user', content: { type: 'text', text: 'Ask about sales, Hello.' } }]);
     expect(await client.getPrompt({ name: 'ask', arguments: { topic: 'x' } }).catch((error: unknown) => error)).toMatchObject({
       code: -32_602,

@@ -92,3 +92,10 @@ test('without keys ids count on the host that gave them out', () => {
   expect(one.sessions.find(id, 'token:1')).not.toBeNull();
   expect(other.sessions.find(id, 'token:1')).toBeNull();
 });
+
+test('whoever comes from another host hears once that lists may have changed', () => {
+  const [one, other] = [host(), host()];
+  const id = one.open();
+  expect([...(one.sessions.find(id, 'token:1')?.missed ?? [])]).toEqual([]);
+  expect([...(other.sessions.find(id, 'token:1')?.missed ?? [])].toSorted()).toEqual(['prompts', 'resources', 'tools']);
+});

@@ -1,0 +1,29 @@
+import { expect, test } from 'bun:test';
+import { streamProgress } from '#mcp-host/protocol/progress.ts';
+
+const NOTHING_ASKED = { progress_token: null, log_level: null };
+
+test('a stream that has nothing to tell says so now and then, and no more once it ended', async () => {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const response = await streamProgress(NOTHING_ASKED, 'tool', () => promise, 50);
+  setTimeout(() => resolve('{"id":1}'), 250);
+  const text = await response.text();
+  expect(text.match(/^:\n\n/gm)?.length).toBeGreaterThanOrEqual(2);
+  expect(text).toEndWith('data: {"id":1}\n\n');
+  await Bun.sleep(120);
+});
+
+test('a call that is soon over is answered in one piece', async () => {
+  const response = await streamProgress(NOTHING_ASKED, 'tool', async () => '{"id":1}', 1);
+  expect(await response.text()).not.toContain(':\n\n:');
+});
+
+test('whoever left is told nothing more', async () => {
+  const { promise } = Promise.withResolvers<string>();
+  const response = await streamProgress(NOTHING_ASKED, 'tool', () => promise, 20);
+  const reader = response.body!.getReader();
+  expect(new TextDecoder().decode((await reader.read()).value)).toBe(':\n\n');
+  await reader.cancel();
+  // A beat into the closed stream would throw where nobody catches it.
+  await Bun.sleep(100);
+});
