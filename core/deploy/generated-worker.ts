@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { access, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { parseTree, toContent } from '#snapshots/tree.ts';
@@ -20,7 +21,8 @@ async function write({ head, tree, texts, target, oldest }: GenerateJob): Promis
   const snapshot = { ...head, content: toContent(leaves, (hash) => text_of.get(hash)) };
   const files = await generatedFiles(snapshot);
   if (await isWritten(target, files, head.checksum)) return;
-  const draft = `${target}.${process.pid}.draft`;
+  // Servers in containers have the same process id.
+  const draft = `${target}.${randomInt(1e9)}.draft`;
   try {
     for (const { path, content } of files) {
       const file = join(draft, path);

@@ -45,7 +45,8 @@ const devKv = (source: Readonly<Record<string, string | undefined>>): string =>
 /** Two programs that start at once agree: the first link wins. */
 function create(directory: string, file: string): void {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
-  const draft = `${file}.${process.pid}`;
+  // Programs in containers have the same process id.
+  const draft = `${file}.${randomBytes(4).toString('hex')}`;
   const secrets = Object.fromEntries(NAMES.map((name) => [name, randomBytes(32).toString('base64url')]));
   writeFileSync(draft, `${JSON.stringify(secrets, null, 2)}\n`, { mode: 0o600 });
   try {

@@ -144,7 +144,10 @@ function toOutcomes(groups: readonly CallGroup[], { group, error }: Calls) {
 
 async function noteTokenUses(app: App, tx: Db, uses: UsageBatch['token_uses']): Promise<void> {
   const { mcp_tokens } = app.store.tables;
-  for (const { id, last_used_at } of uses) {
+  const now = app.clock().toISOString();
+  for (const { id, ...use } of uses) {
+    // Later than now, as a host's clock may say, would keep an idle token for as long.
+    const last_used_at = use.last_used_at < now ? use.last_used_at : now;
     await tx
       .update(mcp_tokens)
       .set({ last_used_at })

@@ -208,7 +208,7 @@ export function createAuth(options: AuthOptions): Auth {
       await Promise.all([bearer.load(), identity.load(), foreign_keys.load()]);
     },
     async keep() {
-      await Promise.all([bearer.keepUses(), identity.kept()]);
+      await Promise.all([bearer.keep(), identity.keep()]);
     },
     takeUses: () => bearer.takeUses(),
     issuer: () => identity.issuer(),

@@ -21,8 +21,8 @@ export interface Bearer extends Scheme {
   use(tokens: readonly LiveToken[]): Promise<void>;
   /** Uses to report now: the first of a token at once, then every 10 s at most. */
   takeUses(): TokenUse[];
-  /** Keeps uses on disk, so that a host that starts without its server does not think tokens idle. */
-  keepUses(): Promise<void>;
+  /** Keeps on disk what is not there yet: uses, so that a host that starts without its server does not think tokens idle, and lists. */
+  keep(): Promise<void>;
   /** When the server sent the list; null before the first one. */
   as_of(): string | null;
 }
@@ -65,6 +65,7 @@ export function createBearer({ file, openSecret, log, now }: BearerOptions): Bea
   let by_id = new Map<string, Entry>();
   /** Revoked ones, for those who still send them. */
   let revoked = new Map<string, LiveToken>();
+  /** What is on disk is older. */
   let unsaved = false;
   /**
    * Digest to the sealed hash that it was verified against, for as long as the list holds both: what was true of them stays true, and
@@ -83,7 +84,7 @@ export function createBearer({ file, openSecret, log, now }: BearerOptions): Bea
     revoked = new Map();
     for (const token of next.tokens) {
       const known = before.get(token.id);
-      const used_at = Math.max(Date.parse(token.last_used_at ?? token.created_at), known?.used_at ?? 0);
+      const used_at = Math.min(now(), Math.max(Date.parse(token.last_used_at ?? token.created_at), known?.used_at ?? 0));
       const caller = toCaller(token);
       const entry = { reported_at: known?.reported_at ?? 0, unreported: known?.unreported ?? false, token, caller, used_at };
       by_id.set(token.id, entry);
@@ -151,7 +152,10 @@ export function createBearer({ file, openSecret, log, now }: BearerOptions): Bea
   const save = async () => {
     if (list === null) return;
     unsaved = false;
-    await file.write(toFile(list)).catch((error: unknown) => log.error('tokens_not_kept', { error: String(error) }));
+    await file.write(toFile(list)).catch((error: unknown) => {
+      unsaved = true;
+      log.error('tokens_not_kept', { error: String(error) });
+    });
   };
 
   return {
@@ -189,7 +193,7 @@ export function createBearer({ file, openSecret, log, now }: BearerOptions): Bea
       }
       return due;
     },
-    keepUses: () => (unsaved ? save() : Promise.resolve()),
+    keep: () => (unsaved ? save() : Promise.resolve()),
     as_of: () => list?.as_of ?? null,
   };
 }

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { writeFileAtomic } from '#core/lib/durable-file.ts';
+import { sweepBeside, writeFileAtomic } from '#core/lib/durable-file.ts';
 
 /** A list that the host keeps beside its snapshot, so that it can start without whom it is from. */
 export interface ListFile<T> {
@@ -14,6 +14,7 @@ export function listFile<T>(path: string, isList: (value: unknown) => value is T
   let writing: Promise<void> = Promise.resolve();
   return {
     async read() {
+      await sweepBeside(path);
       const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
         if (error.code !== 'ENOENT') throw error;
         return null;

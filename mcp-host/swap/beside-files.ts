@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BesideNews } from '#core/deploy/hosts.ts';
-import { writeFileAtomic } from '#core/lib/durable-file.ts';
+import { sweepBeside, writeFileAtomic } from '#core/lib/durable-file.ts';
 import { type KeptSnapshot, snapshotFile } from './snapshot-file.ts';
 import type { NewSnapshot } from './apply-news.ts';
 
@@ -24,6 +24,7 @@ export function besideFiles(folder: string): BesideFiles {
   const path = (id: string) => join(folder, `${id}.json`);
   return {
     async readState() {
+      await sweepBeside(join(folder, STATE));
       const text = await readFile(join(folder, STATE), 'utf8').catch(() => null);
       if (text === null) return null;
       try {
@@ -44,7 +45,7 @@ export function besideFiles(folder: string): BesideFiles {
     },
     async keepOnly(ids) {
       const names = await readdir(folder).catch(() => []);
-      const gone = names.filter((name) => name !== STATE && !ids.has(name.split('.')[0] ?? ''));
+      const gone = names.filter((name) => !name.startsWith(STATE) && !ids.has(name.split('.')[0] ?? ''));
       await Promise.all(gone.map((name) => rm(join(folder, name), { force: true })));
     },
   };

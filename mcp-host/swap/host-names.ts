@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { Log } from '#core/log.ts';
-import { writeFileAtomic } from '#core/lib/durable-file.ts';
+import { sweepBeside, writeFileAtomic } from '#core/lib/durable-file.ts';
 
 /** Names accepted in the Host header: those of the environment, and the domains that the server tells. */
 export interface HostNames {
@@ -50,6 +50,7 @@ export function createHostNames({ always, path, log }: HostNamesOptions): HostNa
 const toSet = (names: readonly string[]): ReadonlySet<string> => new Set(names.map((name) => name.toLowerCase()));
 
 async function read(path: string): Promise<string[]> {
+  await sweepBeside(path);
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error;
     return '{"names":[]}';

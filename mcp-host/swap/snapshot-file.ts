@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { readFile, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { writeFileDurable } from '#core/lib/durable-file.ts';
+import { draftOf, isDraft, sweepBeside, syncFolder, writeFileDurable } from '#core/lib/durable-file.ts';
 import { isTextOf } from '#snapshots/canonical.ts';
 import { type Snapshot, WHOLE_FORMAT } from '#snapshots/format.ts';
 import { Lacking } from './apply-news.ts';
@@ -46,8 +46,6 @@ export interface Draft {
 const MOST_PACKS = 64;
 /** Less than this is not worth a new file. */
 const SMALL_BYTES = 1_048_576;
-/** Files of hosts that were killed; a living one is done with its own within this time. */
-const ABANDONED_MS = 3_600_000;
 
 export function snapshotFile(path: string): SnapshotFile {
   /** The file at `path` was written or found whole by this process. */
@@ -80,9 +78,8 @@ export function snapshotFile(path: string): SnapshotFile {
       return found;
     },
     async draft({ version, checksum, created_at }, tree, blobs, whole) {
-      // Hosts in containers have the same process id.
       const id = crypto.randomUUID().slice(0, 8);
-      const fresh = `${path}.${id}.new`;
+      const fresh = draftOf(path, id);
       const all = whole ? blobs : new Map([...unkept, ...blobs]);
       const pack = `${basename(path)}.${version}-${id}.pack`;
       const discard = async () => {
@@ -154,15 +151,9 @@ async function liveTexts(path: string, tree: string, packs: readonly string[]): 
 
 /** Removes drafts and packs that nobody names, once whoever wrote them must be gone. */
 async function sweep(path: string): Promise<void> {
-  const folder = dirname(path);
-  const mine = (await readdir(folder).catch(() => [])).filter((name) => name.startsWith(`${basename(path)}.`));
   const named = new Set<string>();
   for (const copy of [path, `${path}.previous`]) for (const pack of (await readHead(copy))?.packs ?? []) named.add(pack);
-  for (const name of mine.filter((one) => one.endsWith('.new') || (one.endsWith('.pack') && !named.has(one)))) {
-    const file = join(folder, name);
-    const written = await stat(file).catch(() => null);
-    if (written !== null && written.mtimeMs < Date.now() - ABANDONED_MS) await rm(file, { force: true }).catch(() => undefined);
-  }
+  await sweepBeside(path, (name) => isDraft(name) || (name.endsWith('.pack') && !named.has(name)));
 }
 
 interface Found {
@@ -228,16 +219,6 @@ const exists = (path: string): Promise<boolean> =>
     () => true,
     () => false,
   );
-
-/** Makes the renames of this folder durable. */
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(dirname(path), 'r');
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
-}
 
 function ignoreMissing(error: NodeJS.ErrnoException): undefined {
   if (error.code !== 'ENOENT') throw error;

@@ -28,8 +28,8 @@ export interface IdentityState {
   load(): Promise<void>;
   /** @param applied is called whenever fewer tokens may count than before; the disk is not waited for. */
   use(list: IdentityList, applied: () => void): Promise<void>;
-  /** Resolves when what the server said so far is on disk. */
-  kept(): Promise<void>;
+  /** Resolves when what the server said so far is on disk; writes it again if it could not be written. */
+  keep(): Promise<void>;
 }
 
 const KINDS = ['grant', 'sub', 'client_id'] as const;
@@ -53,7 +53,19 @@ export function createIdentityState(file: ListFile<IdentityList>, log: Log): Ide
   let came = 0;
 
   let kept: Promise<void> = Promise.resolve();
+  /** The last list is not on disk. */
+  let unsaved: IdentityList | null = null;
 
+  const save = (next: IdentityList): Promise<void> => {
+    unsaved = next;
+    kept = file.write(next).then(
+      () => {
+        if (unsaved === next) unsaved = null;
+      },
+      (error: unknown) => log.error('identity_not_kept', { error: String(error) }),
+    );
+    return kept;
+  };
   const take = async (next: IdentityList, applied: () => void): Promise<void> => {
     const mine = ++came;
     // What ended counts at once, also while keys are imported.
@@ -87,10 +99,12 @@ export function createIdentityState(file: ListFile<IdentityList>, log: Log): Ide
     },
     async use(next, applied) {
       await take(next, applied);
-      kept = file.write(next).catch((error: unknown) => log.error('identity_not_kept', { error: String(error) }));
-      await kept;
+      await save(next);
     },
-    kept: () => kept,
+    async keep() {
+      await kept;
+      if (unsaved !== null) await save(unsaved);
+    },
   };
 }
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client as ModernClient, StreamableHTTPClientTransport as ModernTransport } from '@modelcontextprotocol/client';
 import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.js';
@@ -219,6 +219,13 @@ test('a token that was idle for too long ends; each use keeps it', async () => {
   expect(await statusWith(TOKEN)).toBe(401);
 });
 
+test('a token that is said to be used in the future ends when it was idle from now', async () => {
+  const last_used_at = new Date(now + 86_400_000).toISOString();
+  await tell(await liveToken(TOKEN, { idle_timeout_minutes: 10, last_used_at }));
+  now += 10 * 60_000 + 1;
+  expect(await statusWith(TOKEN)).toBe(401);
+});
+
 test('uses are reported in batches, the first at once, and calls carry the prefix of their token', async () => {
   const token = await liveToken(TOKEN);
   await tell(token);
@@ -282,6 +289,21 @@ describe('a host that is cut off', () => {
     expect([await statusWith(TOKEN), await statusWith(OTHER)]).toEqual([200, 200]);
     now += 11 * 60_000;
     expect([await statusWith(TOKEN), await statusWith(OTHER)]).toEqual([200, 401]);
+  });
+
+  test('writes a revocation once its disk takes it, and keeps to it after a restart', async () => {
+    const [token, path] = [await liveToken(TOKEN), join(folder.directory, 'tokens.json')];
+    await host.stop();
+    host = await testHost(folder.directory, control.url, { now: () => now, keep_alive_ms: 50 });
+    await until(async () => (await host.health()).control.connected);
+    await tell(token);
+    await until(() => existsSync(path) && readFileSync(path, 'utf8').includes(token.id));
+    rmSync(path);
+    mkdirSync(path);
+    await tell({ ...token, revoked: true });
+    await until(() => host.log.some(({ message }) => message === 'tokens_not_kept'));
+    rmSync(path, { recursive: true });
+    await until(() => existsSync(path) && readFileSync(path, 'utf8').includes('"revoked":true'));
   });
 
   test('lets nobody in when its list is damaged', async () => {

@@ -23,6 +23,7 @@ const report = (id: unknown, last_used_at: string) =>
   });
 
 test('every host hears of the uses of a token that has an idle time, once for each change', async () => {
+  t.advance(60_000);
   const create = async (body: object) => (await t.request('POST', '/api/v1/mcp-tokens', { body })).body['id'];
   const [idle, lasting] = [await create({ name: 'idle', idle_timeout_minutes: 1 }), await create({ name: 'lasting' })];
   const uses: (string | null)[][] = [];
@@ -36,4 +37,11 @@ test('every host hears of the uses of a token that has an idle time, once for ea
   await until(() => uses.length > 0, 2_000);
   await Bun.sleep(100);
   expect(uses).toEqual([['2026-03-01T12:00:20.000Z', '2026-03-01T12:00:10.000Z']]);
+});
+
+test('a use that a host’s clock puts into the future is one of now', async () => {
+  const { body } = await t.request('POST', '/api/v1/mcp-tokens', { body: { name: 'idle', idle_timeout_minutes: 1 } });
+  await report(body['id'], '2027-03-01T12:00:00.000Z');
+  const { items } = (await t.request('GET', '/api/v1/mcp-tokens')).body as { items: Record<string, unknown>[] };
+  expect(items[0]).toMatchObject({ last_used_at: t.app.clock().toISOString() });
 });

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { EndedGrant, IdentityList } from '#core/edge/identity.ts';
@@ -45,7 +45,7 @@ async function start(directory = mkdtempSync(join(tmpdir(), 'sluice-host-'))): P
     identity: identityFile(join(directory, 'identity.json')),
     public_url: 'https://mcp.example.com',
   };
-  const host = await testHost(directory, control.url, { now: () => now, ticks: () => now, auth });
+  const host = await testHost(directory, control.url, { now: () => now, ticks: () => now, auth, keep_alive_ms: 50 });
   hosts.push(host);
   return host;
 }
@@ -293,6 +293,22 @@ describe('without its server', () => {
     expect(await statusOf(await tokenOf())).toBe(200);
     now += 61_000;
     expect(await statusOf(token)).toBe(401);
+  });
+
+  test('a host writes what ended once its disk takes it', async () => {
+    const path = join(folder.directory, 'identity.json');
+    await hosts.pop()?.stop();
+    await start(folder.directory);
+    await until(async () => (await hosts[0]!.health()).control.connected);
+    const list = { ...identityOf([key]), as_of: crypto.randomUUID() };
+    await say(list);
+    await until(() => readFileSync(path, 'utf8').includes(list.as_of));
+    rmSync(path);
+    mkdirSync(path);
+    await end({ grant: 'grant-1', before: seconds() });
+    await until(() => hosts[0]!.log.some(({ message }) => message === 'identity_not_kept'));
+    rmSync(path, { recursive: true });
+    await until(() => existsSync(path) && readFileSync(path, 'utf8').includes('grant-1'));
   });
 
   test('a host starts again with the keys and the ended grants of its disk', async () => {
