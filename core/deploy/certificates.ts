@@ -1,4 +1,4 @@
-import { and, eq, isNull, lt, or } from 'drizzle-orm';
+import { and, eq } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import type { Db } from '#core/store/open.ts';
 import type { Schema } from '#core/store/schema.ts';
@@ -55,20 +55,11 @@ export async function writeCertificate(app: App, change: Partial<Omit<Certificat
   );
 }
 
-/** Takes the work on an order, unless another server has it. */
-export async function leaseCertificate(app: App, holder: string, for_ms: number): Promise<boolean> {
+/** Forgets a request; one that came meanwhile is another one. */
+export async function endRequest(app: App, requested_at: string): Promise<void> {
   const { certificates } = app.store.tables;
-  const now = app.clock();
-  await app.store.write((tx) => tx.insert(certificates).values(NOTHING).onConflictDoNothing());
-  const free = or(isNull(certificates.lease_until), lt(certificates.lease_until, now.toISOString()));
-  const taken = await app.store.write((tx) =>
-    tx
-      .update(certificates)
-      .set({ lease_by: holder, lease_until: new Date(now.getTime() + for_ms).toISOString() })
-      .where(and(eq(certificates.id, ROW), or(free, eq(certificates.lease_by, holder))))
-      .returning({ id: certificates.id }),
-  );
-  return taken.length > 0;
+  const same = and(eq(certificates.id, ROW), eq(certificates.requested_at, requested_at));
+  await app.store.write((tx) => tx.update(certificates).set({ requested_at: null, forced: false }).where(same));
 }
 
 export const sealCertificateKey = (app: App, pem: string) => ({ $sealed: app.keyring.seal(pem, KEY_PLACE) });

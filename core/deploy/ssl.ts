@@ -43,7 +43,7 @@ async function finished(app: App, before: CertificateRow, stop: AbortSignal | un
     await app.sleep(LOOK_MS);
     if (stop?.aborted) throw new AppError('cancelled', 'The caller disconnected.');
     const row = await readCertificate(app);
-    if (isUnderWay(app, row)) continue;
+    if (isUnderWay(row)) continue;
     const failed = row.last_error !== null && row.next_try_at !== before.next_try_at;
     if (failed) throw new AppError('unavailable', row.last_error ?? '');
     return readStatus(app);
@@ -68,15 +68,14 @@ async function readStatus(app: App): Promise<SslStatus> {
   };
 }
 
-const isUnderWay = (app: App, { requested_at, lease_until }: CertificateRow): boolean =>
-  requested_at !== null || (lease_until !== null && lease_until > app.clock().toISOString());
+const isUnderWay = ({ requested_at }: CertificateRow): boolean => requested_at !== null;
 
 const failureOf = (app: App, settings: Settings, row: CertificateRow): string | null =>
   row.failed_for === orderKey(app, settings) ? row.last_error : null;
 
 function statusOf(app: App, settings: Settings, row: CertificateRow): SslStatus['status'] {
   if (!settings.ssl_enabled) return 'none';
-  if (isUnderWay(app, row)) return 'pending';
+  if (isUnderWay(row)) return 'pending';
   if (row.chain === null || row.valid_from === null || row.valid_until === null) {
     return failureOf(app, settings, row) === null ? 'none' : 'error';
   }

@@ -1,4 +1,5 @@
 import type { App } from '#core/app.ts';
+import { withLease } from '#core/cluster/leases.ts';
 import { runEvery } from '#core/cluster/run-every.ts';
 import { signal } from '#core/cluster/signals.ts';
 import { emitLater } from '#core/observe/notices/emit.ts';
@@ -7,8 +8,8 @@ import {
   challengeKey,
   directoryOf,
   domainsOf,
+  endRequest,
   isCurrent,
-  leaseCertificate,
   missingForOrder,
   orderKey,
   readAccount,
@@ -38,7 +39,6 @@ export interface KeeperOptions {
 
 /** How often settings and dates are looked at; a request for an order is heard of at once. */
 const LOOK_MS = 2_000;
-const LEASE_MS = 60_000;
 const CHALLENGE_MS = 900_000;
 /** The program ends within ten seconds, records of an order that it interrupts removed. */
 const CLEAN_UP_MS = 3_000;
@@ -63,28 +63,23 @@ export function keepCertificate(app: App, options: KeeperOptions = {}): () => vo
     if (!is_complete || !isWanted(app, settings, row)) {
       if (row.requested_at === null) return;
       if (is_complete) log.info('the certificate is valid; use force to order another one', { valid_until: row.valid_until });
-      await writeCertificate(app, { requested_at: null, forced: false });
-      return;
+      return endRequest(app, row.requested_at);
     }
-    if (!(await leaseCertificate(app, holder, LEASE_MS))) return;
-    const keepLease = setInterval(() => {
-      void leaseCertificate(app, holder, LEASE_MS).catch(() => undefined);
-    }, LEASE_MS / 3);
-    try {
+    const worked = await withLease(app, 'certificate', holder, async () => {
       // Another server may have ordered meanwhile.
       const latest = await readCertificate(app);
-      if (!isWanted(app, settings, latest)) return;
-      // A request that comes from now on is another one.
-      await writeCertificate(app, { requested_at: null, forced: false });
-      await order(settings, latest);
-    } finally {
-      clearInterval(keepLease);
-      await writeCertificate(app, { lease_by: null, lease_until: null });
-      await signal(app, 'certificate');
-    }
+      if (!isWanted(app, settings, latest)) return true;
+      const requested_at = latest.requested_at ?? app.clock().toISOString();
+      if (latest.requested_at === null) await writeCertificate(app, { requested_at });
+      // Only now: what a server that is killed leaves, another one orders.
+      if ((await order(settings, latest)) || latest.requested_at === null) await endRequest(app, requested_at);
+      return true;
+    });
+    if (worked === true) await signal(app, 'certificate');
   };
 
-  const order = async (settings: Settings, before: CertificateRow): Promise<void> => {
+  /** @returns whether it came to an end; the next start begins anew with one that this server's end interrupted. */
+  const order = async (settings: Settings, before: CertificateRow): Promise<boolean> => {
     const failed_for = orderKey(app, settings);
     const ended = Promise.withResolvers<never>();
     ended.promise.catch(() => undefined);
@@ -111,10 +106,9 @@ export function keepCertificate(app: App, options: KeeperOptions = {}): () => vo
         valid_until: issued.valid_until.toISOString(),
       });
     } catch (error) {
-      // The next start begins anew.
       if (ending.signal.aborted) {
-        await writeCertificate(app, { requested_at: before.requested_at, forced: before.forced });
-        return withTimeout(placed.then(nothing, nothing), 2 * CLEAN_UP_MS, nothing);
+        await withTimeout(placed.then(nothing, nothing), 2 * CLEAN_UP_MS, nothing);
+        return false;
       }
       const last_error = error instanceof OrderError ? error.message : 'The order failed in the server. See its log.';
       const failures = before.failed_for === failed_for ? before.failures + 1 : 1;
@@ -122,7 +116,7 @@ export function keepCertificate(app: App, options: KeeperOptions = {}): () => vo
       await writeCertificate(app, { failures, failed_for, last_error, next_try_at });
       told({ status: 'failed', error: last_error, failures, next_try_at });
       const cause = error instanceof OrderError ? error.cause : error;
-      return log.error('certificate not issued', {
+      log.error('certificate not issued', {
         reason: last_error,
         failures,
         next_try_at,
@@ -131,6 +125,7 @@ export function keepCertificate(app: App, options: KeeperOptions = {}): () => vo
     } finally {
       ending.signal.removeEventListener('abort', end);
     }
+    return true;
   };
 
   const place = async (settings: Settings): Promise<Issued> => {

@@ -16,10 +16,10 @@ export function tlsTables(k: Kit) {
     valid_from: k.text(),
     valid_until: k.text(),
     renew_at: k.text(),
-    /** Somebody asked for an order that was not begun yet. */
+    /** Since when an order is wanted or under way. */
     requested_at: k.text(),
     forced: k.bool().notNull(),
-    /** The server that works on an order, and until when nobody else does. */
+    /** Read by servers of earlier versions alone. */
     lease_by: k.text(),
     lease_until: k.text(),
     /** Orders that failed one after the other, for the settings that `failed_for` is made of. */
