@@ -33,7 +33,10 @@ const Deleted = v.object({
     v.description('Records that belonged to it and were deleted too'),
   ),
   total: v.pipe(v.number(), v.description('Deleted records, including itself')),
-  history_id: v.pipe(v.nullable(v.string()), v.description('Pass it to rollback to restore everything; null on a dry run')),
+  history_id: v.pipe(
+    v.nullable(v.string()),
+    v.description('Pass it to rollback to restore everything; null on a dry run or in a proposal'),
+  ),
   batch_id: v.pipe(
     v.nullable(v.string()),
     v.description('Shared by all history entries of this deletion (a single entry: its history_id); rollback accepts it too'),
@@ -47,7 +50,10 @@ const VariablesResult = v.object({
   total: v.number(),
   removed: v.pipe(Names, v.description('Deleted variables')),
   version: v.pipe(v.number(), v.description('Version of the server configuration')),
-  history_id: v.pipe(v.nullable(v.string()), v.description('Pass it to rollback to undo this; null if nothing changed')),
+  history_id: v.pipe(
+    v.nullable(v.string()),
+    v.description('Pass it to rollback to undo this; null if nothing changed, or in a proposal'),
+  ),
 });
 export type VariablesResult = v.InferOutput<typeof VariablesResult>;
 const VariableDrafts = ServerConfigPatch.entries.global_variables.wrapped;

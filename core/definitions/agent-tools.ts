@@ -101,14 +101,15 @@ async function deletionResult(
 ): Promise<Deleted> {
   const entry = dry_run ? null : await newestEntry(context, entity_type, id);
   const cascaded = entry?.batch_id ? await wentWith(context, entry.batch_id) : planned;
+  const kept = context.replay === undefined ? entry : null;
   return {
     deleted: !dry_run,
     id,
     name,
     cascaded,
     total: 1 + Object.values(cascaded).flat().length,
-    history_id: entry?.id ?? null,
-    batch_id: entry?.batch_id ?? entry?.id ?? null,
+    history_id: kept?.id ?? null,
+    batch_id: kept?.batch_id ?? kept?.id ?? null,
   };
 }
 
@@ -153,6 +154,6 @@ const changeVariables = (context: Context, dry_run: boolean, change: (stored: Dr
     const result = { variables: after, total: Object.keys(after).length, removed };
     if (dry_run || canonical(before) === canonical(after)) return { ...result, version, history_id: null };
     const stored = await configHandlers['config.update'](context, { version, global_variables: { ...drafts } });
-    const entry = await newestEntry(context, 'server_config', 'server_config');
+    const entry = context.replay === undefined ? await newestEntry(context, 'server_config', 'server_config') : null;
     return { ...result, version: stored.version, history_id: entry?.id ?? null };
   });

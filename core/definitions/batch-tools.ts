@@ -70,6 +70,8 @@ async function storeAll(
   errors: Fault[],
 ): Promise<void> {
   let at = ready[0];
+  const written = context.replay?.written;
+  const before = written?.length ?? 0;
   try {
     const ids = await context.app.store.write(async (tx) => {
       const stored: string[] = [];
@@ -82,6 +84,7 @@ async function storeAll(
     for (const id of ids) created.push(await tool.read(context, id));
   } catch (error) {
     if (!(error instanceof AppError) || at === undefined) throw error;
+    written?.splice(before);
     errors.push({ index: at.index, name: at.name, error: error.detail });
   }
 }

@@ -1,4 +1,4 @@
-import { and, eq, inArray, or } from 'drizzle-orm';
+import { and, desc, eq, inArray, or } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import { type EntityKind, ENTITY_KINDS, kindOf } from '#core/contract/entities.ts';
 import { OF_DEFINITIONS } from '#core/contract/history.ts';
@@ -11,8 +11,11 @@ type Input = Readonly<Record<string, unknown>>;
 /** Whose id a field holds: there an agent may write a unique name instead. */
 const namedIn = (field: string): EntityKind | undefined => ENTITY_KINDS.find((kind) => field === `${kind}_id`);
 
-/** The input with ids in the place of names. What names nothing stays: the operation says what is wrong with it. */
-export async function resolveNames(app: App, operation: OperationName, input: Input): Promise<Input> {
+/**
+ * The input with ids in the place of names. What names nothing stays: the operation says what is wrong with it.
+ * @param past whose history a rollback names an entry of.
+ */
+export async function resolveNames(app: App, operation: OperationName, input: Input, past = app): Promise<Input> {
   const noun = operation.split('.')[0] ?? '';
   const resolved: Record<string, unknown> = { ...input };
   for (const [field, value] of Object.entries(input)) {
@@ -33,7 +36,7 @@ export async function resolveNames(app: App, operation: OperationName, input: In
   if (noun !== 'history') return resolved;
   const kind = ENTITY_KINDS.find((known) => known === input['entity_type']);
   if (kind !== undefined) resolved['entity_id'] = await idOf(app, kind, input['entity_id']);
-  if ('history_id' in input) resolved['history_id'] = await entryOf(app, input['history_id']);
+  if ('history_id' in input) resolved['history_id'] = await entryOf(past, input['history_id']);
   return resolved;
 }
 
@@ -73,10 +76,11 @@ async function entryOf(app: App, value: unknown): Promise<unknown> {
         inArray(history.entity_type, [...OF_DEFINITIONS]),
         or(eq(history.id, value), eq(history.entity_name, value), eq(history.batch_id, value)),
       ),
-    );
+    )
+    .orderBy(desc(history.id));
   if (rows.some(({ id }) => id === value)) return value;
   const batch = rows.filter(({ batch_id }) => batch_id === value);
-  // Undoing a connection's deletion brings back what it owned; of an import, any entry stands for all.
+  // Undoing a deletion brings back what went with the record, whose own entry is the last; of an import, any entry stands for all.
   const main = batch.find(({ entity_type }) => entity_type === 'connection') ?? batch[0];
   if (main !== undefined) return main.id;
   if (rows.length < 2) return rows[0]?.id ?? value;

@@ -10,6 +10,7 @@ import { createWorkingCopyHolder } from '#core/deploy/working-copy.ts';
 import { type ConnectionRow, createSourcePool, type SourcePool } from '#core/definitions/source-pool.ts';
 import type { Recorded } from '#core/observe/history.ts';
 import type { Call, Door, Replay } from '#core/run.ts';
+import { AppError } from '#core/errors.ts';
 import { entityTable } from '#core/store/entity-table.ts';
 import { lastChange } from '#core/store/journal.ts';
 import { createLock, type Db, type Store } from '#core/store/open.ts';
@@ -181,7 +182,14 @@ async function copyHistory(from: Store, to: Store, operation: OperationName, inp
     .limit(PAGE);
   const batches = [...new Set(found.flatMap(({ batch_id }) => batch_id ?? []))];
   const entities = [...new Set(found.map(({ entity_id }) => entity_id))];
-  if (entities.length === 0) return;
+  if (entities.length === 0) {
+    const { history: proposed } = to.tables;
+    if ((await to.db.$count(proposed, or(eq(proposed.id, wanted), eq(proposed.batch_id, wanted)))) === 0) return;
+    throw new AppError(
+      'conflict',
+      'This change is only proposed, so it has no history entry. Propose the opposite change, or begin again with proposal_id new.',
+    );
+  }
   const rows = await from.db
     .select()
     .from(history)

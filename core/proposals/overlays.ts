@@ -111,7 +111,7 @@ async function replayed(
     await applyAll(overlay, door, steps, call);
   } catch (error) {
     await overlay.close();
-    throw error;
+    throw withWayOut(error);
   }
   const entry: Kept = { overlay, stamp, version: proposal.version, used_at: performance.now(), busy: true };
   app.overlays.kept.set(proposal.id, entry);
@@ -146,14 +146,24 @@ const REFUSALS: readonly ErrorCode[] = [...CONTROLS, 'gate_failed', 'secret_requ
 
 export function cannotApply(error: unknown, position: number): unknown {
   if (!(error instanceof AppError)) return error;
-  const { code, status, detail, errors, retry_after } = error;
-  const options = { cause: error, errors, ...(retry_after !== undefined && { retry_after }) };
+  const { code, status, detail } = error;
   if (status === 403 || REFUSALS.includes(code)) {
-    return new AppError(code, `${detail} Operation ${position} of the proposal was not applied.`, options);
+    return retold(error, code, `${detail} Operation ${position} of the proposal was not applied.`);
   }
   const told = `Operation ${position} of the proposal cannot be applied any more: ${detail}`;
-  return new AppError(status >= 500 ? code : 'conflict', told, options);
+  return retold(error, status >= 500 ? code : 'conflict', told);
 }
+
+/** Nothing more can be written to a proposal that no longer applies. */
+const withWayOut = (error: unknown): unknown =>
+  error instanceof AppError && error.status < 500
+    ? retold(error, error.code, `${error.detail} Begin another proposal with proposal_id new.`)
+    : error;
+
+const retold = (error: AppError, code: ErrorCode, detail: string): AppError => {
+  const { errors, retry_after } = error;
+  return new AppError(code, detail, { cause: error, errors, ...(retry_after !== undefined && { retry_after }) });
+};
 
 export async function drop({ overlays: { kept } }: App, id: string): Promise<void> {
   const entry = kept.get(id);

@@ -147,7 +147,7 @@ async function add(adding: Adding, name: OperationName, given: Given): Promise<u
   const proposal = row ?? { id: app.ids(), created_at: app.clock().toISOString(), author, version: 0 };
   const steps = operations.map((operation) => toStep(app, operation));
   return withOverlay(app, door, proposal, steps, call, async (overlay) => {
-    const resolved = call.by_name === true ? await resolveNames(overlay.app, name, given) : given;
+    const resolved = call.by_name === true ? await resolveNames(overlay.app, name, given, app) : given;
     const step: Step = { operation: name, input: withoutVersion(resolved) };
     const applied = await overlay.apply(door, { ...step, input: resolved }, call).catch(async (error: unknown) => {
       if (error instanceof AppError) await recordBlocked(context, notedAs(name), resolved, error);

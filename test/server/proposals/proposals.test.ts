@@ -196,7 +196,7 @@ describe.each(namedStores)('what a token proposes (%s)', (metadata) => {
     expect([refused.status, refused.body['detail']]).toEqual([409, problem]);
     expect((await tools()).map(({ name }) => name)).toEqual(['find_orders', 'later', 'second']);
     const more = await propose('POST', '/tools', ordersTool(shop.connection_id, { name: 'third' }));
-    expect([more.status, more.body['detail']]).toEqual([409, problem]);
+    expect([more.status, more.body['detail']]).toEqual([409, `${problem} Begin another proposal with proposal_id new.`]);
     await shop.api('POST', `/proposals/${id}/reject`, { comment: 'Somebody was faster.' });
   });
 
