@@ -2,6 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { Client as ModernClient, StreamableHTTPClientTransport as ModernTransport } from '@modelcontextprotocol/client';
 import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as LegacyTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { Database } from 'bun:sqlite';
+import { openSource } from '#core/engines/index.ts';
+import { localPolicy } from '#test/support/databases.ts';
 import {
   connectionOf,
   type ControlServer,
@@ -25,6 +28,29 @@ const columns = [
   { name: 'id', type: 'INTEGER', kind: 'bigint' as const },
   { name: 'name', type: 'TEXT', kind: 'string' as const },
 ];
+/** Columns of SQLite that hold what their declared types do not promise. */
+const ODD = 'select price, ratio, flag, wide from odd order by id';
+const ODD_ROWS = [
+  { price: '', ratio: 'free', flag: 2, wide: '9007199254740993' },
+  { price: 1.5, ratio: 2, flag: true, wide: 1 },
+  { price: null, ratio: 'AQ==', flag: 'maybe', wide: 'x' },
+];
+const odd_columns = await describeOdd();
+
+async function describeOdd() {
+  const db = new Database(folder.file);
+  db.run('create table odd (id integer primary key, price decimal(10,2), ratio real, flag boolean, wide numeric)');
+  db.run(`insert into odd values (1, '', 'free', 2, 9007199254740993), (2, 1.5, 2, 1, 1), (3, null, x'01', 'maybe', 'x')`);
+  db.close();
+  const source = await openSource(
+    { ...connection, password: null, ssl_key: null },
+    { ...localPolicy, sqlite_dir: folder.directory },
+  );
+  const { columns } = await source.describe(ODD, []);
+  await source.close();
+  return [...columns];
+}
+
 const content = {
   connections: [connection],
   tools: [
@@ -36,6 +62,7 @@ const content = {
     toolOf(connection, 'greeting', 'select name from customers where id = 1', {
       transform_template: '{{ vars.hello }}, {{ rows[0].name }}!',
     }),
+    toolOf(connection, 'odd', ODD, { columns: odd_columns }),
     toolOf(connection, 'broken', 'select 1 from nowhere'),
   ],
   resources: [
@@ -115,7 +142,7 @@ describe.each(ERAS)('%s', (_, connect) => {
 
   test('lists tools in their order with their schemas', async () => {
     const { tools } = await client.listTools();
-    expect(tools.map(({ name }) => name)).toEqual(['as_csv', 'broken', 'customers', 'greeting']);
+    expect(tools.map(({ name }) => name)).toEqual(['as_csv', 'broken', 'customers', 'greeting', 'odd']);
     expect(tools.find(({ name }) => name === 'customers') as unknown).toEqual({
       ...content.tools[0]?.listing,
       _meta: { 'anthropic/maxResultSizeChars': 500_000 },
@@ -135,6 +162,12 @@ describe.each(ERAS)('%s', (_, connect) => {
     expect(result['structuredContent']).toEqual(expected);
     expect(result['content']).toEqual([{ type: 'text', text: JSON.stringify(expected) }]);
     expect(result['isError']).toBeUndefined();
+  });
+
+  test('accepts values of SQLite that are not of their declared type', async () => {
+    await client.listTools();
+    const result = await client.callTool({ name: 'odd' });
+    expect(result['structuredContent']).toEqual({ rows: ODD_ROWS, row_count: 3, truncated: false });
   });
 
   test('gets text results and the output of a template', async () => {
@@ -190,7 +223,7 @@ describe.each(ERAS)('%s', (_, connect) => {
 test('every call is told to the server with its timing and its client', async () => {
   const items = await until(() => {
     const all = control.usage.flatMap((batch) => batch.items);
-    return all.some(({ kind }) => kind === 'prompt') && all.length >= 20 ? all : null;
+    return all.some(({ kind }) => kind === 'prompt') && all.length >= 23 ? all : null;
   });
   expect(items).toContainEqual(
     expect.objectContaining({

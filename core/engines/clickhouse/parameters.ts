@@ -1,5 +1,5 @@
 import { AppError } from '#core/errors.ts';
-import { textOf } from '../shared/rows.ts';
+import { doubleOf, fits64Bits, integerOf, textOf } from '../shared/rows.ts';
 import type { BoundType, Json } from '../shared/source.ts';
 
 type ScalarType = Exclude<BoundType, object>;
@@ -51,10 +51,14 @@ const escaped = (text: string): string => text.replace(/[\\\t\n\r\0']/g, (char) 
 
 function plain(value: Json, type: ScalarType): string {
   if (type === 'json') return JSON.stringify(value);
-  const text = textOf(value);
-  if (type === 'number') return String(Number(text));
-  return type === 'datetime' ? utc(text) : text;
+  if (type === 'number') return String(doubleOf(value));
+  if (type === 'integer' && !fits64Bits(integerOf(value))) throw new AppError('sql_error', TOO_LARGE);
+  return type === 'datetime' ? utc(textOf(value)) : textOf(value);
 }
+
+/** Its Int64 of a larger one would be negative. */
+const TOO_LARGE =
+  'An integer beyond 2^63 - 1 does not fit a parameter of type integer. Declare the parameter as string and write toUInt64(:name) in the statement.';
 
 const MOMENT = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(?:\.(\d{1,9}))?(Z|[+-]\d\d:?\d\d)?$/i;
 

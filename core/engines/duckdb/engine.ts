@@ -8,6 +8,7 @@ import {
   StatementType,
   version,
 } from '@duckdb/node-api';
+import { AppError } from '#core/errors.ts';
 import { uniqueNames } from '../shared/rows.ts';
 import type { Column } from '../shared/source.ts';
 import { typedText } from './typed.ts';
@@ -145,7 +146,7 @@ export async function openDuckdbEngine(path: string): Promise<DuckdbEngine> {
 export function faultOf(error: unknown): DuckdbFault {
   const message = error instanceof Error ? error.message : String(error);
   if (error instanceof RefusedStatement) return { message, refused: message, writes: error.writes };
-  return { message, refused: null, writes: false };
+  return { message, refused: error instanceof AppError ? error.detail : null, writes: false };
 }
 
 async function openLocked(path: string): Promise<DuckDBInstance> {

@@ -51,7 +51,7 @@ export function openDuckdb(settings: ConnectionSettings, policy: DialPolicy): So
   async function query(statement: BoundStatement, options: RunOptions, prefix?: string): Promise<QueryResult> {
     if (options.mode === 'write') throw new AppError('not_read_only', WRITES);
     const { types, values } = statement;
-    const text = statement.typed ? typedText(statement.text, types) : statement.text;
+    const text = statement.typed ? typedText(statement.text, types, values) : statement.text;
     const { max_rows, max_bytes } = options;
     const found = await using(options, (session, signal) =>
       session.run({ text, types, values, policy: 'read', prefix, max_rows, max_bytes }, signal),

@@ -1,5 +1,6 @@
 import { tokenize } from '#core/lib/sql/tokenize.ts';
-import type { BoundType } from '../shared/source.ts';
+import { fits64Bits, integerOf } from '../shared/rows.ts';
+import type { BoundType, Json } from '../shared/source.ts';
 import { scanDuckdb } from './scanner.ts';
 
 type ScalarType = Exclude<BoundType, object>;
@@ -15,13 +16,24 @@ const NAMES: Readonly<Record<ScalarType, string>> = {
   json: 'JSON',
 };
 
-/** The text with the declared type behind each `$n`. */
-export function typedText(text: string, types: readonly BoundType[]): string {
+/** Whether some of the values need more than 64 bits. */
+export const isHuge = (type: ScalarType, values: readonly Json[]): boolean =>
+  type === 'integer' && values.some((value) => value !== null && !fits64Bits(integerOf(value)));
+
+/** The text with the declared type behind each `$n`, or one that holds its value. */
+export function typedText(text: string, types: readonly BoundType[], values: readonly Json[] = []): string {
   let typed = '';
   for (const { kind, start, end } of tokenize(text, { scan: scanDuckdb })) {
     const piece = text.slice(start, end);
-    const type = kind === 'placeholder' ? types[Number(piece.slice(1)) - 1] : undefined;
-    typed += type === undefined ? piece : `(${piece}::${typeof type === 'string' ? NAMES[type] : `${NAMES[type.array]}[]`})`;
+    const at = kind === 'placeholder' ? Number(piece.slice(1)) - 1 : -1;
+    const type = types[at];
+    typed += type === undefined ? piece : `(${piece}::${nameOf(type, values[at] ?? null)})`;
   }
   return typed;
+}
+
+function nameOf(type: BoundType, value: Json): string {
+  if (typeof type === 'object')
+    return `${isHuge(type.array, Array.isArray(value) ? value : [value]) ? 'HUGEINT' : NAMES[type.array]}[]`;
+  return isHuge(type, [value]) ? 'HUGEINT' : NAMES[type];
 }

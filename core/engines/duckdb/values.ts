@@ -25,8 +25,9 @@ import {
   VARCHAR,
 } from '@duckdb/node-api';
 import { jsonText } from '#core/lib/exact-json.ts';
-import { textOf } from '../shared/rows.ts';
+import { doubleOf, integerOf, textOf } from '../shared/rows.ts';
 import type { BoundType, Json, ValueKind } from '../shared/source.ts';
+import { isHuge } from './typed.ts';
 
 type ScalarType = Exclude<BoundType, object>;
 
@@ -191,18 +192,22 @@ export function bindValue(prepared: DuckDBPreparedStatement, index: number, valu
   if (value === null) return prepared.bindNull(index);
   if (typeof type === 'object') {
     const items = Array.isArray(value) ? value : [value];
-    return prepared.bindList(index, listValue(items.map((item: Json) => toValue(item, type.array))), LIST(TYPES[type.array]));
+    return prepared.bindList(
+      index,
+      listValue(items.map((item: Json) => toValue(item, type.array))),
+      LIST(typeOf(type.array, items)),
+    );
   }
-  const bound = toValue(value, type);
-  if (typeof bound !== 'bigint') return prepared.bindValue(index, bound, TYPES[type]);
-  prepared.bindValue(index, bound, BigInt.asIntN(64, bound) === bound ? BIGINT : HUGEINT);
+  prepared.bindValue(index, toValue(value, type), typeOf(type, [value]));
 }
+
+const typeOf = (type: ScalarType, values: readonly Json[]): DuckDBType => (isHuge(type, values) ? HUGEINT : TYPES[type]);
 
 function toValue(value: Json, type: ScalarType): DuckDBValue {
   if (value === null) return null;
   if (type === 'json') return JSON.stringify(value);
-  if (type === 'integer') return BigInt(typeof value === 'number' ? Math.trunc(value) : textOf(value));
-  if (type === 'number') return Number(value);
+  if (type === 'integer') return integerOf(value);
+  if (type === 'number') return doubleOf(value);
   if (type === 'boolean') return value === true || value === 'true';
   return textOf(value);
 }

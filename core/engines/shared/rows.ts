@@ -1,4 +1,5 @@
 import { AppError } from '#core/errors.ts';
+import { keepsDigits } from '#core/lib/exact-json.ts';
 import type { Json, Row } from './source.ts';
 
 /** Names of the columns of a row object: a repeated name gets `_2`, `_3` …, and never one that another column has. */
@@ -39,3 +40,19 @@ export function textOf(value: Json | undefined): string {
   if (typeof value === 'string') return value;
   return value === null || value === undefined ? '' : JSON.stringify(value);
 }
+
+/** The double of a value of type `number`; digits that it would change are refused. */
+export function doubleOf(value: Json): number {
+  const text = textOf(value);
+  const double = Number(text);
+  if (typeof value === 'number' || keepsDigits(double, text)) return double;
+  throw new AppError(
+    'sql_error',
+    'A value of type number has more digits than a double keeps. Send fewer digits, or declare the parameter as string and CAST it in the statement.',
+  );
+}
+
+/** The value of type `integer`, of any size. */
+export const integerOf = (value: Json): bigint => BigInt(typeof value === 'number' ? Math.trunc(value) : textOf(value));
+
+export const fits64Bits = (integer: bigint): boolean => BigInt.asIntN(64, integer) === integer;

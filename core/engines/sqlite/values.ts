@@ -1,5 +1,5 @@
-import { jsonText } from '#core/lib/exact-json.ts';
-import { textOf } from '../shared/rows.ts';
+import { jsonText, keepsDigits } from '#core/lib/exact-json.ts';
+import { doubleOf, fits64Bits, integerOf, textOf } from '../shared/rows.ts';
 import type { BoundType, Json, ValueKind } from '../shared/source.ts';
 
 /** A value as SQLite knows it; integers are always bigint, so that a double stays a double. */
@@ -12,14 +12,14 @@ type Encode = (value: SqliteValue) => string;
  * Text that no rule claims travels as it is; a value that is not of its column's type is never dropped.
  */
 const RULES: readonly { readonly declared: RegExp; readonly kind: ValueKind; readonly encode: Encode }[] = [
-  { declared: /^bool/, kind: 'boolean', encode: encodeBoolean },
+  { declared: /^bool/, kind: 'json', encode: encodeBoolean },
   { declared: /^jsonb?$/, kind: 'json', encode: encodeJson },
   { declared: /^(datetime|timestamp)/, kind: 'bigint', encode: encodeMoment },
   { declared: /^(date|time)/, kind: 'bigint', encode: encodeIntegerOrText },
   { declared: /int/, kind: 'bigint', encode: encodeIntegerOrText },
   { declared: /char|clob|text|uuid|string/, kind: 'string', encode: encodeText },
   { declared: /blob|binary|bytea/, kind: 'bytes', encode: encodeText },
-  { declared: /real|floa|doub|dec|num/, kind: 'number', encode: encodeAny },
+  { declared: /real|floa|doub|dec|num/, kind: 'json', encode: encodeAny },
 ];
 
 const UNDECLARED = { kind: 'json', encode: encodeAny } as const;
@@ -71,7 +71,18 @@ export function toSqliteValue(value: Json, type: BoundType): SqliteValue {
   if (value === null) return null;
   if (typeof type === 'object' || type === 'json') return JSON.stringify(value);
   if (typeof value === 'boolean') return value ? 1n : 0n;
-  if (type === 'integer') return BigInt(typeof value === 'number' ? Math.trunc(value) : textOf(value));
-  if (type === 'number') return Number(value);
+  if (type === 'integer') return integerOf(value);
+  if (type === 'number') return toSqliteNumber(value);
   return textOf(value);
+}
+
+const NUMBER = /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i;
+
+/** A double, or an integer where only that keeps the digits. Positions of pages may hold text where a column does. */
+function toSqliteNumber(value: Json): SqliteValue {
+  if (typeof value !== 'string') return doubleOf(value);
+  if (!NUMBER.test(value)) return value;
+  if (!/^-?\d+$/.test(value) || keepsDigits(Number(value), value)) return doubleOf(value);
+  const whole = BigInt(value);
+  return fits64Bits(whole) ? whole : doubleOf(value);
 }

@@ -147,6 +147,23 @@ describe.skipIf(!hasChdb)('the engine of ClickHouse 26.7', () => {
     expect(chdb.asked.at(-1)?.get('readonly')).toBe('1');
   });
 
+  test('what the type of a parameter cannot hold is refused, and never becomes another value', async () => {
+    const refuses = async (type: 'integer' | 'number', value: string, sentence: string) => {
+      const found = [
+        await refusal(call('SELECT :v AS v', { v: type }, { v: value })),
+        await refusal(call('SELECT 1 AS one WHERE 1 IN (:v)', { v: { array: type } }, { v: [value] })),
+      ];
+      for (const { code, detail } of found) {
+        expect([code, detail.includes(value)]).toEqual(['sql_error', false]);
+        expect(detail).toContain(sentence);
+      }
+    };
+    await refuses('integer', '18446744073709551615', 'Declare the parameter as string and write toUInt64(:name)');
+    await refuses('number', '9007199254740993', 'more digits');
+    expect(await call('SELECT :v AS v', { v: 'integer' }, { v: '9223372036854775807' })).toEqual([{ v: '9223372036854775807' }]);
+    expect(await call('SELECT :v AS v', { v: 'number' }, { v: '0.10' })).toEqual([{ v: 0.1 }]);
+  });
+
   test('lists are one value: of every type, empty, with null, and null', async () => {
     const ids = (where: string, list: Json | undefined, items: 'integer' | 'string' | 'date' = 'integer') =>
       call(`SELECT id FROM item WHERE ${where} ORDER BY id`, { l: { array: items } }, { l: list }).then((rows) =>

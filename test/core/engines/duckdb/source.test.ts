@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import type { Source } from '#core/engines/shared/source.ts';
+import type { BoundType, Json, Source } from '#core/engines/shared/source.ts';
 import { FIXED, READ, refusal, sql, WRITE } from '../shared/suite.ts';
 import { createDuckdbFolder } from './fixture.ts';
 
@@ -122,6 +122,35 @@ describe('values', () => {
     expect(JSON.parse(await new Response(child.stdout).text())).toEqual([
       { seen: moment, list: [moment], map: { '2026-01-02 01:04:05+00': 1 }, forever: 'infinity', any: moment },
     ]);
+  });
+
+  test('the digits of a number that a double cannot keep are refused', async () => {
+    const bound = (value: unknown, type: BoundType) => source.query(sql('SELECT $1 AS value', [value as Json], [type]), READ);
+    expect((await bound('0.10', 'number')).rows).toEqual([{ value: 0.1 }]);
+    expect((await bound(['1.50'], { array: 'number' })).rows).toEqual([{ value: [1.5] }]);
+    for (const [value, type] of [
+      ['9007199254740993', 'number'],
+      [['9007199254740993'], { array: 'number' }],
+    ] as const) {
+      const refused = await refusal(bound(value, type));
+      expect(refused).toMatchObject({ code: 'sql_error', detail: expect.stringContaining('more digits') as string });
+    }
+  });
+
+  test('lists of integers are as wide as their values', async () => {
+    const found = async (id: string, text: string, ids: string[]) =>
+      (await source.query(sql(`SELECT 1 AS one WHERE ${id} ${text}`, [ids], [{ array: 'integer' }]), READ)).rows.length;
+    expect(await found('18446744073709551615::UBIGINT', '= ANY($1)', ['18446744073709551615', '5'])).toBe(1);
+    expect(await found('5', '= ANY($1)', ['18446744073709551615', '5'])).toBe(1);
+    expect(await found('18446744073709551615::UBIGINT', '= ANY($1)', ['5'])).toBe(0);
+    expect(await found('18446744073709551615::UBIGINT', '<> ALL($1)', ['18446744073709551615'])).toBe(0);
+    const typed = sql(
+      'SELECT $1 AS id, $2 AS ids',
+      ['18446744073709551615', ['5', '18446744073709551615']],
+      ['integer', { array: 'integer' }],
+      true,
+    );
+    expect((await source.query(typed, READ)).rows).toEqual([{ id: '18446744073709551615', ids: [5, '18446744073709551615'] }]);
   });
 
   test('a placeholder that DuckDB cannot type is described with the declared type', async () => {

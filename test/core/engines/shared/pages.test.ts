@@ -46,6 +46,7 @@ const row = fc.record(
     fc.Arbitrary<string | null>
   >,
 );
+const NOTHING = Object.fromEntries(COLUMNS.map((name) => [name, null])) as unknown as Cells;
 const insert = (id: number, cells: Cells): string =>
   `insert into things (id, ${COLUMNS.join(', ')}) values (${id}, ${COLUMNS.map((name) => cells[name] ?? 'null').join(', ')})`;
 
@@ -254,6 +255,35 @@ for (const { kind, up, open } of KINDS) {
         { numRuns: run_count(kind) },
       );
     });
+
+    test.skipIf(SCHEMA[kind] !== undefined && kind !== 'sqlite')(
+      `pages of ${kind} go on behind fractions, texts and booleans of any kind`,
+      async () => {
+        const run = bench.run!;
+        await run('delete from things');
+        const moments = [
+          '2461000.123456789',
+          '2461000.1234567891',
+          '0.1',
+          '1e300',
+          '9007199254740993',
+          "'2026-01-02 03:04:05'",
+          "''",
+          "'5 o''clock'",
+        ];
+        const flags = ['true', 'false', '2', "'maybe'", '0.30000000000000004'];
+        for (const [n, seen] of moments.entries()) await run(insert(n, { ...NOTHING, seen }));
+        for (const [n, flag] of flags.entries()) await run(insert(10 + n, { ...NOTHING, seen: '7', flag }));
+        for (const desc of [false, true]) {
+          for (const column of ['seen', 'flag']) {
+            const by = [column, 'id'].map((each) => ({ column: each, desc }));
+            const [all = []] = await walk(bench, await planOf(bench, by, { max_rows: 100 }));
+            expect(all).toHaveLength(moments.length + flags.length);
+            expect((await walk(bench, await planOf(bench, by, { max_rows: 1 }))).flat()).toEqual(all);
+          }
+        }
+      },
+    );
 
     test(`the order of ${kind} is total, and nulls come last in every column of it`, async () => {
       const { run } = bench;

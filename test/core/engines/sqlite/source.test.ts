@@ -77,9 +77,9 @@ describe('values', () => {
     expect(description.columns.map(({ type, kind }) => `${type} ${kind}`)).toEqual([
       'INTEGER bigint',
       'VARCHAR(50) string',
-      'DECIMAL(10,2) number',
-      'REAL number',
-      'BOOLEAN boolean',
+      'DECIMAL(10,2) json',
+      'REAL json',
+      'BOOLEAN json',
       'JSON json',
       'BLOB bytes',
       'DATE bigint',
@@ -112,6 +112,19 @@ describe('values', () => {
       f: 'x',
       g: '2020-01-01',
     });
+  });
+
+  test('the digits of a number are bound as they are, or refused', async () => {
+    const bound = (value: string) => source.query(sql('SELECT typeof(?1) AS type, ?1 AS value', [value], ['number']), READ);
+    expect((await bound('9007199254740993')).rows).toEqual([{ type: 'integer', value: '9007199254740993' }]);
+    expect((await bound('-9223372036854775808')).rows).toEqual([{ type: 'integer', value: '-9223372036854775808' }]);
+    expect((await bound('5')).rows).toEqual([{ type: 'real', value: 5 }]);
+    expect((await bound('0.10')).rows).toEqual([{ type: 'real', value: 0.1 }]);
+    for (const digits of ['9007199254740993.5', '0.1000000000000000055', '18446744073709551615', '-9223372036854775809']) {
+      const refused = await refusal(bound(digits));
+      expect([refused.code, refused.detail.includes(digits)]).toEqual(['sql_error', false]);
+      expect(refused.detail).toContain('more digits');
+    }
   });
 
   test('a repeated column name keeps every value', async () => {
