@@ -10,7 +10,6 @@ import { issuerOf } from './issuer.ts';
 
 const REVISION = 'identity_revision';
 const FOLLOW_MS = 500;
-const ALONE_MS = 10_000;
 
 /** Clocks of servers and hosts may differ by so much. */
 const CLOCKS_MS = 10 * 60_000;
@@ -75,7 +74,6 @@ export function followIdentity(app: App): () => void {
     await publishIdentity(app);
     known = current;
   };
-  // An embedded database has one server, which tells its hosts by itself: only the issuer can change behind its back.
-  const every_ms = app.store.dialect === 'sqlite' ? ALONE_MS : FOLLOW_MS;
-  return runEvery(app, { every_ms, what: 'reading the signing keys', work: look, wake: 'identity' });
+  // The command line changes an embedded database too.
+  return runEvery(app, { every_ms: FOLLOW_MS, what: 'reading the signing keys', work: look, wake: 'identity' });
 }

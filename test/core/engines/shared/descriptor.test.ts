@@ -71,7 +71,6 @@ const NAMED: Readonly<Record<string, string>> = {
   'core/deploy/deployment-follow.ts': 'the metadata database',
   'core/deploy/shared-hosts.ts': 'the metadata database',
   'core/identity/mcp-tokens.ts': 'the metadata database',
-  'core/identity/oauth/published.ts': 'the metadata database',
   'core/observe/calls-of-client.ts': 'the metadata database',
   'core/observe/client-filter.ts': 'the metadata database',
   'core/observe/history-handlers.ts': 'the metadata database',

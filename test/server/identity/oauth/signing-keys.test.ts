@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { createLocalJWKSet, decodeProtectedHeader, errors, type JWTVerifyGetKey, jwtVerify } from 'jose';
+import { join } from 'node:path';
 import type { App } from '#core/app.ts';
 import { endGrants, noteEnded } from '#core/identity/oauth/ended.ts';
 import { keyRotation, ROTATE_MS, rotateKeys, signAccessToken } from '#core/identity/oauth/keys.ts';
@@ -8,6 +9,7 @@ import { secretFaults } from '#core/identity/keys.ts';
 import { rewrapSecrets } from '#core/identity/rewrap.ts';
 import { createKeyring } from '#core/lib/secrets.ts';
 import type { HostEvent } from '#core/deploy/hosts.ts';
+import { openStore } from '#core/store/open.ts';
 import { testApp, type TestApp } from '#test/support/app.ts';
 import { reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
 import { describeOnce } from '#test/support/metadata.ts';
@@ -165,6 +167,26 @@ describe('ended grants', () => {
     await failed.catch(() => undefined);
     expect(JSON.stringify(await listEnded(t.app))).not.toContain('g4');
     leave();
+  });
+
+  test('of an embedded database reach the hosts within a second, also when the command line ends them', async () => {
+    const one = await testApp(PUBLIC, undefined, { metadata: 'sqlite' });
+    const store = await openStore(`file:${join(one.directory, 'sluice.sqlite')}`);
+    const heard: HostEvent[] = [];
+    const leave = one.app.hosts.connect('h1', (event) => heard.push(event));
+    const stop = followIdentity(one.app);
+    try {
+      await until(() => heard.length > 0);
+      const began = performance.now();
+      await store.write((tx) => noteEnded({ ...one.app, store }, tx, { grant: 'far' }));
+      await until(() => JSON.stringify(heard).includes('"grant":"far"'));
+      expect(performance.now() - began).toBeLessThan(1_000);
+    } finally {
+      stop();
+      leave();
+      await store.close();
+      await one.close();
+    }
   });
 });
 
