@@ -76,15 +76,19 @@ function columnsOf(database: DatabaseSync, name: string): SqliteColumn[] {
     .all(name)
     .map((row) => String(row['name']));
   const kinds = names.map((column) => {
-    const found = database.prepare(`SELECT DISTINCT typeof(${quoted(column)}) AS kind FROM ${quoted(name)}`).all();
+    const found = database.prepare(`SELECT DISTINCT ${kindOf(quoted(column))} AS kind FROM ${quoted(name)}`).all();
     return new Set(found.map(({ kind }) => String(kind)).filter((kind) => kind !== 'null'));
   });
   return names.map((column, n) => ({ name: column, type: typeOf(kinds[n]!) }));
 }
 
+/** The storage class; integers that a double would change are a kind of their own. */
+const kindOf = (column: string): string =>
+  `CASE WHEN typeof(${column}) = 'integer' AND ${column} NOT BETWEEN -9007199254740992 AND 9007199254740992 THEN 'wide' ELSE typeof(${column}) END`;
+
 function typeOf(kinds: ReadonlySet<string>): DuckDBType {
   const only = (...allowed: string[]): boolean => kinds.size > 0 && [...kinds].every((kind) => allowed.includes(kind));
-  if (only('integer')) return BIGINT;
+  if (only('integer', 'wide')) return BIGINT;
   if (only('integer', 'real')) return DOUBLE;
   return only('blob') ? BLOB : VARCHAR;
 }

@@ -47,12 +47,15 @@ describe('a folder of files', () => {
     const shop = new DatabaseSync(join(files.folder, 'shop/crm.sqlite'));
     shop.exec(`CREATE TABLE person (id INTEGER PRIMARY KEY, name TEXT, score REAL, photo BLOB, odd); INSERT INTO person VALUES
       (1, 'Ada', 1.5, x'00ff', 7), (9007199254740993, 'Bob', 2, NULL, 'seven'); CREATE TABLE empty (a);
+      CREATE TABLE mixed (id INTEGER PRIMARY KEY, wide NUMERIC, narrow NUMERIC); INSERT INTO mixed VALUES (1, 9007199254740993, 1.5),
+      (2, 0.5, -9007199254740992), (3, -9223372036854775808, 1e300), (4, NULL, NULL);
       CREATE VIEW seen AS SELECT 1 AS a`);
     shop.close();
     const source = files.open('shop');
     expect(await errors('shop')).toEqual({});
     expect(await names(source)).toEqual([
       'crm.empty',
+      'crm.mixed',
       'crm.person',
       'main._2024_sales_total',
       'main.lines',
@@ -79,6 +82,12 @@ describe('a folder of files', () => {
     expect(await rows(source, 'SELECT * FROM crm.person ORDER BY score')).toEqual([
       { id: 1, name: 'Ada', score: 1.5, photo: 'AP8=', odd: '7' },
       { id: '9007199254740993', name: 'Bob', score: 2, photo: null, odd: 'seven' },
+    ]);
+    expect(await rows(source, 'SELECT wide, narrow FROM crm.mixed ORDER BY id')).toEqual([
+      { wide: '9007199254740993', narrow: 1.5 },
+      { wide: '0.5', narrow: -9_007_199_254_740_992 },
+      { wide: '-9223372036854775808', narrow: 1e300 },
+      { wide: null, narrow: null },
     ]);
     expect((await source.columns({ name: 'orders', schema: 'main' }, page)).items.map(({ type }) => type)).toEqual([
       'BIGINT',
