@@ -104,4 +104,4 @@ export function openClickhouse(settings: ConnectionSettings, policy: DialPolicy)
 const onOneLine = (type: string): string => type.replaceAll(/\(\n\s*/g, '(').replaceAll(/\n\s*/g, ' ');
 
 const FIXED_SETTINGS =
-  'The account cannot change settings (readonly = 1): statements have no time limit on the server and are only ended by KILL QUERY.';
+  'The account cannot change settings (readonly = 1): statements have no time limit on the server and are only ended by KILL QUERY, and times come in the time zone of their column or of the server, not in UTC.';

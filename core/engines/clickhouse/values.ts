@@ -15,7 +15,6 @@ const RULES: readonly Rule[] = [
   { types: /^U?Int(?:8|16|32)$/, kind: 'integer', decode: asInteger },
   { types: /^U?Int(?:64|128|256)$|^Interval/, kind: 'bigint', decode: asInteger },
   { types: /^(?:Float32|Float64|BFloat16)$/, kind: 'number', decode: asNumber },
-  { types: /^(?:DateTime|DateTime32|DateTime64)$/, kind: 'string', decode: asMoment },
   { types: /^(?:Point|Ring|LineString|MultiLineString|Polygon|MultiPolygon|QBit)$/, kind: 'json', decode: asAny },
   { types: /^(?:JSON|Object|Dynamic|Variant|Nothing|Geometry)$/, kind: 'json', decode: asAny },
 ];
@@ -29,12 +28,13 @@ export interface Decoder {
 
 /** What becomes of the values of a type, however deep it is. */
 export function decoderOf(type: ClickhouseType): Decoder {
-  const { name, of, names } = bare(type);
+  const { name, of, names, text } = bare(type);
   const inner = of.map(decoderOf);
   const exact = inner.length === 0 || inner.some((each) => each.exact);
   if (name === 'Array') return { kind: 'array', decode: listOf(inner), exact };
   if (name === 'Tuple') return { kind: 'json', decode: names.length > 0 ? namedOf(names, inner) : listOf(inner, true), exact };
   if (name === 'Map') return { kind: 'json', decode: mapOf(inner[1]?.decode ?? asAny), exact };
+  if (name.startsWith('DateTime') && text.endsWith("'UTC'")) return { kind: 'string', decode: asUtc, exact: false };
   const rule = RULES.find(({ types }) => types.test(name));
   if (rule === undefined) return { kind: 'string', decode: asText, exact: name.startsWith('Decimal') };
   return { kind: rule.kind, decode: rule.decode, exact: rule.kind === 'bigint' || rule.kind === 'json' };
@@ -67,9 +67,10 @@ function asNumber(value: unknown): Json {
   return Number.isFinite(number) ? number : null;
 }
 
-function asMoment(value: unknown): Json {
+/** Servers that were not asked for ISO 8601 write moments in the zone of the column. */
+function asUtc(value: unknown): Json {
   const text = textIn(value);
-  return text === null ? asAny(value) : text.replace(/^(\d{4}-\d\d-\d\d) (?=\d)/, '$1T');
+  return text === null ? asAny(value) : text.replace(/^(\d{4}-\d\d-\d\d) (\d.*)/, '$1T$2Z');
 }
 
 /** Values without a type of their own. */

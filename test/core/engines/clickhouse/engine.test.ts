@@ -204,10 +204,12 @@ describe.skipIf(!hasChdb)('the engine of ClickHouse 26.7', () => {
     const strict = await startChdb({ readonly: '1' });
     try {
       const found = await open({ database: 'default' }, strict).query(
-        sql('SELECT 9007199254740993 AS u, toDecimal64(1.1, 3) AS d, [9007199254740993] AS l, nan AS n'),
+        sql(`SELECT 9007199254740993 AS u, toDecimal64(1.1, 3) AS d, [9007199254740993] AS l, nan AS n,
+          [toDateTime('2026-01-02 03:04:05', 'UTC')] AS z, toDateTime64('2026-01-02 03:04:05.5', 1, 'Asia/Tokyo') AS t`),
         READ,
       );
-      expect(found.rows).toEqual([{ u: '9007199254740993', d: '1.1', l: ['9007199254740993'], n: null }]);
+      const moments = { z: ['2026-01-02T03:04:05Z'], t: '2026-01-02 03:04:05.5' };
+      expect(found.rows).toEqual([{ u: '9007199254740993', d: '1.1', l: ['9007199254740993'], n: null, ...moments }]);
       expect([...(strict.asked.at(-1)?.keys() ?? [])].toSorted()).toEqual(['database', 'default_format', 'query_id', 'readonly']);
     } finally {
       await strict.stop();

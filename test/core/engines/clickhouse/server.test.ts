@@ -49,7 +49,7 @@ describe.skipIf(!hasClickhouse)('ClickHouse 18.16 over HTTP', () => {
         price: '1.50',
         state: 'new',
         big: '9007199254740993',
-        seen: '2026-01-02T03:04:05',
+        seen: '2026-01-02T03:04:05Z',
         born: '2026-01-02',
         tags: ['a', "b'"],
         again: 1,
@@ -152,7 +152,9 @@ describe.skipIf(!hasClickhouse)('ClickHouse 18.16 over HTTP', () => {
     expect((await reader.query(sql('SELECT big, price FROM item WHERE id = 1'), READ)).rows).toEqual([
       { big: '9007199254740993', price: '1.50' },
     ]);
-    expect((await reader.test()).warnings.join(' ')).toContain('readonly = 1');
+    const warnings = (await reader.test()).warnings.join(' ');
+    expect(warnings).toContain('readonly = 1');
+    expect(warnings).toContain('not in UTC');
     expect((await refusal(reader.query(sql(ENDLESS), { ...READ, timeout_ms: 300 }))).code).toBe('timeout');
     await until(async () => (await busy()) === 0);
     for (const ask of ['test', 'query', 'describe'] as const) {
