@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { constants, open, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ARRIVING } from '#core/engines/shared/files/folder-bytes.ts';
+import { syncFolder } from '#core/lib/durable-file.ts';
 import { AppError } from '#core/errors.ts';
 import type { Call } from '#core/run.ts';
 
@@ -55,6 +56,7 @@ export async function receiveFile(
     await file.close();
     await accept(path);
     await rename(path, target);
+    await syncFolder(target);
     return bytes;
   } catch (error) {
     await file.close().catch(() => undefined);

@@ -1,4 +1,4 @@
-import { lstatSync, rmSync } from 'node:fs';
+import { existsSync, lstatSync, rmSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import type { FolderFiles } from '../shared/descriptor.ts';
 import { AppError, invalidField } from '#core/errors.ts';
@@ -44,6 +44,7 @@ export const SQLITE_FILES: FolderFiles = {
       deadline.clear();
       removeBeside(path);
     }
+    await settle(target);
     removeBeside(target);
   },
   async status({ database }, policy) {
@@ -57,5 +58,31 @@ export const SQLITE_FILES: FolderFiles = {
     };
   },
 };
+
+/**
+ * Brings what stands in the log beside a file into the file: should this program end before another one takes its place, nothing
+ * that was committed is missing.
+ */
+async function settle(path: string): Promise<void> {
+  if (!BESIDE.some((end) => existsSync(`${path}${end}`))) return;
+  const deadline = openDeadline(LOOK_TIMEOUT);
+  try {
+    const session = await openSqliteSession(path, true, deadline.signal);
+    try {
+      const { rows } = await session.run({ ...LOOK, text: 'PRAGMA wal_checkpoint(TRUNCATE)', values: [] }, deadline.signal);
+      const [found] = JSON.parse(rows) as { log: number; checkpointed: number }[];
+      if (found?.log === found?.checkpointed) return;
+    } finally {
+      await session.close();
+    }
+  } catch (error) {
+    // What cannot be read holds nothing to keep.
+    if (error instanceof AppError && error.code === 'database_unreachable' && error.reason === 'failed') return;
+    throw error;
+  } finally {
+    deadline.clear();
+  }
+  throw new AppError('unavailable', 'The database is being read, so it cannot be replaced now; try again.', { retry_after: 1 });
+}
 
 const removeBeside = (path: string): void => BESIDE.forEach((end) => rmSync(`${path}${end}`, { force: true }));
