@@ -9,7 +9,7 @@ import type { ConnectionSettings, DialPolicy } from '#core/engines/shared/source
 import { resolveDuckdb, type ServedFile } from '../path.ts';
 import type { DuckdbAnswer } from '../messages.ts';
 import { notInstalled, startDuckdbChild } from '../process.ts';
-import { takeLock } from './lock.ts';
+import { createFileLock } from './lock.ts';
 import {
   difference,
   type Difference,
@@ -110,6 +110,7 @@ interface FolderCache {
 function openCache(settings: FolderConnection, policy: DialPolicy, stop: AbortSignal): FolderCache {
   const of = folderSettings(settings.extra_params);
   let place: string | undefined;
+  const file_lock = createFileLock();
 
   async function refresh(): Promise<{ manifest: Manifest; took: number }> {
     const target = resolveDuckdb(settings.database, policy);
@@ -125,7 +126,7 @@ function openCache(settings: FolderConnection, policy: DialPolicy, stop: AbortSi
       const manifest = readManifest(place);
       const changes = difference(plan, manifest, (name) => join(folder, name));
       if (changes === null && manifest !== null) return { manifest, took };
-      const lock = takeLock(join(place, 'lock'));
+      const lock = file_lock.take(join(place, 'lock'));
       if (lock === null) {
         await sleep(100);
         continue;
