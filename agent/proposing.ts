@@ -1,4 +1,6 @@
-import { AppError } from '#core/errors.ts';
+import { LONGEST_NOTE } from '#core/contract/proposals.ts';
+import { invalidField } from '#core/errors.ts';
+import { refuseUnkeepable } from '#core/issues.ts';
 import type { Proposal } from './server-link.ts';
 import type { AgentTool } from './tools.ts';
 
@@ -9,7 +11,10 @@ export const PROPOSAL_ID = 'proposal_id';
 export const PROPOSAL_NOTE = 'proposal_note';
 /** Said once with the note, and of each other tool in few words: the list is read by models. */
 const ID = { type: 'string', maxLength: 64, description: 'A proposal of yours, or new' };
-const NOTE = { type: 'string', maxLength: 2_000, description: 'Why, for the person who reviews it' };
+const NOTE = { type: 'string', maxLength: LONGEST_NOTE, description: 'Why, for the person who reviews it' };
+
+/** What the header of the server's API can hold. */
+const ID_FORMAT = /^[\w-]{1,64}$/;
 
 /** What such a token is told beside the instructions of the endpoint. */
 export const PROPOSING = [
@@ -51,11 +56,20 @@ export function takeProposal(
   const { [PROPOSAL_ID]: id, [PROPOSAL_NOTE]: note } = given;
   const text = (name: string, value: unknown): string | null => {
     if (value === undefined || value === null || value === '') return null;
-    if (typeof value === 'string') return value;
-    throw new AppError('invalid', `${name} must be a string.`);
+    if (typeof value !== 'string') throw invalidField(name, `${name} must be a string.`);
+    refuseUnkeepable({ [name]: value });
+    return value.trim();
   };
+  const named = text(PROPOSAL_ID, id);
+  if (named !== null && !ID_FORMAT.test(named)) {
+    throw invalidField(PROPOSAL_ID, `${PROPOSAL_ID} must be new or the id of a proposal.`);
+  }
+  const said = isWrite(tool) ? text(PROPOSAL_NOTE, note) : null;
+  if (said !== null && said.length > LONGEST_NOTE) {
+    throw invalidField(PROPOSAL_NOTE, `${PROPOSAL_NOTE} must have at most ${LONGEST_NOTE} characters.`);
+  }
   return {
     own: withoutProposal(given, scopes),
-    proposal: { id: text(PROPOSAL_ID, id), note: isWrite(tool) ? text(PROPOSAL_NOTE, note) : null },
+    proposal: { id: named, note: said },
   };
 }

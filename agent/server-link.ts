@@ -89,8 +89,8 @@ export function createServerLink({ server_url, service_token }: LinkOptions): Se
           'x-service-token': service_token,
           'x-request-id': request_id,
           ...(proposal.id === null ? {} : { 'x-proposal-id': proposal.id }),
-          // A header holds no other letters.
-          ...(proposal.note === null ? {} : { 'x-proposal-note': encodeURIComponent(proposal.note) }),
+          // A header holds no other letters, and percent-encoding makes the longest note too long for one.
+          ...(proposal.note === null ? {} : { 'x-proposal-note-base64url': Buffer.from(proposal.note).toString('base64url') }),
           ...(client_address === null ? {} : { 'x-client-address': client_address }),
         },
       }),

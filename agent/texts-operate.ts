@@ -30,7 +30,7 @@ export const OPERATE = {
     title: 'Import a configuration',
     effect: 'adds',
     description:
-      'Adds the contents of an export, all or nothing; existing names are left unchanged. Call it with dry_run true first and read errors, needs_secrets and checks (lint findings and test results of what would change). Exports contain no secrets: set them with update_connection. Settings are not imported. To undo it, roll back any entry of list_history with action import. At most 4 MiB. Then call deploy_server. Example: {"dry_run":true,"data":{"format":"sluice/1","tools":[]}}.',
+      'Adds the contents of an export, all or nothing; existing names are left unchanged. Call it with dry_run true first and read errors, needs_secrets and checks (lint findings and test results of what would change). Exports contain no secrets: set them with update_connection. Settings are not imported. To undo it, pass batch_id of the answer to rollback. At most 4 MiB. Then call deploy_server. Example: {"dry_run":true,"data":{"format":"sluice/1","tools":[]}}.',
   },
   list_history: {
     title: 'List changes',

@@ -1,7 +1,8 @@
-import { ENTITY_KINDS, kindOf } from '#core/contract/entities.ts';
+import { ENTITIES, ENTITY_KINDS, kindOf } from '#core/contract/entities.ts';
 import { type OperationName, operations } from '#core/contract/index.ts';
 import type { Operation } from '#core/contract/operation.ts';
-import { TOKEN_SETTINGS } from '#core/contract/settings/config.ts';
+import { closedNames } from '#core/contract/marks.ts';
+import { ServerConfigPatch } from '#core/contract/settings/config.ts';
 import { createSayOnce, type JsonObject, schemaOf, type SayOnce } from './schemas.ts';
 import { CONFIGURE } from './texts-configure.ts';
 import { OPERATE } from './texts-operate.ts';
@@ -32,10 +33,14 @@ function idArgument(operation: OperationName): string | null {
   const kind = kindOf(operation.split('.')[0] ?? '');
   return kind === undefined ? null : `${kind}_id`;
 }
-/** What a tool lists of its arguments; the others are still passed on, for the server to refuse. */
-const LISTED: Readonly<Record<string, ReadonlySet<string>>> = {
-  update_server_config: new Set([...TOKEN_SETTINGS, 'version']),
-};
+/** Arguments that are refused to every token. A tool does not list them and passes them on, for the server to refuse. */
+function closedTo(operation: OperationName): readonly string[] {
+  const [noun = '', verb = ''] = operation.split('.');
+  if (!['create', 'update'].includes(verb)) return [];
+  const kind = kindOf(noun);
+  if (kind !== undefined) return closedNames(ENTITIES[kind].draft.entries);
+  return noun === 'config' ? closedNames(ServerConfigPatch.entries) : [];
+}
 const REFERENCES = new Set([...ENTITY_KINDS.map((kind) => `${kind}_id`), 'history_id', 'entity_id']);
 
 /** Every operation of the contract that names a tool, by the name of the tool, in the order of their texts. */
@@ -67,8 +72,8 @@ function toTool(name: string, text: ToolText, operation: OperationName, definiti
   for (const field of Object.keys(renamed)) {
     if (REFERENCES.has(field)) renamed[field] = { ...renamed[field], description: 'Id or name' };
   }
-  const listed = LISTED[name];
-  const shown = Object.entries(renamed).filter(([field]) => listed === undefined || listed.has(field));
+  const closed = closedTo(operation);
+  const shown = Object.entries(renamed).filter(([field]) => !closed.includes(field));
   return {
     operation,
     access: definition.access,

@@ -28,6 +28,8 @@ export interface Marks {
   readonly secret?: true;
   /** A token may change it (contract section 2); without this mark it is an administrator's alone. */
   readonly open?: true;
+  /** Only a signed-in person may change it, whether it is open or not. */
+  readonly people?: true;
   /** A change sends kept secrets elsewhere, so a token has to send them again. */
   readonly address?: true;
   /** What differs in a bundle for Workers, and in one for a process: each completes a sentence that begins with the name. */
@@ -64,6 +66,10 @@ export const labelsIn = (entries: v.ObjectEntries): Readonly<Record<string, stri
 /** Names of the fields that a token may change. */
 export const openNames = (entries: v.ObjectEntries): ReadonlySet<string> =>
   new Set(marked(entries, ({ open }) => open === true).map(([name]) => name));
+
+/** Names of the fields that no token may change. */
+export const closedNames = (entries: v.ObjectEntries): readonly string[] =>
+  marked(entries, ({ open, people }) => open !== true || people === true).map(([name]) => name);
 
 /** The field as an API describes it: what it is, then its unit. */
 export const described = ({ label, help, unit }: Marks): string =>

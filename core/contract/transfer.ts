@@ -108,6 +108,10 @@ export type ImportChecks = v.InferOutput<typeof ImportChecks>;
 
 export const ImportReport = v.object({
   dry_run: v.boolean(),
+  batch_id: v.pipe(
+    v.nullable(v.string()),
+    v.description('Shared by all history entries of this import; null if nothing was stored. The agent tool rollback accepts it'),
+  ),
   created: ImportCounts,
   updated: ImportCounts,
   deleted: ImportCounts,

@@ -4,7 +4,7 @@ import { type EntityKind, ENTITY_KINDS, kindOf } from '#core/contract/entities.t
 import { OF_DEFINITIONS } from '#core/contract/history.ts';
 import { entityTable } from '#core/store/entity-table.ts';
 import type { OperationName } from '#core/contract/index.ts';
-import { invalidField } from '#core/errors.ts';
+import { AppError, invalidField } from '#core/errors.ts';
 
 type Input = Readonly<Record<string, unknown>>;
 
@@ -17,14 +17,19 @@ const namedIn = (field: string): EntityKind | undefined => ENTITY_KINDS.find((ki
  */
 export async function resolveNames(app: App, operation: OperationName, input: Input, past = app): Promise<Input> {
   const noun = operation.split('.')[0] ?? '';
+  const resolve = filters(operation) ? existingId : idOf;
   const resolved: Record<string, unknown> = { ...input };
   for (const [field, value] of Object.entries(input)) {
     const kind = field === 'id' ? kindOf(noun) : namedIn(field);
-    if (kind !== undefined) resolved[field] = await idOf(app, kind, value);
+    if (kind !== undefined) resolved[field] = await resolve(app, kind, value);
     if ((field === 'include' || field === 'exclude') && isRecord(value)) resolved[field] = await resolveSelection(app, value);
     if (field === 'owner' && isRecord(value)) {
       const owned = ENTITY_KINDS.find((known) => known === value['kind']);
-      if (owned !== undefined) resolved[field] = { ...value, id: await idOf(app, owned, value['id']) };
+      if (owned !== undefined) resolved[field] = { ...value, id: await resolve(app, owned, value['id']) };
+    }
+    if (field === 'owner' && typeof value === 'string') {
+      const owned = ENTITY_KINDS.find((known) => value.startsWith(`${known}:`));
+      if (owned !== undefined) resolved[field] = `${owned}:${await existingId(app, owned, value.slice(owned.length + 1))}`;
     }
     if (operation === 'tests.run' && field === 'ids' && Array.isArray(value)) {
       resolved[field] = await Promise.all(value.map((item: unknown) => idOf(app, 'test', item)));
@@ -40,6 +45,9 @@ export async function resolveNames(app: App, operation: OperationName, input: In
   return resolved;
 }
 
+/** Operations that answer an empty list where a name means nothing. */
+const filters = (operation: OperationName): boolean => /\.list$|^agent\.list_tools$|^tests\.run$/.test(operation);
+
 const isRecord = (value: unknown): value is Input => typeof value === 'object' && value !== null;
 
 /** Lists of ids, such as `tool_ids`, in the rules of a toolset. */
@@ -54,14 +62,23 @@ async function resolveSelection(app: App, selection: Input): Promise<Input> {
   return resolved;
 }
 
-async function idOf(app: App, kind: EntityKind, value: unknown): Promise<unknown> {
+const idOf = async (app: App, kind: EntityKind, value: unknown): Promise<unknown> =>
+  typeof value === 'string' ? ((await foundId(app, kind, value)) ?? value) : value;
+
+async function existingId<T>(app: App, kind: EntityKind, value: T): Promise<T | string> {
   if (typeof value !== 'string') return value;
+  const id = await foundId(app, kind, value);
+  if (id === undefined) throw new AppError('not_found', `There is no ${kind} with this id or name.`);
+  return id;
+}
+
+async function foundId(app: App, kind: EntityKind, value: string): Promise<string | undefined> {
   const table = entityTable(app.store, kind);
   const rows = await app.store.db
     .select({ id: table.id })
     .from(table)
     .where(or(eq(table.id, value), eq(table.name, value)));
-  return rows.find(({ id }) => id === value)?.id ?? rows[0]?.id ?? value;
+  return rows.find(({ id }) => id === value)?.id ?? rows[0]?.id;
 }
 
 /** An id; what a deletion or an import gave as batch_id; or a name, when the record of this name has only one entry. */

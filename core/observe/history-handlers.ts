@@ -1,4 +1,4 @@
-import { and, desc, eq, inArray, type SQL, sql } from 'drizzle-orm';
+import { and, desc, eq, inArray, or, type SQL, sql } from 'drizzle-orm';
 import { isAdministrator } from '#core/identity/roles.ts';
 import { EntityType, OF_DEFINITIONS } from '#core/contract/history.ts';
 import { AppError } from '#core/errors.ts';
@@ -14,7 +14,7 @@ export const historyHandlers: Pick<Handlers, Extract<keyof Handlers, `history.${
       visibleTo(context),
       entity_type === undefined ? undefined : eq(history.entity_type, entity_type),
       history_id === undefined ? undefined : eq(history.id, history_id),
-      entity_id === undefined ? undefined : eq(history.entity_id, entity_id),
+      entity_id === undefined ? undefined : ofRecord(context, entity_id),
       action === undefined ? undefined : eq(history.action, action),
       actor === undefined ? undefined : madeBy(context, actor),
       search === undefined ? undefined : contains(history.entity_name, search),
@@ -27,12 +27,7 @@ export const historyHandlers: Pick<Handlers, Extract<keyof Handlers, `history.${
     const found =
       known === undefined
         ? { items: [], total: 0 }
-        : await page(
-            context,
-            and(visibleTo(context), eq(history.entity_type, known), eq(history.entity_id, entity_id)),
-            skip,
-            limit,
-          );
+        : await page(context, and(visibleTo(context), eq(history.entity_type, known), ofRecord(context, entity_id)), skip, limit);
     // The server configuration exists without ever having been changed.
     if (found.total === 0 && known !== 'server_config') throw new AppError('not_found', 'There is no history of this record.');
     return found;
@@ -43,6 +38,12 @@ export const historyHandlers: Pick<Handlers, Extract<keyof Handlers, `history.${
 /** Undefined: everything. */
 const visibleTo = ({ app, actor }: Context): SQL | undefined =>
   isAdministrator(actor) ? undefined : inArray(app.store.tables.history.entity_type, [...OF_DEFINITIONS]);
+
+/** An agent may name a record, also one that is deleted. */
+function ofRecord({ app, by_name }: Context, entity_id: string): SQL | undefined {
+  const { history } = app.store.tables;
+  return or(eq(history.entity_id, entity_id), by_name ? eq(history.entity_name, entity_id) : undefined);
+}
 
 async function page({ app }: Context, where: SQL | undefined, skip: number, limit: number) {
   const { db, tables } = app.store;

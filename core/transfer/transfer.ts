@@ -84,7 +84,7 @@ async function importAll(context: BatchContext, input: Import): Promise<ImportRe
     });
   }
   collectAfter(checked.length);
-  const report = toReport(input, sorted.skipped, checked, deletions, progress);
+  const report = toReport(context, input, sorted.skipped, checked, deletions, progress);
   const { planned } = progress;
   if (planned !== null && report.errors.length === 0) report.checks = await checkPlanned(context, planned);
   if (report.errors.length === 0 || input.dry_run) {
@@ -267,6 +267,7 @@ async function checkOwners({ app, change }: Context, checked: readonly Checked[]
 }
 
 function toReport(
+  { change, replay }: BatchContext,
   { dry_run, server_config }: Import,
   skipped: readonly Kind[],
   checked: readonly Checked[],
@@ -274,15 +275,18 @@ function toReport(
   { faults, config }: Progress,
 ): ImportReport {
   const written = faults.length > 0 ? [] : checked;
+  const removed = faults.length > 0 ? [] : [...deletions.others, ...deletions.connections];
   const left_alone = server_config !== undefined && faults.length === 0 && config?.changed !== true;
+  const stored = !dry_run && replay === undefined && (written.length > 0 || removed.length > 0 || config?.changed === true);
   return {
     dry_run,
+    batch_id: stored ? change.batch_id : null,
     created: count(written.filter(({ stored }) => stored === null).map(({ kind }) => kind)),
     updated: {
       ...count(written.filter(({ stored }) => stored !== null).map(({ kind }) => kind)),
       server_config: config?.changed === true ? 1 : 0,
     },
-    deleted: count(faults.length > 0 ? [] : [...deletions.others, ...deletions.connections].map(({ kind }) => kind)),
+    deleted: count(removed.map(({ kind }) => kind)),
     skipped: { ...count(skipped), server_config: left_alone ? 1 : 0 },
     errors: faults.toSorted((a, b) => place(a) - place(b)).slice(0, MOST_FAULTS),
     errors_truncated: faults.length >= MOST_FAULTS,

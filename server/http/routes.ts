@@ -73,7 +73,9 @@ function toCall(app: App, c: Context<ServerEnv>, setSession: (token: string | nu
 /** What a token that proposes says with a write. The note may be percent-encoded: headers hold no other letters. */
 function proposalOf(c: Context<ServerEnv>): NonNullable<Call['proposal']> {
   const note = c.req.header('x-proposal-note');
-  return { id: c.req.header('x-proposal-id') ?? null, note: note === undefined ? null : decoded(note) };
+  const encoded = c.req.header('x-proposal-note-base64url');
+  const said = encoded === undefined ? note && decoded(note) : Buffer.from(encoded, 'base64url').toString();
+  return { id: c.req.header('x-proposal-id') ?? null, note: said ?? null };
 }
 
 function decoded(text: string): string {

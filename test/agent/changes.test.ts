@@ -69,6 +69,25 @@ describe('names', () => {
     await ok('delete_connection', { connection_id: (await otherId(String(id))) ?? '' });
   });
 
+  test('and references that mean nothing, in lists', async () => {
+    const owner = { kind: 'tool', id: 'by_name' };
+    await ok('create_test', { owner, name: 'by_name answers', arguments: { customer: 'ada' } });
+    const named = await ok<{ items: { owner_name: string }[] }>('list_tests', { owner: 'tool:by_name' });
+    expect(named.items.map(({ owner_name }) => owner_name)).toEqual(['by_name']);
+    const entries = await ok<{ total: number; items: { entity_name: string }[] }>('list_history', { entity_id: 'by_name' });
+    expect([entries.total, new Set(entries.items.map(({ entity_name }) => entity_name))]).toEqual([2, new Set(['by_name'])]);
+    for (const list of ['list_tools', 'list_resources', 'list_prompts']) {
+      expect(await refusal(list, { connection_id: 'nowhere' })).toContain('There is no connection with this id or name.');
+    }
+    expect(await refusal('list_tests', { owner: 'tool:nowhere' })).toContain('There is no tool with this id or name.');
+    expect(await refusal('run_tests', { owner: { kind: 'tool', id: 'nowhere' } })).toContain(
+      'There is no tool with this id or name.',
+    );
+    const { id } = await ok('update_test', { test_id: 'by_name answers', enabled: false });
+    await ok('delete_test', { test_id: id });
+    expect((await ok('list_history', { entity_id: 'by_name answers' }))['total']).toBe(3);
+  });
+
   test('are taken by the agent only', async () => {
     expect((await a.s.api('GET', '/connections/My%20shop')).status).toBe(404);
   });

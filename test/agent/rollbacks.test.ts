@@ -130,3 +130,31 @@ test('a write to a proposal that no longer applies says how to begin another', a
   expect(refused).toEndWith(' Begin another proposal with proposal_id new.');
   expect(await begin('create_tool', draft('later'))).toMatchObject({ name: 'later', proposed: true });
 });
+
+test('batch_id of an import undoes it; nothing stored has none', async () => {
+  const prompt = { name: 'imported', description: 'Asks imported', template: 'Imported?' };
+  const data = { format: 'sluice/1', prompts: [prompt, { ...prompt, name: 'imported_too' }] };
+  expect(await write('import_config', { data, dry_run: true })).toMatchObject({ batch_id: null, created: { prompts: 2 } });
+  expect(await begin('import_config', { data })).toMatchObject({ batch_id: null, created: { prompts: 2 }, proposed: true });
+  const { batch_id } = await write('import_config', { data });
+  expect(await write('import_config', { data })).toMatchObject({ batch_id: null, skipped: { prompts: 2 } });
+  expect((await write('rollback', { history_id: batch_id }))['refused']).toBeUndefined();
+  expect(await write('list_prompts', { search: 'imported' })).toMatchObject({ total: 0 });
+});
+
+test('what names and explains a proposal is checked, in every script', async () => {
+  const note = '订单'.repeat(1_000);
+  const { proposal_id } = await begin('create_prompt', {
+    name: 'noted',
+    description: 'Asks noted',
+    template: 'x',
+    proposal_note: note,
+  });
+  expect((await a.s.api('GET', `/proposals/${String(proposal_id)}`)).body).toMatchObject({ note });
+  const refused = async (more: object) => (await propose('create_tool', { ...draft('never'), ...more }))['refused'];
+  expect(await refused({ proposal_note: `${note}x` })).toBe('proposal_note must have at most 2000 characters.');
+  expect(await refused({ proposal_note: '\ud800' })).toBe('proposal_note contains a NUL character or half a character.');
+  for (const wrong of ['новый', 'a\nb', 'x'.repeat(65)]) {
+    expect(await refused({ proposal_id: wrong })).toBe('proposal_id must be new or the id of a proposal.');
+  }
+});

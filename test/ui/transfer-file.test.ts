@@ -34,6 +34,7 @@ test('faults stand at their record, and only what the file concerns has a row', 
   const none = { connections: 0, tools: 0, resources: 0, prompts: 0, toolsets: 0, tests: 0, server_config: 0 };
   const report: ImportReport = {
     dry_run: true,
+    batch_id: null,
     created: { ...none, tools: 2 },
     updated: { ...none, server_config: 1 },
     deleted: none,

@@ -79,6 +79,7 @@ const draft = {
       label: 'Caller',
       help: 'Who calls: what caller.… reads, and whose masks and session values apply. Defaults to nobody. Not for tokens.',
       open: true,
+      people: true,
     }),
     null,
   ),
