@@ -3,7 +3,7 @@ import { type Exchange, FLOODED } from '#core/lib/postgres/exchange.ts';
 import { type Incoming, readCount } from '#core/lib/postgres/reader.ts';
 import { isCode, LOST, translateError } from './errors.ts';
 import { enoughOf, type Kept } from './fetch.ts';
-import { isStale, type ReadOnlyPipeline } from './read-only-pipeline.ts';
+import { isRefusedValue, isStale, type ReadOnlyPipeline } from './read-only-pipeline.ts';
 import { type Memory, toResult, unknownTypes } from './plan.ts';
 import { openRows, type RowSink } from './rows.ts';
 import type { PostgresSession } from './session.ts';
@@ -165,7 +165,8 @@ class PipelinedCall implements Exchange, PipelineSlot {
   /** What the statement itself is to blame for is its answer; all else is asked again. */
   #faultOf(error: unknown): unknown {
     if (isStale(error)) {
-      this.#pipeline.forget(this.#statement);
+      // Whether it has to be prepared again is asked by the session that runs it by itself.
+      if (!isRefusedValue(error)) this.#pipeline.forget(this.#statement);
       return DISPLACED;
     }
     if (isCode(error, '57014')) {

@@ -45,6 +45,8 @@ export type PipelineOptions = Omit<FetchOptions, 'mode'> & Pick<RunOptions, 'ses
 const STALE = new Set(['FetchPreparedStatement', 'RevalidateCachedQuery']);
 /** SQLSTATEs that say the same: the types that were inferred for its placeholders fit no more, since a column has another one. */
 const MISFITS = ['42883', '42725', '42804'];
+/** SQLSTATEs of a value that does not fit its placeholder: its type may be too narrow now. */
+const REFUSED_VALUES = ['22003', '22P02', '22007'];
 
 /** @param chains the server knows `rollback and chain`. @param names of what each statement is told of its caller. */
 export function openReadOnlyPipeline(line: Line, chains: boolean, names: readonly string[]): ReadOnlyPipeline {
@@ -60,6 +62,11 @@ export function openReadOnlyPipeline(line: Line, chains: boolean, names: readonl
     return kept;
   }
 
+  async function isRetyped(known: Kept, statement: BoundStatement): Promise<boolean> {
+    const { oids } = await prepare(line, statement, '', 'call');
+    return oids.join() !== known.oids.join();
+  }
+
   return {
     async fetch(statement, options, memory) {
       const known = statements.get(keyOf(statement));
@@ -70,6 +77,7 @@ export function openReadOnlyPipeline(line: Line, chains: boolean, names: readonl
         return await run(known ?? (await keep(statement)));
       } catch (error) {
         if (known === undefined || !isStale(error)) throw error;
+        if (isRefusedValue(error) && !(await isRetyped(known, statement))) throw error;
         statements.delete(keyOf(statement));
         return run(await keep(statement));
       }
@@ -98,8 +106,11 @@ export function openReadOnlyPipeline(line: Line, chains: boolean, names: readonl
   };
 }
 
+export const isRefusedValue = (error: unknown): boolean => isCode(error, ...REFUSED_VALUES);
+
 export const isStale = (error: unknown): boolean =>
-  isCode(error, ...MISFITS) || (error instanceof Error && 'routine' in error && STALE.has(String(error.routine)));
+  isCode(error, ...MISFITS, ...REFUSED_VALUES) ||
+  (error instanceof Error && 'routine' in error && STALE.has(String(error.routine)));
 
 /** Two statements of one text with other declared types are two. */
 const keyOf = ({ text, types, typed }: BoundStatement): string => (typed ? `${types.map(declaredOid).join()} ${text}` : text);

@@ -184,10 +184,10 @@ async function commit(session: PostgresSession, patience_ms: number): Promise<vo
 async function begin(session: PostgresSession, text: string, { timeout_ms, session: told }: Limits): Promise<void> {
   const settings = { ...session.settings, statement_timeout: String(timeout_ms) };
   const { line, names } = session;
-  const calls = Object.entries(settings).map(([name, value]) => `set_config('${name}', '${value}', true)`);
+  const calls = Object.keys(settings).map((name, n) => `set_config('${name}', $${n + 1}, true)`);
   await Promise.all([
     line.exchange(simpleQuery(text), 'within'),
-    line.exchange(unnamed(`select ${calls.join(', ')}`), 'within'),
+    line.exchange(unnamed(`select ${calls.join(', ')}`, Object.values(settings)), 'within'),
     names.length === 0 ? null : line.exchange(settingsAlone(names, settingValues(names, told)), 'within'),
   ]);
 }

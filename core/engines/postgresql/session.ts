@@ -1,10 +1,9 @@
 import type { Line } from '#core/lib/postgres/line.ts';
 import { TERMINATE } from '#core/lib/postgres/messages.ts';
-import { sessionSettings } from './extras.ts';
 import { openReadOnlyPipeline, type ReadOnlyPipeline } from './read-only-pipeline.ts';
 import { openLink, sendCancel } from './link.ts';
 import { settingNames } from './session-values.ts';
-import { SESSION_SETTINGS, type SessionStart, type SignedIn, signIn } from './sign-in.ts';
+import { plainSettings, type SessionStart, type SignedIn, signIn } from './sign-in.ts';
 import type { PooledSession } from '../shared/session-pool.ts';
 import type { ConnectionSettings, DialPolicy } from '../shared/source.ts';
 import { within } from '../shared/deadline.ts';
@@ -97,7 +96,7 @@ export async function openPostgresSession(
     timeout_ms: start.timeout_ms,
     pipeline: start.mode === 'fixed' && read_only ? openReadOnlyPipeline(line, signed.version >= CHAINS_SINCE, names) : null,
     names,
-    settings: start.plain ? { ...sessionSettings(settings.extra_params), ...SESSION_SETTINGS } : {},
+    settings: start.plain ? plainSettings(settings) : {},
     since: performance.now(),
     lasting: signed.lasting,
     uses: 0,

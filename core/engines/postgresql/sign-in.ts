@@ -16,7 +16,19 @@ export interface SessionStart {
 }
 
 /** What every session is set to, whatever the account's or the database's defaults are. */
-export const SESSION_SETTINGS = { TimeZone: 'UTC', DateStyle: 'ISO, YMD', extra_float_digits: '3' } as const;
+const SESSION_SETTINGS = { TimeZone: 'UTC', DateStyle: 'ISO, YMD', extra_float_digits: '3' } as const;
+/** The same, which relatives of PostgreSQL do not all let a transaction set. */
+const FURTHER_SETTINGS = { standard_conforming_strings: 'on', IntervalStyle: 'postgres', bytea_output: 'hex' } as const;
+
+/** What a transaction is set to where the login could not. */
+export const plainSettings = ({
+  db_type,
+  extra_params,
+}: Pick<ConnectionSettings, 'db_type' | 'extra_params'>): Readonly<Record<string, string>> => ({
+  ...sessionSettings(extra_params),
+  ...SESSION_SETTINGS,
+  ...(db_type === 'postgresql' ? FURTHER_SETTINGS : {}),
+});
 
 export interface SignedIn {
   readonly line: Line;
@@ -103,9 +115,7 @@ function startupSettings({ mode, timeout_ms, plain }: SessionStart, own: Readonl
     client_encoding: 'UTF8',
     ...own,
     ...SESSION_SETTINGS,
-    standard_conforming_strings: 'on',
-    IntervalStyle: 'postgres',
-    bytea_output: 'hex',
+    ...FURTHER_SETTINGS,
     statement_timeout: String(timeout_ms),
     ...(mode === 'write' ? {} : { default_transaction_read_only: 'on' }),
   };

@@ -42,8 +42,11 @@ const SPACE = 32;
 
 export const parseTimetz: ParseText = (text) => withIsoOffset(text, 0);
 
+/** The older form (`escape`) comes from accounts behind a pooler that forgets settings. */
 export function parseBytes(text: string): Json {
-  return Buffer.from(text.slice(2), 'hex').toString('base64');
+  if (text.startsWith('\\x')) return Buffer.from(text.slice(2), 'hex').toString('base64');
+  const octets = text.replace(/\\(\\|[0-7]{3})/g, (_, of: string) => (of === '\\' ? of : String.fromCharCode(parseInt(of, 8))));
+  return Buffer.from(octets, 'latin1').toString('base64');
 }
 
 /** An array literal, with or without bounds (`[0:1]={1,2}`). What is nested too deeply to be read stays text. */

@@ -107,7 +107,8 @@ type Convert = (value: Json) => Json;
 
 /** Claims of one meaning are texts with one issuer and numbers with another. */
 const toText: Convert = (value) => (typeof value === 'number' || typeof value === 'boolean' ? String(value) : value);
-const toNumber: Convert = (value) => (typeof value === 'string' && /^-?\d{1,15}$/.test(value) ? Number(value) : value);
+const toNumber: Convert = (value) =>
+  typeof value === 'string' && /^-?\d{1,16}$/.test(value) && Number.isSafeInteger(Number(value)) ? Number(value) : value;
 const SCALARS: Partial<Readonly<Record<ParameterType, Convert>>> = {
   string: toText,
   integer: toNumber,

@@ -48,8 +48,19 @@ export function parseMessage(name: string, text: string, oids: readonly number[]
   return message('P', zeroEnded(name), zeroEnded(text), types);
 }
 
-/** A text without values as the unnamed statement, which takes one statement only: parsed, bound, executed, with Sync. */
-export const unnamed = (text: string): Buffer => Buffer.concat([parseMessage('', text, []), bindMessage('', []), EXECUTE]);
+/** A text as the unnamed statement, which takes one statement only, with values as texts: parsed, bound, executed, with Sync. */
+export const unnamed = (text: string, values: readonly string[]): Buffer =>
+  Buffer.concat([
+    parseMessage(
+      '',
+      text,
+      values.map(() => TEXT),
+    ),
+    bindAndExecute('', values),
+  ]);
+
+/** The oid of `text`. */
+export const TEXT = 25;
 
 /** Bind and Execute of a prepared statement without values, without Sync. */
 export const executeKept = (name: string): Buffer => Buffer.concat([bindMessage(name, []), executeSome(0)]);

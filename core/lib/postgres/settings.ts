@@ -1,4 +1,4 @@
-import { bindAndExecute, bindMessage, executeSome, parseMessage } from './messages.ts';
+import { bindMessage, executeSome, parseMessage, TEXT, unnamed } from './messages.ts';
 
 /** Settings that a statement has of its caller: set in its own transaction, so they end with it. */
 
@@ -21,19 +21,9 @@ export const keepSettings = (names: readonly string[]): Buffer =>
     names.map(() => TEXT),
   );
 
-/** The oid of `text`. */
-const TEXT = 25;
-
 /** Bind and Execute of the settings, for the write and the group of the statement that they are for. */
 export const sendSettings = (values: readonly string[]): Buffer => Buffer.concat([bindMessage(NAME, values), EXECUTE]);
 
 /** The same by themselves, for a transaction that several messages share. */
 export const settingsAlone = (names: readonly string[], values: readonly string[]): Buffer =>
-  Buffer.concat([
-    parseMessage(
-      '',
-      settingsText(names),
-      names.map(() => TEXT),
-    ),
-    bindAndExecute('', values),
-  ]);
+  unnamed(settingsText(names), values);

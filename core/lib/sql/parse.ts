@@ -103,41 +103,55 @@ interface Block {
   readonly to: number;
 }
 
-interface Open {
-  readonly kind: '(' | '[' | '[[';
-  readonly index: number;
-  named: boolean;
+interface Pair {
+  readonly from: number;
+  /** Index of the closing bracket. */
+  to: number;
+  /** The brackets around it. */
+  readonly outer: Pair | undefined;
 }
 
-/** The optional blocks by the index of their opening token. Brackets must be balanced, inside and outside of blocks. */
-function findBlocks(sql: string, dialect: SqlDialect, tokens: readonly Token[]): Map<number, Block> {
-  const blocks = new Map<number, Block>();
-  const stack: Open[] = [];
-  for (let i = 0; i < tokens.length; i++) {
-    const { kind, start } = tokens[i]!;
-    if (kind === 'parameter') for (const open of stack) open.named = true;
+const CLOSES: Readonly<Record<string, string>> = { ')': '(', ']': '[' };
+
+/** Every pair of brackets by the index of its opening one, in order. They must be balanced, inside and outside of blocks. */
+function pairBrackets(sql: string, tokens: readonly Token[]): ReadonlyMap<number, Pair> {
+  const pairs = new Map<number, Pair>();
+  const stack: Pair[] = [];
+  for (const [i, { kind, start }] of tokens.entries()) {
     if (kind !== 'punctuation') continue;
     const char = sql[start]!;
-    const top = stack.at(-1);
     if (char === '(' || char === '[') {
-      const opens = char === '[' && isBracket(sql, tokens[i + 1], '[') && top?.kind !== '[' && !isSubscript(sql, tokens, i);
-      stack.push({ kind: opens ? '[[' : char, index: i, named: false });
+      const pair = { from: i, to: -1, outer: stack.at(-1) };
+      pairs.set(i, pair);
+      stack.push(pair);
       if (stack.length > MAX_DEPTH) throw broken(`The SQL query nests brackets deeper than ${MAX_DEPTH} levels.`, start);
-      if (opens) i++;
     } else if (char === ')' || char === ']') {
-      const closes =
-        top?.kind === '[[' ? char === ']' && isBracket(sql, tokens[i + 1], ']') : top?.kind === (char === ')' ? '(' : '[');
-      if (!closes || !top) throw broken(`The SQL query closes a bracket that is not open.`, start);
-      stack.pop();
-      if (top.kind !== '[[') continue;
-      if (top.named) blocks.set(top.index, { from: top.index, to: i });
-      else if (dialect.bracket_names)
-        throw broken('An optional block needs a :parameter; write names in double quotes.', tokens[top.index]!.start);
-      i++;
+      const top = stack.pop();
+      if (top === undefined || !isBracket(sql, tokens[top.from], CLOSES[char]!))
+        throw broken(`The SQL query closes a bracket that is not open.`, start);
+      top.to = i;
     }
   }
-  const left = stack.at(-1);
-  if (left) throw broken('The SQL query does not close a bracket.', tokens[left.index]!.start);
+  const [left] = stack;
+  if (left) throw broken('The SQL query does not close a bracket.', tokens[left.from]!.start);
+  return pairs;
+}
+
+/** The optional blocks by the index of their opening token: two pairs of brackets that open together and close together. */
+function findBlocks(sql: string, dialect: SqlDialect, tokens: readonly Token[]): Map<number, Block> {
+  const blocks = new Map<number, Block>();
+  const pairs = pairBrackets(sql, tokens);
+  const inner = new Set<number>();
+  for (const [from, { to, outer }] of pairs) {
+    if (inner.has(from) || !isBracket(sql, tokens[from], '[')) continue;
+    const within_list = outer !== undefined && !inner.has(outer.from) && isBracket(sql, tokens[outer.from], '[');
+    const doubled = isBracket(sql, tokens[from + 1], '[') && pairs.get(from + 1)?.to === to - 1;
+    const opens = doubled && !within_list && !isSubscript(sql, tokens, from);
+    if (opens) inner.add(from + 1);
+    if (opens && tokens.slice(from, to).some(({ kind }) => kind === 'parameter')) blocks.set(from, { from, to: to - 1 });
+    else if (dialect.bracket_names)
+      throw broken('An optional block needs a :parameter; write names in double quotes.', tokens[from]!.start);
+  }
   refuseNested(tokens, blocks);
   return blocks;
 }

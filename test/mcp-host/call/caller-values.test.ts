@@ -28,6 +28,7 @@ let host: TestHost;
 let ada: TestCaller;
 let grace: TestCaller;
 let nobody: TestCaller;
+let numbered: TestCaller;
 
 const tools = [
   toolOf(connection, 'own', limited, {
@@ -83,7 +84,7 @@ beforeAll(async () => {
   control = controlServer();
   host = await testHost(folder.directory, control.url);
   await until(async () => (await host.health()).control.connected);
-  [ada, grace, nobody] = await Promise.all([
+  [ada, grace, numbered, nobody] = await Promise.all([
     testCaller('ada', {
       sub: 'u-ada',
       name: 'Ada L.',
@@ -94,11 +95,12 @@ beforeAll(async () => {
       realm_access: { role: 'boss' },
     }),
     testCaller('grace', { customer: 'Grace', groups: ['Grace'], level: 'high' }),
+    testCaller('numbered', { level: '9007199254740991' }),
     testCaller('nobody', {}),
   ]);
   const server = { auth_type: 'bearer' as const, global_variables: { region: 'eu' } };
   await control.deploy(snapshotOf(1, { connections: [connection], tools, resources, prompts, server }));
-  control.send('tokens', { tokens: [ada.live, grace.live, nobody.live] });
+  control.send('tokens', { tokens: [ada.live, grace.live, numbered.live, nobody.live] });
   await until(async () => (await host.health()).access_tokens.as_of !== null);
 });
 afterAll(async () => {
@@ -172,6 +174,7 @@ test('claims of another type are converted where that is safe, else refused with
   const refused = await call(grace, 'level');
   expect(refused).toMatchObject({ isError: true, content: [{ text: expect.stringContaining('has another type') }] });
   expect(JSON.stringify(refused)).not.toContain('high');
+  expect(await rows(numbered, 'level')).toEqual([{ level: 9_007_199_254_740_991 }]);
   expect(await rows(ada, 'nested')).toEqual([{ role: 'boss' }]);
 });
 

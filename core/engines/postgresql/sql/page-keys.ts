@@ -1,4 +1,4 @@
-import { cast, doubled, type PageRules } from '#core/lib/sql/page-keys.ts';
+import { cast, doubled, type PageKey, type PageRules } from '#core/lib/sql/page-keys.ts';
 
 const EXACT: ReadonlySet<string> = new Set([
   'boolean',
@@ -14,6 +14,9 @@ const EXACT: ReadonlySet<string> = new Set([
   'uuid',
 ]);
 
+/** Results have the blanks that fill a `char(n)`, its text has not. */
+const withoutBlanks: PageKey['write'] = (cell) => (typeof cell === 'string' ? cell.replace(/ +$/, '') : cell);
+
 export const POSTGRESQL_PAGES: PageRules = {
   quote: doubled('"'),
   same: 'IS NOT DISTINCT FROM',
@@ -25,6 +28,7 @@ export const POSTGRESQL_PAGES: PageRules = {
       return cast(`CASE WHEN ${name} > '-Infinity' AND ${name} < 'Infinity' THEN ${name} END`, 'numeric');
     }
     // Collations call texts equal that differ; the text of a value is the value.
-    return kind === 'string' ? cast(`CAST(${name} AS text) COLLATE "C"`, 'text') : null;
+    if (kind !== 'string') return null;
+    return cast(`CAST(${name} AS text) COLLATE "C"`, 'text', type === 'character' ? { write: withoutBlanks } : {});
   },
 };

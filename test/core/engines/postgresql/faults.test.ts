@@ -81,6 +81,18 @@ describe.skipIf(!reachable.postgres)('PostgreSQL when things go wrong', () => {
       expect((await refusal(source.query(sql('select pg_sleep(20)'), { ...FIXED, timeout_ms: 200 }))).code).toBe('timeout');
       await database.run('delete from notes');
     });
+
+    test('makes no difference to values and names, whatever the account is set to', async () => {
+      const { database: name, username } = database.settings;
+      for (const setting of ["bytea_output = 'escape'", "intervalstyle = 'iso_8601'", 'standard_conforming_strings = off'])
+        await database.run(`alter role ${username} in database ${name} set ${setting}`);
+      const application_name = "Ann's \\ reports";
+      const { source } = await through(forgets, { extra_params: { application_name } });
+      const text = `select decode('00ff5c41', 'hex') as a, interval '1 day' as b, '\\n' as c, current_setting('application_name') as d`;
+      for (const mode of [FIXED, READ, WRITE])
+        expect(await ask(source, text, mode)).toEqual({ a: 'AP9cQQ==', b: '1 day', c: '\\n', d: application_name });
+      await database.run(`alter role ${username} in database ${name} reset all`);
+    });
   });
 
   describe('a connection that breaks', () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { openPostgres } from '#core/engines/postgresql/source.ts';
-import type { Source } from '#core/engines/shared/source.ts';
+import type { Json, Source } from '#core/engines/shared/source.ts';
 import { localPolicy, reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
 import { FIXED, READ, refusal, sql } from '../shared/suite.ts';
 
@@ -96,5 +96,23 @@ describe.skipIf(!reachable.postgres)('fixed statements on PostgreSQL', () => {
       }
     }
     expect(answers).toEqual(Array.from({ length: 20 }, () => ({ word: 'five' })));
+  });
+
+  test('a column that became wider takes the values that it has room for now', async () => {
+    await database.run('create table widened as select 5 as id');
+    const run = async (value: Json, type: 'integer' | 'number' = 'integer') => {
+      const bound = { text: 'select id from widened where id = $1', values: [value], types: [type], typed: false };
+      return ((await source.pipelineSlot?.(bound, 1)?.query(FIXED)) ?? (await source.query(bound, FIXED))).rows;
+    };
+    for (const [type, value, row] of [
+      ['int', 5, 5],
+      ['bigint', 3_000_000_000, 3_000_000_000],
+      ['numeric', '1.5', '1.5'],
+    ] as const) {
+      await database.run(`alter table widened alter column id type ${type}`);
+      await database.run(`update widened set id = ${value}`);
+      for (let i = 0; i < 4; i++) expect(await run(value, type === 'numeric' ? 'number' : 'integer')).toEqual([{ id: row }]);
+      for (let i = 0; i < 2; i++) expect(await refusal(run('x'))).toMatchObject({ code: 'sql_error', reason: '22P02' });
+    }
   });
 });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { fc } from '#test/support/chance.ts';
 import { openPostgres } from '#core/engines/postgresql/source.ts';
-import { parseArray, parseTimestamptz, toBound } from '#core/engines/postgresql/values.ts';
+import { parseArray, parseBytes, parseTimestamptz, toBound } from '#core/engines/postgresql/values.ts';
 import type { BoundType, Json, Source } from '#core/engines/shared/source.ts';
 import { localPolicy, reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
 import { FIXED, READ, refusal, sql } from '../shared/suite.ts';
@@ -286,6 +286,11 @@ describe('text of PostgreSQL', () => {
   test('an array literal that ends too early does not hang', () => {
     for (const text of ['{', '{"', '{"a', '{"a\\', '{a,', '{{', '{{a}', '', '{"a",'])
       expect(parseArray(text, undefined)).toBeArray();
+  });
+
+  test('bytes are read in either form', () => {
+    for (const text of ['\\x00ff5c41', '\\000\\377\\\\A']) expect(parseBytes(text)).toBe('AP9cQQ==');
+    expect(parseBytes('\\x')).toBe('');
   });
 
   test('offsets with seconds stay as they are', () => {

@@ -27,13 +27,14 @@ interface Bench {
   close(): Promise<void>;
 }
 
-const COLUMNS = ['small', 'word', 'price', 'day', 'seen', 'flag', 'big'] as const;
+const COLUMNS = ['small', 'word', 'code', 'price', 'day', 'seen', 'flag', 'big'] as const;
 type Cells = Readonly<Record<(typeof COLUMNS)[number], string | null>>;
 
 /** Few values, so that many rows are alike; some differ only for those who look closely. */
 const CHOICES: Readonly<Record<keyof Cells, readonly (string | null)[]>> = {
   small: [null, '-1', '0', '1'],
   word: [null, "'a'", "'A'", "'a '", "'á'", "''", "'0'", "'10'", "'9'", "'it''s'"],
+  code: [null, "'a'", "'ab'", "'A'", "'ab c'", "''"],
   price: [null, '0.10', '1.00', '10.25', '-3.50', '123456789012.34'],
   day: [null, "'2026-01-02'", "'1999-12-31'"],
   seen: [null, "'2026-01-02 03:04:05'", "'2026-01-02 03:04:06'", "'1999-01-01 00:00:00'"],
@@ -52,13 +53,13 @@ const insert = (id: number, cells: Cells): string =>
 
 const SCHEMA: Readonly<Record<string, string>> = {
   postgresql:
-    'id int primary key, small smallint, word varchar(20), price numeric(20,2), day date, seen timestamptz, flag boolean, big bigint',
+    'id int primary key, small smallint, word varchar(20), code char(4), price numeric(20,2), day date, seen timestamptz, flag boolean, big bigint',
   mysql:
-    'id int primary key, small smallint, word varchar(20), price decimal(20,2), day date, seen datetime(6), flag boolean, big bigint',
+    'id int primary key, small smallint, word varchar(20), code char(4), price decimal(20,2), day date, seen datetime(6), flag boolean, big bigint',
   sqlite:
-    'id integer primary key, small smallint, word varchar(20) collate nocase, price text, day date, seen datetime, flag boolean, big bigint',
+    'id integer primary key, small smallint, word varchar(20) collate nocase, code char(4), price text, day date, seen datetime, flag boolean, big bigint',
   duckdb:
-    'id int primary key, small smallint, word varchar, price decimal(20,2), day date, seen timestamp, flag boolean, big bigint',
+    'id int primary key, small smallint, word varchar, code char(4), price decimal(20,2), day date, seen timestamp, flag boolean, big bigint',
 };
 
 const KINDS: readonly { readonly kind: string; readonly up: boolean; readonly open: () => Promise<Bench> }[] = [
@@ -153,7 +154,7 @@ const settingsOf = (db_type: ConnectionSettings['db_type'], more: Partial<Connec
   ...more,
 });
 
-const SQL = 'select id, small, word, price, day, seen, flag, big from things where id <> 0 or id = 0 -- all of them';
+const SQL = 'select id, small, word, code, price, day, seen, flag, big from things where id <> 0 or id = 0 -- all of them';
 const FACTS = { arguments: {}, vars: {}, caller: NO_CALLER, call: { id: 'c', time: 0 } };
 
 async function planOf(
@@ -293,7 +294,7 @@ for (const { kind, up, open } of KINDS) {
         for (let n = 0; n < 12; n++) {
           const small = n % 3 === 0 ? null : String(n % 2);
           const day = n % 4 === 0 ? null : `'2026-01-0${1 + (n % 3)}'`;
-          await run(insert(n, { small, word: null, price: null, day, seen: null, flag: null, big: null }));
+          await run(insert(n, { small, word: null, code: null, price: null, day, seen: null, flag: null, big: null }));
         }
       }
       const { rows } = await bench.source.query(

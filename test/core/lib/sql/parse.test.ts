@@ -73,9 +73,19 @@ describe('nodes', () => {
       'x[[:a]]',
       '"x"[[:a]]',
       '[[1]]',
+      '[[1,2],[3,4]]',
+      '[[[1],[2]],[[3]]]',
+      '[[1],[:a]]',
+      'f([[1,2],[3]], [[4], [5]])',
     ]) {
       expect(nodes(sql).every((node) => typeof node === 'string' || 'name' in node)).toBe(true);
     }
+  });
+  test('a block may hold lists of lists', () => {
+    expect(nodes('w [[ and a in ([[1,2],[3]]) and b = :b ]]')).toEqual([
+      'w ',
+      { block: [' and a in ([[1,2],[3]]) and b = ', { name: 'b' }, ' '], names: ['b'] },
+    ]);
   });
   test('a keyword directly before a block is no name', () => {
     expect(nodes('select 1 where[[ a = :a ]]')[1]).toMatchObject({ names: ['a'] });
