@@ -99,6 +99,21 @@ export function refuseOther(wanted: string | undefined, is: Iterable<string>): v
 export async function deploy(context: Context, { note, allow, checksum }: Wanted): Promise<Receipt> {
   const { app } = context;
   const started = performance.now();
+  const { snapshot, changed, warnings } = await storeWorkingCopy(context, { note, allow, checksum });
+  const all = [...warnings, ...(await canaryWarnings(app))];
+  const receipt = await publish(app, snapshot, { changed, warnings: all, started });
+  letGo(app);
+  return receipt;
+}
+
+interface Deployed {
+  readonly snapshot: StoredSnapshot;
+  readonly changed: boolean;
+  readonly warnings: readonly string[];
+}
+
+async function storeWorkingCopy(context: Context, { note, allow, checksum }: Wanted): Promise<Deployed> {
+  const { app } = context;
   try {
     const [prepared, active] = await Promise.all([prepare(app), activeSnapshot(app)]);
     refuseOther(checksum, checksumsOf(prepared));
@@ -107,12 +122,9 @@ export async function deploy(context: Context, { note, allow, checksum }: Wanted
     const { warnings, allowed } = await runGates(GATES, context, candidate, active, allow);
     const snapshot =
       active === null || changed
-        ? await store(context, prepared, candidate, { note, ...said(allowed) })
+        ? await store(context, prepared, candidate, active, { note, ...said(allowed) })
         : await resume(context, active, prepared);
-    const all = [...warnings, ...(await canaryWarnings(app))];
-    const receipt = await publish(app, snapshot, { changed, warnings: all, started });
-    letGo(app);
-    return receipt;
+    return { snapshot, changed, warnings };
   } catch (error) {
     // Nothing was tried, and nothing is wrong with what is served.
     if (error instanceof AppError && error.code === 'conflict') throw error;
@@ -183,13 +195,14 @@ async function store(
   context: Context,
   prepared: Prepared,
   { server, tree }: Candidate,
+  active: StoredSnapshot | null,
   said_of: { readonly note: string | null; readonly allowed?: readonly GateName[] },
 ): Promise<StoredSnapshot> {
   const { app, actor } = context;
   const created_at = app.clock().toISOString();
   const by = { type: actor?.type ?? 'system', id: actor?.id ?? null, name: actor?.name ?? 'system' };
   const head = { checksum: tree.checksum, created_at, counts: countsOf(tree), tree, server };
-  const stored = await app.store.write(async (tx) => {
+  const storing = app.store.write(async (tx) => {
     const snapshot = await storeSnapshot(app, tx, { ...head, note: said_of.note, actor: by }, prepared.textOf);
     const { version, checksum } = snapshot;
     await storeArtifacts(app, tx, prepared);
@@ -207,6 +220,12 @@ async function store(
       pruneChanges(app.store, tx),
     ]);
     return snapshot;
+  });
+  const stored = await storing.catch(async (error: unknown) => {
+    const found = await activeSnapshot(app);
+    if (found?.checksum !== tree.checksum || found.version <= (active?.version ?? 0)) throw error;
+    // It was committed; the answer alone was lost with the connection.
+    return found;
   });
   app.working_copy.copy?.state.forget(stored.tree.leaves);
   return cacheSnapshot(app, stored);
