@@ -164,7 +164,7 @@ class PipelinedCall implements Exchange, PipelineSlot {
 
   /** What the statement itself is to blame for is its answer; all else is asked again. */
   #faultOf(error: unknown): unknown {
-    if (isStale(error)) {
+    if (isStale(error, this.#statement)) {
       // Whether it has to be prepared again is asked by the session that runs it by itself.
       if (!isRefusedValue(error)) this.#pipeline.forget(this.#statement);
       return DISPLACED;

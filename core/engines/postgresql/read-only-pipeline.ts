@@ -76,7 +76,7 @@ export function openReadOnlyPipeline(line: Line, chains: boolean, names: readonl
       try {
         return await run(known ?? (await keep(statement)));
       } catch (error) {
-        if (known === undefined || !isStale(error)) throw error;
+        if (known === undefined || !isStale(error, statement)) throw error;
         if (isRefusedValue(error) && !(await isRetyped(known, statement))) throw error;
         statements.delete(keyOf(statement));
         return run(await keep(statement));
@@ -108,8 +108,9 @@ export function openReadOnlyPipeline(line: Line, chains: boolean, names: readonl
 
 export const isRefusedValue = (error: unknown): boolean => isCode(error, ...REFUSED_VALUES);
 
-export const isStale = (error: unknown): boolean =>
-  isCode(error, ...MISFITS, ...REFUSED_VALUES) ||
+export const isStale = (error: unknown, { values }: BoundStatement): boolean =>
+  isCode(error, ...MISFITS) ||
+  (values.length > 0 && isRefusedValue(error)) ||
   (error instanceof Error && 'routine' in error && STALE.has(String(error.routine)));
 
 /** Two statements of one text with other declared types are two. */
