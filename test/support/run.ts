@@ -75,6 +75,7 @@ const EMBEDDED_ONLY = ['attacks.test', 'canary', 'cli', 'fuzz', 'no-writes', 'tw
 const STORES_NAMED = [
   'drift-servers',
   'logged-arguments',
+  'lost-commit',
   'observe/metrics.test',
   'notice-events',
   'search.test',

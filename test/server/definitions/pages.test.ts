@@ -46,7 +46,7 @@ describe('pages, tokens and text formats of a tool', () => {
       [{ page_by: by('nowhere') }, 'page_by.0.column', 'no column nowhere'],
       [{ page_by: by('score') }, 'page_by.0.column', 'exact values'],
       [{ page_by: by('extra') }, 'page_by.0.column', 'exact values'],
-      [{ page_by: [...by('id'), ...by('id')] }, 'page_by', 'twice'],
+      [{ page_by: [...by('id'), ...by('id')] }, 'page_by', 'each column once'],
       [{ page_by: by('id'), sql_query: 'delete from notes where id = 99' }, 'page_by', 'only read'],
       [{ page_by: by('id'), sql_query: 'explain select id from notes' }, 'page_by', 'needs a SELECT'],
       [{ page_by: by('id'), return_type: 'value' }, 'page_by', 'return types'],

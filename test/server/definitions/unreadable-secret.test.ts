@@ -77,9 +77,9 @@ test('a deployed secret that no key opens marks its connection, and no other', a
     await tx.update(connections).set({ password, version: 10 }).where(eq(connections.id, damaged));
   });
   // The working copy can be read; what is deployed cannot.
-  await app.store.write((tx) =>
-    tx.run(sql`update blobs set text = replace(text, '$sealed":"', '$sealed":"lost') where kind = 'connection'`),
-  );
+  const { blobs } = app.store.tables;
+  const text = sql`replace(${blobs.text}, '$sealed":"', '$sealed":"lost')`;
+  await app.store.write((tx) => tx.update(blobs).set({ text }).where(eq(blobs.kind, 'connection')));
   app.snapshot_cache.versions.clear();
   const health = await t.request('GET', '/api/v1/server/health');
   expect([health.status, health.body['connections']]).toEqual([

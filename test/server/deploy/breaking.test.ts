@@ -23,7 +23,7 @@ const TOOL = {
 };
 const BEFORE: Record<string, Record<string, unknown>> = {
   tool: TOOL,
-  value: { name: 'count', description: 'Count', sql_query: 'select price from products', return_type: 'value' },
+  value: { name: 'count', description: 'Count', sql_query: 'select name from products', return_type: 'value' },
   resource: {
     name: 'one',
     description: 'One',
@@ -111,8 +111,8 @@ test.each<[string, object, string[]]>([
   ['tool', { read_only: false }, ['This tool can now change data.']],
   ['tool', { name: 'renamed' }, ['The tool products is no longer offered.']],
   ['tool', { enabled: false }, ['The tool products is no longer offered.']],
-  ['value', { sql_query: 'select name from products' }, ['value in the result of this tool has a different type.']],
-  ['value', { sql_query: 'select price as cost from products order by id' }, []],
+  ['value', { sql_query: 'select price from products' }, ['value in the result of this tool has a different type.']],
+  ['value', { sql_query: 'select name as label from products order by id' }, []],
   ['resource', { uri_template: 'shop://q/{id}' }, ['The address of this resource is shop://q/{id} instead of shop://p/{id}.']],
   ['resource', { mime_type: 'text/csv' }, ['The content of this resource is text/csv instead of application/json.']],
   ['resource', { sql_query: 'select price from products where id = :id' }, []],
@@ -181,7 +181,7 @@ test('columns that nobody could ask about are not marked', async () => {
   const file = join(t.directory, 'databases/shop.sqlite');
   renameSync(file, `${file}.gone`);
   t.app.sources.drop((paths['connection'] ?? '').split('/').at(-1) ?? '');
-  await t.request('PATCH', paths['value'] ?? '', { body: { sql_query: 'select name from products' } });
+  await t.request('PATCH', paths['value'] ?? '', { body: { sql_query: 'select price from products' } });
   await t.request('PATCH', paths['tool'] ?? '', { body: select('id, price') });
   expect(await marks()).toEqual([]);
 });

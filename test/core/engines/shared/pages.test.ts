@@ -257,9 +257,9 @@ for (const { kind, up, open } of KINDS) {
       );
     });
 
-    test.skipIf(SCHEMA[kind] !== undefined && kind !== 'sqlite')(
-      `pages of ${kind} go on behind fractions, texts and booleans of any kind`,
-      async () => {
+    // Only there may a column hold anything.
+    if (SCHEMA[kind] === undefined || kind === 'sqlite') {
+      test(`pages of ${kind} go on behind fractions, texts and booleans of any kind`, async () => {
         const run = bench.run!;
         await run('delete from things');
         const moments = [
@@ -283,8 +283,8 @@ for (const { kind, up, open } of KINDS) {
             expect((await walk(bench, await planOf(bench, by, { max_rows: 1 }))).flat()).toEqual(all);
           }
         }
-      },
-    );
+      });
+    }
 
     test(`the order of ${kind} is total, and nulls come last in every column of it`, async () => {
       const { run } = bench;
