@@ -85,6 +85,7 @@ export function startUi({ live = false, needed = true, prepare, cleanup, ...opti
     [programs, browser] = await Promise.all([startPrograms(options), openBrowser()]);
     await programs.signIn();
     if (live) await serves(programs);
+    else if (options.env?.['SVC_DEMO'] !== 'false') await hasDemo(programs);
     await prepare?.(programs);
   }, 2 * READY_MS);
   afterAll(async () => {
@@ -114,6 +115,10 @@ export function startUi({ live = false, needed = true, prepare, cleanup, ...opti
     },
   };
 }
+
+/** The demo is imported once the server answers. Where a folder has other definitions, it never is. */
+const hasDemo = (programs: Programs): Promise<void> =>
+  until(async () => (await programs.api<{ items: object[] }>('GET', '/tools')).items.length >= 4, 5_000).catch(() => undefined);
 
 const serves = (programs: Programs): Promise<void> =>
   until(

@@ -127,6 +127,15 @@ describe('values', () => {
     }
   });
 
+  test('a datetime matches stored texts of any form through datetime(), as the guide says', async () => {
+    const found = async (condition: string, moment: string) =>
+      (await source.query(sql(`SELECT id FROM item WHERE id = 1 AND ${condition}`, [moment], ['datetime']), READ)).rows.length;
+    expect(await found('seen >= ?1', '2020-01-02T03:04:05Z')).toBe(0);
+    expect(await found('datetime(seen) >= datetime(?1)', '2020-01-02T03:04:05Z')).toBe(1);
+    expect(await found('datetime(seen) >= datetime(?1)', '2020-01-02T05:04:05+02:00')).toBe(1);
+    expect(await found('datetime(seen) >= datetime(?1)', '2020-01-02T03:04:06Z')).toBe(0);
+  });
+
   test('a repeated column name keeps every value', async () => {
     const { rows } = await source.query(sql('SELECT 1 AS a, 2 AS a, 3 AS a_2, 4 AS a'), READ);
     expect(rows[0]).toEqual({ a: 1, a_3: 2, a_2: 3, a_4: 4 });
