@@ -222,7 +222,7 @@ async function store(
     return snapshot;
   });
   const stored = await storing.catch(async (error: unknown) => {
-    const found = await activeSnapshot(app);
+    const found = await activeSnapshot(app).catch(() => null);
     if (found?.checksum !== tree.checksum || found.version <= (active?.version ?? 0)) throw error;
     // It was committed; the answer alone was lost with the connection.
     return found;

@@ -180,8 +180,14 @@ export function createStreams(limit = LIMIT, limit_each = LIMIT_EACH): Streams {
   const open = new Set<Stream>();
   /** Whoever left most unread makes room. */
   const relieve = (): void => {
-    const unread = [...open].map((stream) => ({ stream, bytes: stream.unread() })).sort((a, b) => b.bytes - a.bytes);
-    if (unread.reduce((sum, { bytes }) => sum + bytes, 0) > UNREAD_IN_ALL) unread[0]?.stream.drop();
+    let [all, most] = [0, 0];
+    let slowest: Stream | undefined;
+    for (const stream of open) {
+      const bytes = stream.unread();
+      all += bytes;
+      if (bytes > most) [most, slowest] = [bytes, stream];
+    }
+    if (all > UNREAD_IN_ALL) slowest?.drop();
   };
   const quota = createQuota<Stream>(limit, limit_each);
 

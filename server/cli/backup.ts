@@ -5,6 +5,7 @@ import { sql } from 'drizzle-orm';
 import { databaseUrl } from '#core/store/open.ts';
 import type { Env } from '#core/env.ts';
 import { AppError } from '#core/errors.ts';
+import { draftOf, syncFolder } from '#core/lib/durable-file.ts';
 import type { Command } from './command.ts';
 import { embeddedFile, openDatabase, readEnvironment } from './open.ts';
 
@@ -31,13 +32,14 @@ export const backup: Command = {
 /** One consistent copy, readable by its owner only. */
 async function copyEmbedded(env: Env, target: string): Promise<void> {
   if (existsSync(target)) throw new AppError('conflict', `There is already a file at ${target}. Name another one.`);
-  const draft = `${target}.${process.pid}.new`;
+  const draft = draftOf(target);
   const store = await openDatabase(env);
   const mask = process.umask(0o077);
   try {
     await store.db.run(sql`vacuum into ${draft}`);
     checkCopy(draft);
     renameSync(draft, target);
+    await syncFolder(target);
   } catch (cause) {
     rmSync(draft, { force: true });
     if (cause instanceof AppError) throw cause;
