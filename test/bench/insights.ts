@@ -36,7 +36,7 @@ await t.app.store.write((tx) =>
       select null, ${iso(`${now} - (${CALLS} - i) * ${step_ms}`)}, 'tool', 'tool_' || (i * 7919 % ${TOOLS}), '${connection_id}', 'claude/1', null,
         20 + i % 50, i % 3, i % 40, i % 20 <> 0, case when i % 20 <> 0 then null else
           case i / 20 % 4 when 0 then 'invalid' when 1 then 'sql_error' when 2 then 'no_free_slot' else 'cancelled' end end,
-        1, null, 15 + i % 50, 200, 50, case when i % 20 = 0 then 'no such column: channel' end, null, null, 1 + i * 31 % ${SESSIONS}, null from n`),
+        1, null, 15 + i % 50, 200, 50, case when i % 20 = 0 then 'no such column: channel' end, null, null, 1 + i * 31 % ${SESSIONS}, null, false from n`),
   ),
 );
 await t.app.store.write((tx) =>
