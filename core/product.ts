@@ -26,6 +26,7 @@ export const PROGRAMS = {
   stdio: 'mcp-host/stdio.ts',
   'sqlite-child': 'core/engines/sqlite/child.ts',
   'duckdb-child': 'core/engines/duckdb/child.ts',
+  'project-child': 'core/deploy/generated-child.ts',
 } as const;
 
 const is_deno = 'deno' in process.versions;

@@ -81,7 +81,7 @@ function nativeTarget(): string {
 
 const outfile = resolve(process.argv[2] ?? join(ROOT, 'dist/sluice'));
 const result = await Bun.build({
-  entrypoints: [join(ROOT, 'server/sluice.ts'), join(ROOT, 'core/deploy/generated-worker.ts')],
+  entrypoints: [join(ROOT, 'server/sluice.ts')],
   root: ROOT,
   target: 'bun',
   minify: { syntax: true, whitespace: true },

@@ -26,6 +26,7 @@ const STARTS = {
 const [word = 'start', ...rest] = process.argv.slice(2);
 if (word === 'sqlite-child') await import('#core/engines/sqlite/child.ts');
 else if (word === 'duckdb-child') await import('#core/engines/duckdb/child.ts');
+else if (word === 'project-child') await import('#core/deploy/generated-child.ts');
 else if (isProgramWord(word, rest)) {
   // A program reads what follows its name.
   process.argv.splice(2, 1);

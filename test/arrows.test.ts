@@ -29,7 +29,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'snapshots/generate/project': ['core/lib', 'core/engines', 'core/edge', 'core/errors'],
   server: ROOM,
   // The one command, which starts every program.
-  'server/sluice': ['server', 'mcp-host', 'agent', 'core/env', 'core/product', 'core/engines'],
+  'server/sluice': ['server', 'mcp-host', 'agent', 'core/env', 'core/product', 'core/engines', 'core/deploy'],
   'mcp-host': [...FLOOR, 'snapshots', 'core/client', 'core/engines', 'core/edge', 'core/cluster'],
   agent: [...FLOOR, 'core/client', 'core/edge'],
   ui: ['core/contract', 'core/client', 'core/client-texts', 'core/errors', 'core/issues', 'core/lib'],

@@ -1,7 +1,7 @@
 import type { App } from '#core/app.ts';
 import type { Input } from '#core/contract/index.ts';
 import type { GateName } from '#core/contract/settings/deploy-gates.ts';
-import type { Change, Counts, Receipt } from '#core/contract/deploy/deploy.ts';
+import type { Counts, Receipt } from '#core/contract/deploy/deploy.ts';
 import { signal } from '#core/cluster/signals.ts';
 import { readSettings, toFrozen } from '#core/definitions/settings/settings.ts';
 import { replaceCompiled } from '#core/definitions/statements.ts';
@@ -18,9 +18,9 @@ import { besideEvent } from './candidates/beside.ts';
 import { canaryWarnings, endCanary, lastCanary, runningCanary } from './candidates/stored-canaries.ts';
 import { driftWarnings, readDrift } from './checks/drift.ts';
 import { exposureOf, snapshotToServe } from './exposure.ts';
-import { type Candidate, once, runGates, said } from './gates/gate.ts';
+import { type Candidate, runGates, said } from './gates/gate.ts';
 import { GATES, REHEARSED } from './gates/index.ts';
-import { changesBetween, markSuperusers, pendingChanges, pendingTotals } from './pending.ts';
+import { changesInPages, markSuperusers, pendingChanges, pendingCount, pendingTotals } from './pending.ts';
 import { prepare, type Prepared } from './prepare.ts';
 import { elapsed, publish } from './publish.ts';
 import { cacheSnapshot, type StoredSnapshot, storeSnapshot, textsOf } from './stored-snapshots.ts';
@@ -34,7 +34,7 @@ export const deployHandlers: Pick<Handlers, 'deploy.status' | 'deploy.diff' | 'd
       status: await statusOf(app, state, refused),
       snapshot_version: state.active_version,
       deployed_at: state.deployed_at,
-      pending_changes: (await pendingChanges(app)).changes.length,
+      pending_changes: await pendingCount(app),
       hosts: app.hosts.list(),
       last_error: lastErrorOf(app, state, refused),
       warnings: await standingWarnings(app, state),
@@ -187,7 +187,7 @@ export function toCandidate(
     warnings,
     texts,
     drifted: async () => drifted,
-    changes: once((): Promise<readonly Change[]> => changesBetween(active?.tree ?? null, tree, texts)),
+    changes: () => changesInPages(active?.tree ?? null, tree, texts),
   };
 }
 

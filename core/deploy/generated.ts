@@ -1,8 +1,11 @@
 import { join } from 'node:path';
 import type { App } from '#core/app.ts';
-import { productFile } from '#core/product.ts';
+import { startChild } from '#core/engines/shared/files/child.ts';
+import { AppError } from '#core/errors.ts';
+import { pagesOf } from '#core/lib/slices.ts';
 import type { Snapshot } from '#snapshots/format.ts';
 import { readDeployment } from './deployment.ts';
+import type { ProjectAnswer, ProjectQuestion } from './generated-child.ts';
 import { contentOf, KEPT_SNAPSHOTS, type StoredSnapshot, textsOf } from './stored-snapshots.ts';
 
 /** The project that a snapshot is, as source text. */
@@ -16,25 +19,14 @@ export async function snapshotOf(app: App, { version, checksum, created_at, tree
   return { version, checksum, created_at, content: await contentOf(app, tree.leaves) };
 }
 
-/** What the worker is told. */
-export interface GenerateJob {
-  readonly head: Omit<Snapshot, 'content'>;
-  /** Text of the tree. */
-  readonly tree: string;
-  /** The canonical text of each leaf, a line each: a text is handed over without being read. */
-  readonly texts: string;
-  /** Folder of this version, absolute. */
-  readonly target: string;
-  /** Projects of versions before this one go with their snapshots. */
-  readonly oldest: number;
-}
-
 /** A version that is superseded sooner is not written: it can still be asked for. */
 const QUIET_MS = 1_000;
+/** Entities that are handed over together. */
+const PAGE = 500;
 
 /**
- * Writes the project to `SVC_GENERATED_DIR/<version>/`, unless all of it is there, once no newer one came for a second, in a thread
- * of its own: no caller waits for hundreds of files.
+ * Writes the project to `SVC_GENERATED_DIR/<version>/`, unless all of it is there, once no newer one came for a second, in a program
+ * of its own: no caller waits for thousands of files, and its memory goes with it.
  */
 export async function writeGenerated(app: App, stored: StoredSnapshot): Promise<void> {
   await app.sleep(QUIET_MS);
@@ -45,16 +37,24 @@ async function writeNow(app: App, stored: StoredSnapshot): Promise<void> {
   if ((await readDeployment(app)).active_version !== stored.version) return;
   const target = join(app.env.SVC_GENERATED_DIR, String(stored.version));
   const { version, checksum, created_at, tree } = stored;
-  const found = await textsOf(app, tree.leaves);
-  const texts = tree.leaves.map(({ hash }) => found.get(hash)).join('\n');
-  const head = { version, checksum, created_at };
-  const job: GenerateJob = { head, tree: tree.text, texts, target, oldest: version - KEPT_SNAPSHOTS + 1 };
-  const worker = new Worker(productFile('core/deploy/generated-worker.ts'));
-  const fault = await new Promise<string | null>((resolve) => {
-    worker.addEventListener('message', ({ data }: MessageEvent<string | null>) => resolve(data));
-    worker.addEventListener('error', ({ message }) => resolve(message));
-    worker.postMessage(job);
+  const child = startChild<ProjectQuestion, ProjectAnswer>('project-child', {
+    toError: ({ message }) => new AppError('internal', message),
   });
-  worker.terminate();
-  if (fault !== null) app.log.from('deploy').warning('generated project not written', { version: stored.version, reason: fault });
+  try {
+    for (const leaves of pagesOf(tree.leaves, PAGE)) {
+      const texts = await textsOf(app, leaves);
+      await ask({ ask: 'take', parts: leaves.map((leaf) => [leaf, texts.get(leaf.hash) ?? '']) });
+    }
+    await ask({ ask: 'write', head: { version, checksum, created_at }, target, oldest: version - KEPT_SNAPSHOTS + 1 });
+  } catch (error) {
+    const reason = error instanceof AppError ? error.detail : String(error);
+    app.log.from('deploy').warning('generated project not written', { version, reason });
+  } finally {
+    await child.kill();
+  }
+
+  async function ask(question: ProjectQuestion): Promise<void> {
+    const { fault } = await child.ask(question);
+    if (fault !== null) throw new AppError('internal', fault);
+  }
 }

@@ -1,13 +1,13 @@
 import { inArray } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import type { Change, Totals } from '#core/contract/deploy/deploy.ts';
-import { createSlices } from '#core/lib/slices.ts';
+import { createSlices, pagesOf } from '#core/lib/slices.ts';
 import { estimateTokens } from '#core/lib/tokens.ts';
 import { diff } from '#snapshots/diff.ts';
 import type { FrozenTool } from '#snapshots/format.ts';
 import type { FrozenState } from '#snapshots/freeze.ts';
 import { lostMembers } from '#snapshots/lost-members.ts';
-import { differing, keyOf, type Leaf, toContent, type Tree } from '#snapshots/tree.ts';
+import { differing, keyOf, KINDS, type Leaf, toContent, type Tree } from '#snapshots/tree.ts';
 import { activeSnapshot } from './deployment.ts';
 import { textsOf } from './stored-snapshots.ts';
 import { readWorkingCopy } from './working-copy.ts';
@@ -20,21 +20,42 @@ export interface Pending {
   readonly active: string | null;
   /** Of the working copy. */
   readonly checksum: string;
-  readonly changes: readonly Change[];
+  readonly count: number;
+  /** Null while they are too many to be kept. */
+  readonly changes: readonly Change[] | null;
 }
+const KEPT = 500;
 
 /** What waits for a deploy; worked out again only when something was written or deployed since. */
-export async function pendingChanges(app: App): Promise<Pending> {
+export async function pendingChanges(app: App): Promise<{ readonly checksum: string; readonly changes: readonly Change[] }> {
+  const all: Change[] = [];
+  const { checksum, changes } = await readPending(app, all);
+  return { checksum, changes: changes ?? all };
+}
+
+/** How many changes wait for a deploy. */
+export const pendingCount = async (app: App): Promise<number> => (await readPending(app)).count;
+
+/** @param all gets the changes where more are asked for than are kept. */
+async function readPending(app: App, all?: Change[]): Promise<Pending> {
   const [{ copy, view }, active] = await Promise.all([readWorkingCopy(app), activeSnapshot(app)]);
   const { state } = copy;
   const { revision, textOf } = view;
   const served = active?.checksum ?? null;
-  const kept = app.pending;
-  if (kept?.state === state && kept.revision === revision && kept.active === served) return kept;
+  const known = app.pending;
+  const is_known = known?.state === state && known.revision === revision && known.active === served;
+  if (is_known && (known.changes !== null || all === undefined)) return known;
   const { tree } = view.frozen();
-  const changes = await changesBetween(active?.tree ?? null, tree, textsIn(app, textOf));
+  const few: Change[] = [];
+  let count = 0;
+  for await (const page of changesInPages(active?.tree ?? null, tree, textsIn(app, textOf))) {
+    count += page.length;
+    all?.push(...page);
+    if (count <= KEPT) few.push(...page);
+  }
   if (active !== null) state.forget(active.tree.leaves);
-  app.pending = { state, revision, active: served, checksum: tree.checksum, changes };
+  const { checksum } = tree;
+  app.pending = { state, revision, active: served, checksum, count, changes: count <= KEPT ? few : null };
   return app.pending;
 }
 
@@ -76,30 +97,58 @@ export async function pendingTotals(app: App): Promise<Totals> {
   };
 }
 
-/** What changes from one tree to another, per entity and field: only entities with another hash are looked into. */
-export async function changesBetween(
-  before: Tree | null,
-  after: Tree,
-  texts: (leaves: readonly Leaf[]) => Promise<ReadonlyMap<string, string>>,
-): Promise<Change[]> {
-  if (before?.checksum === after.checksum) return [];
+type Texts = (leaves: readonly Leaf[]) => Promise<ReadonlyMap<string, string>>;
+
+/** What changes from one tree to another, per entity and field. */
+export async function changesBetween(before: Tree | null, after: Tree, texts: Texts): Promise<Change[]> {
+  return (await Array.fromAsync(changesInPages(before, after, texts))).flat();
+}
+
+/** Entities that are compared together: all of a first deploy would fill the memory. */
+const PAGE = 500;
+
+/** What changes from one tree to another, a list after another: only entities with another hash are looked into. */
+export async function* changesInPages(before: Tree | null, after: Tree, texts: Texts): AsyncGenerator<Change[]> {
+  if (before?.checksum === after.checksum) return;
   const { old, now } = differing(before?.leaves ?? [], after.leaves);
-  // Both contents have settings, also where these are the same.
-  const whole = (leaves: readonly Leaf[], { leaves: all }: Tree) => [
-    ...all.slice(0, 1).filter(({ kind }) => kind === 'server'),
-    ...leaves.filter(({ kind }) => kind !== 'server'),
-  ];
-  const [was, is] = [before && whole(old, before), whole(now, after)];
-  const read = await texts([...(was ?? []), ...is]);
-  const contentOf = (leaves: readonly Leaf[]) => toContent(leaves, (hash) => read.get(hash));
-  const changes = diff(was && contentOf(was), contentOf(is));
   const lost = before === null ? null : await lostMembers(before.leaves, after.leaves, { old, now }, texts);
-  if (lost === null || lost.size === 0) return changes;
-  return changes.map((change) => {
-    const { entity_type, name, breaking } = change;
-    const more = entity_type === 'server_config' ? undefined : lost.get(keyOf({ kind: entity_type, name }));
-    return more === undefined ? change : { ...change, breaking: [...breaking, ...more] };
-  });
+  for (const pairs of pagesOf(pairsOf(old, now), PAGE)) {
+    const [was, is] = [pairs.flatMap((pair) => pair.was ?? []), pairs.flatMap((pair) => pair.is ?? [])];
+    const read = await texts([...was, ...is]);
+    const contentOf = (leaves: readonly Leaf[]) => toContent(leaves, (hash) => read.get(hash));
+    yield diff(before && contentOf(was), contentOf(is)).map((change) => withLost(change, lost));
+  }
+}
+
+interface Pair {
+  readonly was?: Leaf | undefined;
+  readonly is?: Leaf | undefined;
+}
+
+/** What differs, each with what it was, in the order in which changes are listed: of each kind what is there, then what went. */
+function pairsOf(old: readonly Leaf[], now: readonly Leaf[]): Pair[] {
+  const gone = new Map(old.map((leaf) => [keyOf(leaf), leaf]));
+  const take = (leaf: Leaf): Leaf | undefined => {
+    const was = gone.get(keyOf(leaf));
+    gone.delete(keyOf(leaf));
+    return was;
+  };
+  const there = Map.groupBy(
+    now.map((is) => ({ is, was: take(is) })),
+    ({ is }) => is.kind,
+  );
+  const went = Map.groupBy(
+    [...gone.values()].map((was) => ({ was })),
+    ({ was }) => was.kind,
+  );
+  return KINDS.flatMap((kind) => [...(there.get(kind) ?? []), ...(went.get(kind) ?? [])]);
+}
+
+/** A change with what callers of toolsets lose by it. */
+function withLost(change: Change, lost: ReadonlyMap<string, readonly string[]> | null): Change {
+  const { entity_type, name, breaking } = change;
+  const more = entity_type === 'server_config' ? undefined : lost?.get(keyOf({ kind: entity_type, name }));
+  return more === undefined ? change : { ...change, breaking: [...breaking, ...more] };
 }
 
 /** Marks the connections whose account has every right; the database says so, and one that does not answer stays unmarked. */

@@ -4,6 +4,7 @@ import { describeWhole, schemaMark, withoutUnchecked } from '#core/definitions/s
 import type { Description } from '#core/engines/shared/source.ts';
 import type { DefinitionKind } from '#core/contract/entities.ts';
 import type { Drifted } from '#core/contract/deploy/drift.ts';
+import { createCollection } from '#core/observe/garbage.ts';
 import { AppError } from '#core/errors.ts';
 import { type Compiled, describeCompiled } from '#snapshots/compile.ts';
 import { resourceFreezer, toolFreezer } from '#snapshots/entities.ts';
@@ -97,8 +98,10 @@ async function prepareConnection(
   // Under another schema nothing counts that was prepared before, until it is prepared again.
   if (!same) for (const { id } of owned) copy.unprepared.add(id);
   const asked = owned.filter(({ id }) => copy.unprepared.has(id));
+  const collect = createCollection();
   for (const page of pagesOf(asked, AT_ONCE)) {
     const fault = await prepareSome(app, copy, view, connection, page, said);
+    collect(page.length);
     if (fault === null) continue;
     said.unchecked.push(`The statements of ${connection.name} were not checked: ${fault.detail}`);
     return;

@@ -20,7 +20,7 @@ import { driftOf } from './checks/describe-again.ts';
 import { canaryWarnings } from './candidates/stored-canaries.ts';
 import { type Candidate, once, runGates, said } from './gates/gate.ts';
 import { GATES } from './gates/index.ts';
-import { changesBetween, markSuperusers } from './pending.ts';
+import { changesBetween, changesInPages, markSuperusers } from './pending.ts';
 import { publish } from './publish.ts';
 import { contentOf, readSnapshot, type StoredSnapshot, textsOf } from './stored-snapshots.ts';
 
@@ -114,7 +114,7 @@ async function targetsOf(
 /** A stored configuration, ready for the gates. */
 export function candidateOf(app: App, { tree, server, version }: StoredSnapshot, active: StoredSnapshot | null): Candidate {
   const texts = (leaves: readonly Leaf[]) => textsOf(app, leaves);
-  const changes = once(() => changesBetween(active?.tree ?? null, tree, texts));
+  const changes = () => changesInPages(active?.tree ?? null, tree, texts);
   // What is served already was checked there.
   const drifted = once(async () => {
     const { now } = differing(active?.tree.leaves ?? [], tree.leaves);

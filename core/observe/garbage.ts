@@ -8,3 +8,17 @@ const MANY = 1_000;
 export function collectAfter(records: number): void {
   if (records >= MANY) setTimeout(() => Bun.gc(true), 0).unref();
 }
+
+/**
+ * Collects as work on many records goes on, each time after so many: what the work keeps would otherwise lie scattered in the room
+ * that its garbage took, and that room is not given back.
+ */
+export function createCollection(): (records: number) => void {
+  let since = 0;
+  return (records) => {
+    since += records;
+    if (since < MANY) return;
+    since = 0;
+    Bun.gc(true);
+  };
+}

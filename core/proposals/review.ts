@@ -92,7 +92,7 @@ async function reviewed(
       texts,
       problems: problems.filter((problem) => !known.has(canonical(problem))),
       warnings: warnings.filter((warning) => !before.warnings.includes(warning)),
-      changes: async () => changes,
+      changes: () => [changes],
       drifted: async () => [],
     };
     const findings = gates ? await findingsOf(context, overlay, candidate, before.active) : [];

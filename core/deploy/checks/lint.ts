@@ -5,6 +5,7 @@ import { LINT_RULE_NAMES, LINT_RULES, type LintRule } from '#core/contract/setti
 import { type Facts, factsOf } from '#core/definitions/lint/facts.ts';
 import { createTogether, type Together } from '#core/definitions/lint/lint.ts';
 import { ofPromptDraft, ofResourceDraft, ofToolDraft, ofToolsetDraft, type Subject } from '#core/definitions/lint/subject.ts';
+import { createCollection } from '#core/observe/garbage.ts';
 import { readSettings } from '#core/definitions/settings/settings.ts';
 import { AppError } from '#core/errors.ts';
 import { createRecentMap, type RecentMap } from '#core/lib/recent-map.ts';
@@ -111,12 +112,14 @@ async function inTree<T>(app: App, leaves: readonly Leaf[], texts: Texts, read: 
     const { now } = differing(index.leaves, leaves);
     const missing = now.filter(isDefinition).filter(({ hash }) => !facts.has(hash) && !index.left.get(hash));
     const turn = createSlices();
+    const collect = createCollection();
     for (const page of pagesOf(missing, PAGE)) {
       const said = await texts(page);
       for (const { kind, hash } of page) {
         facts.set(hash, factsOf(kind, JSON.parse(said.get(hash) ?? '{}') as object));
         await turn();
       }
+      collect(page.length);
     }
     const answer = await index.lock(async () => ((await moveTo(index, leaves, facts)) ? { value: read(index) } : null));
     if (answer !== null) return answer.value;

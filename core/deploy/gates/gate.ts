@@ -22,7 +22,8 @@ export interface Candidate {
   readonly warnings: readonly string[];
   /** The canonical texts of some leaves, by hash. */
   readonly texts: (leaves: readonly Leaf[]) => Promise<ReadonlyMap<string, string>>;
-  readonly changes: () => Promise<readonly Change[]>;
+  /** What changes, a list after another. */
+  readonly changes: () => AsyncIterable<readonly Change[]> | Iterable<readonly Change[]>;
   /** Definitions whose tables have changed since they were saved or frozen. */
   readonly drifted: () => Promise<readonly Pick<Drifted, 'kind' | 'name' | 'differences'>[]>;
 }

@@ -6,10 +6,12 @@ export interface Part {
   readonly weight: number;
 }
 
-/** The words of a text that can be found, counted. */
+/** The words of a text that can be found, counted. Thousands of them are kept, so they are small. */
 export interface Terms {
-  /** How often each stem is there, by weight. */
-  readonly counts: ReadonlyMap<string, number>;
+  /** Each stem once, with a blank between two. */
+  readonly stems: string;
+  /** How often each of them is there, by weight. */
+  readonly counts: readonly number[];
   /** All of them together. */
   readonly length: number;
 }
@@ -46,31 +48,41 @@ export function termsOf(parts: readonly Part[]): Terms {
       length += weight;
     }
   }
-  return { counts, length };
+  return { stems: [...counts.keys()].join(' '), counts: [...counts.values()], length };
 }
+
+const stemsOf = ({ stems }: Terms): string[] => (stems === '' ? [] : stems.split(' '));
 
 /** The stems that two texts share, of all that they have (Jaccard): 0 to 1. */
 export function overlapOf(one: Terms, other: Terms): number {
-  const [small, large] = one.counts.size <= other.counts.size ? [one, other] : [other, one];
-  let common = 0;
-  for (const stem of small.counts.keys()) if (large.counts.has(stem)) common++;
-  const all = one.counts.size + other.counts.size - common;
+  const [stems, others] = [stemsOf(one), new Set(stemsOf(other))];
+  const common = stems.filter((stem) => others.has(stem)).length;
+  const all = stems.length + others.size - common;
   return all === 0 ? 0 : common / all;
+}
+
+/** Who has a stem, and at the same place how often. */
+interface Holders<T> {
+  readonly found: T[];
+  readonly counts: number[];
 }
 
 export function createRanking<T>(): Ranking<T> {
   const held = new Map<T, Terms>();
-  /** Who has a stem, and how often. */
-  const holders = new Map<string, Map<T, number>>();
+  const holders = new Map<string, Holders<T>>();
 
   const remove = (found: T): void => {
     const terms = held.get(found);
     if (terms === undefined) return;
     held.delete(found);
-    for (const stem of terms.counts.keys()) {
+    for (const stem of stemsOf(terms)) {
       const list = holders.get(stem);
-      list?.delete(found);
-      if (list?.size === 0) holders.delete(stem);
+      if (list === undefined) continue;
+      const at = list.found.indexOf(found);
+      // The last one takes its place.
+      const [last, count] = [list.found.pop(), list.counts.pop()];
+      if (last !== undefined && count !== undefined && at < list.found.length) [list.found[at], list.counts[at]] = [last, count];
+      if (list.found.length === 0) holders.delete(stem);
     }
   };
   /** Summed anew: what is added and taken away again would leave a rest. */
@@ -84,10 +96,11 @@ export function createRanking<T>(): Ranking<T> {
     add(found, terms) {
       remove(found);
       held.set(found, terms);
-      for (const [stem, count] of terms.counts) {
-        const list = holders.get(stem);
-        if (list === undefined) holders.set(stem, new Map([[found, count]]));
-        else list.set(found, count);
+      for (const [n, stem] of stemsOf(terms).entries()) {
+        const list = holders.get(stem) ?? { found: [], counts: [] };
+        holders.set(stem, list);
+        list.found.push(found);
+        list.counts.push(terms.counts[n]!);
       }
     },
     remove,
@@ -97,9 +110,11 @@ export function createRanking<T>(): Ranking<T> {
       for (const { text, stem } of distinct(wordsOf(question))) {
         const list = holders.get(stem);
         if (list === undefined) continue;
-        const rarity = Math.log(1 + (held.size - list.size + 0.5) / (list.size + 0.5));
-        for (const [found, count] of list) {
+        const { length: many } = list.found;
+        const rarity = Math.log(1 + (held.size - many + 0.5) / (many + 0.5));
+        for (const [n, found] of list.found.entries()) {
           if (!isWanted(found)) continue;
+          const count = list.counts[n]!;
           const length = held.get(found)?.length ?? 0;
           const score = (rarity * count * (K1 + 1)) / (count + K1 * (1 - B + (B * length) / average));
           const known = scores.get(found);
