@@ -3,7 +3,7 @@ import { expectAccessible } from '#test/support/axe.ts';
 import { SPECIFIED_TOOLS } from '#test/support/agent-tools.ts';
 import { browserTest } from '#test/support/browser.ts';
 import { until } from '#test/support/programs.ts';
-import { close, inspectAll, LIMIT_MS, startUi, toast } from '#test/support/ui.ts';
+import { close, inspectAll, LIMIT_MS, quietOf, startUi, toast } from '#test/support/ui.ts';
 
 const ui = startUi();
 
@@ -169,10 +169,11 @@ browserTest(
     await warning.waitFor();
     await ui.programs.api('PATCH', '/server/config', { auth_type: 'bearer', host: '127.0.0.1' });
     await ui.programs.api('POST', '/deploy', {});
-    const told = page.waitForResponse('**/api/v1/deploy/status');
+    expect((await ui.programs.api<{ warnings: string[] }>('GET', '/deploy/status')).warnings).toEqual([]);
+    const quiet = quietOf(page);
     await page.goto(`${ui.programs.url}/access`);
-    expect(((await (await told).json()) as { warnings: string[] }).warnings).toEqual([]);
     await page.getByRole('region', { name: 'The server' }).waitFor();
+    await quiet();
     expect(await warning.count()).toBe(0);
     await close(opened);
   },

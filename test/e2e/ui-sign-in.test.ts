@@ -67,6 +67,8 @@ browserTest(
     await page.getByText('The provider is ready for sign-ins').waitFor();
     await inspect(page, 'sign-in-test', look);
     await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.locator('.shell[aria-hidden=true]').waitFor({ state: 'detached' });
     await inspect(page, 'sign-in-settings', look);
 
     // Nobody could come in without a password yet.

@@ -116,9 +116,12 @@ export function startUi({ live = false, needed = true, prepare, cleanup, ...opti
   };
 }
 
-/** The demo is imported once the server answers. Where a folder has other definitions, it never is. */
+/** The demo is imported and deployed once the server answers. Where a folder has other definitions, it never is. */
 const hasDemo = (programs: Programs): Promise<void> =>
-  until(async () => (await programs.api<{ items: object[] }>('GET', '/tools')).items.length >= 4, 5_000).catch(() => undefined);
+  until(
+    async () => (await programs.api<{ snapshot_version: number | null }>('GET', '/deploy/status')).snapshot_version !== null,
+    5_000,
+  ).catch(() => undefined);
 
 const serves = (programs: Programs): Promise<void> =>
   until(

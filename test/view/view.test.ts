@@ -61,6 +61,7 @@ for (const way of WAYS) {
         const { page, view } = shown;
         expect(await view.textContent('[role=status]')).toBe('Waiting for the result…');
         await give(shown, structured(ORDERS));
+        await view.locator('tbody tr').nth(19).waitFor();
         expect(await view.locator('tbody tr').count()).toBe(20);
         expect(await view.locator('tbody tr').first().locator('td').allTextContents()).toEqual(['1', 'Customer 1', '0', 'null']);
         await expectAccessible(view, `${way} ${theme}`);
