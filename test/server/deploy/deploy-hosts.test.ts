@@ -3,6 +3,7 @@ import { activeSnapshot } from '#core/deploy/deployment.ts';
 import type { Acknowledgement } from '#core/deploy/hosts.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { connectHost } from '#test/support/host.ts';
+import { until } from '#test/support/programs.ts';
 import { toBatch } from '#test/support/usage.ts';
 
 let t: TestApp;
@@ -49,10 +50,8 @@ test('a host that does not answer is named, and not waited for again until it an
   const checksum = String(second.body['checksum']);
   t.app.hosts.acknowledge('silent', ack({ version: 2, checksum }));
   const third = deploy('Three');
-  await Bun.sleep(500);
-  const [known] = (await hostsOf()).filter(({ id }) => id === 'answers');
+  await until(async () => (await hostsOf()).some((one) => one['id'] === 'answers' && one['snapshot_version'] === 3), 4_000);
   t.app.hosts.acknowledge('silent', ack({ version: 3, checksum: checksumOf('answers') }));
-  expect(known).toMatchObject({ snapshot_version: 3 });
   expect((await third).silent).toEqual([]);
 
   // A new connection is waited for like any other, once: by the probe of the first deploy above, here by the deploy itself.
