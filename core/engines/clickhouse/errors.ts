@@ -1,20 +1,23 @@
 import { AppError } from '#core/errors.ts';
+import { messageStart, onOneLine } from '../shared/bounded-text.ts';
 
 /** What the server says of a fault; the newer form ends with the name of the code, the older one with more of its own. */
 const SAID = /Code: (\d+)(?:\.|, e\.displayText\(\) =) (?:DB::Exception: )?([\s\S]*)/;
 const TAIL =
   /(?:\. Expected one of: [\s\S]*|, e\.what\(\) = [\s\S]*|\.? ?\(([A-Z_0-9]+)\)(?: \((?:query|version)[\s\S]*| *$)|,? ?Stack trace[\s\S]*| \(version [^)]*\)+[\s\S]*|: While executing [A-Z]\w*\.?[\s\S]*)/;
+const SCOPE = /:? in scope [\s\S]*?(\. Maybe you meant[\s\S]*)?$/i;
+/** One behind the other. */
+const MOST_TAILS = 8;
 const LENGTH = 2_000;
 
 /** The code and the sentence of a fault in an answer; null: it names none. */
 export function faultIn(text: string): { readonly code: number; readonly sentence: string } | null {
   const [, code, said = ''] = SAID.exec(text) ?? [];
   if (code === undefined) return null;
-  let sentence = said.trim();
-  for (let tail = TAIL.exec(sentence); tail !== null; tail = TAIL.exec(sentence)) sentence = sentence.slice(0, tail.index).trim();
-  // The text is the author's own, as the server writes it.
-  sentence = sentence.replace(/:? in scope [\s\S]*?(\. Maybe you meant[\s\S]*)?$/i, '$1');
-  return { code: Number(code), sentence: sentence.replaceAll(/\s*\n\s*/g, ' ').slice(0, LENGTH) };
+  // The text is the author's own, as the server writes it; it may be long, and a hint stands behind it.
+  let sentence = messageStart(said.trim().replace(SCOPE, '$1'));
+  for (let n = 0; n < MOST_TAILS; n++) sentence = sentence.slice(0, TAIL.exec(sentence)?.index).trim();
+  return { code: Number(code), sentence: onOneLine(sentence).slice(0, LENGTH) };
 }
 
 const CODES = {

@@ -1,4 +1,5 @@
 import { AppError } from '#core/errors.ts';
+import { messageStart, onOneLine } from '../shared/bounded-text.ts';
 import type { DuckdbFault } from './requests.ts';
 
 interface Complaint {
@@ -69,16 +70,16 @@ function complaintOf(message: string): Complaint {
     >;
     return {
       kind: String(exception_type),
-      message: String(exception_message),
+      message: messageStart(String(exception_message)),
       position: typeof position === 'string' && /^\d{1,9}$/.test(position) ? Number(position) : null,
     };
   } catch {
-    return { kind: /^(FATAL|INTERNAL)\b/.exec(message)?.[1] ?? '', message, position: null };
+    return { kind: /^(FATAL|INTERNAL)\b/.exec(message)?.[1] ?? '', message: messageStart(message), position: null };
   }
 }
 
 /** One line: DuckDB puts hints below its sentence. */
-const plain = (message: string): string => message.replace(/\s*\n+\s*/g, ' ').trim() || 'DuckDB refused the statement';
+const plain = (message: string): string => onOneLine(message) || 'DuckDB refused the statement';
 
 /** A place in bytes of UTF-8 as one in characters. */
 function characterOf(text: string, bytes: number): number {

@@ -1,5 +1,5 @@
 import { AppError } from '#core/errors.ts';
-import { boundedText } from '../shared/bounded-text.ts';
+import { boundedText, messageStart } from '../shared/bounded-text.ts';
 import { addressOf, fetchTls, type Send } from '../shared/network.ts';
 import type { ConnectionSettings } from '../shared/source.ts';
 
@@ -59,7 +59,7 @@ const PARSER = /^Internal Error: `(SQL (?:string|input).*)`$/s;
 async function refusalOf(response: Response): Promise<AppError> {
   const { status } = response;
   const said = PARSER.exec(await faultOf(response))?.[1];
-  if (said !== undefined) return new AppError('sql_error', said.replace('SQL string could not be parsed: ', ''));
+  if (said !== undefined) return new AppError('sql_error', messageStart(said.replace('SQL string could not be parsed: ', '')));
   const [reason, detail] =
     status === 401 || status === 403
       ? ['auth_failed', 'The token is wrong, has expired or does not allow this; enter another one as the password.']

@@ -1,5 +1,5 @@
 import { AppError, commitError } from '#core/errors.ts';
-import { boundedLines, boundedText } from '../shared/bounded-text.ts';
+import { boundedLines, boundedText, messageStart } from '../shared/bounded-text.ts';
 import type { LibsqlServer } from './http.ts';
 import { positionOf } from '../sqlite/errors.ts';
 import type { SqliteValue } from '../sqlite/values.ts';
@@ -151,14 +151,14 @@ export function toLibsqlError({ message, code }: HranaError, statement: string):
   const cause = { message, code };
   const said = message.replace(/^(?:SQLite error|SQL input error|SQL string could not be parsed): /, '');
   const offset = / \(at offset (\d+)\)$/.exec(said);
-  const detail = offset ? said.slice(0, offset.index) : said;
+  const place = / at \((\d+), (\d+)\)$/.exec(said);
+  const detail = messageStart(offset ? said.slice(0, offset.index) : said);
   if (code?.startsWith('SQLITE_READONLY')) {
     return new AppError('not_read_only', 'The statement writes, but this session is read-only.', { cause });
   }
   if (code?.startsWith('SQLITE_BUSY') || code?.startsWith('SQLITE_LOCKED')) {
     return new AppError('unavailable', 'The database is busy with another write; try again.', { cause, retry_after: 1 });
   }
-  const place = / at \((\d+), (\d+)\)$/.exec(detail);
   const position = offset
     ? Buffer.from(statement).toString('utf8', 0, Number(offset[1])).length
     : place

@@ -1,27 +1,16 @@
 import { VIEW_SUFFIX } from '#core/lib/sql/caller-policies.ts';
-import { grantCovers } from './grant-pattern.ts';
+import { grantCovers, type Grant } from './grants.ts';
 
-/** A right to read, as a line of SHOW GRANTS has it; `*`: all of them. */
-interface Reads {
-  readonly database: string;
-  readonly table: string;
-}
-
-const NAME = '(\\*|`(?:[^`]|``)*`)';
-const GRANT = new RegExp(`^GRANT (.+?) ON ${NAME}\\.${NAME} TO `);
-const READS = /(?:^|, )(?:ALL PRIVILEGES|SELECT)\b/;
+const READS = /^(?:ALL PRIVILEGES|SELECT)\b/;
 const SHOWN = 5;
 
 /**
  * What lets an account past the filtered views of a database that is told of each caller: there is no row-level security, so whoever
- * may read the table reads every row. @param lines of SHOW GRANTS.
+ * may read the table reads every row.
  */
-export function callerWarnings(lines: readonly string[], database: string | null): string[] {
-  const rights = lines.flatMap((line): Reads[] => {
-    const [, privileges = '', on = '', table = ''] = GRANT.exec(line) ?? [];
-    return READS.test(privileges) ? [{ database: plain(on), table: plain(table) }] : [];
-  });
-  const here = rights.filter((right) => database === null || right.database === '*' || grantCovers(right.database, database));
+export function callerWarnings(grants: readonly Grant[], database: string | null): string[] {
+  const reading = grants.filter(({ rights }) => rights.some((right) => READS.test(right)));
+  const here = reading.filter((grant) => database === null || grant.database === '*' || grantCovers(grant.database, database));
   const wide = here.find(({ table }) => table === '*');
   if (wide !== undefined) {
     const where = wide.database === '*' ? 'of every database' : `of the database ${wide.database}`;
@@ -37,5 +26,3 @@ export function callerWarnings(lines: readonly string[], database: string | null
     `The account can read tables past their filtered views: ${open.slice(0, SHOWN).join(', ')}${more}. Run REVOKE SELECT on these tables.`,
   ];
 }
-
-const plain = (quoted: string): string => (quoted === '*' ? quoted : quoted.slice(1, -1).replaceAll('``', '`'));

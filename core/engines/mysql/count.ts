@@ -1,7 +1,7 @@
 import { AppError } from '#core/errors.ts';
 import { textOf } from '../shared/rows.ts';
 import type { Changes, Row } from '../shared/source.ts';
-import { grantCovers } from './grant-pattern.ts';
+import { grantCovers, type Grant } from './grants.ts';
 import type { MysqlSession } from './session.ts';
 
 /** Counts what runs in the session from now on. @returns what answers the count, given the rows that the statement says it changed. */
@@ -34,16 +34,13 @@ const wordsOf = (text: string): readonly string[] => text.toLowerCase().match(/[
 /** Schemas that the account sees; their triggers it sees only with the right to. */
 export const SCHEMAS = "SELECT schema_name AS name FROM information_schema.schemata WHERE schema_name <> 'information_schema'";
 
-/** Whether an account with these lines of SHOW GRANTS sees the triggers of a schema: without the right to, there seem to be none. */
-export function seesTriggers(grants: readonly string[]): (schema: string) => boolean {
-  const places = grants.flatMap((line) => {
-    const [, rights = '', place = ''] = /^GRANT (.+?) ON (?:TABLE )?(\*|`(?:[^`]|``)+`)\.\* TO /.exec(line) ?? [];
-    return /\b(?:ALL PRIVILEGES|TRIGGER)\b/.test(rights.replaceAll(/\([^)]*\)/g, '')) ? [place] : [];
-  });
-  return (schema) => places.some((place) => place === '*' || grantCovers(unquoted(place), schema));
+/** Whether an account with these grants sees the triggers of a schema: without the right to, there seem to be none. */
+export function seesTriggers(grants: readonly Grant[]): (schema: string) => boolean {
+  const wide = grants.filter(
+    ({ rights, table }) => table === '*' && (rights.includes('ALL PRIVILEGES') || rights.includes('TRIGGER')),
+  );
+  return (schema) => wide.some(({ database }) => database === '*' || grantCovers(database, schema));
 }
-
-const unquoted = (name: string): string => name.slice(1, -1).replaceAll('``', '`');
 
 /** What of a statement's surroundings decides whether its changes are counted. */
 export interface Surroundings {
@@ -61,17 +58,15 @@ export interface Surroundings {
  */
 export function uncountedCascade(text: string, its: Surroundings): string | null {
   const { cascades, run_by_name, schemas, own_schema } = its;
+  const runs = Map.groupBy(run_by_name, ({ name }) => textOf(name).toLowerCase());
   const reached = new Set(wordsOf(text));
-  let rest = run_by_name;
-  for (;;) {
-    const [run, others] = partition(rest, ({ name }) => reached.has(textOf(name).toLowerCase()));
-    if (run.length === 0) break;
-    for (const { name, text: body } of run) {
+  // What is added on the way is visited, too.
+  for (const word of reached) {
+    for (const { name, text: body } of runs.get(word) ?? []) {
       if (body === null)
         return `What ${textOf(name)} runs cannot be read by this account, so the rows that it changes cannot be counted.`;
-      for (const word of wordsOf(textOf(body))) reached.add(word);
+      for (const next of wordsOf(textOf(body))) reached.add(next);
     }
-    rest = others;
   }
   const hidden = schemas.find(
     (schema) => (schema === own_schema || reached.has(schema.toLowerCase())) && !its.seesTriggers(schema),
@@ -84,8 +79,3 @@ export function uncountedCascade(text: string, its: Surroundings): string | null
   const { target, name } = found;
   return `${textOf(target)} has cascades to ${textOf(name)}, whose rows the server does not count. Change the rows of ${textOf(name)} in a statement of its own, and let the foreign key restrict.`;
 }
-
-const partition = (rows: readonly Row[], test: (row: Row) => boolean): [Row[], Row[]] => [
-  rows.filter(test),
-  rows.filter((row) => !test(row)),
-];

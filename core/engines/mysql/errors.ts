@@ -1,4 +1,5 @@
 import { AppError } from '#core/errors.ts';
+import { messageStart } from '../shared/bounded-text.ts';
 
 /** What the driver's errors carry: the server's number and sentence, or a code of the network. */
 interface MysqlError {
@@ -51,8 +52,9 @@ export function toConnectError(error: unknown): AppError {
 /** What the server said of a statement, in its own words where they help. */
 export function toStatementError(error: unknown, text: string): AppError {
   if (error instanceof AppError) return error;
-  const { errno = 0, sqlMessage, sqlState } = asMysqlError(error);
-  if (sqlMessage === undefined) return lost(error);
+  const { errno = 0, sqlMessage: whole, sqlState } = asMysqlError(error);
+  if (whole === undefined) return lost(error);
+  const sqlMessage = messageStart(whole);
   if (errno === READ_ONLY)
     return new AppError('not_read_only', 'The statement writes, but this session is read-only.', { cause: error });
   if (TIMEOUTS.has(errno)) {

@@ -13,6 +13,7 @@ import {
 import { callerWarnings } from './caller-warnings.ts';
 import { CASCADES, RUN_BY_NAME, SCHEMAS, seesTriggers, uncountedCascade } from './count.ts';
 import { isReadOnlyRefusal } from './errors.ts';
+import { type Grant, grantsIn } from './grants.ts';
 import { createMysqlRunner } from './run.ts';
 import type { MysqlDescription, MysqlServer, MysqlSession } from './session.ts';
 import { MYSQL_UNTRUSTED, type MysqlUntrusted, namesMysqlUntrusted } from './untrusted.ts';
@@ -121,7 +122,7 @@ export function openMysql(settings: ConnectionSettings, policy: DialPolicy): Sou
       const lasting = await cannotRollBack();
       if (lasting !== null) return lasting;
       const schemas = (await look(SCHEMAS, [])).map(({ name }) => textOf(name));
-      const sees = seesTriggers(linesOf(await look('SHOW GRANTS', [])));
+      const sees = seesTriggers(grantsIn(linesOf(await look('SHOW GRANTS', []))));
       const [cascades, run_by_name] = [await look(CASCADES, []), await look(RUN_BY_NAME, [])];
       return uncountedCascade(text, { cascades, run_by_name, schemas, own_schema: settings.database, seesTriggers: sees });
     },
@@ -130,7 +131,7 @@ export function openMysql(settings: ConnectionSettings, policy: DialPolicy): Sou
       const [cipher] = await look("SHOW SESSION STATUS LIKE 'Ssl_cipher'", []);
       const found = report(runner.server(), grants, textOf(cipher?.['Value']) === '' ? plainWarnings(settings) : []);
       if (names.length === 0) return found;
-      return { ...found, warnings: [...callerWarnings(linesOf(grants), settings.database), ...found.warnings] };
+      return { ...found, warnings: [...callerWarnings(grantsIn(linesOf(grants)), settings.database), ...found.warnings] };
     },
     sessions: () => runner.pool.sessions(),
     close: () => runner.pool.close(),
@@ -142,26 +143,25 @@ function pattern({ search }: TableFilter): [string | null, string | null] {
   return [text, text];
 }
 
-const DANGERS: readonly { readonly right: RegExp; readonly warning: string; readonly superuser?: true }[] = [
+const DANGERS: readonly { readonly rights: readonly string[]; readonly warning: string; readonly superuser?: true }[] = [
+  { rights: ['ALL PRIVILEGES'], warning: 'The account has all privileges on the whole server.', superuser: true },
+  { rights: ['SUPER'], warning: 'The account has the SUPER privilege.', superuser: true },
   {
-    right: /^GRANT (?:.*, )?ALL PRIVILEGES\b.* ON \*\.\*/,
-    warning: 'The account has all privileges on the whole server.',
-    superuser: true,
-  },
-  { right: /^GRANT (?:.*, )?SUPER\b.* ON \*\.\*/, warning: 'The account has the SUPER privilege.', superuser: true },
-  {
-    right: /^GRANT (?:.*, )?(?:FILE|ALL PRIVILEGES)\b.* ON \*\.\*/,
+    rights: ['FILE', 'ALL PRIVILEGES'],
     warning: 'The account has the FILE privilege: a statement can read and write files of the database server.',
   },
-  { right: / WITH GRANT OPTION/, warning: 'The account can grant its privileges to others.' },
 ];
+const CAN_GRANT = 'The account can grant its privileges to others.';
 
 const linesOf = (grants: readonly Row[]): string[] => grants.flatMap((row) => Object.values(row).map((value) => textOf(value)));
 
 function report(server: MysqlServer | undefined, grants: readonly Row[], plain: readonly string[]): TestReport {
   const lines = linesOf(grants);
-  const found = DANGERS.filter(({ right }) => lines.some((line) => right.test(line)));
-  const warnings = [...found.map(({ warning }) => warning), ...plain];
+  const isGlobal = ({ database, table }: Grant) => database === '*' && table === '*';
+  const held = new Set(grantsIn(lines).flatMap((grant) => (isGlobal(grant) ? grant.rights : [])));
+  const found = DANGERS.filter(({ rights }) => rights.some((right) => held.has(right)));
+  const can_grant = lines.some((line) => line.includes(' WITH GRANT OPTION'));
+  const warnings = [...found.map(({ warning }) => warning), ...(can_grant ? [CAN_GRANT] : []), ...plain];
   const name = server?.is_mariadb ? 'MariaDB' : 'MySQL';
   const superuser = found.some((danger) => danger.superuser === true);
   return { server_version: `${name} ${(server?.version ?? '').replace(/-mariadb.*/i, '')}`, warnings, superuser };

@@ -1,4 +1,5 @@
 import { AppError } from '#core/errors.ts';
+import { messageStart } from '../shared/bounded-text.ts';
 
 export interface ErrorContext {
   readonly database: string;
@@ -42,9 +43,13 @@ const TRANSLATIONS: Readonly<Record<string, Translate>> = {
   '57P03': () => unreachable('The database is starting up or shutting down; try again in a moment.', 'failed'),
   '57P05': lost,
   '25006': (error) =>
-    new AppError('not_read_only', `This session is read-only, and the database refused the statement: ${error.message}`, {
-      reason: '25006',
-    }),
+    new AppError(
+      'not_read_only',
+      `This session is read-only, and the database refused the statement: ${messageStart(error.message)}`,
+      {
+        reason: '25006',
+      },
+    ),
 };
 
 /** Errors of the connection or of the socket below it, not of the server. */
@@ -95,8 +100,9 @@ function isServerError(error: Error): error is Error & ServerError {
 }
 
 function sqlError(error: ServerError, text: string | undefined): AppError {
-  const hint = error.hint === undefined ? '' : ` Hint: ${error.hint}`;
-  const message = hint === '' || /[.!?]$/.test(error.message) ? error.message : `${error.message}.`;
+  const said = messageStart(error.message);
+  const hint = error.hint === undefined ? '' : ` Hint: ${messageStart(error.hint)}`;
+  const message = hint === '' || /[.!?]$/.test(said) ? said : `${said}.`;
   const position = error.position === undefined || text === undefined ? undefined : offsetOf(Number(error.position), text);
   return new AppError('sql_error', message + hint, { reason: error.code, ...(position === undefined ? {} : { position }) });
 }

@@ -1,5 +1,19 @@
 import { AppError } from '#core/errors.ts';
 
+/** Characters of a message of a database that are read; it can quote a value of any length. */
+const MESSAGE_CHARACTERS = 4_000;
+
+/** The beginning of a message of a database. Patterns are matched with nothing longer: some take time quadratic in its length. */
+export const messageStart = (message: string): string => message.slice(0, MESSAGE_CHARACTERS);
+
+/** In time linear in the length of the text, whatever blanks are in it. */
+export const onOneLine = (text: string): string =>
+  text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+    .join(' ');
+
 /** The text of an answer that nobody vouches for; past `limit` characters it rejects with `too_large` and reads no further. */
 export async function boundedText(response: Response, limit: number): Promise<string> {
   const decoder = new TextDecoder();

@@ -5,17 +5,18 @@ import type { Json, Row } from './source.ts';
 /** Names of the columns of a row object: a repeated name gets `_2`, `_3` …, and never one that another column has. */
 export function uniqueNames(names: readonly string[]): string[] {
   const taken = new Set(names);
-  const seen = new Set<string>();
+  /** The last number that a name was given. */
+  const counts = new Map<string, number>();
   return names.map((name) => {
-    if (!seen.has(name)) {
-      seen.add(name);
+    let count = counts.get(name);
+    if (count === undefined) {
+      counts.set(name, 1);
       return name;
     }
-    let count = 2;
-    while (taken.has(`${name}_${count}`)) count++;
-    const unique = `${name}_${count}`;
-    taken.add(unique);
-    return unique;
+    do count++;
+    while (taken.has(`${name}_${count}`));
+    counts.set(name, count);
+    return `${name}_${count}`;
   });
 }
 

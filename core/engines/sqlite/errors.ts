@@ -1,4 +1,5 @@
 import { AppError } from '#core/errors.ts';
+import { messageStart } from '../shared/bounded-text.ts';
 import type { SqliteFault, SqliteRun } from './messages.ts';
 
 /** `reason` of the error of a reader that finds the journal of an interrupted write: only a writer can undo that. */
@@ -47,8 +48,9 @@ export function toSqliteError(
   if (primary === SQLITE_NOTADB || primary === SQLITE_CORRUPT) {
     return new AppError('database_unreachable', 'The file is not a readable SQLite database.', { cause, reason: 'failed' });
   }
-  const position = asked.text === undefined ? undefined : positionOf(message, asked.text);
-  return new AppError('sql_error', message, { cause, ...(position === undefined ? {} : { position }) });
+  const detail = messageStart(message);
+  const position = asked.text === undefined ? undefined : positionOf(detail, asked.text);
+  return new AppError('sql_error', detail, { cause, ...(position === undefined ? {} : { position }) });
 }
 
 /** SQLite names the offending word without its place: it is known when the word stands in the text once. */

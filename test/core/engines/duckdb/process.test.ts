@@ -163,3 +163,22 @@ describe('sessions', () => {
     }
   });
 });
+
+test('a long value that DuckDB quotes does not hold up other callers', async () => {
+  const source = files.open('main.duckdb', { pool_size: 1 });
+  await source.test();
+  let [longest, last] = [0, performance.now()];
+  const ticking = setInterval(() => {
+    longest = Math.max(longest, performance.now() - last);
+    last = performance.now();
+  }, 10);
+  const statement = sql('SELECT CAST($1 AS INTEGER) AS n', [' '.repeat(100_000)], ['string']);
+  const error = await refusal(source.query(statement, READ));
+  await Bun.sleep(20);
+  clearInterval(ticking);
+  expect(error.code).toBe('sql_error');
+  expect(error.detail).toStartWith('Could not convert string');
+  expect(error.detail.length).toBeLessThan(5_000);
+  expect(longest).toBeLessThan(1_000);
+  await source.close();
+});

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
 import { seesTriggers } from '#core/engines/mysql/count.ts';
+import { grantsIn } from '#core/engines/mysql/grants.ts';
 
 test('the right to see triggers is read from the lines of SHOW GRANTS', () => {
   const lines = [
@@ -10,9 +11,10 @@ test('the right to see triggers is read from the lines of SHOW GRANTS', () => {
     'GRANT SELECT ON `other`.* TO `a`@`%`',
     'GRANT TRIGGER ON `single`.`t` TO `a`@`%`',
   ];
-  const sees = seesTriggers(lines);
+  const sees = seesTriggers(grantsIn(lines));
   const of = (...schemas: string[]) => schemas.map((schema) => sees(schema));
   expect(of('shop', 'SHOP', 'my_shop', 'my_shop_2')).toEqual([true, true, true, true]);
   expect(of('shop2', 'myXshop', 'hidden', 'other', 'single', 'x')).toEqual([false, false, false, false, false, false]);
-  expect(seesTriggers(['GRANT SELECT, TRIGGER ON *.* TO `a`@`%` WITH GRANT OPTION'])('any')).toBe(true);
+  const global = grantsIn(['GRANT SELECT, TRIGGER ON *.* TO `a`@`%` WITH GRANT OPTION']);
+  expect(seesTriggers(global)('any')).toBe(true);
 });
