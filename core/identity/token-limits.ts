@@ -3,11 +3,13 @@ import * as v from 'valibot';
 import type { App } from '#core/app.ts';
 import { TOKEN_SETTINGS } from '#core/contract/settings/config.ts';
 import type { EntityKind } from '#core/contract/entities.ts';
-import { ConnectionDraft, MASK, type SslMode } from '#core/contract/definitions/connections.ts';
+import { ConnectionDraft, MASK } from '#core/contract/definitions/connections.ts';
 import type { Mask } from '#core/contract/definitions/masks.ts';
 import { type Given, loosened } from '#core/contract/definitions/write-guard.ts';
 import { marked, openNames } from '#core/contract/marks.ts';
 import type { EntityType } from '#core/contract/history.ts';
+import { engineOf } from '#core/engines/index.ts';
+import { trustOf } from '#core/engines/shared/tls.ts';
 import { AppError } from '#core/errors.ts';
 import type { MaskRule } from '#core/lib/call/masks.ts';
 import type { Actor, Context } from '#core/run.ts';
@@ -72,8 +74,6 @@ export async function lastNamed({ app: { store }, actor }: Context, name: string
 }
 
 const ADDRESS = marked(ConnectionDraft.entries, ({ address }) => address === true).map(([name]) => name as keyof Target);
-/** How sure the client is of whom it talks to; null takes TLS where it can. */
-const TRUST: readonly (SslMode | null)[] = ['disable', null, 'require', 'verify-ca', 'verify-full'];
 
 /** What decides whether rows can be written, and who gets the secrets of a connection. */
 type Target = Pick<
@@ -114,7 +114,9 @@ type Told = Pick<FrozenConnection, 'session_values' | 'session_role'>;
 
 function movedFields(before: Target, after: Target): string[] {
   const moved: string[] = ADDRESS.filter((field) => after[field] !== before[field]);
-  return TRUST.indexOf(after.ssl_mode) < TRUST.indexOf(before.ssl_mode) ? [...moved, 'ssl_mode'] : moved;
+  // By the engine of now: another `db_type` is another address anyway.
+  const over_http = engineOf(after.db_type).over_http === true;
+  return trustOf(after, over_http) < trustOf(before, over_http) ? [...moved, 'ssl_mode'] : moved;
 }
 
 const keptSecrets = (before: Target, after: Target): string[] => [

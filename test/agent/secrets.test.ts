@@ -91,6 +91,39 @@ test('a token may not send a kept password elsewhere: by a change, an import, or
   expect((await stored())['host']).toBe('192.0.2.11');
 });
 
+const CA = '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n';
+/** Without a mode these verify the certificate in full; all but the last of these modes verify less. */
+const VERIFIED: readonly [string, Record<string, unknown>][] = [
+  ['clickhouse', { db_type: 'clickhouse', port: 8443 }],
+  ['libsql', { db_type: 'libsql', port: null, username: null }],
+  ['postgresql with an authority', { ssl_ca: CA }],
+  ['mysql with an authority', { db_type: 'mysql', ssl_ca: CA }],
+];
+const WEAKER = ['disable', 'require', 'verify-ca'];
+
+test.each(VERIFIED)('a token may not have less verified before a kept password is sent: %s', async (kind, settings) => {
+  const name = `verified ${kind}`;
+  const made = await a.s.api('POST', '/connections', { ...DRAFT, ...settings, name });
+  expect([made.status, made.body['ssl_mode']]).toEqual([201, null]);
+  const path = `/connections/${String(made.body['id'])}`;
+  for (const ssl_mode of WEAKER) {
+    const refused = { status: 422, detail: expect.stringMatching(/ssl_mode.*password/) };
+    expect([ssl_mode, await rest('PATCH', path, { ssl_mode })]).toEqual([ssl_mode, refused]);
+  }
+  expect((await a.s.api('GET', path)).body['ssl_mode']).toBeNull();
+  expect((await rest('PATCH', path, { ssl_mode: 'verify-full' })).status).toBe(200);
+  expect((await rest('PATCH', path, { ssl_mode: null })).status).toBe(200);
+});
+
+test('a token may have more verified', async () => {
+  const made = await a.s.api('POST', '/connections', { ...DRAFT, name: 'automatic' });
+  const path = `/connections/${String(made.body['id'])}`;
+  for (const ssl_mode of ['require', 'verify-ca', 'verify-full']) {
+    expect([ssl_mode, (await rest('PATCH', path, { ssl_mode })).status]).toEqual([ssl_mode, 200]);
+  }
+  expect((await rest('PATCH', path, { ssl_mode: null })).status).toBe(422);
+});
+
 test('with the password in the same call it may, and no answer or log holds it', async () => {
   const changed = await client.call('update_connection', { connection_id: 'shop', host: '192.0.2.12', password: 'canary-two' });
   expect(changed.structuredContent).toMatchObject({ host: '192.0.2.12', password_set: true });

@@ -23,6 +23,7 @@ export const CLICKHOUSE: EngineDescriptor = {
   required_fields: ['host', 'database'],
   extras: CLICKHOUSE_EXTRAS,
   session: null,
+  over_http: true,
   token: false,
   async check(target, policy) {
     if (SYSTEM.has(target.database.toLowerCase())) {

@@ -20,6 +20,7 @@ export const LIBSQL: EngineDescriptor = {
   required_fields: ['host', 'database'],
   extras: [],
   session: null,
+  over_http: true,
   token: true,
   bundle: ({ ssl_mode, ssl_ca, ssl_cert, ssl_key }) => {
     const own = ssl_ca !== null || ssl_cert !== null || ssl_key !== null;

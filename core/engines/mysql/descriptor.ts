@@ -37,7 +37,7 @@ export const MYSQL: EngineDescriptor = {
     packages: ['ipaddr.js', 'mysql2'],
     networked: true,
     enforced:
-      'MySQL and MariaDB run what only reads in a read-only transaction and roll it back; the session is reset after each call. Without `ssl_mode` the connection is encrypted; plain text is used only for a private address whose server offers no TLS.',
+      'MySQL and MariaDB run what only reads in a read-only transaction and roll it back; the session is reset after each call. Without `ssl_mode` the connection is encrypted; plain text is used only for a private address whose server offers no TLS, and never with `ssl_ca`.',
     variables: (named) => networkVariables(named, PORT, ''),
   },
 };

@@ -38,7 +38,8 @@ export function createMysqlDialer(settings: ConnectionSettings, policy: DialPoli
     } catch (error) {
       signal.throwIfAborted();
       const refused = error instanceof Error && 'code' in error && error.code === 'HANDSHAKE_NO_SSL_SUPPORT';
-      if (!refused || settings.ssl_mode !== null || !target.private) throw toConnectError(error);
+      // With an authority, who answers has to show its certificate.
+      if (!refused || settings.ssl_mode !== null || settings.ssl_ca !== null || !target.private) throw toConnectError(error);
     }
     plain = true;
     return login(settings, await dialSocket(target, signal), target.host, null, signal).catch((error: unknown) => {

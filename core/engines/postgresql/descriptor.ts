@@ -52,7 +52,7 @@ export const POSTGRESQL: EngineDescriptor = {
     packages: ['ipaddr.js'],
     networked: true,
     enforced:
-      'PostgreSQL runs what only reads in a read-only transaction and rolls it back; the session is reset after each call. Without `ssl_mode` the connection is encrypted; plain text is used only for a private address whose server offers no TLS.',
+      'PostgreSQL runs what only reads in a read-only transaction and rolls it back; the session is reset after each call. Without `ssl_mode` the connection is encrypted; plain text is used only for a private address whose server offers no TLS, and never with `ssl_ca`.',
     variables: (named) => {
       const { default_port } = LABELS.find(({ db_type }) => db_type === named.connection.db_type) ?? {};
       return networkVariables(named, default_port ?? PORT, 'postgres');

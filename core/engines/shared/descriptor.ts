@@ -90,6 +90,8 @@ export interface EngineDescriptor {
   readonly extras: readonly Extra[];
   /** Null: a database of this engine cannot receive values of the caller. */
   readonly session: SessionSupport | null;
+  /** It is asked over HTTP, where without an `ssl_mode` the certificate is verified in full (`trustOf` in `tls.ts`). */
+  readonly over_http?: true;
   /** Whether a connection that names no user may still need its password. */
   readonly token: boolean;
   /** Throws `invalid` with the field when a connection cannot be stored like this. */

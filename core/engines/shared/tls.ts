@@ -1,17 +1,23 @@
 import net from 'node:net';
 import tls from 'node:tls';
+import type { SslMode } from '#core/contract/definitions/connections.ts';
 import { AppError } from '#core/errors.ts';
 import type { ConnectionSettings } from './source.ts';
 
 type TlsSettings = Pick<ConnectionSettings, 'host' | 'ssl_mode' | 'ssl_ca' | 'ssl_cert' | 'ssl_key'>;
 
+/** From plain text to chain and name; null takes TLS where it is offered, and `require` verifies nothing. */
+const TRUST: readonly (SslMode | null)[] = ['disable', null, 'require', 'verify-ca', 'verify-full'];
+
 /**
- * What each `ssl_mode` verifies: `require` nothing, `verify-ca` the chain, `verify-full` chain and name. Without a mode the
- * certificate is verified in full when there is an authority to verify it with.
+ * How sure the client is of whom it talks to: the larger, the surer. Without a mode the certificate is verified in full when there is
+ * an authority to verify it with, and always over HTTP.
  */
-export function verifiesCertificate({ ssl_mode, ssl_ca }: TlsSettings): boolean {
-  return ssl_mode === 'verify-ca' || ssl_mode === 'verify-full' || (ssl_mode === null && ssl_ca !== null);
+export function trustOf({ ssl_mode, ssl_ca }: Pick<TlsSettings, 'ssl_mode' | 'ssl_ca'>, over_http: boolean): number {
+  return TRUST.indexOf(ssl_mode ?? (over_http || ssl_ca !== null ? 'verify-full' : null));
 }
+
+export const verifiesCertificate = (settings: TlsSettings): boolean => trustOf(settings, false) >= TRUST.indexOf('verify-ca');
 
 /** Warnings of a connection in plain text. What stays on this machine needs no encryption. */
 export const plainWarnings = ({ host }: Pick<ConnectionSettings, 'host'>): string[] =>

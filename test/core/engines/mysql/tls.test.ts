@@ -87,6 +87,17 @@ describe.skipIf(!canStartMariadb)('MariaDB over TLS', () => {
     }
   });
 
+  test('with an authority, a server without TLS is refused at a private address too', async () => {
+    const plain = await startMariadb(['--skip-ssl'], {});
+    try {
+      expect(await cipher(open(plain, { ssl_mode: null }))).toBe('');
+      const refused = await refusal(open(plain, { ssl_mode: null, ssl_ca: authority.ca }).test());
+      expect(refused).toMatchObject({ reason: 'tls_failed' });
+    } finally {
+      await plain.stop();
+    }
+  });
+
   test('verify-full asks for the name as well', async () => {
     const full = { ssl_mode: 'verify-full', ssl_ca: authority.ca } as const;
     expect(await cipher(open(named, full))).not.toBe('');
