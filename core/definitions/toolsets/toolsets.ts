@@ -2,6 +2,7 @@ import { and, eq, ne } from 'drizzle-orm';
 import type { Selection, ToolsetDraft } from '#core/contract/definitions/toolsets.ts';
 import { AppError, type FieldError } from '#core/errors.ts';
 import type { Actor, Context, Handlers } from '#core/run.ts';
+import { writeAlone } from '#core/store/journal.ts';
 import type { Db } from '#core/store/open.ts';
 import { createEntity } from '../entity.ts';
 import { guardDraft } from '../guard/guard.ts';
@@ -108,6 +109,8 @@ const adminOnly = (field: string, message: string): AppError =>
 async function removeToolset(context: Context, tx: Db, id: string): Promise<unknown> {
   const { toolsets } = context.app.store.tables;
   const noun = createNoun('toolset');
+  // Two that are deleted at once must not each count the other.
+  await writeAlone(context.app.store, tx);
   if (!isPerson(context.actor) && (await noun.get(context, id, tx)).enabled) {
     const others = await tx.$count(toolsets, and(eq(toolsets.enabled, true), ne(toolsets.id, id)));
     if (others === 0) {

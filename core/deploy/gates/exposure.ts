@@ -1,17 +1,21 @@
 import type { FrozenServer } from '#snapshots/format.ts';
 import type { Tree } from '#snapshots/tree.ts';
+import { isPerson } from '#core/identity/roles.ts';
 import { exposureOf, REQUIRED_AUTH } from '../exposure.ts';
 import type { DeployGate } from './gate.ts';
 
 /**
  * That anyone who reaches a port can call the tools: a warning, or refused where the installation requires authentication. And a
- * warning when the last toolset goes.
+ * warning when the last toolset goes, which no token deploys.
  */
 export const exposureGate: DeployGate = {
   name: 'exposure',
-  async run({ app }, { server, tree }, active) {
+  async run({ app, actor }, { server, tree }, active) {
     const said = await exposureOf(app, server);
-    if (said === null) return active !== null && opensAll(server, active.tree, tree) ? [{ message: ALL_OPEN }] : [];
+    if (said === null) {
+      if (active === null || !opensAll(server, active.tree, tree)) return [];
+      return [isPerson(actor, 'caller') ? { message: ALL_OPEN } : { message: PEOPLE_ONLY, refusal: 'admin_only' }];
+    }
     if (!app.env.SVC_REQUIRE_AUTH) return [{ message: said }];
     return [{ refusal: 'cannot_deploy', field: 'auth_type', message: `${said} ${REQUIRED_AUTH}` }];
   },
@@ -21,6 +25,8 @@ export const exposureGate: DeployGate = {
 const BY_TOOLSETS: readonly FrozenServer['auth_type'][] = ['oauth', 'jwt', 'oauth_introspection'];
 const ALL_OPEN =
   'No toolset is enabled any more: everyone who signs in can use every tool, resource and prompt, whatever their groups. To keep parts apart, leave a toolset enabled.';
+const PEOPLE_ONLY =
+  'No toolset is enabled any more, so everyone who signs in could use every tool, resource and prompt. Only a signed-in person can deploy this, not a token.';
 
 const hasToolset = ({ leaves }: Tree): boolean => leaves.some(({ kind }) => kind === 'toolset');
 const opensAll = ({ auth_type }: FrozenServer, before: Tree, after: Tree): boolean =>

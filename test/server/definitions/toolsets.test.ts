@@ -198,6 +198,30 @@ describe('a token', () => {
     expect(codeOf(await ask('POST', `/api/v1/history/${history[0]?.id}/rollback`))).toBe('403 admin_only');
   });
 
+  test('does not delete the last ones by deleting them at once', async () => {
+    for (let round = 0; round < 5; round++) {
+      const made = await Promise.all(['one', 'two'].map((name) => make('toolsets', { name: `${name}-${round}` })));
+      const all = made.map(({ body }) => String(body['id']));
+      const codes = (await Promise.all(all.map((id) => ask('DELETE', `${PATH}/${id}`)))).map(codeOf);
+      expect(codes.toSorted()).toEqual(['204', '403 admin_only']);
+      const { body } = await send('GET', PATH);
+      expect(body['total']).toBe(1);
+      for (const { id } of body['items'] as { id: string }[]) await send('DELETE', `${PATH}/${id}`);
+    }
+  });
+
+  test('does not deploy what a person deleted, when everybody would have everything then', async () => {
+    await send('PATCH', '/api/v1/server/config', { auth_type: 'oauth' });
+    const { body } = await make('toolsets', { name: 'sales', include: { tags: ['sales'] }, groups: ['desk'] });
+    expect((await ask('POST', '/api/v1/deploy', {})).status).toBe(200);
+    await send('DELETE', `${PATH}/${String(body['id'])}`);
+    const refused = await ask('POST', '/api/v1/deploy', {});
+    expect([codeOf(refused), refused.body['detail']]).toEqual(['403 admin_only', expect.stringContaining('signed-in person')]);
+    const served = await send('GET', '/api/v1/snapshots');
+    expect(served.body['total']).toBe(1);
+    expect((await send('POST', '/api/v1/deploy', {})).status).toBe(200);
+  });
+
   test('does not activate a snapshot with other toolsets', async () => {
     expect((await send('POST', '/api/v1/deploy', {})).status).toBe(200);
     await make('toolsets', { name: 'sales', include: { tags: ['sales'] } });
