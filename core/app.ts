@@ -7,6 +7,7 @@ import type { Kv } from './cluster/kv.ts';
 import type { Log } from '#core/log.ts';
 import type { PasswordWork } from './identity/passwords.ts';
 import { createKeyring, type Keyring } from './lib/secrets.ts';
+import { withTimeout } from './lib/with-timeout.ts';
 import { createSourcePool, type SourcePool } from './definitions/source-pool.ts';
 import { dialPolicy, hostAddresses } from './engines/shared/policy.ts';
 import type { DialPolicy } from './engines/shared/source.ts';
@@ -84,6 +85,9 @@ export interface App extends AppOptions {
   close(): Promise<void>;
 }
 
+/** What nobody waits for may end by itself for so long. */
+const BACKGROUND_MS = 2_500;
+
 export async function createApp(options: AppOptions): Promise<App> {
   const keyring = await openKeyring(options);
   const policy: DialPolicy = {
@@ -131,7 +135,9 @@ export async function createApp(options: AppOptions): Promise<App> {
     async close() {
       closing.abort();
       await app.countries.close();
-      await Promise.allSettled(working);
+      await withTimeout(Promise.allSettled(working), BACKGROUND_MS, () =>
+        options.log.warning('work in the background was cut off'),
+      );
       await app.overlays.close();
       await sources.close();
       await options.kv.close();

@@ -8,7 +8,8 @@ import { printBanner } from './banner.ts';
 import { startServer } from './start.ts';
 import { supervise } from './supervisor.ts';
 
-const GRACE_MS = 8_500;
+/** A host takes 9.5 s at most for its calls and what it tells; the containers are given 15 s. */
+const GRACE_MS = 10_000;
 /** What runs beside the server with role all. */
 const OTHERS = ['host', 'agent'] as const;
 

@@ -191,10 +191,13 @@ export function keepCertificate(app: App, options: KeeperOptions = {}): () => vo
 
 function isWanted(app: App, settings: Settings, row: CertificateRow): boolean {
   const now = app.clock().toISOString();
+  // What waits for longer than any retry was written by a clock that was ahead.
+  const latest = new Date(app.clock().getTime() + 1.25 * LAST_RETRY_MS).toISOString();
   const due = !isCurrent(app, settings, row) || (row.renew_at !== null && row.renew_at <= now);
   if (row.requested_at !== null) return due || row.forced;
   if (!due || !settings.auto_renew) return false;
-  const waits = row.failed_for === orderKey(app, settings) && row.next_try_at !== null && row.next_try_at > now;
+  const waits =
+    row.failed_for === orderKey(app, settings) && row.next_try_at !== null && row.next_try_at > now && row.next_try_at <= latest;
   return !waits;
 }
 

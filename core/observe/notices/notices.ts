@@ -126,7 +126,7 @@ export const noticeHandlers: Omit<
     // Nobody else sends it: it is not due.
     const row = { ...newDelivery(app.ids(), id, 'test', body, app.clock().toISOString()), next_attempt_at: null };
     await app.store.write((tx) => tx.insert(deliveries).values(row));
-    return toDelivery(await deliver(app, notice, row, true));
+    return toDelivery(await deliver(app, notice, row, { last: true }));
   },
   'notices.rotate_secret': async (context, { id }) => {
     const { app } = context;
@@ -150,7 +150,7 @@ export const noticeHandlers: Omit<
     const wanted = and(eq(deliveries.notice_id, id), eq(deliveries.id, delivery_id));
     const [row] = await app.store.db.select().from(deliveries).where(wanted);
     if (row === undefined) throw new AppError('not_found', 'This webhook has no delivery with this id. It may be too old.');
-    return toDelivery(await deliver(app, notice, row, row.status !== 'waiting'));
+    return toDelivery(await deliver(app, notice, row, { last: row.status !== 'waiting' }));
   },
   'notices.deliveries': async (context, { id, skip, limit }) => {
     const { app } = context;

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { and, asc, desc, eq, lt, lte, ne } from 'drizzle-orm';
+import { and, asc, desc, eq, gt, lt, lte, ne, or } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import { OLD_SECRET_HOURS } from '#core/contract/notices.ts';
 import { AppError } from '#core/errors.ts';
@@ -19,6 +19,7 @@ const AT_ONCE = 100;
 export const MOST_WAITING = 1_000;
 /** Waits between attempts, in seconds: the last attempt is a day after the first (Standard Webhooks, "retries"). */
 const WAITS = [5, 300, 1_800, 7_200, 18_000, 25_200, 33_600] as const;
+const LONGEST_WAIT_MS = 1_000 * Math.max(...WAITS) + 60_000;
 const KEPT_DAYS = 30;
 const KEPT = 1_000;
 const HOUR_MS = 3_600_000;
@@ -77,7 +78,12 @@ async function sendTo(app: App, holder: string, id: string, ended?: AbortSignal)
       if (ended?.aborted === true) break;
       // Read anew each time: it may have been disabled, deleted or given another address meanwhile.
       const next = await nextDue(app, id);
-      if (next === undefined || (await deliver(app, next.notice, next.delivery)).error !== null) break;
+      if (next === undefined) break;
+      const sent = await deliver(app, next.notice, next.delivery, { ended }).catch((error: unknown) => {
+        if (ended?.aborted === true) return null;
+        throw error;
+      });
+      if (sent?.error !== null) break;
     }
     await forgetOld(app, id);
   });
@@ -85,7 +91,10 @@ async function sendTo(app: App, holder: string, id: string, ended?: AbortSignal)
 
 const isDue = (app: App) => {
   const { notices, notice_deliveries: deliveries } = app.store.tables;
-  const is_time = lte(deliveries.next_attempt_at, app.clock().toISOString());
+  const now = app.clock();
+  // What waits for longer than any attempt was written by a clock that was ahead.
+  const latest = new Date(now.getTime() + LONGEST_WAIT_MS).toISOString();
+  const is_time = or(lte(deliveries.next_attempt_at, now.toISOString()), gt(deliveries.next_attempt_at, latest));
   return and(eq(notices.enabled, true), eq(deliveries.status, 'waiting'), is_time);
 };
 
@@ -132,10 +141,22 @@ async function giveUpOldest({ store }: App, id: string): Promise<void> {
   );
 }
 
-/** One attempt, noted in the delivery log. @param last whatever comes of it, there is no further attempt. */
-export async function deliver(app: App, notice: NoticeRow, delivery: DeliveryRow, last = false): Promise<DeliveryRow> {
+interface Attempt {
+  /** Whatever comes of it, there is no further attempt. */
+  readonly last?: boolean;
+  /** Cuts it off; it does not count then, and rejects. */
+  readonly ended?: AbortSignal | undefined;
+}
+
+/** One attempt, noted in the delivery log. */
+export async function deliver(
+  app: App,
+  notice: NoticeRow,
+  delivery: DeliveryRow,
+  { last = false, ended }: Attempt = {},
+): Promise<DeliveryRow> {
   const { notice_deliveries: deliveries } = app.store.tables;
-  const { response_status, error } = await post(app, notice, delivery);
+  const { response_status, error } = await post(app, notice, delivery, ended);
   const attempts = delivery.attempts + 1;
   const wait = last ? undefined : WAITS[attempts - 1];
   const now = app.clock();
@@ -162,6 +183,7 @@ async function post(
   app: App,
   notice: NoticeRow,
   { id, body }: DeliveryRow,
+  ended: AbortSignal | undefined,
 ): Promise<Pick<DeliveryRow, 'response_status' | 'error'>> {
   try {
     const timestamp = String(Math.floor(app.clock().getTime() / 1_000));
@@ -175,7 +197,8 @@ async function post(
         .map((secret) => signature(secret, message_id, timestamp, body))
         .join(' '),
     };
-    const init = { method: 'POST', headers, body, signal: AbortSignal.timeout(TIMEOUT_MS) };
+    const signal = AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), ...(ended === undefined ? [] : [ended])]);
+    const init = { method: 'POST', headers, body, signal };
     const answer = await guardedFetch(notice.url, init, app.policy);
     await answer.body?.cancel();
     const { status } = answer;
@@ -186,6 +209,7 @@ async function post(
       : `The URL answered ${status}.`;
     return { response_status: status, error };
   } catch (error) {
+    ended?.throwIfAborted();
     return { response_status: null, error: reasonOf(error) };
   }
 }

@@ -2,9 +2,10 @@ import { sql } from 'drizzle-orm';
 import { afterAll, afterEach, beforeEach, expect, test } from 'bun:test';
 import { emitNotice } from '#core/observe/notices/emit.ts';
 import { createHostWatch } from '#core/observe/notices/hosts.ts';
-import { sendDue } from '#core/observe/notices/send.ts';
+import { keepSendingNotices, sendDue } from '#core/observe/notices/send.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { connectHost } from '#test/support/host.ts';
+import { until } from '#test/support/programs.ts';
 
 /** A webhook is sent to as it is now, not as it was when a turn began. */
 let t: TestApp;
@@ -81,4 +82,32 @@ test('a host that went while the database was away is told once it is back', asy
   const { notice_events } = t.app.store.tables;
   const rows = await db.select().from(notice_events);
   expect(rows.filter(({ event }) => event === 'host_gone')).toHaveLength(1);
+});
+
+test('what failed while the clock was days ahead is sent again once it is right', async () => {
+  status = 503;
+  t.advance(30 * 24 * 3_600_000);
+  await sendDue(t.app, 'this server');
+  t.advance(-30 * 24 * 3_600_000);
+  status = 200;
+  await sendDue(t.app, 'this server');
+  expect(await deliveries()).toMatchObject([
+    { status: 'delivered', attempts: 2 },
+    { status: 'delivered' },
+    { status: 'delivered' },
+  ]);
+});
+
+test('an end does not wait for a receiver, and what was cut off does not count', async () => {
+  const held = Promise.withResolvers<void>();
+  whileSending = () => held.promise;
+  const end = keepSendingNotices(t.app);
+  await until(() => received.length === 1, 5_000);
+  const started = performance.now();
+  end();
+  const { leases } = t.app.store.tables;
+  await until(async () => (await t.app.store.db.$count(leases)) === 0, 5_000);
+  expect(performance.now() - started).toBeLessThan(5_000);
+  expect(await deliveries()).toMatchObject([{ status: 'waiting', attempts: 0 }, {}, {}]);
+  held.resolve();
 });

@@ -59,3 +59,26 @@ test('a request that comes during an order is another one', async () => {
   await until(async () => (await row()).requested_at === null, 5_000);
   end();
 });
+
+test('a retry that a clock put too far ahead is not waited for', async () => {
+  const first = authority();
+  const stop = keepCertificate(t.app, first.options);
+  await until(() => first.asked() > 0, 5_000);
+  first.fail();
+  await until(async () => (await row()).failures === 1, 5_000);
+  await until(async () => (await row()).requested_at === null, 5_000);
+  stop();
+  const ahead = (hours: number) => new Date(t.app.clock().getTime() + hours * 3_600_000).toISOString();
+  await writeCertificate(t.app, { next_try_at: ahead(7) });
+  const waits = authority();
+  const end = keepCertificate(t.app, waits.options);
+  await Bun.sleep(300);
+  expect(waits.asked()).toBe(0);
+  end();
+  await writeCertificate(t.app, { next_try_at: ahead(24 * 30) });
+  const again = authority();
+  const over = keepCertificate(t.app, again.options);
+  await until(() => again.asked() > 0, 5_000);
+  over();
+  again.fail();
+});
