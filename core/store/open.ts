@@ -170,20 +170,11 @@ export async function translate<T>(work: () => Promise<T>): Promise<T> {
     return await work();
   } catch (error) {
     if (error instanceof AppError) throw error;
-    if (isBusy(error)) {
-      throw new AppError('unavailable', 'Another program is writing to the metadata database. Try again in a moment.', {
-        cause: error,
-        retry_after: 1,
-      });
-    }
-    if (causes(error).some(({ code }) => DISK_FULL.test(String(code)))) {
-      throw new AppError(
-        'unavailable',
-        'The disk of the metadata database is full, so nothing was changed. Free some space and try again.',
-        {
-          cause: error,
-        },
-      );
+    const codes = causes(error).map(({ code }) => String(code));
+    const refusal = REFUSALS.find(({ code }) => codes.some((one) => code.test(one)));
+    if (refusal !== undefined) {
+      const { detail, retry_after } = refusal;
+      throw new AppError('unavailable', detail, { cause: error, ...(retry_after && { retry_after }) });
     }
     const cause = uniqueViolation(error);
     if (cause === null) throw error;
@@ -191,10 +182,23 @@ export async function translate<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** SQLite's codes, and PostgreSQL's class of a full disk. */
-const DISK_FULL = /^(SQLITE_FULL|SQLITE_IOERR_(WRITE|FSYNC|SHMSIZE)|53100)/;
-
-const isBusy = (error: unknown): boolean => causes(error).some(({ code }) => String(code).startsWith('SQLITE_BUSY'));
+/** Why a database takes no change for now, by SQLite's and PostgreSQL's codes. */
+const REFUSALS: readonly { readonly code: RegExp; readonly detail: string; readonly retry_after?: number }[] = [
+  {
+    code: /^SQLITE_BUSY/,
+    detail: 'Another program is writing to the metadata database. Try again in a moment.',
+    retry_after: 1,
+  },
+  {
+    code: /^(SQLITE_FULL|SQLITE_IOERR_(WRITE|FSYNC|SHMSIZE)|53100)/,
+    detail: 'The disk of the metadata database is full, so nothing was changed. Free some space and try again.',
+  },
+  {
+    code: /^(SQLITE_READONLY|SQLITE_CANTOPEN|25006)/,
+    detail:
+      'The metadata database can only be read, so nothing was changed. Make its disk or server writable again, or point SVC_DATABASE_URL at one that is.',
+  },
+];
 
 /** An error and what it was caused by. */
 function causes(error: unknown): (Error & { code?: unknown; constraint_name?: unknown })[] {
