@@ -10,7 +10,8 @@ import type { Caller, ServerLink } from './server-link.ts';
 import { INSTRUCTIONS } from './texts.ts';
 import { type AgentTool, agentTools, toInput, undeclaredIn } from './tools.ts';
 
-type Outcome = { readonly output: Record<string, unknown> } | { readonly failed: string };
+/** `own`: nobody else wrote a part of the sentence. */
+type Outcome = { readonly output: Record<string, unknown> } | { readonly failed: string; readonly own?: boolean };
 
 interface Identity {
   readonly id: string;
@@ -90,14 +91,16 @@ async function callTool(
       log.error('tool failed', { tool: tool.listing.name, reason: error instanceof Error ? error.message : 'unknown' });
       return { failed: 'The call failed in the agent endpoint. See its log.' };
     }
-    return { failed: sentence(tool, error) };
+    // It names fields and rules, never the text; the name of a rule reads like what the rule finds.
+    return { failed: sentence(tool, error), own: error.code === 'prompt_injection_blocked' };
   }
 }
 
 /** Suspicious text that others wrote is named before a model reads it, and stays as it is. */
 async function toResult(outcome: Outcome, marksOf: (answer: unknown) => Promise<Mark[]>): Promise<CallToolResult> {
   const failed = 'failed' in outcome;
-  const found = await marksOf(failed ? { message: outcome.failed } : outcome.output).catch((error: unknown) => {
+  const read = !failed ? outcome.output : outcome.own === true ? {} : { message: outcome.failed };
+  const found = await marksOf(read).catch((error: unknown) => {
     // The server was there a moment ago: its answer is not held back for this.
     if (error instanceof AppError) return [];
     throw error;

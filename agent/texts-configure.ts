@@ -30,7 +30,7 @@ export const CONFIGURE = {
     title: 'Delete a connection',
     effect: 'removes',
     description:
-      'Deletes a connection and all its tools, resources and prompts. Call it with dry_run true first to list what would be deleted. To restore everything, pass batch_id of the answer to rollback. Clients keep what is deployed until deploy_server. Example: {"connection_id":"shop","dry_run":true}.',
+      'Deletes a connection with all its tools, resources and prompts and their tests. Call it with dry_run true first to list what would be deleted. To restore everything, pass batch_id of the answer to rollback. Clients keep what is deployed until deploy_server. Example: {"connection_id":"shop","dry_run":true}.',
   },
   test_connection: {
     title: 'Test a connection',
@@ -84,7 +84,7 @@ export const CONFIGURE = {
     title: 'Delete a tool',
     effect: 'removes',
     description:
-      'Deletes a tool; clients keep it until deploy_server. dry_run true only checks. To restore it, pass history_id of the answer to rollback. To disable it for a while, use update_tool with enabled false. Example: {"tool_id":"find_orders"}.',
+      'Deletes a tool and its tests; clients keep it until deploy_server. dry_run true only lists what would be deleted. To restore it, pass history_id of the answer to rollback. To disable it for a while, use update_tool with enabled false. Example: {"tool_id":"find_orders"}.',
   },
   duplicate_tool: {
     title: 'Copy a tool',
@@ -132,7 +132,7 @@ export const CONFIGURE = {
     title: 'Delete a resource',
     effect: 'removes',
     description:
-      'Deletes a resource; clients keep it until deploy_server. dry_run true only checks. To restore it, pass history_id of the answer to rollback. Example: {"resource_id":"order"}.',
+      'Deletes a resource and its tests; clients keep it until deploy_server. dry_run true only lists what would be deleted. To restore it, pass history_id of the answer to rollback. Example: {"resource_id":"order"}.',
   },
   list_prompts: {
     title: 'List prompts',
@@ -162,7 +162,7 @@ export const CONFIGURE = {
     title: 'Delete a prompt',
     effect: 'removes',
     description:
-      'Deletes a prompt; clients keep it until deploy_server. dry_run true only checks. To restore it, pass history_id of the answer to rollback. Example: {"prompt_id":"weekly_report"}.',
+      'Deletes a prompt and its tests; clients keep it until deploy_server. dry_run true only lists what would be deleted. To restore it, pass history_id of the answer to rollback. Example: {"prompt_id":"weekly_report"}.',
   },
   list_toolsets: {
     title: 'List toolsets',

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { ServerConfigPatch } from './settings/config.ts';
 import { Variable, VariableName } from './settings/setting-values.ts';
-import { byPlural, type EntityKind, ENTITY_KINDS, OWNED_KINDS } from './entities.ts';
+import { byPlural, CASCADED_KINDS, type EntityKind, ENTITY_KINDS } from './entities.ts';
 import { Empty, entityFilters, Id, integerBetween, Skip, textBetween } from './fields.ts';
 import { operation } from './operation.ts';
 import { Table, TableColumn } from './definitions/schema.ts';
@@ -29,8 +29,8 @@ const Deleted = v.object({
   id: Id,
   name: v.string(),
   cascaded: v.pipe(
-    v.object(byPlural(OWNED_KINDS, () => Names)),
-    v.description('Records that belonged to it and were deleted too'),
+    v.object(byPlural(CASCADED_KINDS, () => Names)),
+    v.description('Records that belonged to it and were deleted too, or would be on a dry run'),
   ),
   total: v.pipe(v.number(), v.description('Deleted records, including itself')),
   history_id: v.pipe(

@@ -33,6 +33,8 @@ export type DefinitionKind = Exclude<FrozenKind, 'connection'>;
 export const ENTITY_KINDS = Object.keys(ENTITIES) as readonly EntityKind[];
 export const isOwned = (kind: EntityKind): kind is OwnedKind => ENTITIES[kind].owner !== null;
 export const OWNED_KINDS: readonly OwnedKind[] = ENTITY_KINDS.filter(isOwned);
+/** What is deleted with something else: what belongs to a connection, and the tests of a definition. */
+export const CASCADED_KINDS: readonly (OwnedKind | 'test')[] = [...OWNED_KINDS, 'test'];
 export const FROZEN_KINDS = ENTITY_KINDS.filter((kind): kind is FrozenKind => kind !== 'test');
 export const DEFINITION_KINDS: readonly DefinitionKind[] = FROZEN_KINDS.filter((kind) => kind !== 'connection');
 /** Everything that a deploy serves, the settings of the server included. */

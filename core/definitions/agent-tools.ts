@@ -1,13 +1,13 @@
-import { and, desc, eq } from 'drizzle-orm';
+import { and, desc, eq, ne } from 'drizzle-orm';
 import type { Deleted, VariablesResult } from '#core/contract/agent-tools.ts';
-import { byPlural, ENTITIES, ENTITY_KINDS, type EntityKind, isOwned, OWNED_KINDS } from '#core/contract/entities.ts';
+import { byPlural, CASCADED_KINDS, ENTITIES, ENTITY_KINDS, type EntityKind } from '#core/contract/entities.ts';
 import type { VariableDraft } from '#core/contract/settings/setting-values.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import { canonical } from '#snapshots/canonical.ts';
-import { configHandlers, readSettings } from './settings/config.ts';
+import { writeAll } from './batch.ts';
+import { checkUpdate, configHandlers, readSettings } from './settings/config.ts';
 import { KIND_OF } from './kinds.ts';
-import { ownedBy } from './owners.ts';
 import { retryOnConflict } from './records.ts';
 import type { EntityType } from '#core/observe/history.ts';
 import { toVariables } from './settings/settings.ts';
@@ -20,13 +20,15 @@ const COMPACT = ['id', 'name', 'connection_name', 'tags'];
 
 type AgentOnly = Exclude<Extract<keyof Handlers, `agent.${string}`>, 'agent.create_tools_batch'>;
 
-/** Deletes one record of a noun and says what went with it. */
+/** Deletes one record of a noun and says what went with it; a dry run does the same and leaves nothing. */
 async function deleteOne(context: Context, kind: EntityKind, id: string, dry_run: boolean): Promise<Deleted> {
-  const { noun, delete: remove } = KIND_OF[kind];
-  const row = await noun.get(context, id);
-  if (dry_run) return deletionResult(context, kind, row, true, isOwned(kind) ? nothing() : await namesOfOwned(context, row.id));
-  await remove(context, row.id);
-  return deletionResult(context, kind, row, false);
+  const deleted = await writeAll(context, dry_run, async (inside, tx) => {
+    const row = await KIND_OF[kind].noun.get(inside, id, tx);
+    await KIND_OF[kind].remove(inside, tx, row.id);
+    return deletionResult(inside, kind, row, dry_run);
+  });
+  if (!dry_run) context.app.sources.drop(deleted.id);
+  return deleted;
 }
 
 const deletions = Object.fromEntries(
@@ -78,30 +80,16 @@ export const agentToolHandlers: Pick<Handlers, AgentOnly> = {
     }),
 };
 
-type Cascaded = Deleted['cascaded'];
-const nothing = (): Cascaded => byPlural(OWNED_KINDS, () => []);
-
-/** Names of what a connection owns. */
-async function namesOfOwned(context: Context, connection_id: string): Promise<Cascaded> {
-  const cascaded = nothing();
-  for (const kind of OWNED_KINDS) {
-    const rows = await ownedBy(context, context.app.store.db, kind, connection_id);
-    cascaded[ENTITIES[kind].plural] = rows.map(({ name }) => name).toSorted();
-  }
-  return cascaded;
-}
-
-/** What a deletion answers; its newest history entry brings everything back. @param planned what a dry run found. */
+/** What a deletion answers, read in its transaction; its newest history entry brings everything back. */
 async function deletionResult(
   context: Context,
   entity_type: EntityType,
   { id, name }: { readonly id: string; readonly name: string },
   dry_run: boolean,
-  planned: Cascaded = nothing(),
 ): Promise<Deleted> {
-  const entry = dry_run ? null : await newestEntry(context, entity_type, id);
-  const cascaded = entry?.batch_id ? await wentWith(context, entry.batch_id) : planned;
-  const kept = context.replay === undefined ? entry : null;
+  const entry = await newestEntry(context, entity_type, id);
+  const cascaded = await wentWith(context, id, entry?.batch_id ?? null);
+  const kept = dry_run || context.replay !== undefined ? null : entry;
   return {
     deleted: !dry_run,
     id,
@@ -113,16 +101,17 @@ async function deletionResult(
   };
 }
 
-/** Names of what the history says went in this batch. */
-async function wentWith({ app }: Context, batch_id: string): Promise<Cascaded> {
+/** Names of what the history says went in this batch besides the record itself. */
+async function wentWith({ app }: Context, deleted_id: string, batch_id: string | null): Promise<Deleted['cascaded']> {
+  const cascaded = byPlural(CASCADED_KINDS, (): string[] => []);
+  if (batch_id === null) return cascaded;
   const { history } = app.store.tables;
   const rows = await app.store.db
     .select({ entity_type: history.entity_type, name: history.entity_name })
     .from(history)
-    .where(eq(history.batch_id, batch_id));
-  const cascaded = nothing();
+    .where(and(eq(history.batch_id, batch_id), ne(history.entity_id, deleted_id)));
   for (const { entity_type, name } of rows) {
-    const kind = OWNED_KINDS.find((owned) => owned === entity_type);
+    const kind = CASCADED_KINDS.find((known) => known === entity_type);
     if (kind !== undefined) cascaded[ENTITIES[kind].plural].push(name);
   }
   for (const names of Object.values(cascaded)) names.sort();
@@ -152,8 +141,11 @@ const changeVariables = (context: Context, dry_run: boolean, change: (stored: Dr
     const after = toVariables(drafts);
     const removed = Object.keys(before).filter((name) => !Object.hasOwn(after, name));
     const result = { variables: after, total: Object.keys(after).length, removed };
-    if (dry_run || canonical(before) === canonical(after)) return { ...result, version, history_id: null };
-    const stored = await configHandlers['config.update'](context, { version, global_variables: { ...drafts } });
+    const unchanged = canonical(before) === canonical(after);
+    const patch = { global_variables: { ...drafts } };
+    if (dry_run && !unchanged) await checkUpdate(context, version, patch);
+    if (dry_run || unchanged) return { ...result, version, history_id: null };
+    const stored = await configHandlers['config.update'](context, { version, ...patch });
     const entry = context.replay === undefined ? await newestEntry(context, 'server_config', 'server_config') : null;
     return { ...result, version: stored.version, history_id: entry?.id ?? null };
   });

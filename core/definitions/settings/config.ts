@@ -40,11 +40,21 @@ export const configHandlers: Pick<Handlers, `config.${'get' | 'update'}`> = {
 type Patch = Omit<ServerConfigPatch, 'version'>;
 
 async function update(context: Context, version: number | undefined, patch: Patch): Promise<StoredSettings> {
+  const { stored, after } = await checkUpdate(context, version, patch);
+  return after === null ? stored : context.app.store.write((tx) => writeSettings(context, tx, stored.version, after));
+}
+
+/** Every check of a change; nothing is stored here. @returns what would be stored; null: it changes nothing. */
+export async function checkUpdate(
+  context: Context,
+  version: number | undefined,
+  patch: Patch,
+): Promise<{ readonly stored: StoredSettings; readonly after: Settings | null }> {
   const { app, actor } = context;
   const stored = await readSettings(app);
   checkVersion(CONFIG_ID, stored, version);
   // A change that changes nothing is no version and leaves no history.
-  if (Object.values(patch).every((value) => value === undefined)) return stored;
+  if (Object.values(patch).every((value) => value === undefined)) return { stored, after: null };
   const after = mergePatch(app, stored, patch);
   refuseSettings(actor, stored.settings, after);
   await checkSettings(app, stored.settings, after);
@@ -53,7 +63,7 @@ async function update(context: Context, version: number | undefined, patch: Patc
     await refuseUnknownToolsets(context, toolsets, known, app.store.db, `oauth_clients.${index}.toolsets`);
   }
   await guardSettings(context, stored.settings, after);
-  return app.store.write((tx) => writeSettings(context, tx, stored.version, after));
+  return { stored, after };
 }
 
 /** The part of the server configuration that a snapshot holds. */
