@@ -15,6 +15,7 @@ import type { Db } from '#core/store/open.ts';
 import type { Leaf, Tree } from '#snapshots/tree.ts';
 import { activeSnapshot, type Deployment, lastErrorOf, readDeployment, statusOf, writeDeployment } from './deployment.ts';
 import { besideEvent } from './candidates/beside.ts';
+import { deployPlan } from './candidates/dry-run-plan.ts';
 import { canaryWarnings, endCanary, lastCanary, runningCanary } from './candidates/stored-canaries.ts';
 import { driftWarnings, readDrift } from './checks/drift.ts';
 import { exposureOf, snapshotToServe } from './exposure.ts';
@@ -156,13 +157,15 @@ export async function rehearse(context: Context, { allow, checksum }: Wanted): P
   const [prepared, state, active] = await Promise.all([prepare(app), readDeployment(app), activeSnapshot(app)]);
   refuseOther(checksum, checksumsOf(prepared));
   const { warnings } = await runGates(REHEARSED, context, toCandidate(app, prepared, active), active, allow);
+  const changed = active?.checksum !== prepared.tree.checksum;
   return {
     status: await statusOf(app, state),
     snapshot_version: state.active_version,
     checksum: prepared.tree.checksum,
-    changed: active?.checksum !== prepared.tree.checksum,
+    changed,
+    plan: deployPlan('the working copy', changed, state),
     counts: countsOf(prepared.tree),
-    warnings,
+    warnings: [...warnings, ...(await canaryWarnings(app))],
     duration_ms: elapsed(started),
     hosts: [],
   };

@@ -35,6 +35,7 @@ export const Receipt = v.object({
   duration_ms: v.number(),
   hosts: v.array(HostAck),
   canary: v.pipe(v.optional(CanaryState), v.description('The canary that began')),
+  plan: v.pipe(v.optional(v.string()), v.description('On a dry run: what the deploy would do, as a sentence')),
 });
 export type Receipt = v.InferOutput<typeof Receipt>;
 

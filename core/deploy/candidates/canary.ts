@@ -20,9 +20,10 @@ import { readWorkingCopy } from '../working-copy.ts';
 import { cacheSnapshot, type StoredSnapshot, storeSnapshot } from '../stored-snapshots.ts';
 import { publishBeside } from './beside.ts';
 import { sidesOf } from './canary-calls.ts';
-import { find, freezeCandidate, servedNow } from './candidates.ts';
+import { checkWorkingCopy, find, servedNow, storeChecked } from './candidates.ts';
+import { canaryPlan, deployPlan } from './dry-run-plan.ts';
 import { addCanary, type CanaryRow, endCanary, limitPassed, runningCanary, toState } from './stored-canaries.ts';
-import { readCandidate, removeCandidate } from './stored-candidates.ts';
+import { readCandidate } from './stored-candidates.ts';
 
 /** How often a canary is looked at; calls that were counted wake the look. */
 const LOOK_MS = 1_000;
@@ -33,8 +34,8 @@ const SPARE_MS = 3_600_000;
 export const canaryHandlers: Pick<Handlers, 'deploy.run' | 'deploy.promote' | 'deploy.abort'> = {
   'deploy.run': (context, { dry_run, candidate, canary, ...wanted }) => {
     const { app } = context;
-    if (dry_run && candidate !== undefined) return rehearseCandidate(context, candidate, wanted);
-    if (dry_run) return rehearse(context, wanted);
+    if (dry_run && canary !== undefined) return rehearseCanary(context, candidate ?? null, canary, wanted);
+    if (dry_run) return candidate === undefined ? rehearse(context, wanted) : rehearseCandidate(context, candidate, wanted);
     if (canary !== undefined) return inTurn(app, () => start(context, candidate ?? null, canary, wanted));
     return inTurn(app, () => (candidate === undefined ? deploy(context, wanted) : deployCandidate(context, candidate, wanted)));
   },
@@ -65,6 +66,43 @@ async function refuseSecond(app: App): Promise<void> {
   }
 }
 
+/** Everything that must hold before a canary begins; nothing is stored here. @param candidate null: the working copy. */
+async function checkStart(context: Context, candidate: string | null, wanted: Omit<Wanted, 'note'>) {
+  await refuseSecond(context.app);
+  const active = await servedNow(context.app);
+  const checked =
+    candidate === null ? await checkWorkingCopy(context, active, wanted) : await passGates(context, candidate, active, wanted);
+  if (checked.checksum === active.checksum) {
+    throw invalidField(
+      'canary',
+      'This is what is live already, so a canary would compare it with itself. Change something first.',
+    );
+  }
+  return { active, checked };
+}
+
+async function rehearseCanary(
+  context: Context,
+  candidate: string | null,
+  plan: CanaryPlan,
+  { allow, checksum }: Wanted,
+): Promise<Receipt> {
+  const { app } = context;
+  const started = performance.now();
+  const { active, checked } = await checkStart(context, candidate, { allow, checksum });
+  return {
+    ...receiptOf(app, checked, started),
+    status: await statusOf(app, await readDeployment(app)),
+    snapshot_version: active.version,
+    changed: true,
+    plan: canaryPlan(namedCopy(candidate), active.version, plan),
+    warnings: [...checked.warnings],
+    hosts: [],
+  };
+}
+
+const namedCopy = (candidate: string | null): string => (candidate === null ? 'the working copy' : `the candidate ${candidate}`);
+
 async function start(
   context: Context,
   candidate: string | null,
@@ -73,31 +111,19 @@ async function start(
 ): Promise<Receipt> {
   const { app, actor } = context;
   const started = performance.now();
-  await refuseSecond(app);
-  const active = await servedNow(app);
+  const { active, checked } = await checkStart(context, candidate, { allow, checksum });
   const now = app.clock();
   const ends = now.getTime() + plan.minutes * MINUTE_MS;
   const expires_at = new Date(ends + SPARE_MS).toISOString();
-  const passed =
-    candidate === null
-      ? await freezeCandidate(context, active, { note, allow, expires_at, ...(checksum !== undefined && { checksum }) }, null)
-      : await passGates(context, candidate, active, { allow, checksum });
-  const snapshot = await readStored(app, passed.id);
-  if (snapshot.checksum === active.checksum) {
-    if (candidate === null) await app.store.write((tx) => removeCandidate(app, tx, passed.id));
-    throw invalidField(
-      'canary',
-      'This is what is live already, so a canary would compare it with itself. Change something first.',
-    );
-  }
+  const candidate_id = 'id' in checked ? checked.id : await storeChecked(context, checked, { note, expires_at }, null);
   const row: CanaryRow = {
     id: app.ids(),
-    candidate_id: passed.id,
+    candidate_id,
     own_candidate: candidate === null,
-    checksum: snapshot.checksum,
+    checksum: checked.checksum,
     status: 'running',
     note,
-    allowed: [...passed.allowed],
+    allowed: [...checked.allowed],
     ...plan,
     seed: randomBytes(16).toString('hex'),
     base_version: active.version,
@@ -112,16 +138,16 @@ async function start(
   const refused = await publishBeside(app);
   app.log.from('deploy').info('canary started', { canary: row.id, percent: row.percent, minutes: row.minutes });
   return {
-    ...receiptOf(app, snapshot, started),
+    ...receiptOf(app, checked, started),
     status: 'running',
     snapshot_version: active.version,
     changed: true,
-    warnings: [...passed.warnings, ...refused.map((reason) => `A host could not load the canary: ${reason}`)],
+    warnings: [...checked.warnings, ...refused.map((reason) => `A host could not load the canary: ${reason}`)],
     canary: await toState(app, row),
   };
 }
 
-const receiptOf = (app: App, { checksum, counts }: StoredSnapshot, started: number) => ({
+const receiptOf = (app: App, { checksum, counts }: Pick<StoredSnapshot, 'checksum' | 'counts'>, started: number) => ({
   checksum,
   counts,
   duration_ms: elapsed(started),
@@ -156,22 +182,25 @@ async function passGates(
   refuseOther(checksum, [snapshot.checksum]);
   await refuseCandidate(context, active, snapshot);
   const passed = await runGates(gates, context, candidateOf(app, snapshot, active), active, allow);
-  return { id, ...passed };
+  const { checksum: is, counts } = snapshot;
+  return { id, checksum: is, counts, ...passed };
 }
 
 async function rehearseCandidate(context: Context, id: string, wanted: Wanted): Promise<Receipt> {
   const { app } = context;
   const started = performance.now();
+  await refuseSecond(app);
   const [active, state] = [await servedNow(app), await readDeployment(app)];
   await find(app, id);
-  const { warnings } = await passGates(context, id, active, wanted);
-  const snapshot = await readStored(app, id);
+  const checked = await passGates(context, id, active, wanted);
+  const changed = checked.checksum !== active.checksum;
   return {
-    ...receiptOf(app, snapshot, started),
+    ...receiptOf(app, checked, started),
     status: await statusOf(app, state),
     snapshot_version: state.active_version,
-    changed: snapshot.checksum !== active.checksum,
-    warnings,
+    changed,
+    plan: deployPlan(namedCopy(id), changed, state),
+    warnings: checked.warnings,
     hosts: [],
   };
 }

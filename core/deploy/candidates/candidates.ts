@@ -2,6 +2,7 @@ import { lte } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import { runEvery } from '#core/cluster/run-every.ts';
 import { type Candidate, MOST_CANDIDATES } from '#core/contract/deploy/candidates.ts';
+import type { Counts } from '#core/contract/deploy/deploy.ts';
 import type { Input } from '#core/contract/index.ts';
 import type { GateName } from '#core/contract/settings/deploy-gates.ts';
 import { AppError } from '#core/errors.ts';
@@ -12,7 +13,7 @@ import { activeSnapshot, readDeployment } from '../deployment.ts';
 import { checksumsOf, countsOf, inTurn, refuseOther, toCandidate } from '../deploys.ts';
 import { runGates, said } from '../gates/gate.ts';
 import { REHEARSED } from '../gates/index.ts';
-import { prepare } from '../prepare.ts';
+import { prepare, type Prepared } from '../prepare.ts';
 import { mcpUrl } from '../server.ts';
 import type { StoredSnapshot } from '../stored-snapshots.ts';
 import { publishBeside } from './beside.ts';
@@ -54,11 +55,12 @@ async function create(context: Context, { note, hours, allow }: Input<'candidate
   }
   const token = randomToken(TOKEN_PREFIX);
   const expires_at = new Date(app.clock().getTime() + hours * HOUR_MS).toISOString();
-  const frozen = await freezeCandidate(context, active, { note, allow, expires_at }, token);
+  const checked = await checkWorkingCopy(context, active, { allow });
+  const id = await storeChecked(context, checked, { note, expires_at }, token);
   const refused = await publishBeside(app);
-  const warnings = [...frozen.warnings, ...refused.map((reason) => `A host could not load the candidate: ${reason}`)];
-  app.log.from('deploy').info('candidate created', { candidate: frozen.id, expires_at });
-  return { ...(await toRecord(app, await find(app, frozen.id))), token, warnings };
+  const warnings = [...checked.warnings, ...refused.map((reason) => `A host could not load the candidate: ${reason}`)];
+  app.log.from('deploy').info('candidate created', { candidate: id, expires_at });
+  return { ...(await toRecord(app, await find(app, id))), token, warnings };
 }
 
 /** What is served now; rejects where a candidate would be beside nothing. */
@@ -76,35 +78,42 @@ export async function servedNow(app: App): Promise<StoredSnapshot> {
   return active;
 }
 
-export interface FrozenCandidate {
-  readonly id: string;
+/** The working copy that passed the gates, before it is stored. */
+export interface CheckedCopy {
+  readonly prepared: Prepared;
+  readonly checksum: string;
+  readonly counts: Counts;
   readonly warnings: readonly string[];
   readonly allowed: readonly GateName[];
 }
 
-/** Freezes the working copy through the gates and stores it. @param token for an address of its own; null: it has none. */
-export async function freezeCandidate(
+/** The working copy through the gates; nothing is stored. */
+export async function checkWorkingCopy(
   context: Context,
   active: StoredSnapshot,
-  wanted: {
-    readonly note: string | null;
-    readonly allow: readonly GateName[];
-    readonly expires_at: string;
-    readonly checksum?: string;
-  },
-  token: string | null,
-): Promise<FrozenCandidate> {
-  const { app, actor } = context;
+  { allow, checksum }: Pick<Input<'deploy.run'>, 'allow' | 'checksum'>,
+): Promise<CheckedCopy> {
+  const { app } = context;
   const prepared = await prepare(app);
-  refuseOther(wanted.checksum, checksumsOf(prepared));
-  const { warnings, allowed } = await runGates(REHEARSED, context, toCandidate(app, prepared, active), active, wanted.allow);
+  refuseOther(checksum, checksumsOf(prepared));
+  const passed = await runGates(REHEARSED, context, toCandidate(app, prepared, active), active, allow);
+  return { prepared, checksum: prepared.tree.checksum, counts: countsOf(prepared.tree), ...passed };
+}
+
+/** Stores a checked working copy. @param token for an address of its own; null: it has none. @returns its id. */
+export async function storeChecked(
+  context: Context,
+  { prepared, counts, allowed }: CheckedCopy,
+  { note, expires_at }: { readonly note: string | null; readonly expires_at: string },
+  token: string | null,
+): Promise<string> {
+  const { app, actor } = context;
   const id = app.ids();
-  const { note, expires_at } = wanted;
   const { tree } = prepared;
   await app.store.write(async (tx) => {
     const row = {
       id,
-      counts: countsOf(tree),
+      counts,
       note,
       allowed: [...allowed],
       actor: { type: actor?.type ?? 'system', id: actor?.id ?? null, name: actor?.name ?? 'system' },
@@ -118,7 +127,7 @@ export async function freezeCandidate(
     const after = { candidate: id, checksum: tree.checksum, expires_at, note, ...said(allowed) };
     await recordHistory(tx, context, { ...named(id), action: 'create', before: null, after });
   });
-  return { id, warnings, allowed };
+  return id;
 }
 
 const named = (id: string) => ({ entity_type: 'snapshot', entity_id: id, entity_name: `candidate ${id}` }) as const;

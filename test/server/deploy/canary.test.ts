@@ -315,6 +315,45 @@ test('a canary passes the gates, needs something that differs, and ends with a s
   expect((await start()).status).toBe(409);
 });
 
+test('a dry run of a canary is refused where its start would be, says what it would do, and leaves nothing', async () => {
+  s = await stage();
+  const dry = (canary: object = {}, more: object = {}) => start(canary, { dry_run: true, ...more });
+  expect((await dry()).status).toBe(422);
+  await s.edit(CHANGED);
+  const made = await s.send('POST', 'snapshots/candidate', {});
+  const candidate = String(made.body['candidate']);
+  for (const [more, what] of [
+    [{}, 'the working copy'],
+    [{ candidate }, `the candidate ${candidate}`],
+  ] as const) {
+    const rehearsed = await dry({ percent: 20, max_p95_ratio: null }, more);
+    expect([rehearsed.status, rehearsed.body]).toMatchObject([
+      200,
+      {
+        snapshot_version: 1,
+        changed: true,
+        checksum: made.body['checksum'],
+        plan: `This deploy would serve ${what} to 20 % of the callers beside version 1, and to every caller after 10 minutes, unless more than 5 % of its calls fail (from its call 50 on).`,
+      },
+    ]);
+    expect(rehearsed.body['canary']).toBeUndefined();
+  }
+  expect(await state()).toBeNull();
+  expect(await s.t.app.store.db.$count(s.t.app.store.tables.candidates)).toBe(1);
+  expect((await s.send('POST', 'deploy', { dry_run: true })).body['plan']).toBe(
+    'This deploy would serve the working copy to every caller, in place of version 1.',
+  );
+  await start();
+  for (const dry_run of [true, false]) {
+    for (const body of [{ canary: {} }, { canary: {}, candidate }, { candidate }]) {
+      const refused = await s.send('POST', 'deploy', { ...body, dry_run });
+      expect([refused.status, String(refused.body['detail'])]).toEqual([409, expect.stringContaining('running already')]);
+    }
+  }
+  const beside = await s.send('POST', 'deploy', { dry_run: true });
+  expect(JSON.stringify(beside.body['warnings'])).toContain('A canary is running');
+});
+
 /** Calls back for every message on the stream of a session. */
 async function listen(id: string, heard: () => void): Promise<() => void> {
   const end = new AbortController();
