@@ -3,7 +3,7 @@ import { type FieldError, invalidField, refuseFields } from '#core/errors.ts';
 import type { Context } from '#core/run.ts';
 import { openOrNull } from '#core/lib/secrets.ts';
 import { checkTarget, kindOf } from '#core/engines/index.ts';
-import { extraFault } from '#core/engines/shared/extras.ts';
+import { extraFault, extrasThereAre } from '#core/engines/shared/extras.ts';
 import { canonical } from '#snapshots/canonical.ts';
 import type { Sealed } from '#snapshots/format.ts';
 import { sessionFaults } from './session-checks.ts';
@@ -81,14 +81,19 @@ export function wrongExtras({ db_type, extra_params }: Draft, before: Connection
     const stored = before?.extra_params[key];
     return stored !== undefined && (canonical(stored) === canonical(value) || (value === MASK && isSealed(stored)));
   };
-  return Object.entries(extra_params)
-    .filter(([key, value]) => !kept(key, value))
-    .flatMap(([key, value]) => {
-      const extra = engine.extras.find(({ field }) => field.name === key);
-      const unknown = `extra_params.${key} has no effect on ${label.label}. Remove it.`;
-      const message = extra === undefined ? unknown : extraFault(extra, value);
-      return message === null ? [] : [{ field: `extra_params.${key}`, message }];
-    });
+  const name = label.label.replace(/ \(.*/, '');
+  const sent = Object.entries(extra_params).filter(([key, value]) => !kept(key, value));
+  const known = (key: string) => engine.extras.find(({ field }) => field.name === key);
+  const unknown = sent.filter(([key]) => known(key) === undefined);
+  return sent.flatMap((entry) => {
+    const [key, value] = entry;
+    const extra = known(key);
+    // What there is stands once, behind the last of them.
+    const instead = entry === unknown.at(-1) ? ` ${extrasThereAre(engine.extras, name, label.note)}` : '';
+    const nothing = `extra_params.${key} has no effect on ${name}. Remove it.${instead}`;
+    const message = extra === undefined ? nothing : extraFault(extra, value);
+    return message === null ? [] : [{ field: `extra_params.${key}`, message }];
+  });
 }
 
 /** A mask stands for a secret that is kept, and nobody but us seals. */

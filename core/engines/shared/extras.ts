@@ -14,6 +14,17 @@ export function extraFault({ field, fault }: Extra, value: unknown): string | nu
   return found === null ? null : `extra_params.${field.name} ${found}`;
 }
 
+/** The settings of an engine and what each means, in a sentence; where it has none, what there is to know of its connections. */
+export function extrasThereAre(extras: readonly Extra[], engine: string, note: string | null): string {
+  if (extras.length === 0) return `${engine} takes no extra_params.${note === null ? '' : ` ${note}`}`;
+  const said = extras.map(({ field: { name, hint } }) => `${name} (${withinSentence(hint)})`);
+  return `${engine} takes ${[said.slice(0, -1).join(', '), said.at(-1)].filter(Boolean).join(' and ')}.`;
+}
+
+/** A sentence as a part of another one; names such as `JSON` keep their letters. */
+const withinSentence = (text: string): string =>
+  text.replace(/\.$/, '').replace(/^[A-Z](?=[a-z ])/, (letter) => letter.toLowerCase());
+
 /** The entries that have an effect: what an earlier version stored without looking at it has none. */
 export function extrasOf(extras: readonly Extra[], params: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
   const given = extras.flatMap(({ field: { name }, fault }) => {

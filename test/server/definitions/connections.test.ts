@@ -281,7 +281,7 @@ test('an extra parameter that has no effect is refused by name; what an earlier 
     const refused = await t.request('POST', `/api/v1/${path}`, { body: { ...postgres, extra_params: bodies } });
     expect([refused.status, refused.body['detail']]).toEqual([
       422,
-      'extra_params.application has no effect on PostgreSQL. Remove it. extra_params.api_token has no effect on PostgreSQL. Remove it.',
+      'extra_params.application has no effect on PostgreSQL. Remove it. extra_params.api_token has no effect on PostgreSQL. Remove it. PostgreSQL takes application_name (shown in pg_stat_activity), search_path (schemas in which unqualified names are looked up, such as sales, public) and options (settings of the planner and of memory, such as -c work_mem=64MB -c jit=off).',
     ]);
   }
   const id = String((await post(postgres)).body['id']);
@@ -295,4 +295,16 @@ test('an extra parameter that has no effect is refused by name; what an earlier 
   const file = { format: 'sluice/1', connections: [{ ...postgres, name: 'imported', extra_params: { region: 'eu' } }] };
   const imported = await t.request('POST', '/api/v1/export-import/import', { body: file });
   expect([imported.status, String(imported.body['detail'])]).toEqual([422, expect.stringContaining('extra_params.region')]);
+});
+
+test('an engine without settings says how its connections are made instead', async () => {
+  const refused = await t.request('POST', '/api/v1/connections/test', {
+    body: { name: 'turso', db_type: 'libsql', host: 'db.example.com', database: 'shop', extra_params: { auth_token: 'x' } },
+  });
+  expect([refused.status, String(refused.body['detail'])]).toEqual([
+    422,
+    expect.stringMatching(
+      /^extra_params\.auth_token has no effect on libSQL\. Remove it\. libSQL takes no extra_params\. .*the password is the token/,
+    ),
+  ]);
 });
