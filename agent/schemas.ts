@@ -1,6 +1,6 @@
 import { toJsonSchema } from '@valibot/to-json-schema';
 import * as v from 'valibot';
-import { Id, Timestamp, Version } from '#core/contract/fields.ts';
+import { Id, Timestamp, TransformTemplate, Version } from '#core/contract/fields.ts';
 
 export type JsonObject = Record<string, unknown>;
 
@@ -29,11 +29,12 @@ interface LeftOut {
   readonly inner?: LeftOut;
 }
 const OF_INPUT: LeftOut = { keywords: new Set(), descriptions: SAID };
-/** The lock of a version is for who writes. Which members an answer always has is said of the answer itself. */
+const FOR_WRITERS = [Version, TransformTemplate].map((schema) => v.getDescription(schema));
+/** The lock of a version, and what a template can read, are for who writes. Which members an answer always has is said of the answer itself. */
 const OF_OUTPUT: LeftOut = {
   keywords: LIMITS,
-  descriptions: new Set([...SAID, v.getDescription(Version)]),
-  inner: { keywords: new Set([...LIMITS, 'required']), descriptions: new Set([...SAID, v.getDescription(Version)]) },
+  descriptions: new Set([...SAID, ...FOR_WRITERS]),
+  inner: { keywords: new Set([...LIMITS, 'required']), descriptions: new Set([...SAID, ...FOR_WRITERS]) },
 };
 
 /** The largest number that a column holds: nobody comes near it. */

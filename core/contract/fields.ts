@@ -43,7 +43,14 @@ export const ownTags = v.optional(
   field(Tags, { label: 'Tags', help: 'For finding and grouping here. Models do not see them.', open: true }),
   [],
 );
-export const template = v.optional(field(TemplateText, { label: 'Transform template', control: 'code', open: true }), null);
+/** The template that shapes a result. */
+export const TransformTemplate = v.pipe(
+  TemplateText,
+  v.description(
+    'Jinja2-style; its output is the result. Reads rows (objects), params.<name>, vars.<name> and caller.<field> (sub, name, email, client_id, groups, token, claims)',
+  ),
+);
+export const template = v.optional(field(TransformTemplate, { label: 'Transform template', control: 'code', open: true }), null);
 
 export const Version = v.pipe(integerBetween(1, 2 ** 31 - 1), v.description('If sent, must be the stored version'));
 export const Warnings = v.array(v.string());

@@ -3,6 +3,7 @@ import { agentTools } from '#agent/tools.ts';
 import { CONFIGURE } from '#agent/texts-configure.ts';
 import { OPERATE } from '#agent/texts-operate.ts';
 import { TESTS } from '#agent/texts-tests.ts';
+import { NO_CALLER, transformScope } from '#core/lib/call/values.ts';
 import { type EntityType, OF_DEFINITIONS } from '#core/contract/history.ts';
 import { operations } from '#core/contract/index.ts';
 import type { Operation } from '#core/contract/operation.ts';
@@ -129,6 +130,25 @@ describe.each([...tools])('%s', (name, { listing, operation }) => {
     );
     if (name.startsWith('list_')) expect(fieldsOf(listing.inputSchema)).toEqual(expect.arrayContaining(['skip', 'limit']));
   });
+});
+
+test('a transform template says everything that it reads', () => {
+  const scope = transformScope({}, { arguments: {}, vars: {}, caller: NO_CALLER, call: { id: '', time: 0 } });
+  const read = ['rows', ...Object.keys(scope), ...Object.keys(scope.caller)];
+  const described = [...tools].flatMap(([name, { listing }]) => {
+    const { transform_template: template } = listing.inputSchema['properties'] as Record<string, Record<string, unknown>>;
+    return template === undefined ? [] : [[name, String(template['description'])] as const];
+  });
+  expect(described.map(([name]) => name)).toEqual([
+    'create_tool',
+    'update_tool',
+    'preview_sql',
+    'create_resource',
+    'update_resource',
+  ]);
+  for (const [name, said] of described) {
+    expect([name, read.filter((variable) => !new RegExp(`\\b${variable}\\b`).test(said))]).toEqual([name, []]);
+  }
 });
 
 test('arguments that are refused to every token are not listed, and still passed on', () => {

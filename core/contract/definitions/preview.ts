@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { Id, integerBetween, SqlText, Tags, TemplateText, textBetween, Title, Warnings } from '../fields.ts';
+import { Id, integerBetween, SqlText, Tags, TemplateText, textBetween, Title, TransformTemplate, Warnings } from '../fields.ts';
 import { GuardFinding } from '../guard.ts';
 import { LintFinding } from '../lint.ts';
 import { writeGuard } from './write-guard.ts';
@@ -58,7 +58,7 @@ const statement = {
   connection_id: Id,
   sql_query: SqlText,
   parameters: v.optional(Parameters, []),
-  transform_template: v.optional(TemplateText, null),
+  transform_template: v.optional(TransformTemplate, null),
   masks: v.optional(Masks, []),
 };
 /** A statement to run, and what its result shall become. */
@@ -66,7 +66,7 @@ const execution = {
   connection_id: Id,
   sql_query: SqlText,
   parameters: v.optional(v.record(v.string(), v.unknown()), {}),
-  transform_template: v.optional(TemplateText),
+  transform_template: v.optional(TransformTemplate),
   from: v.pipe(
     v.optional(v.record(v.string(), ValueSource), {}),
     v.description('Sources of parameters that the model does not send'),
