@@ -52,7 +52,7 @@ export function createMcp(link: ServerLink, log: Log, tally: Tally) {
           throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There is no tool with this name.');
         }
         const given = params.arguments ?? {};
-        tally.undeclared += undeclaredIn(tool, withoutProposal(given, scopes)).length;
+        tally.undeclared += undeclaredIn(tool, withoutProposal(tool, given, scopes)).length;
         return toResult(await callTool(link, tool, { ...caller, scopes }, given, mcpReq.signal, log), marksOf);
       });
       return server;

@@ -1,3 +1,4 @@
+import { wayOf } from '#core/contract/proposal-ways.ts';
 import { LONGEST_NOTE } from '#core/contract/proposals.ts';
 import { invalidField } from '#core/errors.ts';
 import { refuseUnkeepable } from '#core/issues.ts';
@@ -20,29 +21,34 @@ const ID_FORMAT = /^[\w-]{1,64}$/;
 export const PROPOSING = [
   'This token proposes: what you write changes nothing until a person approves it. Answers then have proposed and proposal_id, and ids that stay.',
   'Writes gather in your open proposal; proposal_id names another one, or new begins one. Say why in proposal_note of the first.',
-  'get_, list_ and preview tools and run_tests with proposal_id see what is proposed. A person also deploys it.',
+  'Tools that read and take proposal_id see what is proposed; the others see what is stored. A person also deploys it.',
 ].join(' ');
 
 /** Whether the tools of these scopes take a proposal. */
 export const mayPropose = (scopes: readonly string[]): boolean => scopes.includes('propose');
 
-/** Whether an operation can be a part of a proposal. */
-const isWrite = ({ access }: AgentTool): boolean => access === 'write';
+/** What a tool has to do with a proposal: it adds to one, or sees what one proposes, or neither. */
+function roleOf({ operation, access, arguments: own }: AgentTool): 'adds' | 'sees' | null {
+  if (own.includes(PROPOSAL_ID)) return null;
+  const way = wayOf(operation, { access }, {});
+  return way === 'change' ? 'adds' : way === 'look' ? 'sees' : null;
+}
 
 export function listingFor(tool: AgentTool, scopes: readonly string[]): AgentTool['listing'] {
   const { listing } = tool;
-  if (!mayPropose(scopes) || tool.access === 'deploy') return listing;
+  const role = roleOf(tool);
+  if (!mayPropose(scopes) || role === null) return listing;
   const properties = {
     ...(listing.inputSchema['properties'] as object),
     [PROPOSAL_ID]: ID,
-    ...(isWrite(tool) ? { [PROPOSAL_NOTE]: NOTE } : {}),
+    ...(role === 'adds' ? { [PROPOSAL_NOTE]: NOTE } : {}),
   };
   return { ...listing, inputSchema: { ...listing.inputSchema, properties } };
 }
 
 /** The arguments without what is said of a proposal. For other tokens these names are like any that no tool has. */
-export function withoutProposal(given: Given, scopes: readonly string[]): Given {
-  if (!mayPropose(scopes)) return given;
+export function withoutProposal(tool: AgentTool, given: Given, scopes: readonly string[]): Given {
+  if (!mayPropose(scopes) || tool.arguments.includes(PROPOSAL_ID)) return given;
   const { [PROPOSAL_ID]: _, [PROPOSAL_NOTE]: _note, ...own } = given;
   return own;
 }
@@ -52,7 +58,9 @@ export function takeProposal(
   given: Given,
   scopes: readonly string[],
 ): { readonly own: Given; readonly proposal: Proposal } {
-  if (!mayPropose(scopes)) return { own: given, proposal: { id: null, note: null } };
+  const own = withoutProposal(tool, given, scopes);
+  if (own === given) return { own, proposal: { id: null, note: null } };
+  const role = roleOf(tool);
   const { [PROPOSAL_ID]: id, [PROPOSAL_NOTE]: note } = given;
   const text = (name: string, value: unknown): string | null => {
     if (value === undefined || value === null || value === '') return null;
@@ -64,12 +72,15 @@ export function takeProposal(
   if (named !== null && !ID_FORMAT.test(named)) {
     throw invalidField(PROPOSAL_ID, `${PROPOSAL_ID} must be new or the id of a proposal.`);
   }
-  const said = isWrite(tool) ? text(PROPOSAL_NOTE, note) : null;
+  if (named !== null && role === null) {
+    throw invalidField(
+      PROPOSAL_ID,
+      `${tool.listing.name} does not take ${PROPOSAL_ID}: it neither sees nor changes what is proposed. Leave it out.`,
+    );
+  }
+  const said = role === 'adds' ? text(PROPOSAL_NOTE, note) : null;
   if (said !== null && said.length > LONGEST_NOTE) {
     throw invalidField(PROPOSAL_NOTE, `${PROPOSAL_NOTE} must have at most ${LONGEST_NOTE} characters.`);
   }
-  return {
-    own: withoutProposal(given, scopes),
-    proposal: { id: named, note: said },
-  };
+  return { own, proposal: { id: named, note: said } };
 }

@@ -1,3 +1,4 @@
+import { ENTITY_KINDS } from '#core/contract/entities.ts';
 import { operations } from '#core/contract/index.ts';
 import { pathVariables } from '#core/contract/paths.ts';
 import { type AppError, misspelt } from '#core/errors.ts';
@@ -22,11 +23,14 @@ export function refuse(tool: AgentTool, given: Given, input: Given): { code: 'in
   return dotted ? { code: 'not_found', text: 'There is no record with this name.' } : null;
 }
 
+/** What can be named in the place of its id. */
+const NAMED = new RegExp(`^(There is no (?:${[...ENTITY_KINDS, 'history entry'].join('|')}) with this id)\\.$`, 'm');
+
 /** The server's own sentence in the words of the tool, and each field that it does not name. */
 export function sentence(tool: AgentTool, { code, detail, errors }: AppError): string {
   const further = errors.filter(({ message }) => !detail.includes(message)).map(({ field, message }) => `${field}: ${message}`);
   let said = [detail, ...further].join('\n');
-  if (code === 'not_found') return said.replace(/ with this id\.$/m, ' with this id or name.');
+  if (code === 'not_found') return said.replace(NAMED, '$1 or name.');
   for (const { field, message } of errors) {
     if (field === 'id' && tool.id_argument !== null) said = said.replace(message, message.replace(/^id\b/, tool.id_argument));
   }

@@ -170,6 +170,12 @@ export const CONFIGURE = {
     description:
       'Lists toolsets in full: named parts of the tools, resources and prompts, each served at /mcp/<name> and given to some callers. Use it before create_toolset: names are unique. include and exclude name tags and ids. At most 500 per page; filters: search, enabled. Example: {}.',
   },
+  list_toolset_members: {
+    title: 'Members of a toolset',
+    effect: 'reads',
+    description:
+      'Lists the tools, resources and prompts that a toolset holds in the working copy, with the tokens that its lists cost a model. Use it after create_toolset or update_toolset, and to see what deploy_server would give its callers. 50 per page by default (limit, at most 500). Example: {"toolset_id":"sales"}.',
+  },
   create_toolset: {
     title: 'Create a toolset',
     effect: 'adds',

@@ -14,11 +14,41 @@ export const OPERATE = {
     description:
       'Stops the MCP server: running calls can finish (10 seconds), then every call is rejected. Use it only if the person asked for it. The configuration is kept, and deploy_server starts the server again. Takes no arguments: {}.',
   },
+  list_pending_changes: {
+    title: 'List undeployed changes',
+    effect: 'reads',
+    description:
+      'Lists what the next deploy will change: names, changed fields, risks, and why clients may break. Use it before deploy_server, and pass it checksum so that nothing else is deployed. values true adds old and new values. 50 per page by default (limit, at most 500). Example: {"values":true}.',
+  },
   get_deploy_status: {
     title: 'Deployment status',
     effect: 'reads',
     description:
       'Returns the status (stopped, deploying, running or error), the deployed version, and how many changes are not deployed yet. Use it before and after a deploy. Takes no arguments: {}.',
+  },
+  promote_canary: {
+    title: 'Promote the canary',
+    effect: 'overwrites',
+    description:
+      'Serves the running canary to every caller, as a new version. Use it only if the person asked for it; otherwise the canary promotes itself at its end. Compare both sides in canary of get_deploy_status first. allow passes gates that a person accepted. Example: {"note":"No errors after an hour"}.',
+  },
+  abort_canary: {
+    title: 'Abort the canary',
+    effect: 'removes',
+    description:
+      'Ends the running canary: its callers get the live version again, and the working copy stays as it is. Use it if get_deploy_status shows that the canary fails more often or is slower. Example: {"reason":"Refunds fail"}.',
+  },
+  list_versions: {
+    title: 'List deployed versions',
+    effect: 'reads',
+    description:
+      'Lists deployed versions, newest first, with who deployed them and why. Use it to find the number for restore_version or get_generated_code. 50 per page by default (limit, at most 100). Example: {"limit":10}.',
+  },
+  restore_version: {
+    title: 'Restore a version',
+    effect: 'overwrites',
+    description:
+      'Serves an earlier version from list_versions at once, exactly as it was. The working copy stays as it is, so the next deploy_server would bring the newer definitions back: to undo changes of records use rollback. allow passes gates that a person accepted, never tests. Example: {"version":3,"note":"Version 4 is slow"}.',
   },
   export_config: {
     title: 'Export the configuration',
@@ -74,6 +104,12 @@ export const OPERATE = {
     description:
       'Lists what clients did, the latest first, with calls, errors and the last failed call of each. Use it to find who has trouble with a tool, then get_call. At most 100 per page. Example: {"tool":"find_orders","failed":true}.',
   },
+  get_session: {
+    title: 'One session',
+    effect: 'reads',
+    description:
+      'Reads what one client did in order: lists, calls, errors and retries. Use it after list_sessions to see what it tried before and after a failure, then get_call. 50 events per page by default (limit, at most 500 per page). Example: {"session_id":"0197…"}.',
+  },
   get_call: {
     title: 'One call',
     effect: 'reads',
@@ -91,6 +127,30 @@ export const OPERATE = {
     effect: 'reads',
     description:
       'Shows for each connection how many calls are running and waiting, and how many were rejected. Use it if calls are slow or rejected, then update_connection (max_concurrency, queue_limit). Takes no arguments: {}.',
+  },
+  list_proposals: {
+    title: 'List proposals',
+    effect: 'reads',
+    description:
+      'Lists proposed changes, newest first; closed ones for 90 days. Use it to find yours and what became of them, then get_proposal. 50 per page by default (limit, at most 500 per page); filter: state (open, approved, rejected). Example: {"state":"open"}.',
+  },
+  get_proposal: {
+    title: 'Read a proposal',
+    effect: 'reads',
+    description:
+      'Reads one proposal: its operations, what approval would change, findings of gates, test results, and comments of reviewers. stale lists records that changed since: call rebase_proposal then. Use it to check what you proposed and what reviewers say. Example: {"proposal_id":"0197…"}.',
+  },
+  rebase_proposal: {
+    title: 'Rebase a proposal',
+    effect: 'overwrites',
+    description:
+      'Applies a stale proposal to the working copy as it is now, so that a person can review it again. Use it if get_proposal lists stale records. Look at its diff afterwards: your values replace those that were changed meanwhile. Example: {"proposal_id":"0197…"}.',
+  },
+  comment_on_proposal: {
+    title: 'Comment on a proposal',
+    effect: 'adds',
+    description:
+      'Adds a comment for the person who reviews a proposal. Use it to answer comments that get_proposal shows; a token that only proposes comments on its own proposals. Example: {"proposal_id":"0197…","text":"The limit keeps results short."}.',
   },
   get_server_config: {
     title: 'Read the settings',

@@ -28,10 +28,14 @@ export interface AgentTool {
 }
 
 const TEXTS: Readonly<Record<string, ToolText>> = { ...CONFIGURE, ...TESTS, ...OPERATE };
+/** What the `id` of records that are no definitions is called. */
+const ID_ARGUMENTS: Readonly<Record<string, string>> = { proposals: 'proposal_id', mcp_sessions: 'session_id' };
+
 /** What an operation's `id` is called where several nouns meet. */
 function idArgument(operation: OperationName): string | null {
-  const kind = kindOf(operation.split('.')[0] ?? '');
-  return kind === undefined ? null : `${kind}_id`;
+  const noun = operation.split('.')[0] ?? '';
+  const kind = kindOf(noun);
+  return kind === undefined ? (ID_ARGUMENTS[noun] ?? null) : `${kind}_id`;
 }
 /** Arguments that are refused to every token. A tool does not list them and passes them on, for the server to refuse. */
 function closedTo(operation: OperationName): readonly string[] {

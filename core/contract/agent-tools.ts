@@ -2,10 +2,12 @@ import * as v from 'valibot';
 import { ServerConfigPatch } from './settings/config.ts';
 import { Variable, VariableName } from './settings/setting-values.ts';
 import { byPlural, CASCADED_KINDS, type EntityKind, ENTITY_KINDS } from './entities.ts';
-import { Empty, entityFilters, Id, integerBetween, Skip, textBetween } from './fields.ts';
+import { Change } from './deploy/deploy.ts';
+import { Empty, entityFilters, Id, integerBetween, listInput, Skip, textBetween, Warnings } from './fields.ts';
 import { operation } from './operation.ts';
 import { Table, TableColumn } from './definitions/schema.ts';
 import { Tool } from './definitions/tools.ts';
+import { ToolsetMembers } from './definitions/toolsets.ts';
 import { Import, importLists, ImportReport } from './transfer.ts';
 
 /** Contract section 12 and specification 4.4: tools of the agent endpoint that are no operation of the REST API otherwise. */
@@ -56,6 +58,8 @@ const VariablesResult = v.object({
   ),
 });
 export type VariablesResult = v.InferOutput<typeof VariablesResult>;
+/** A change between what is live and the working copy; the values only where they are asked for. */
+const PendingChange = v.object({ ...Change.entries, values: v.optional(Change.entries.values) });
 const VariableDrafts = ServerConfigPatch.entries.global_variables.wrapped;
 
 const deletion = <K extends EntityKind>(kind: K) =>
@@ -113,7 +117,28 @@ export const agentTools = {
     agent: 'create_tools_batch',
     summary: 'Create up to 50 tools at once',
   }),
+  'agent.list_toolset_members': operation(post('list_toolset_members'), 'read', {
+    input: v.strictObject({ toolset_id: Id, ...listInput(500) }),
+    output: ToolsetMembers,
+    agent: 'list_toolset_members',
+    summary: 'List what a toolset holds in the working copy, page by page',
+  }),
   ...deletions,
+  'agent.list_pending_changes': operation(post('list_pending_changes'), 'read', {
+    input: v.strictObject({
+      ...listInput(500),
+      values: v.pipe(v.optional(v.boolean(), false), v.description('Return both values of each changed field')),
+    }),
+    output: v.object({
+      from_version: v.nullable(v.number()),
+      checksum: v.pipe(v.string(), v.description('Pass it to deploy_server to deploy exactly these changes')),
+      items: v.array(PendingChange),
+      total: v.number(),
+      warnings: Warnings,
+    }),
+    agent: 'list_pending_changes',
+    summary: 'List what the next deploy will change, page by page',
+  }),
   'agent.import_config': operation(post('import_config'), 'write', {
     input: v.strictObject({
       data: v.pipe(

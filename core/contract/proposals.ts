@@ -122,11 +122,13 @@ export const proposals = {
   'proposals.list': operation('GET /proposals', 'read', {
     input: v.strictObject({ ...listInput(500), state: v.optional(ProposalStatus) }),
     output: v.object({ ...listOf(ProposalItem).entries, open: v.pipe(v.number(), v.description('All open ones')) }),
+    agent: 'list_proposals',
     summary: 'List proposals, newest first; closed ones for 90 days',
   }),
   'proposals.get': operation('GET /proposals/{id}', 'read', {
     input: byId,
     output: Proposal,
+    agent: 'get_proposal',
     summary: 'Read a proposal with its diff, findings of the gates and test results',
   }),
   'proposals.approve': operation('POST /proposals/{id}/approve', 'admin', {
@@ -143,9 +145,10 @@ export const proposals = {
     summary: 'Close a proposal without applying it',
   }),
   'proposals.comment': operation('POST /proposals/{id}/comment', 'write', {
-    input: v.strictObject({ id: Id, text: v.optional(textBetween(1, LONGEST_NOTE)) }),
+    input: v.strictObject({ id: Id, text: textBetween(1, LONGEST_NOTE) }),
     output: ProposalComment,
     status: 201,
+    agent: 'comment_on_proposal',
     summary: 'Comment on a proposal; a token with propose alone only on its own',
   }),
   'proposals.replay': operation('POST /proposals/{id}/replay', 'deploy', {
@@ -157,6 +160,7 @@ export const proposals = {
   'proposals.rebase': operation('POST /proposals/{id}/rebase', 'write', {
     input: byId,
     output: ProposalItem,
+    agent: 'rebase_proposal',
     summary: 'Apply a stale proposal to the working copy as it is now, to be reviewed again',
   }),
 };

@@ -2,6 +2,7 @@ import { and, desc, eq, ne } from 'drizzle-orm';
 import type { Deleted, VariablesResult } from '#core/contract/agent-tools.ts';
 import { byPlural, CASCADED_KINDS, ENTITIES, ENTITY_KINDS, type EntityKind } from '#core/contract/entities.ts';
 import type { VariableDraft } from '#core/contract/settings/setting-values.ts';
+import { deployHandlers } from '#core/deploy/deploys.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import { canonical } from '#snapshots/canonical.ts';
@@ -13,6 +14,7 @@ import type { EntityType } from '#core/observe/history.ts';
 import { toVariables } from './settings/settings.ts';
 import { schemaHandlers } from './schema.ts';
 import { toolHandlers } from './tools.ts';
+import { toolsetHandlers } from './toolsets/toolsets.ts';
 import { transferHandlers } from '#core/transfer/transfer.ts';
 import { NOTHING_DELETED } from '#core/transfer/transfer-deletes.ts';
 
@@ -55,7 +57,18 @@ export const agentToolHandlers: Pick<Handlers, AgentOnly> = {
     const part = (item: object) => Object.fromEntries(Object.entries(item).filter(([field]) => shown.includes(field)));
     return { items: items.map(part), total };
   },
+  'agent.list_toolset_members': async (context, { toolset_id, skip, limit }) => {
+    const { members, ...sums } = await toolsetHandlers['toolsets.members'](context, { id: toolset_id });
+    return { members: members.slice(skip, skip + limit), ...sums };
+  },
   ...deletions,
+  'agent.list_pending_changes': async (context, { skip, limit, values: with_values }) => {
+    const { from_version, checksum, changes, warnings } = await deployHandlers['deploy.diff'](context, {});
+    const items = changes
+      .slice(skip, skip + limit)
+      .map(({ values, ...change }) => (with_values ? { ...change, values } : change));
+    return { from_version, checksum, items, total: changes.length, warnings };
+  },
   'agent.import_config': async (context, { data, dry_run }) =>
     transferHandlers['transfer.import'](context, {
       ...data,

@@ -29,7 +29,7 @@ import {
   toStep,
   updateOpen,
 } from './rows.ts';
-import { looksByItself, wayOf } from './ways.ts';
+import { looksByItself, wayOf } from '#core/contract/proposal-ways.ts';
 import { summaryOf, titleOf } from './words.ts';
 
 type Given = Readonly<Record<string, unknown>>;

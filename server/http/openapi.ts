@@ -9,7 +9,7 @@ import { ERROR_STATUS } from '#core/errors.ts';
 import { LOG_LEVELS } from '#core/contract/log-levels.ts';
 import { PRODUCT_NAME, PRODUCT_VERSION } from '#core/version.ts';
 import { CALLBACK_PATH } from '#core/contract/identity/identity-providers.ts';
-import { wayOf } from '#core/proposals/ways.ts';
+import { wayOf } from '#core/contract/proposal-ways.ts';
 import { START_PATH } from './oidc.ts';
 import { LOGS_PATH } from '../hosts/live-logs.ts';
 import { LIVE_SOURCES } from '../hosts/log-ring.ts';

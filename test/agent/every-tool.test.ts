@@ -15,7 +15,7 @@ import type { McpClient, ToolResult } from '#test/support/mcp-clients.ts';
 type Args = Record<string, unknown>;
 interface Case {
   /** Arguments that are right, and what the answer holds then. */
-  readonly ok: readonly [Args | (() => Args), object];
+  readonly ok: readonly [Args | (() => Args | Promise<Args>), object];
   /** Arguments that are not, and what is said about them. */
   /** Null: it takes no argument that could be wrong. */
   readonly refused: readonly [Args, string] | null;
@@ -32,6 +32,26 @@ const tool = (name: string, more: Args = {}): Args => ({
 const none = 'There is no';
 /** What an answer gave that a later call needs. */
 const kept: Args = {};
+
+let a: ListeningAgent;
+let client: McpClient;
+let reader: McpClient;
+
+/** Changes the working copy and serves it to some callers. */
+async function startCanary(title: string): Promise<Args> {
+  await client.call('update_tool', { tool_id: 'one', title });
+  expect((await client.call('deploy_server', { canary: { percent: 10 } })).isError).toBeUndefined();
+  return {};
+}
+
+/** A proposal of another agent. */
+async function propose(): Promise<Args> {
+  const other = await a.client('v2', await a.token(['propose']));
+  const draft = { name: 'wish', description: 'What somebody wishes for', template: 'Wish.' };
+  kept['proposal_id'] = (await other.call('create_prompt', draft)).structuredContent?.['proposal_id'];
+  await other.close();
+  return { state: 'open' };
+}
 
 /** In the order in which they are called: each finds what those before it made. */
 const CASES: Readonly<Record<string, Case>> = {
@@ -150,6 +170,13 @@ const CASES: Readonly<Record<string, Case>> = {
     refused: [{ name: 'open', include: { tags: ['desk'] } }, 'enabled'],
   },
   list_toolsets: { ok: [{ search: 'desk' }, { total: 1 }], refused: [{ enabled: 'maybe' }, 'enabled'] },
+  list_toolset_members: {
+    ok: [
+      { toolset_id: 'desk', limit: 1 },
+      { members: [], total: 0, tokens: 0 },
+    ],
+    refused: [{ toolset_id: 'no' }, none],
+  },
   update_toolset: {
     ok: [
       // A name in the place of an id.
@@ -193,6 +220,13 @@ const CASES: Readonly<Record<string, Case>> = {
     ok: [{ server_name: 'Shop' }, { server_name: 'Shop' }],
     refused: [{ agent_enabled: false }, 'administrator'],
   },
+  list_pending_changes: {
+    ok: [
+      { limit: 1 },
+      { from_version: null, total: expect.any(Number), items: [{ entity_type: 'connection', name: 'shop', change: 'added' }] },
+    ],
+    refused: [{ limit: 501 }, 'limit'],
+  },
   deploy_server: { ok: [{ note: 'First' }, { snapshot_version: 1, changed: true }], refused: [{ dry_run: 'yes' }, 'dry_run'] },
   get_deploy_status: { ok: [{}, { snapshot_version: 1, pending_changes: 0 }], refused: null },
   get_server_health: { ok: [{}, { server_name: 'Shop', snapshot_version: 1 }], refused: null },
@@ -201,9 +235,44 @@ const CASES: Readonly<Record<string, Case>> = {
     ok: [{ snapshot: 1 }, { snapshot_version: 1, language: 'typescript' }],
     refused: [{ snapshot: 99 }, 'no snapshot'],
   },
+  abort_canary: {
+    ok: [() => startCanary('First'), { status: 'aborted', reason: 'Aborted by Claude.' }],
+    refused: [{}, 'No canary is running'],
+  },
+  promote_canary: {
+    ok: [() => startCanary('Second'), { snapshot_version: 2, changed: true }],
+    refused: [{}, 'No canary is running'],
+  },
+  list_versions: {
+    ok: [{ limit: 1 }, { total: 2, items: [{ version: 2, active: true }] }],
+    refused: [{ limit: 101 }, 'limit'],
+  },
+  restore_version: {
+    ok: [{ version: 1 }, { snapshot_version: 1, changed: true }],
+    refused: [{ version: 99 }, 'no snapshot'],
+  },
+  list_proposals: {
+    ok: [propose, { total: 1, open: 1, items: [{ title: 'Create prompt wish' }] }],
+    refused: [{ state: 'lost' }, 'state'],
+  },
+  get_proposal: {
+    ok: [
+      () => ({ proposal_id: kept['proposal_id'] }),
+      { operations: [{ operation: 'prompts.create' }], diff: [{ name: 'wish' }], stale: [], problem: null },
+    ],
+    refused: [{ proposal_id: 'no' }, 'There is no proposal with this id.'],
+  },
+  rebase_proposal: {
+    ok: [() => ({ proposal_id: kept['proposal_id'] }), { version: 2, status: 'open' }],
+    refused: [{ proposal_id: 'no' }, none],
+  },
+  comment_on_proposal: {
+    ok: [() => ({ proposal_id: kept['proposal_id'], text: 'Is this still wanted?' }), { author: { name: 'Claude' } }],
+    refused: [{ proposal_id: 'no', text: 'Hello?' }, none],
+  },
   stop_server: { ok: [{}, { status: 'stopped' }], refused: null },
   list_notices: {
-    ok: [{ event: 'deploy' }, { total: 1, unread: 0, items: [{ event: 'deploy', about: '1' }] }],
+    ok: [{ event: 'deploy' }, { total: 2, unread: 0, items: [{ event: 'deploy', about: '2' }, { about: '1' }] }],
     refused: [{ event: 'lunch' }, 'event'],
   },
   get_metrics_stats: {
@@ -216,7 +285,7 @@ const CASES: Readonly<Record<string, Case>> = {
   get_metrics_timeseries: {
     ok: [
       { period: '1h', client: 'none' },
-      { period: '1h', deploys: [{ version: 1 }] },
+      { period: '1h', deploys: [{ version: 1 }, { version: 2 }, { version: 1, restored: true }] },
     ],
     refused: [{ period: '2h' }, 'period'],
   },
@@ -226,6 +295,17 @@ const CASES: Readonly<Record<string, Case>> = {
       { total: 1, items: [{ calls: 1, last_error: { call_id: '1', error_message: 'no such column: channel' } }] },
     ],
     refused: [{ limit: 101 }, 'limit'],
+  },
+  get_session: {
+    ok: [
+      async () => {
+        const { structuredContent } = await client.call('list_sessions', { tool: 'one' });
+        const [session] = (structuredContent?.['items'] ?? []) as { id: string }[];
+        return { session_id: session?.id };
+      },
+      { calls: 1, events: [{ call_id: '1', name: 'one' }] },
+    ],
+    refused: [{ session_id: 'no' }, none],
   },
   get_call: {
     ok: [{ call_id: '1' }, { name: 'one', error_message: 'no such column: channel', outcome: 'tool_error' }],
@@ -269,9 +349,6 @@ test('every tool has a call that succeeds and one that is refused', () => {
   expect(Object.keys(CASES).toSorted()).toEqual([...tools.keys()].toSorted());
 });
 
-let a: ListeningAgent;
-let client: McpClient;
-let reader: McpClient;
 beforeAll(async () => {
   a = await listeningAgent({ SVC_AGENT_RATE_LIMIT: '100000' });
   const directory = a.s.server.app.env.SVC_SQLITE_DIR;
@@ -301,7 +378,7 @@ const textOf = ({ content }: ToolResult): string => content[0]?.text ?? '';
 describe.each(Object.entries(CASES))('%s', (name, { ok, refused }) => {
   test('succeeds, and refuses with a sentence', async () => {
     const [given, expected] = ok;
-    const answer = await client.call(name, typeof given === 'function' ? given() : given);
+    const answer = await client.call(name, typeof given === 'function' ? await given() : given);
     expect([name, answer.isError, answer.isError === true ? textOf(answer) : '']).toEqual([name, undefined, '']);
     expect(answer.structuredContent).toMatchObject(expected);
     kept[name] = answer.structuredContent?.['batch_id'];

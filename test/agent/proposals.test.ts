@@ -134,6 +134,7 @@ test('no tool lets it change anything, whatever it proposes', async () => {
     update_test: { test_id: 'ada bought once', enabled: false },
     delete_test: { test_id: 'ada bought once' },
     import_config: { data: { ...exported, prompts: [{ ...prompt, name: 'imported' }] } },
+    list_toolset_members: { toolset_id: 'sales' },
     get_entity_history: { entity_type: 'tool', entity_id: 'find_orders' },
     rollback: { history_id: gone?.['history_id'] },
     get_metrics_timeseries: { period: '24h' },
@@ -155,11 +156,16 @@ test('no tool lets it change anything, whatever it proposes', async () => {
   }
   const writes = [...agentTools().values()].filter(({ access }) => access === 'write').map(({ listing }) => listing.name);
   const tries = ['test_connection', 'preview_sql', 'explain_sql', 'export_config', 'get_generated_code'];
+  const own = ['rebase_proposal', 'comment_on_proposal'];
   const proposed = [...answers].flatMap(([name, said]) => (said === 'proposed' ? [name] : []));
-  expect(proposed.toSorted()).toEqual(writes.filter((name) => !tries.includes(name)).toSorted());
+  expect(proposed.toSorted()).toEqual(writes.filter((name) => ![...tries, ...own].includes(name)).toSorted());
   const refused = [...answers].filter(([, said]) => !['proposed', 'answered'].includes(said));
   // Nobody called anything yet.
-  expect(refused.map(([name]) => name).toSorted()).toEqual(['deploy_server', 'get_call', 'get_generated_code', 'stop_server']);
+  expect(refused.map(([name]) => name).toSorted()).toEqual(
+    'abort_canary comment_on_proposal deploy_server get_call get_generated_code get_proposal get_session promote_canary rebase_proposal restore_version stop_server'.split(
+      ' ',
+    ),
+  );
   expect(answers.get('deploy_server')).toBe(
     'This token lacks the scope deploy. It can propose changes, which a person approves and deploys.',
   );
@@ -172,6 +178,14 @@ test('no tool lets it change anything, whatever it proposes', async () => {
   expect((await writer.call('get_server_config', {})).structuredContent).toMatchObject({ server_name: 'Somebody else' });
 });
 
+/** Tools about proposals: it is the argument of their own. */
+const OF_PROPOSALS = ['get_proposal', 'rebase_proposal', 'comment_on_proposal'];
+/** They read what is stored, deployed or measured, or deploy. */
+const BESIDE_PROPOSALS =
+  'deploy_server stop_server get_deploy_status list_pending_changes promote_canary abort_canary list_versions restore_version export_config list_history get_entity_history list_proposals get_metrics_stats get_metrics_timeseries list_notices list_sessions get_session get_call get_insights get_queue_metrics get_server_health get_drift get_generated_code get_flow_layout'.split(
+    ' ',
+  );
+
 test('its tools say where a proposal is named, and those of others do not', async () => {
   const names = async (scopes: readonly string[]) => {
     const official = new Client({ name: 'test', version: '1.0.0' });
@@ -181,11 +195,25 @@ test('its tools say where a proposal is named, and those of others do not', asyn
     const instructions = official.getInstructions() ?? '';
     await official.close();
     const named = tools.flatMap(({ name, inputSchema }) => ('proposal_id' in (inputSchema.properties ?? {}) ? [name] : []));
-    return { named, told: instructions.includes('proposal_note') };
+    const noted = tools.flatMap(({ name, inputSchema }) => ('proposal_note' in (inputSchema.properties ?? {}) ? [name] : []));
+    return { named, noted, told: instructions.includes('proposal_note') };
   };
-  expect(await names(['read', 'write', 'deploy'])).toEqual({ named: [], told: false });
-  const { named, told } = await names(['propose']);
-  expect([named.length, told]).toEqual([SPECIFIED_TOOLS.length - 2, true]);
+  expect(await names(['read', 'write', 'deploy'])).toEqual({ named: OF_PROPOSALS, noted: [], told: false });
+  const { named, noted, told } = await names(['propose']);
+  const without = SPECIFIED_TOOLS.filter((name) => !named.includes(name));
+  expect([without.toSorted(), told]).toEqual([BESIDE_PROPOSALS.toSorted(), true]);
+  const sees = ['run_tests', 'test_connection', 'preview_sql', 'explain_sql', ...OF_PROPOSALS];
+  expect(named.filter((name) => !noted.includes(name) && !/^(list|get)_/.test(name)).toSorted()).toEqual(
+    sees.filter((name) => !/^(list|get)_/.test(name)).toSorted(),
+  );
+  for (const name of BESIDE_PROPOSALS) {
+    const answer = await client.call(name, { proposal_id: 'new' });
+    expect([name, answer.isError, answer.content[0]?.text]).toEqual([
+      name,
+      true,
+      `${name} does not take proposal_id: it neither sees nor changes what is proposed. Leave it out.`,
+    ]);
+  }
   const refused = await client.call('create_prompt', { name: 'x', description: 'Says nothing', template: 'x', proposal_id: 7 });
   expect([refused.isError, refused.content[0]?.text]).toEqual([true, 'proposal_id must be a string.']);
 });

@@ -1,6 +1,6 @@
 /** Tools of the second edition. */
 export const ADDED_TOOLS =
-  'list_toolsets create_toolset update_toolset delete_toolset list_tests create_test update_test delete_test run_tests get_drift get_call list_sessions list_notices get_insights explain_sql'.split(
+  'list_toolsets list_toolset_members create_toolset update_toolset delete_toolset list_tests create_test update_test delete_test run_tests get_drift list_pending_changes promote_canary abort_canary list_versions restore_version list_proposals get_proposal rebase_proposal comment_on_proposal get_call list_sessions get_session list_notices get_insights explain_sql'.split(
     ' ',
   );
 

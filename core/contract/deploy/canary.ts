@@ -12,11 +12,13 @@ export const canary = {
       allow: v.optional(Allow, []),
     }),
     output: Receipt,
+    agent: 'promote_canary',
     summary: 'Serve the running canary to everybody, as a new version',
   }),
   'deploy.abort': operation('POST /deploy/abort', 'deploy', {
     input: v.strictObject({ reason: v.optional(v.nullable(textBetween(1, 500)), null) }),
     output: CanaryState,
+    agent: 'abort_canary',
     summary: 'End the running canary: everybody is served the live version again',
   }),
 };

@@ -21,6 +21,7 @@ export const snapshots = {
   'snapshots.list': operation('GET /snapshots', 'read', {
     input: v.strictObject(listInput(100)),
     output: listOf(SnapshotSummary),
+    agent: 'list_versions',
     summary: 'List deployed snapshots, newest first',
   }),
   'snapshots.get': operation('GET /snapshots/{version}', 'read', {
@@ -44,6 +45,7 @@ export const snapshots = {
       allow: v.optional(Allow, []),
     }),
     output: Receipt,
+    agent: 'restore_version',
     summary: 'Restore an earlier snapshot at once, exactly as it was',
   }),
 };

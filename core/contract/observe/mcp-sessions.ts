@@ -66,6 +66,7 @@ export const mcpSessions = {
   'mcp_sessions.get': operation('GET /sessions/mcp/{id}', 'read', {
     input: v.strictObject({ id: textBetween(1, 64), ...listInput(500) }),
     output: v.object({ ...McpSession.entries, events: v.array(SessionEvent) }),
+    agent: 'get_session',
     summary: 'Read what one client did in order: lists, calls and errors. skip and limit count both',
   }),
 };

@@ -1,6 +1,6 @@
-import { ENTITIES, ENTITY_KINDS } from '#core/contract/entities.ts';
-import type { OperationName } from '#core/contract/index.ts';
-import type { Operation } from '#core/contract/operation.ts';
+import { ENTITIES, ENTITY_KINDS } from './entities.ts';
+import type { OperationName } from './index.ts';
+import type { Operation } from './operation.ts';
 
 /**
  * What an operation of a token that proposes does: `change` becomes part of its proposal, `look` reads or tries what is proposed,
@@ -20,6 +20,7 @@ const READS: ReadonlySet<string> = new Set([
   'schema.columns',
   'lint.list',
   'toolsets.members',
+  'agent.list_toolset_members',
   'tests.run',
 ]);
 /** They ask for `write` and change nothing. */
