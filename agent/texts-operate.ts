@@ -66,13 +66,13 @@ export const OPERATE = {
     title: 'List changes',
     effect: 'reads',
     description:
-      'Lists all changes, newest first, with who made them and what differs. Use it to find the history_id for rollback. At most 100 per page; filters: entity_type (as in get_entity_history), entity_id, action (create, update, delete, rollback, import, deploy, blocked). Example: {"entity_type":"tool","action":"delete"}.',
+      'Lists all changes, newest first, with who made them and what differs, long values cut to the difference. details true adds whole values and the record. Use it to find the history_id for rollback. 20 per page by default (limit, at most 100); filters: actor, entity_type (as in get_entity_history), entity_id, action (create, update, delete, rollback, import, deploy, blocked). Example: {"entity_type":"tool","action":"delete"}.',
   },
   get_entity_history: {
     title: 'Changes of one record',
     effect: 'reads',
     description:
-      'Lists the changes of one record, newest first, even of a deleted one (by id). Use it before rollback. entity_type is connection, tool, resource, prompt, toolset, test, server_config, snapshot or file. At most 100 per page. Example: {"entity_type":"tool","entity_id":"find_orders"}.',
+      'Lists the changes of one record, newest first, even of a deleted one (by id), long values cut to the difference; details true adds whole values and the record. Use it before rollback. entity_type is connection, tool, resource, prompt, toolset, test, server_config, snapshot or file. 20 per page by default (limit, at most 100). Example: {"entity_type":"tool","entity_id":"find_orders"}.',
   },
   rollback: {
     title: 'Undo a change',
@@ -204,6 +204,6 @@ export const OPERATE = {
     title: 'Overview of everything',
     effect: 'reads',
     description:
-      'Shows all connections, tools, resources, prompts and toolsets and how they are connected, the state of the server and the undeployed changes. Use it first to learn about an installation; statements are in get_tool and get_resource. Takes no arguments: {}.',
+      'Shows connections, tools, resources, prompts and toolsets and how they are connected, the state of the server and the number of undeployed changes. Use it first to learn about an installation; statements are in get_tool and get_resource. 50 per page of each kind by default (skip, limit, at most 500); totals counts all. Example: {"limit":50}.',
   },
 } satisfies Record<string, ToolText>;

@@ -3,7 +3,9 @@ import { ServerConfigPatch } from './settings/config.ts';
 import { Variable, VariableName } from './settings/setting-values.ts';
 import { byPlural, CASCADED_KINDS, type EntityKind, ENTITY_KINDS } from './entities.ts';
 import { Change } from './deploy/deploy.ts';
-import { Empty, entityFilters, Id, integerBetween, listInput, Skip, textBetween, Warnings } from './fields.ts';
+import { Empty, entityFilters, Id, integerBetween, listInput, listOf, Skip, textBetween, Warnings } from './fields.ts';
+import { FlowLayout } from './flow.ts';
+import { HistoryEntry, historyFilters } from './history.ts';
 import { operation } from './operation.ts';
 import { Table, TableColumn } from './definitions/schema.ts';
 import { Tool } from './definitions/tools.ts';
@@ -60,6 +62,15 @@ const VariablesResult = v.object({
 export type VariablesResult = v.InferOutput<typeof VariablesResult>;
 /** A change between what is live and the working copy; the values only where they are asked for. */
 const PendingChange = v.object({ ...Change.entries, values: v.optional(Change.entries.values) });
+/** A model reads what it is given: by default what an entry is about, and the whole only where it is asked for. */
+const historyPage = {
+  skip: Skip,
+  limit: v.optional(integerBetween(1, 100), 20),
+  details: v.pipe(v.optional(v.boolean(), false), v.description('Return whole values and the record of each entry')),
+};
+const ShortEntry = v.object({ ...HistoryEntry.entries, snapshot: v.optional(HistoryEntry.entries.snapshot) });
+export type ShortEntry = v.InferOutput<typeof ShortEntry>;
+const ShortHistory = listOf(ShortEntry);
 const VariableDrafts = ServerConfigPatch.entries.global_variables.wrapped;
 
 const deletion = <K extends EntityKind>(kind: K) =>
@@ -138,6 +149,24 @@ export const agentTools = {
     }),
     agent: 'list_pending_changes',
     summary: 'List what the next deploy will change, page by page',
+  }),
+  'agent.list_history': operation(post('list_history'), 'read', {
+    input: v.strictObject({ ...historyPage, ...historyFilters }),
+    output: ShortHistory,
+    agent: 'list_history',
+    summary: 'List changes, newest first, in short or in full',
+  }),
+  'agent.get_entity_history': operation(post('get_entity_history'), 'read', {
+    input: v.strictObject({ ...historyPage, entity_type: v.string(), entity_id: v.string() }),
+    output: ShortHistory,
+    agent: 'get_entity_history',
+    summary: 'List changes of one record, newest first, in short or in full',
+  }),
+  'agent.get_flow_layout': operation(post('get_flow_layout'), 'read', {
+    input: v.strictObject(listInput(500)),
+    output: FlowLayout,
+    agent: 'get_flow_layout',
+    summary: 'Get what is configured and how it is connected, page by page',
   }),
   'agent.import_config': operation(post('import_config'), 'write', {
     input: v.strictObject({

@@ -44,7 +44,6 @@ export const flow = {
   'flow.layout': operation('GET /flow', 'read', {
     input: Empty,
     output: FlowLayout,
-    agent: 'get_flow_layout',
     summary: 'Get everything that is configured and how it is connected',
   }),
   'flow.toolsets': operation('GET /flow/toolsets', 'read', {

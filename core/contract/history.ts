@@ -67,25 +67,25 @@ export type HistoryEntry = v.InferOutput<typeof HistoryEntry>;
 
 const History = listOf(HistoryEntry);
 
+/** What the list of changes may be narrowed by. */
+export const historyFilters = {
+  history_id: v.optional(v.pipe(textBetween(1, 64), v.description('Only the entry with this id'))),
+  entity_type: v.optional(EntityType),
+  entity_id: v.optional(textBetween(1, 64)),
+  action: v.optional(Action),
+  actor: v.optional(v.pipe(textBetween(1, 255), v.description('Name of the person or token that made the change'))),
+  search: v.optional(v.pipe(textBetween(1, 200), v.description('Text in the name of the record'))),
+};
+
 export const history = {
   'history.list': operation('GET /history', 'read', {
-    input: v.strictObject({
-      ...listInput(100),
-      history_id: v.optional(v.pipe(textBetween(1, 64), v.description('Only the entry with this id'))),
-      entity_type: v.optional(EntityType),
-      entity_id: v.optional(textBetween(1, 64)),
-      action: v.optional(Action),
-      actor: v.optional(v.pipe(textBetween(1, 255), v.description('Name of the person or token that made the change'))),
-      search: v.optional(v.pipe(textBetween(1, 200), v.description('Text in the name of the record'))),
-    }),
+    input: v.strictObject({ ...listInput(100), ...historyFilters }),
     output: History,
-    agent: 'list_history',
     summary: 'List changes, newest first',
   }),
   'history.entity': operation('GET /history/{entity_type}/{entity_id}', 'read', {
     input: v.strictObject({ ...listInput(100), entity_type: v.string(), entity_id: v.string() }),
     output: History,
-    agent: 'get_entity_history',
     summary: 'List changes of one record, newest first',
   }),
   'history.rollback': operation('POST /history/{history_id}/rollback', 'write', {

@@ -1,6 +1,15 @@
 import { and, desc, eq, ne } from 'drizzle-orm';
 import type { Deleted, VariablesResult } from '#core/contract/agent-tools.ts';
-import { byPlural, CASCADED_KINDS, ENTITIES, ENTITY_KINDS, type EntityKind } from '#core/contract/entities.ts';
+import {
+  byPlural,
+  CASCADED_KINDS,
+  ENTITIES,
+  ENTITY_KINDS,
+  type EntityKind,
+  FROZEN_KINDS,
+  OWNED_KINDS,
+} from '#core/contract/entities.ts';
+import type { Output } from '#core/contract/index.ts';
 import type { VariableDraft } from '#core/contract/settings/setting-values.ts';
 import { deployHandlers } from '#core/deploy/deploys.ts';
 import { AppError } from '#core/errors.ts';
@@ -8,9 +17,12 @@ import type { Context, Handlers } from '#core/run.ts';
 import { canonical } from '#snapshots/canonical.ts';
 import { writeAll } from './batch.ts';
 import { checkUpdate, configHandlers, readSettings } from './settings/config.ts';
+import { type Entities, flowHandlers } from './flow.ts';
 import { KIND_OF } from './kinds.ts';
 import { retryOnConflict } from './records.ts';
 import type { EntityType } from '#core/observe/history.ts';
+import { shortEntry } from '#core/observe/history-entry.ts';
+import { historyHandlers } from '#core/observe/history-handlers.ts';
 import { toVariables } from './settings/settings.ts';
 import { schemaHandlers } from './schema.ts';
 import { toolHandlers } from './tools.ts';
@@ -68,6 +80,17 @@ export const agentToolHandlers: Pick<Handlers, AgentOnly> = {
       .slice(skip, skip + limit)
       .map(({ values, ...change }) => (with_values ? { ...change, values } : change));
     return { from_version, checksum, items, total: changes.length, warnings };
+  },
+  'agent.list_history': async (context, { details, ...wanted }) =>
+    inShort(await historyHandlers['history.list'](context, wanted), details),
+  'agent.get_entity_history': async (context, { details, ...wanted }) =>
+    inShort(await historyHandlers['history.entity'](context, wanted), details),
+  'agent.get_flow_layout': async (context, { skip, limit }) => {
+    const layout = await flowHandlers['flow.layout'](context, {});
+    const lists = byPlural(FROZEN_KINDS, (kind) => layout[ENTITIES[kind].plural].slice(skip, skip + limit)) as Entities;
+    const listed = new Set(OWNED_KINDS.flatMap((kind) => lists[ENTITIES[kind].plural].map(({ id }) => id)));
+    const edges = layout.edges.filter(({ from, to, kind }) => listed.has(kind === 'owns' ? to : from));
+    return { ...layout, ...lists, edges };
   },
   'agent.import_config': async (context, { data, dry_run }) =>
     transferHandlers['transfer.import'](context, {
@@ -130,6 +153,11 @@ async function wentWith({ app }: Context, deleted_id: string, batch_id: string |
   for (const names of Object.values(cascaded)) names.sort();
   return cascaded;
 }
+
+const inShort = ({ items, total }: Output<'history.list'>, details: boolean) => ({
+  items: details ? items : items.map(shortEntry),
+  total,
+});
 
 async function newestEntry({ app }: Context, entity_type: EntityType, entity_id: string) {
   const { history } = app.store.tables;

@@ -55,7 +55,7 @@ export const flowHandlers: Pick<Handlers, 'flow.layout' | 'flow.toolsets'> = {
   },
 };
 
-type Entities = Pick<FlowLayout, Plural<FrozenKind>>;
+export type Entities = Pick<FlowLayout, Plural<FrozenKind>>;
 
 /** One consistent view, without statements and templates: the columns that the contract shows. */
 function readEntities({ app }: Context): Promise<Entities> {

@@ -38,7 +38,6 @@ export async function resolveNames(app: App, operation: OperationName, input: In
       resolved[field] = await Promise.all(value.map((item) => (isRecord(item) ? resolveNames(app, operation, item) : item)));
     }
   }
-  if (noun !== 'history') return resolved;
   const kind = ENTITY_KINDS.find((known) => known === input['entity_type']);
   if (kind !== undefined) resolved['entity_id'] = await idOf(app, kind, input['entity_id']);
   if ('history_id' in input) resolved['history_id'] = await entryOf(past, input['history_id']);

@@ -1,4 +1,5 @@
 import type { App } from '#core/app.ts';
+import type { ShortEntry } from '#core/contract/agent-tools.ts';
 import { type HistoryEntry, REDACTED } from '#core/contract/history.ts';
 import { AppError } from '#core/errors.ts';
 import { replaceSealed, secretsIn } from '#core/lib/places.ts';
@@ -43,6 +44,35 @@ function changesBetween(before: Record<string, unknown> | null, after: Record<st
     differing.map((name) => [name, { old: redact(before?.[name] ?? null), new: redact(after?.[name] ?? null) }]),
   );
 }
+
+/** Characters of a value in a short entry, and how many of what both values share stand before the first that differs. */
+const LONGEST_VALUE = 200;
+const SHARED = 40;
+
+/**
+ * An entry for a model that looks for one: without the record itself, which the fields of a created or deleted one repeat, and with
+ * long values cut to where they differ.
+ */
+export function shortEntry({ snapshot: _, changes, ...entry }: HistoryEntry): ShortEntry {
+  const is_whole = entry.entity_type !== 'snapshot' && (entry.version_before === null) !== (entry.version_after === null);
+  if (is_whole) return { ...entry, changes: {} };
+  return { ...entry, changes: Object.fromEntries(Object.entries(changes).map(([name, both]) => [name, shortChange(both)])) };
+}
+
+function shortChange({ old, new: now }: { readonly old: unknown; readonly new: unknown }) {
+  const [before, after] = [textOf(old), textOf(now)];
+  const [a, b] = [Array.from(before), Array.from(after)];
+  const differs = a.findIndex((letter, at) => letter !== b[at]);
+  const from = Math.max(0, (differs === -1 ? a.length : differs) - SHARED);
+  const cut = (value: unknown, letters: readonly string[]): unknown => {
+    if (letters.length <= LONGEST_VALUE) return value;
+    const part = letters.slice(from, from + LONGEST_VALUE);
+    return `${from > 0 ? '…' : ''}${part.join('')}${from + part.length < letters.length ? '…' : ''}`;
+  };
+  return { old: cut(old, a), new: cut(now, b) };
+}
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
 /** Sealing a secret again is no change of it. */
 const comparable = (value: unknown): string =>

@@ -130,7 +130,7 @@ test('with the password in the same call it may, and no answer or log holds it',
   const shown = [
     changed,
     await client.call('get_connection', { connection_id: 'shop' }),
-    await client.call('list_history', { entity_type: 'connection' }),
+    await client.call('list_history', { entity_type: 'connection', details: true }),
     await client.call('export_config', {}),
     await client.call('get_flow_layout', {}),
     (await a.s.api('GET', '/agent-activity')).body,

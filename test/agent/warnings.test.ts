@@ -73,7 +73,9 @@ describe('suspicious text in an answer', () => {
     expect(fieldsOf(await client.call('list_tools', { compact: true }))).toEqual([]);
     expect(fieldsOf(await client.call('list_prompts', {}))).toEqual(['items.0.arguments.0.description']);
     expect(fieldsOf(await client.call('export_config', {}))).toContain('tools.0.description');
-    expect(fieldsOf(await client.call('list_history', { entity_type: 'tool' }))).toContain('items.0.changes.description.new');
+    expect(fieldsOf(await client.call('list_history', { entity_type: 'tool', details: true }))).toContain(
+      'items.0.changes.description.new',
+    );
     expect(fieldsOf(await client.call('get_flow_layout', {}))).toEqual([]);
     const { body } = await a.s.api('GET', '/tools');
     expect(JSON.stringify(body)).not.toContain('_warnings');
