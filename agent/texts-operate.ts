@@ -47,6 +47,7 @@ export const OPERATE = {
   restore_version: {
     title: 'Restore a version',
     effect: 'overwrites',
+    repeats: true,
     description:
       'Serves an earlier version from list_versions at once, exactly as it was. The working copy stays as it is, so the next deploy_server would bring the newer definitions back: to undo changes of records use rollback. allow passes gates that a person accepted, never tests. Example: {"version":3,"note":"Version 4 is slow"}.',
   },
@@ -77,6 +78,7 @@ export const OPERATE = {
   rollback: {
     title: 'Undo a change',
     effect: 'overwrites',
+    repeats: true,
     description:
       'Restores the state before a history entry: a deleted record is restored with everything deleted with it, a created one is deleted, an import is undone completely. history_id is the id of an entry from list_history, get_entity_history or the answer of a deletion, or a batch_id; try dry_run true first. Later changes of the record are overwritten. Then call deploy_server. Example: {"history_id":"0197…","dry_run":true}.',
   },
@@ -143,6 +145,7 @@ export const OPERATE = {
   rebase_proposal: {
     title: 'Rebase a proposal',
     effect: 'overwrites',
+    repeats: true,
     description:
       'Applies a stale proposal to the working copy as it is now, so that a person can review it again. Use it if get_proposal lists stale records. Look at its diff afterwards: your values replace those that were changed meanwhile. Example: {"proposal_id":"0197…"}.',
   },

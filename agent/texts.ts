@@ -5,6 +5,8 @@ export type Effect = 'reads' | 'adds' | 'overwrites' | 'removes';
 export interface ToolText {
   readonly title: string;
   readonly effect: Effect;
+  /** A second call with the same arguments does something once more. */
+  readonly repeats?: true;
   readonly description: string;
 }
 

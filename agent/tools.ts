@@ -103,11 +103,11 @@ const withWarnings = (schema: JsonObject): AgentTool['listing']['outputSchema'] 
   properties: { ...(schema['properties'] as JsonObject | undefined), _warnings: WARNINGS },
 });
 
-const annotationsOf = ({ title, effect }: ToolText): JsonObject => ({
+const annotationsOf = ({ title, effect, repeats }: ToolText): JsonObject => ({
   title,
   readOnlyHint: effect === 'reads',
   destructiveHint: effect === 'overwrites' || effect === 'removes',
-  idempotentHint: effect !== 'adds',
+  idempotentHint: effect !== 'adds' && repeats !== true,
   openWorldHint: false,
 });
 

@@ -24,7 +24,9 @@ const page = {
   search: v.optional(textBetween(1, 255)),
 };
 
-const toolFields = Object.keys(Tool.entries).filter((field) => field !== 'findings') as (keyof typeof Tool.entries)[];
+const toolFields = Object.keys(Tool.entries).filter(
+  (field) => !['findings', 'unchanged'].includes(field),
+) as (keyof typeof Tool.entries)[];
 
 /** Names of what went, or would go. */
 const Names = v.array(v.string());

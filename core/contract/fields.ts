@@ -64,6 +64,10 @@ export const entityFilters = {
   enabled: v.optional(v.boolean()),
 };
 export const listOf = <T extends v.GenericSchema>(item: T) => v.object({ items: v.array(item), total: v.number() });
+/** Of an update by an agent. */
+export const Unchanged = v.optional(
+  v.pipe(v.literal(true), v.description('Everything sent was stored already, so nothing was written')),
+);
 export const Nothing = v.object({});
 export const Empty = v.strictObject({});
 export const byId = v.strictObject({ id: Id });

@@ -12,12 +12,14 @@ import { ownerOf, testedOf } from './owners.ts';
 import {
   checkVersion,
   createNoun,
+  ignoresRepeats,
   newId,
   type ListFilter,
   type Noun,
   retryOnConflict,
   type RowOf,
   toDraft,
+  touches,
   type ValuesOf,
 } from './records.ts';
 import { isAdministrator } from '#core/identity/roles.ts';
@@ -119,6 +121,11 @@ export function createEntity<K extends EntityKind, D extends object>(kind: K, ru
   };
   const remove = rules.remove ?? ((context, tx, id) => noun.remove(context, tx, id));
 
+  const unchanged = async (context: Context, row: RowOf<K>): Promise<Shown<K>> => {
+    const shown = await show(context, row);
+    return ignoresRepeats(context) ? { ...shown, unchanged: true } : shown;
+  };
+
   const read = async (context: Context, id: string) => show(context, await noun.get(context, id));
   const verbs = {
     list: async (context: Context, filter: ListFilter) => {
@@ -133,9 +140,11 @@ export function createEntity<K extends EntityKind, D extends object>(kind: K, ru
         checkVersion(kind, before, version);
         const sent = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined)) as Partial<D>;
         // A change that changes nothing is no version and leaves no history.
-        if (Object.keys(sent).length === 0) return show(context, before);
+        if (Object.keys(sent).length === 0) return unchanged(context, before);
         const draft = { ...toDraft(before), ...sent, ...rules.implied?.(before, sent) } as unknown as D;
         const checked = await prepare(context, id, draft, before);
+        const { values } = checked;
+        if (ignoresRepeats(context) && !touches(values, before, Object.keys(values))) return unchanged(context, before);
         const row = await context.app.store.write((tx) =>
           write(context, tx, checked, () => noun.update(context, tx, id, version ?? before.version, checked.values)),
         );

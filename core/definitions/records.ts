@@ -215,6 +215,12 @@ export function touches(draft: object, stored: object, fields: readonly string[]
   return fields.some((field) => canonical(now?.[field]) !== canonical(before?.[field]));
 }
 
+/**
+ * Whether what is stored already is no change. An agent calls again where it is not sure that its call arrived, and its tools say that
+ * this does nothing; what it proposes is the same whoever tries it. Any other PATCH with a field counts as a version (specification 9).
+ */
+export const ignoresRepeats = ({ by_name, replay }: Context): boolean => by_name === true || replay !== undefined;
+
 const ATTEMPTS = 20;
 
 /** Makes a change on what is stored now. Without a version the last one wins, so a change that met another one is made again. */

@@ -21,7 +21,7 @@ async function refusal(name: string, args: Record<string, unknown> = {}): Promis
 }
 
 beforeAll(async () => {
-  a = await listeningAgent();
+  a = await listeningAgent({ SVC_AGENT_RATE_LIMIT: '100000' });
   const directory = a.s.server.app.env.SVC_SQLITE_DIR;
   mkdirSync(directory, { recursive: true });
   const db = new Database(join(directory, 'shop.db'), { create: true });
@@ -193,6 +193,37 @@ describe('variables', () => {
     await Promise.all(names.map((name) => ok('update_global_variables', { set: { [name]: 1 } })));
     const { variables } = await ok<{ variables: Record<string, unknown> }>('get_global_variables');
     expect(Object.keys(variables)).toEqual(expect.arrayContaining(names));
+  });
+});
+
+describe('an update with what is stored already', () => {
+  test('writes nothing and says so, and any other one is a version', async () => {
+    await a.s.api('POST', '/toolsets', { name: 'desk', enabled: false });
+    await ok('create_test', { owner: { kind: 'tool', id: 'b1' }, name: 'of b1', arguments: { customer: 'ada' } });
+    const updates: [string, Record<string, unknown>][] = [
+      ['update_connection', { connection_id: 'My shop', pool_size: 3, extra_params: {} }],
+      ['update_tool', { tool_id: 'b1', title: 'B', tags: ['x'], sql_query: 'select id from orders', parameters: [] }],
+      ['update_resource', { resource_id: 'one', description: 'Just one' }],
+      ['update_prompt', { prompt_id: 'ask', arguments: [{ name: 'who', description: 'Whom' }] }],
+      ['update_toolset', { toolset_id: 'desk', include: { tags: ['x'], connection_ids: ['My shop'] } }],
+      ['update_test', { test_id: 'of b1', expect: { rows: { min: 0 } } }],
+      ['update_server_config', { server_name: 'Shop', global_variables: { currency: 'EUR' } }],
+    ];
+    for (const [name, args] of updates) {
+      const { version, unchanged } = await ok(name, args);
+      const entries = (await ok('list_history'))['total'];
+      expect([name, unchanged]).toEqual([name, undefined]);
+      for (const again of [args, { ...args, version }]) {
+        expect([name, await ok(name, again)]).toEqual([name, expect.objectContaining({ version, unchanged: true })]);
+      }
+      expect([name, (await ok('list_history'))['total']]).toEqual([name, entries]);
+    }
+    // Equality would tell what is stored.
+    await ok('update_connection', { connection_id: 'My shop', password: 'secret' });
+    expect((await ok('update_connection', { connection_id: 'My shop', password: 'secret' }))['unchanged']).toBeUndefined();
+    await ok('update_connection', { connection_id: 'My shop', password: null });
+    await ok('delete_toolset', { toolset_id: 'desk' });
+    await ok('delete_test', { test_id: 'of b1' });
   });
 });
 

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { changesOf, entityOperations } from '../entity-operations.ts';
-import { byId, Empty, Id, integerBetween, listOf, textBetween, Timestamp, Version, Warnings } from '../fields.ts';
+import { byId, Empty, Id, integerBetween, listOf, textBetween, Timestamp, Unchanged, Version, Warnings } from '../fields.ts';
 import { field } from '../marks.ts';
 import { operation } from '../operation.ts';
 import { connectionCertificates, connectionLimits } from './connection-fields.ts';
@@ -110,6 +110,7 @@ export const Connection = v.object({
   version: Version,
   created_at: Timestamp,
   updated_at: Timestamp,
+  unchanged: Unchanged,
 });
 export type Connection = v.InferOutput<typeof Connection>;
 

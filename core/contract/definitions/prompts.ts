@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { Id, LONGEST_STATEMENT, ownTags, TemplateText, textBetween, texts, Timestamp, Version } from '../fields.ts';
+import { Id, LONGEST_STATEMENT, ownTags, TemplateText, textBetween, texts, Timestamp, Unchanged, Version } from '../fields.ts';
 import { field } from '../marks.ts';
 import { Findings } from '../lint.ts';
 import { entityOperations, ownedFilters } from '../entity-operations.ts';
@@ -57,6 +57,7 @@ export const Prompt = v.object({
   created_at: Timestamp,
   updated_at: Timestamp,
   findings: Findings,
+  unchanged: Unchanged,
 });
 export type Prompt = v.InferOutput<typeof Prompt>;
 

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { Id, ownTags, SqlText, template, textBetween, texts, Timestamp, Version, Warnings } from '../fields.ts';
+import { Id, ownTags, SqlText, template, textBetween, texts, Timestamp, Unchanged, Version, Warnings } from '../fields.ts';
 import { field } from '../marks.ts';
 import { Findings } from '../lint.ts';
 import { entityOperations, ownedFilters } from '../entity-operations.ts';
@@ -55,6 +55,7 @@ export const Resource = v.object({
   created_at: Timestamp,
   updated_at: Timestamp,
   findings: Findings,
+  unchanged: Unchanged,
 });
 export type Resource = v.InferOutput<typeof Resource>;
 

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { byId, Id, integerBetween, listOf, textBetween, Timestamp, Version } from '../fields.ts';
+import { byId, Id, integerBetween, listOf, textBetween, Timestamp, Unchanged, Version } from '../fields.ts';
 import { field } from '../marks.ts';
 import { entityOperations } from '../entity-operations.ts';
 import { operation } from '../operation.ts';
@@ -129,6 +129,7 @@ export const Test = v.object({
   version: Version,
   created_at: Timestamp,
   updated_at: Timestamp,
+  unchanged: Unchanged,
 });
 export type Test = v.InferOutput<typeof Test>;
 

@@ -1,5 +1,17 @@
 import * as v from 'valibot';
-import { byId, Id, integerBetween, ownTags, SqlText, template, texts, Timestamp, Version, Warnings } from '../fields.ts';
+import {
+  byId,
+  Id,
+  integerBetween,
+  ownTags,
+  SqlText,
+  template,
+  texts,
+  Timestamp,
+  Unchanged,
+  Version,
+  Warnings,
+} from '../fields.ts';
 import { field } from '../marks.ts';
 import { Findings } from '../lint.ts';
 import { entityOperations, ownedFilters } from '../entity-operations.ts';
@@ -165,6 +177,7 @@ export const Tool = v.object({
   created_at: Timestamp,
   updated_at: Timestamp,
   findings: Findings,
+  unchanged: Unchanged,
 });
 export type Tool = v.InferOutput<typeof Tool>;
 

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { byId, Id, Tags, textBetween, Timestamp, Title, Version } from '../fields.ts';
+import { byId, Id, Tags, textBetween, Timestamp, Title, Unchanged, Version } from '../fields.ts';
 import { field } from '../marks.ts';
 import { Findings } from '../lint.ts';
 import { entityOperations } from '../entity-operations.ts';
@@ -113,6 +113,7 @@ export const Toolset = v.object({
   created_at: Timestamp,
   updated_at: Timestamp,
   findings: Findings,
+  unchanged: Unchanged,
 });
 export type Toolset = v.InferOutput<typeof Toolset>;
 

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { Empty, patchOf, Timestamp, Version, Warnings } from '../fields.ts';
+import { Empty, patchOf, Timestamp, Unchanged, Version, Warnings } from '../fields.ts';
 import { field, openNames } from '../marks.ts';
 import { operation } from '../operation.ts';
 import { ToolsetNames } from '../definitions/toolsets.ts';
@@ -76,6 +76,7 @@ export const ServerConfig = v.object({
   version: Version,
   updated_at: v.pipe(v.nullable(Timestamp), v.description('null until the first change')),
   warnings: v.pipe(Warnings, v.description('Reasons why these settings cannot be deployed, as sentences')),
+  unchanged: Unchanged,
 });
 export type ServerConfig = v.InferOutput<typeof ServerConfig>;
 

@@ -18,7 +18,7 @@ import {
   toVariables,
   withGates,
 } from './settings.ts';
-import { checkVersion, retryOnConflict } from '../records.ts';
+import { checkVersion, ignoresRepeats, retryOnConflict } from '../records.ts';
 import { refuseUnknownToolsets } from '../toolsets/names.ts';
 import { guardDraft } from '../guard/guard.ts';
 import { recordHistory } from '#core/observe/history.ts';
@@ -33,16 +33,15 @@ export const configHandlers: Pick<Handlers, `config.${'get' | 'update'}`> = {
   'config.get': async ({ app }) => toConfig(app, await readSettings(app)),
   'config.update': async (context, { version, ...patch }) => {
     const { app } = context;
-    return retryOnConflict(version, async () => toConfig(app, await update(context, version, patch)));
+    return retryOnConflict(version, async () => {
+      const { stored, after } = await checkUpdate(context, version, patch);
+      if (after !== null) return toConfig(app, await app.store.write((tx) => writeSettings(context, tx, stored.version, after)));
+      return { ...toConfig(app, stored), ...(ignoresRepeats(context) && { unchanged: true as const }) };
+    });
   },
 };
 
 type Patch = Omit<ServerConfigPatch, 'version'>;
-
-async function update(context: Context, version: number | undefined, patch: Patch): Promise<StoredSettings> {
-  const { stored, after } = await checkUpdate(context, version, patch);
-  return after === null ? stored : context.app.store.write((tx) => writeSettings(context, tx, stored.version, after));
-}
 
 /** Every check of a change; nothing is stored here. @returns what would be stored; null: it changes nothing. */
 export async function checkUpdate(
@@ -56,6 +55,8 @@ export async function checkUpdate(
   // A change that changes nothing is no version and leaves no history.
   if (Object.values(patch).every((value) => value === undefined)) return { stored, after: null };
   const after = mergePatch(app, stored, patch);
+  const isChanged = (Object.keys(after) as (keyof Settings)[]).some((field) => differs(field, stored.settings, after));
+  if (!isChanged && ignoresRepeats(context)) return { stored, after: null };
   refuseSettings(actor, stored.settings, after);
   await checkSettings(app, stored.settings, after);
   for (const [index, { client_id, toolsets = null }] of after.oauth_clients.entries()) {
