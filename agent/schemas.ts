@@ -1,6 +1,7 @@
 import { toJsonSchema } from '@valibot/to-json-schema';
 import * as v from 'valibot';
 import { Id, Timestamp, TransformTemplate, Version } from '#core/contract/fields.ts';
+import { marksOf } from '#core/contract/marks.ts';
 
 export type JsonObject = Record<string, unknown>;
 
@@ -9,10 +10,25 @@ const ANYTHING = { anyOf: ['string', 'number', 'boolean', 'object', 'array', 'nu
 const ANNOTATIONS = new Set(['description', 'default', 'title']);
 const LISTS = ['anyOf', 'oneOf', 'allOf', 'prefixItems'];
 
-/** A schema of the contract as JSON Schema that every client reads: it says of each value what it may be. */
-export function schemaOf(schema: v.GenericSchema, typeMode: 'input' | 'output'): JsonObject {
-  const { $schema: _, ...rest } = toJsonSchema(schema, { typeMode, errorMode: 'ignore' }) as JsonObject;
+/**
+ * A schema of the contract as JSON Schema that every client reads: it says of each value what it may be.
+ * @param helps whether fields say what the forms say of them.
+ */
+export function schemaOf(schema: v.GenericSchema, typeMode: 'input' | 'output', helps = false): JsonObject {
+  const config = { typeMode, errorMode: 'ignore', ...(helps && { overrideSchema: withHelp }) } as const;
+  const { $schema: _, ...rest } = toJsonSchema(schema, config) as JsonObject;
   return explicit(rest, typeMode === 'output' ? OF_OUTPUT : OF_INPUT);
+}
+
+/** What the form says under a field, and of each choice. */
+function withHelp({ valibotSchema, jsonSchema }: { readonly valibotSchema: object; readonly jsonSchema: object }) {
+  const { help, choices = {} } = marksOf(valibotSchema as v.GenericSchema) ?? {};
+  const of_choices = Object.entries(choices).flatMap(([value, { help: meaning }]) =>
+    meaning === undefined ? [] : `${value}: ${meaning}`,
+  );
+  const said = [help?.replace(/\.$/, ''), of_choices.join('; ')].filter(Boolean).join('. ');
+  if (said === '' || 'description' in jsonSchema) return undefined;
+  return { ...jsonSchema, description: said };
 }
 
 /** What a writer must keep to. A reader of an answer learns nothing from it, and the list of tools is read by models. */

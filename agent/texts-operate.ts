@@ -6,7 +6,7 @@ export const OPERATE = {
     title: 'Deploy',
     effect: 'overwrites',
     description:
-      'Deploys the working copy: MCP clients see it at once. Use dry_run true first: it checks every statement and changes nothing. If anything is invalid or a gate blocks it, the error lists every problem and the current version stays live; allow passes gates that a person accepted, never tests. Then call get_server_health. Example: {"note":"Order tools"}.',
+      'Deploys the working copy: MCP clients see it at once. Use list_pending_changes, then dry_run true: it checks every statement, changes nothing and says in plan what the deploy would do. If anything is invalid or a gate blocks it, the error lists every problem and the current version stays live; allow passes gates that a person accepted, never tests. canary serves it to a share of callers first; get_deploy_status compares both, promote_canary or abort_canary ends it early. Then call get_server_health. Example: {"note":"Order tools"}.',
   },
   stop_server: {
     title: 'Stop serving',
@@ -24,7 +24,7 @@ export const OPERATE = {
     title: 'Deployment status',
     effect: 'reads',
     description:
-      'Returns the status (stopped, deploying, running or error), the deployed version, and how many changes are not deployed yet. Use it before and after a deploy. Takes no arguments: {}.',
+      'Returns the status (stopped, deploying, running or error), the deployed version, how many changes are not deployed yet (list_pending_changes lists them), why the last deploy failed, and the canary. Use it before and after a deploy. Takes no arguments: {}.',
   },
   promote_canary: {
     title: 'Promote the canary',
@@ -80,7 +80,7 @@ export const OPERATE = {
     effect: 'overwrites',
     repeats: true,
     description:
-      'Restores the state before a history entry: a deleted record is restored with everything deleted with it, a created one is deleted, an import is undone completely. history_id is the id of an entry from list_history, get_entity_history or the answer of a deletion, or a batch_id; try dry_run true first. Later changes of the record are overwritten. Then call deploy_server. Example: {"history_id":"0197…","dry_run":true}.',
+      'Restores the state before a history entry: a deleted record is restored with everything deleted with it, a created one is deleted, an import is undone completely. history_id is the id of an entry from list_history, get_entity_history or the answer of a deletion, or a batch_id; try dry_run true first. Later changes of the record are overwritten. It undoes no deploy: that is restore_version. Then call deploy_server. Example: {"history_id":"0197…","dry_run":true}.',
   },
   get_metrics_stats: {
     title: 'Usage of tools',

@@ -63,7 +63,8 @@ export function agentTools(): Map<string, AgentTool> {
 }
 
 function toTool(name: string, text: ToolText, operation: OperationName, definition: Operation, sayOnce: SayOnce): AgentTool {
-  const input = schemaOf(definition.input, 'input');
+  // An update takes the same fields: what each means is said where a record begins.
+  const input = schemaOf(definition.input, 'input', /^(?:create_|update_server_config$)/.test(name));
   const properties = { ...(input['properties'] as Record<string, JsonObject> | undefined) };
   const required = (input['required'] as string[] | undefined) ?? [];
   const id_argument = 'id' in properties ? idArgument(operation) : null;

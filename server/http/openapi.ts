@@ -250,5 +250,10 @@ function schemaOf(schema: v.GenericSchema, typeMode: 'input' | 'output'): Json {
 /** A field of the contract says what it is in the words of the forms. */
 function describeField({ valibotSchema, jsonSchema }: { readonly valibotSchema: object; readonly jsonSchema: object }) {
   const marks = marksOf(valibotSchema as v.GenericSchema);
-  return marks === undefined ? undefined : { ...jsonSchema, description: described(marks) };
+  if (marks === undefined) return undefined;
+  const own = described(marks);
+  const { description: more } = jsonSchema as { readonly description?: string };
+  // A wrapper is asked after what it wraps.
+  if (more?.startsWith(own) === true) return undefined;
+  return { ...jsonSchema, description: more === undefined ? own : `${own} ${more}` };
 }
