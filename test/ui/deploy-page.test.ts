@@ -121,9 +121,11 @@ test('a note goes with the deploy, a dry run says that it is one, a version is s
   const deployment = createDeployment(call, createCache(call));
   await deployment.rehearse();
   expect([deployment.rehearsed(), deployment.receipt()?.changed]).toEqual([true, true]);
-  await deployment.run(' first ');
+  deployment.setNote(' first ');
+  await deployment.run();
   expect(deployment.rehearsed()).toBe(false);
-  await deployment.run('  ');
+  deployment.setNote('  ');
+  await deployment.run();
   expect(await deployment.activate(7)).toBe(true);
   expect(sent.map(({ path, body }) => [new URL(path, 'http://x').pathname, body])).toEqual([
     ['/api/v1/deploy', { dry_run: true }],

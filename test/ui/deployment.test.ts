@@ -118,10 +118,54 @@ test('what was shown is what is deployed: when it is another by now, it is refus
   });
   await deployment.show();
   checksum = 'sha256:now';
-  await deployment.run('why');
+  deployment.setNote(' why ');
+  await deployment.run();
   expect([sent, deployment.problem()?.code]).toEqual([[{ checksum: 'sha256:read', note: 'why' }], 'conflict']);
   await deployment.diff.reload();
   expect(deployment.diff.data()?.checksum).toBe('sha256:now');
+});
+
+const BLOCKED = {
+  code: 'gate_failed',
+  detail: 'A gate found something.',
+  errors: [{ field: 'tools.a', message: 'It reads too much.', gate: 'lint' }],
+};
+
+test('what a gate blocked is repeated as it was sent, past its findings', async () => {
+  const sent: { path: string; body: object }[] = [];
+  const { deployment } = deploymentOver((path, body) => {
+    if (path.endsWith('/deploy/status')) return Response.json(state(2, 1));
+    if (path.endsWith('/deploy/diff')) return Response.json({ from_version: 2, checksum: 'sha256:read', changes: [] });
+    sent.push({ path: path.replace('/api/v1', ''), body: body as object });
+    return 'allow' in (body as object) ? Response.json(RECEIPT) : Response.json(BLOCKED, { status: 422 });
+  });
+  await deployment.show();
+  const canary = { percent: 10, minutes: 10, max_error_rate: null, max_p95_ratio: null, min_calls: 50 };
+  const attempts = [
+    {
+      begin: () => deployment.run(),
+      anyway: 'Deploy anyway',
+      again: { path: '/deploy', body: { checksum: 'sha256:read', note: 'mine' } },
+    },
+    { begin: () => deployment.rehearse(), anyway: 'Dry run anyway', again: { path: '/deploy', body: { dry_run: true } } },
+    { begin: () => deployment.activate(1), anyway: 'Restore anyway', again: { path: '/snapshots/1/activate', body: {} } },
+    {
+      begin: () => deployment.startCanary({ canary, note: 'few', candidate: 'c1' }),
+      anyway: 'Start anyway',
+      again: { path: '/deploy', body: { canary, candidate: 'c1', note: 'few' } },
+    },
+    { begin: () => deployment.promote(), anyway: 'Promote anyway', again: { path: '/deploy/promote', body: {} } },
+  ];
+  for (const { begin, anyway, again } of attempts) {
+    deployment.setNote('mine');
+    expect([await begin(), deployment.problem()?.code, deployment.attempt()?.anyway]).toEqual([false, 'gate_failed', anyway]);
+    await deployment.attempt()?.repeat({ allow: ['lint'] });
+    expect([deployment.problem(), deployment.rehearsed()]).toEqual([undefined, anyway === 'Dry run anyway']);
+    const { path, body } = again;
+    expect(sent.splice(0)).toEqual([again, { path, body: { ...body, allow: ['lint'] } }]);
+    // Only a deploy has used up the note.
+    expect(deployment.note()).toBe(anyway === 'Deploy anyway' ? '' : 'mine');
+  }
 });
 
 test('every way in which a connection test fails has its advice', () => {

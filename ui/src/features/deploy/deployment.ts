@@ -1,7 +1,7 @@
 import { createSignal } from 'solid-js';
 import type { GateName } from '#core/contract/settings/deploy-gates.ts';
 import type { CanaryPlan } from '#core/contract/deploy/canary-state.ts';
-import type { Output, RawInput } from '#core/contract/index.ts';
+import type { Output } from '#core/contract/index.ts';
 import type { Call } from '#ui/src/api.ts';
 import { type Problem, toProblem } from '#ui/src/kernel/problem.ts';
 import type { Cache } from '#ui/src/kernel/data/cache.ts';
@@ -21,6 +21,19 @@ export interface CanaryWanted {
 
 type Work = 'deploying' | 'stopping' | 'rehearsing';
 
+/** What is added to a request that gates blocked. */
+interface Passing {
+  readonly allow?: GateName[];
+  readonly note?: string;
+}
+
+/** A request that gates may block, as it can be repeated. */
+interface Attempt {
+  /** What the button that repeats it says. */
+  readonly anyway: string;
+  readonly repeat: (passing: Passing) => Promise<boolean>;
+}
+
 export interface Deployment {
   readonly status: Query<Status>;
   readonly diff: Query<Diff>;
@@ -33,18 +46,20 @@ export interface Deployment {
   readonly show: () => Promise<void>;
   /** Asks for the state again, and for the changes when it is another or they could not be read. */
   readonly refresh: () => Promise<void>;
-  /** @param allow gates whose findings are passed knowingly. */
-  readonly run: (note?: string, allow?: GateName[]) => Promise<void>;
+  /** Of the next deploy, as it is typed. */
+  readonly note: () => string;
+  readonly setNote: (note: string) => void;
+  readonly run: () => Promise<boolean>;
   /** Serves something to a share of the callers. */
-  readonly startCanary: (wanted: CanaryWanted) => Promise<void>;
-  /** What was tried last, past the findings of these gates. */
-  readonly again: (note: string, allow: GateName[]) => Promise<void>;
+  readonly startCanary: (wanted: CanaryWanted) => Promise<boolean>;
+  /** What was tried last; it can be repeated past the findings of gates. */
+  readonly attempt: () => Attempt | undefined;
   readonly promote: () => Promise<boolean>;
   readonly abort: () => Promise<boolean>;
   /** Everything that a deploy checks, without the deploy. */
-  readonly rehearse: () => Promise<void>;
+  readonly rehearse: () => Promise<boolean>;
   /** Serves an earlier version again. */
-  readonly activate: (version: number, note?: string, allow?: GateName[]) => Promise<boolean>;
+  readonly activate: (version: number) => Promise<boolean>;
   readonly stop: () => Promise<boolean>;
   readonly dismiss: () => void;
   readonly close: () => void;
@@ -58,6 +73,8 @@ export function createDeployment(call: Call, cache: Cache): Deployment {
   const [receipt, setReceipt] = createSignal<DeployReceipt>();
   const [rehearsed, setRehearsed] = createSignal(false);
   const [problem, setProblem] = createSignal<Problem>();
+  const [note, setNote] = createSignal('');
+  const [attempt, setAttempt] = createSignal<Attempt>();
 
   const refresh = async () => {
     const before = mark(status.data());
@@ -93,16 +110,15 @@ export function createDeployment(call: Call, cache: Cache): Deployment {
     return checksum === undefined ? {} : { checksum };
   };
 
-  type Sent = RawInput<'deploy.run'> & RawInput<'deploy.promote'>;
-  /** Of the last deploy, canary or promotion. */
-  let last: { readonly name: 'deploy.run' | 'deploy.promote'; readonly sent: Sent } = { name: 'deploy.run', sent: {} };
-  const deploy = (name: typeof last.name, sent: Sent): Promise<boolean> => {
-    last = { name, sent };
-    return act('deploying', async () => {
-      const answer = await call(name, sent);
-      setRehearsed(false);
-      setReceipt(answer);
-    });
+  const send = (work: Work, anyway: string, request: (passing: Passing) => Promise<DeployReceipt>): Promise<boolean> => {
+    const repeat = (passing: Passing) =>
+      act(work, async () => {
+        setAttempt({ anyway, repeat });
+        const answer = await request(passing);
+        setRehearsed(work === 'rehearsing');
+        setReceipt(answer);
+      });
+    return repeat({});
   };
 
   return {
@@ -114,30 +130,25 @@ export function createDeployment(call: Call, cache: Cache): Deployment {
     problem,
     show: async () => void (await Promise.all([status.show(), diff.show()])),
     refresh,
-    async run(note = '', allow = []) {
-      await deploy('deploy.run', { ...shown(), ...noted(note), ...(allow.length === 0 ? {} : { allow }) });
-    },
-    async startCanary({ note, ...wanted }) {
-      await deploy('deploy.run', { ...(wanted.candidate === undefined && shown()), ...wanted, ...noted(note) });
-    },
-    async again(note, allow) {
-      await deploy(last.name, { ...last.sent, ...noted(note), allow });
-    },
-    promote: () => deploy('deploy.promote', {}),
-    abort: () => act('stopping', async () => void (await call('deploy.abort', {}))),
-    async rehearse() {
-      await act('rehearsing', async () => {
-        const answer = await call('deploy.run', { dry_run: true });
-        setRehearsed(true);
-        setReceipt(answer);
+    attempt,
+    note,
+    setNote,
+    run() {
+      const sent = { ...shown(), ...noted(note()) };
+      return send('deploying', 'Deploy anyway', async (passing) => {
+        const answer = await call('deploy.run', { ...sent, ...passing });
+        setNote('');
+        return answer;
       });
     },
-    activate: (version, note = '', allow = []) =>
-      act('deploying', async () => {
-        const answer = await call('snapshots.activate', { version, ...noted(note), ...(allow.length === 0 ? {} : { allow }) });
-        setRehearsed(false);
-        setReceipt(answer);
-      }),
+    startCanary({ note, ...wanted }) {
+      const sent = { ...(wanted.candidate === undefined && shown()), ...wanted, ...noted(note) };
+      return send('deploying', 'Start anyway', (passing) => call('deploy.run', { ...sent, ...passing }));
+    },
+    promote: () => send('deploying', 'Promote anyway', (passing) => call('deploy.promote', passing)),
+    abort: () => act('stopping', async () => void (await call('deploy.abort', {}))),
+    rehearse: () => send('rehearsing', 'Dry run anyway', (passing) => call('deploy.run', { dry_run: true, ...passing })),
+    activate: (version) => send('deploying', 'Restore anyway', (passing) => call('snapshots.activate', { version, ...passing })),
     stop: () => act('stopping', async () => void (await call('deploy.stop', {}))),
     dismiss() {
       setReceipt(undefined);
@@ -150,6 +161,7 @@ export function createDeployment(call: Call, cache: Cache): Deployment {
   };
 }
 
-const noted = (note: string) => (note.trim() === '' ? {} : { note: note.trim() });
+/** A note as it is sent. */
+export const noted = (note: string) => (note.trim() === '' ? {} : { note: note.trim() });
 const mark = (status: Status | undefined): string | undefined =>
   status && `${status.status}/${status.snapshot_version}/${status.pending_changes}/${status.hosts.length}`;

@@ -4,6 +4,7 @@ import { Button } from '#ui/src/components/button.tsx';
 import { TextField } from '#ui/src/components/form/field.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
 import type { Problem } from '#ui/src/kernel/problem.ts';
+import { type Deployment, noted } from './deployment.ts';
 
 /** The gates that blocked a deploy, in their order. */
 const blockingGates = (problem: Problem): GateName[] =>
@@ -60,5 +61,21 @@ export function DeployProblem(props: {
         </div>
       </Show>
     </Notice>
+  );
+}
+
+/** Why the last attempt of a deployment failed; repeating it repeats exactly that attempt. */
+export function LastProblem(props: { deployment: Deployment }) {
+  return (
+    <Show when={props.deployment.problem()}>
+      {(problem) => (
+        <DeployProblem
+          problem={problem()}
+          busy={props.deployment.phase() !== 'idle'}
+          action={props.deployment.attempt()?.anyway ?? ''}
+          onAllow={(allow, note) => void props.deployment.attempt()?.repeat({ allow, ...noted(note) })}
+        />
+      )}
+    </Show>
   );
 }

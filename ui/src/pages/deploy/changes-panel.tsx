@@ -13,7 +13,7 @@ import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { Ago } from '#ui/src/components/time.tsx';
 import { breakingCount, summary } from '#ui/src/features/deploy/changes.ts';
 import type { Deployment, Status } from '#ui/src/features/deploy/deployment.ts';
-import { DeployProblem } from '#ui/src/features/deploy/gate-findings.tsx';
+import { LastProblem } from '#ui/src/features/deploy/gate-findings.tsx';
 import { Breaking } from '#ui/src/features/deploy/deploy-dialog.tsx';
 import { Totals } from '#ui/src/features/deploy/totals.tsx';
 import { ReplayDrawer } from '#ui/src/features/replay/replay-drawer.tsx';
@@ -29,7 +29,6 @@ export function ChangesPanel(props: {
   onCanary: () => void;
 }) {
   const { session } = useKernel();
-  const [note, setNote] = createSignal('');
   const [replaying, setReplaying] = createSignal(false);
   const status = () => props.deployment.status.data();
   const changes = createMemo(() => props.deployment.diff.data()?.changes ?? []);
@@ -42,26 +41,15 @@ export function ChangesPanel(props: {
     if (breaking() > 0 && props.deployment.problem()?.code !== 'gate_failed') return 'Deploy anyway';
     return nothing() && status()?.status === 'running' ? 'Deploy again' : 'Deploy';
   };
-  const deploy = async (event: SubmitEvent) => {
+  const deploy = (event: SubmitEvent) => {
     event.preventDefault();
-    if (!idle()) return;
-    await props.deployment.run(note());
-    if (props.deployment.problem() === undefined) setNote('');
+    void props.deployment.run();
   };
 
   return (
     <div class="page-columns deploy">
       <div class="stack">
-        <Show when={props.deployment.problem()}>
-          {(problem) => (
-            <DeployProblem
-              problem={problem()}
-              busy={props.deployment.phase() === 'deploying'}
-              action="Deploy anyway"
-              onAllow={(gates, reason) => void props.deployment.again(reason === '' ? note() : reason, gates)}
-            />
-          )}
-        </Show>
+        <LastProblem deployment={props.deployment} />
         <Show when={props.deployment.receipt()}>
           {(receipt) => (
             <Receipt receipt={receipt()} rehearsed={props.deployment.rehearsed()} onDismiss={props.deployment.dismiss} />
@@ -117,10 +105,16 @@ export function ChangesPanel(props: {
       <div class="stack deploy-side">
         <Show when={session.may('deploy.run')}>
           <Panel title="Deploy" flush>
-            <form class="panel-body stack" onSubmit={(event) => void deploy(event)}>
+            <form class="panel-body stack" onSubmit={deploy}>
               <ComingWarnings warnings={props.deployment.diff.data()?.warnings} />
               <Totals totals={props.deployment.diff.data()?.totals} />
-              <TextField label="Note" optional value={note()} onInput={setNote} hint="Shown with this version in the history." />
+              <TextField
+                label="Note"
+                optional
+                value={props.deployment.note()}
+                onInput={props.deployment.setNote}
+                hint="Shown with this version in the history."
+              />
               <div class="row">
                 <Button
                   type="submit"

@@ -1,5 +1,4 @@
 import { createMemo, createSignal, Match, Show, Switch } from 'solid-js';
-import type { GateName } from '#core/contract/settings/deploy-gates.ts';
 import type { SnapshotSummary } from '#core/contract/deploy/snapshots.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
@@ -15,7 +14,7 @@ import { useQuery } from '#ui/src/components/use-query.ts';
 import { breakingCount, summary } from '#ui/src/features/deploy/changes.ts';
 import type { Deployment } from '#ui/src/features/deploy/deployment.ts';
 import { plural } from '#ui/src/kernel/words.ts';
-import { DeployProblem } from '#ui/src/features/deploy/gate-findings.tsx';
+import { LastProblem } from '#ui/src/features/deploy/gate-findings.tsx';
 import { Breaking } from '#ui/src/features/deploy/deploy-dialog.tsx';
 import { ReplayDrawer } from '#ui/src/features/replay/replay-drawer.tsx';
 import { Receipt } from '#ui/src/features/deploy/receipt.tsx';
@@ -43,33 +42,15 @@ export function SnapshotsPanel(props: {
     })),
   );
   const before = (row: SnapshotSummary) => rows()?.find(({ version }) => version < row.version)?.version;
-  const [wanted, setWanted] = createSignal<number>();
-  const activate = async (version: number, reason?: string, allow?: GateName[]) => {
+  const activate = async (version: number) => {
     setActivating(undefined);
-    setWanted(version);
-    await props.deployment.activate(version, reason, allow);
+    await props.deployment.activate(version);
     await list.reload();
-  };
-
-  const again = async (gates: GateName[], reason: string) => {
-    const version = wanted();
-    // What failed here was a deploy of the other tab.
-    if (version === undefined) await props.deployment.run(reason, gates);
-    else await activate(version, reason, gates);
   };
 
   return (
     <div class="stack">
-      <Show when={props.deployment.problem()}>
-        {(problem) => (
-          <DeployProblem
-            problem={problem()}
-            busy={props.deployment.phase() === 'deploying'}
-            action="Restore anyway"
-            onAllow={(gates, reason) => void again(gates, reason)}
-          />
-        )}
-      </Show>
+      <LastProblem deployment={props.deployment} />
       <Show when={props.deployment.rehearsed() ? undefined : props.deployment.receipt()}>
         {(receipt) => <Receipt receipt={receipt()} rehearsed={false} onDismiss={props.deployment.dismiss} />}
       </Show>
