@@ -76,6 +76,29 @@ browserTest(
 );
 
 browserTest(
+  'a canary that is started with a candidate serves that candidate',
+  async () => {
+    const made = await ui.programs.api<{ candidate: string }>('POST', '/snapshots/candidate', { note: 'For a share' });
+    const opened = await ui.signedIn();
+    const { page } = opened;
+    await page.goto(`${ui.programs.url}/deploy?view=candidates`);
+    await page.getByRole('button', { name: 'More for the candidate For a share' }).click();
+    await page.getByRole('menuitem', { name: 'Start a canary with it' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Start a canary' });
+    await dialog.getByText('is served this candidate').waitFor();
+    await dialog.getByRole('button', { name: 'Start canary' }).click();
+    const panel = page.getByRole('region', { name: 'Canary', exact: true });
+    await panel.getByText('Running').waitFor();
+    const { canary } = await ui.programs.api<{ canary: { candidate: string } }>('GET', '/deploy/status');
+    expect(canary.candidate).toBe(made.candidate);
+    await ui.programs.api('POST', '/deploy/abort', {});
+    await ui.programs.api('DELETE', `/snapshots/candidate/${made.candidate}`).catch(() => undefined);
+    await close(opened);
+  },
+  LIMIT_MS,
+);
+
+browserTest(
   'a canary shows both sides while it runs, is aborted, and the next one is promoted',
   async () => {
     const opened = await ui.signedIn();

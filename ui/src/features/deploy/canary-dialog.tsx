@@ -42,9 +42,11 @@ function CanaryFields(props: { candidate?: string | undefined; onClose: () => vo
     initial: () => BLANK,
     submit: async (values) => values,
     onDone(values) {
-      props.onClose();
       const canary = values as CanaryWanted['canary'];
-      props.onStart({ canary, note: note(), ...(props.candidate === undefined ? {} : { candidate: props.candidate }) });
+      const { candidate } = props;
+      // Read first: closing forgets the candidate.
+      props.onClose();
+      props.onStart({ canary, note: note(), ...(candidate === undefined ? {} : { candidate }) });
     },
   });
   return (
