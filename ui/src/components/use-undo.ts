@@ -6,25 +6,24 @@ import { toProblem } from '#ui/src/kernel/problem.ts';
 import type { Toasts } from '#ui/src/kernel/toasts.ts';
 import { plural } from '#ui/src/kernel/words.ts';
 
-interface Done {
-  readonly type: EntityKind;
-  readonly ids: readonly string[];
-  readonly action: 'update' | 'delete';
-}
+type Done = { readonly type: EntityKind; readonly ids: readonly string[] } & (
+  | { readonly action: 'delete' }
+  /** `version` is the one that the change of the only record made. */
+  | { readonly action: 'update'; readonly version: number }
+);
 
 /** Says what was done, with a button that takes the newest change of each record back through the history. */
 export const useUndo = () => createUndo(useKernel());
 
 export function createUndo({ call, toasts }: { call: Call; toasts: Toasts }) {
-  const undo = async ({ type, ids, action }: Done, onUndone: () => void) => {
-    try {
-      const taken: boolean[] = [];
-      for (const id of ids) taken.push(await takeBack(call, { action, entity: { type, id } }));
-      if (taken.includes(false)) toasts.show('It was changed since. The history shows what can be restored.', 'bad');
-      else toasts.show('Undone.', 'good');
-    } catch (fault) {
-      toasts.show(toProblem(fault).detail, 'bad');
-    }
+  const undo = async ({ type, ids, ...change }: Done, onUndone: () => void) => {
+    let fault: unknown;
+    for (const id of ids)
+      await takeBack(call, { ...change, entity: { type, id } }).catch((caught: unknown) => {
+        fault = caught;
+      });
+    if (fault === undefined) toasts.show('Undone.', 'good');
+    else toasts.show(toProblem(fault).detail, 'bad');
     onUndone();
   };
   return (text: string, done: Done, onUndone: () => void = () => {}) => {

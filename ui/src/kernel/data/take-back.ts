@@ -1,20 +1,30 @@
 import type { EntityKind } from '#core/contract/entities.ts';
+import { AppError } from '#core/errors.ts';
 import type { Call } from '#ui/src/api.ts';
 
-interface Taken {
-  readonly action: 'update' | 'delete' | 'import';
-  /** The record that it has to be the newest change of; absent: the newest one of all. */
-  readonly entity?: { readonly type: EntityKind; readonly id: string };
+interface Changed {
+  readonly type: EntityKind;
+  readonly id: string;
 }
 
-/** Takes a change back through the history. False when something else came after it. */
-export async function takeBack(call: Call, { action, entity }: Taken): Promise<boolean> {
+/** What was done here: the history has to have nothing newer of it. `version` is the one that the change made. */
+type Done =
+  | { readonly action: 'update'; readonly entity: Changed; readonly version: number }
+  | { readonly action: 'delete'; readonly entity: Changed }
+  | { readonly action: 'import'; readonly batch_id: string | null };
+
+/** Takes back through the history what was done here. It refuses when something else came after it. */
+export async function takeBack(call: Call, done: Done): Promise<void> {
   const { items } = await call('history.list', {
     limit: 1,
-    ...(entity === undefined ? { action } : { entity_type: entity.type, entity_id: entity.id }),
+    ...(done.action === 'import' ? { action: done.action } : { entity_type: done.entity.type, entity_id: done.entity.id }),
   });
   const [newest] = items;
-  if (newest?.action !== action) return false;
-  await call('history.rollback', { history_id: newest.id });
-  return true;
+  const is_mine =
+    newest?.action === done.action &&
+    (done.action !== 'import' || newest.batch_id === done.batch_id) &&
+    (done.action !== 'update' || newest.version_after === done.version);
+  if (!is_mine) throw new AppError('conflict', 'It was changed since. The history shows what can be restored.');
+  const { id, version_after } = newest;
+  await call('history.rollback', { history_id: id, ...(version_after === null ? {} : { version: version_after }) });
 }

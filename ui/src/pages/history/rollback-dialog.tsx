@@ -1,5 +1,6 @@
 import { plural } from '#ui/src/kernel/words.ts';
 import { createEffect, createMemo, Match, on, Show, Switch } from 'solid-js';
+import type { HistoryEntry } from '#core/contract/history.ts';
 import { Button } from '#ui/src/components/button.tsx';
 import { Dialog } from '#ui/src/components/dialog.tsx';
 import { FieldDiff } from '#ui/src/components/show/field-diff.tsx';
@@ -26,8 +27,10 @@ export function RollbackDialog(props: { action: HistoryAction | undefined; onClo
   });
   const restore = createMutation((history_id: string) => call('history.rollback', { history_id }));
   createEffect(on(preview, () => restore.reset()));
-  const redo = async (history_id: string) => {
-    const answer = await act(() => call('history.rollback', { history_id }), 'Rollback undone.');
+  const redo = async ({ id, version_after }: HistoryEntry) => {
+    // Only what the rollback left: nothing that was changed since.
+    const input = { history_id: id, ...(version_after === null ? {} : { version: version_after }) };
+    const answer = await act(() => call('history.rollback', input), 'Rollback undone.');
     if (answer !== undefined) props.onDone();
   };
   const run = async () => {
@@ -36,7 +39,7 @@ export function RollbackDialog(props: { action: HistoryAction | undefined; onClo
     const answer = await restore.run(action.main.id);
     if (answer === undefined) return;
     toasts.show(`Restored “${action.main.entity_name}”. Deploy to make it live.`, 'good', {
-      action: { label: 'Undo', run: () => void redo(answer.entry.id) },
+      action: { label: 'Undo', run: () => void redo(answer.entry) },
     });
     props.onDone();
   };
@@ -50,7 +53,7 @@ export function RollbackDialog(props: { action: HistoryAction | undefined; onClo
       onClose={props.onClose}
       foot={
         <>
-          <Button autofocus onPress={props.onClose}>
+          <Button autofocus blocked={restore.busy()} onPress={props.onClose}>
             Cancel
           </Button>
           <Button kind="primary" busy={restore.busy()} blocked={preview()?.data() === undefined} onPress={() => void run()}>

@@ -20,12 +20,13 @@ export function useFix() {
     };
     // The server wrote the changes as the body of this operation.
     const input = { ...fix.changes, id };
-    const done = await ask(question, async () => {
-      if (kind === 'tool') await call('tools.update', input as RawInput<'tools.update'>);
-      else await call('connections.update', input as RawInput<'connections.update'>);
-      return true;
-    });
-    if (done !== undefined)
-      undo(`${entity.name} changed. Deploy to put it into effect.`, { type: kind, ids: [id], action: 'update' });
+    const done = await ask(question, (): Promise<{ readonly version: number }> =>
+      kind === 'tool'
+        ? call('tools.update', input as RawInput<'tools.update'>)
+        : call('connections.update', input as RawInput<'connections.update'>),
+    );
+    if (done === undefined) return;
+    const { version } = done;
+    undo(`${entity.name} changed. Deploy to put it into effect.`, { type: kind, ids: [id], action: 'update', version });
   };
 }

@@ -20,7 +20,7 @@ const applied = (count: number): string => `Imported ${plural(count, 'record')}.
 
 /** One file: how it is taken, what that would do, then doing it. */
 export function ImportPanel(props: { file: ExportFile }) {
-  const { call, toasts } = useKernel();
+  const { call, session, toasts } = useKernel();
   const [mode, setMode] = createSignal<ImportChoices['mode']>('merge');
   const [settings, setSettings] = createSignal(false);
   const [done, setDone] = createSignal<ImportReport>();
@@ -29,9 +29,9 @@ export function ImportPanel(props: { file: ExportFile }) {
   const apply = createMutation((input: ImportChoices) => call('transfer.import', toImport(props.file, input, false)));
   createEffect(on([mode, settings], () => void rehearsal.reload()));
 
-  const undo = async () => {
+  const undo = async ({ batch_id }: ImportReport) => {
     try {
-      if (!(await takeBack(call, { action: 'import' }))) return;
+      await takeBack(call, { action: 'import', batch_id });
       setDone(undefined);
       await rehearsal.reload();
       toasts.show('Import undone.', 'good');
@@ -43,7 +43,7 @@ export function ImportPanel(props: { file: ExportFile }) {
     const report = await apply.run(choices());
     if (report === undefined) return;
     setDone(report);
-    toasts.show(applied(writes(report)), 'good', { action: { label: 'Undo', run: () => void undo() } });
+    toasts.show(applied(writes(report)), 'good', { action: { label: 'Undo', run: () => void undo(report) } });
   };
   const date = () => {
     const { exported_at } = props.file;
@@ -80,7 +80,7 @@ export function ImportPanel(props: { file: ExportFile }) {
             },
           ]}
         />
-        <Show when={props.file.has_server_config}>
+        <Show when={props.file.has_server_config && session.may('config.update')}>
           <Toggle
             label="Include server settings"
             hint="Name, authentication, TLS, variables, prompt guard and agent settings."

@@ -81,8 +81,7 @@ export function createBulk(call: Call, noun: EntityNoun): Bulk {
       const result = await each(entities, async ({ id }) => void (await call(`${noun}.delete`, { id })));
       const removed = entities.filter(({ id }) => result.done.includes(id));
       if (removed.length === 0) return result;
-      const back = async ({ id }: Entity) =>
-        void (await takeBack(call, { action: 'delete', entity: { type: ENTITY_TYPE[noun], id } }));
+      const back = ({ id }: Entity) => takeBack(call, { action: 'delete', entity: { type: ENTITY_TYPE[noun], id } });
       return { ...result, undo: () => each(removed, back) };
     },
   };
