@@ -194,3 +194,26 @@ browserTest(
   },
   LIMIT_MS,
 );
+
+browserTest(
+  'of more than a hundred access tokens the first hundred are shown, and the others on request',
+  async () => {
+    const { total } = await ui.programs.api<{ total: number }>('GET', '/mcp-tokens');
+    for (let n = total; n < 103; n += 1) await ui.programs.api('POST', '/mcp-tokens', { name: `client ${n}` });
+    const opened = await ui.signedIn();
+    const { page } = opened;
+    await page.goto(`${ui.programs.url}/access`);
+    const tokens = page.getByRole('region', { name: 'Access tokens' });
+    await tokens.getByText('100 of 103').waitFor();
+    await tokens.getByRole('button', { name: 'Show more' }).click();
+    await tokens.getByText('103 of 103').waitFor();
+    await page.getByRole('button', { name: 'New token' }).first().click();
+    const form = page.getByRole('dialog', { name: 'New access token' });
+    await form.getByLabel('Name').fill('one more');
+    await form.getByRole('button', { name: 'Create token' }).click();
+    await page.getByRole('button', { name: 'I have copied it' }).click();
+    await tokens.getByText('104 of 104').waitFor();
+    await close(opened);
+  },
+  LIMIT_MS,
+);

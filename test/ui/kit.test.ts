@@ -5,6 +5,7 @@ import { diffLines, foldSame } from '#core/lib/text/line-diff.ts';
 import { createLiveStream, type StreamSocket } from '#ui/src/features/log/live-stream.ts';
 import { compareThree, mergeThree, same } from '#ui/src/kernel/form/merge.ts';
 import { createMutation } from '#ui/src/kernel/data/mutation.ts';
+import { allOf } from '#ui/src/kernel/data/all-of.ts';
 import { createPages } from '#ui/src/kernel/data/pages.ts';
 import { count, percent } from '#ui/src/kernel/numbers.ts';
 import { choice, createSearchParams, flag, many, oneOf, text, whole } from '#ui/src/kernel/route/search-params.ts';
@@ -215,6 +216,31 @@ test('a page that is read again keeps the entries that did not change, and a req
   fault = new TypeError('no connection');
   await pages.reload();
   expect([pages.problem()?.code, pages.items()?.length]).toEqual(['offline', 3]);
+});
+
+test('an entry that a newer one moved to the next page is shown once, and the list has an end', async () => {
+  let all = Array.from({ length: 5 }, (_, index) => ({ id: `entry ${index}` }));
+  const pages = createPages(async (skip, limit) => ({ items: all.slice(skip, skip + limit), total: all.length }), { size: 3 });
+  await pages.restart();
+  const known = all;
+  all = [{ id: 'new' }, ...all];
+  await pages.more();
+  expect([pages.items(), pages.total(), pages.done()]).toEqual([known, 5, true]);
+  await pages.reload();
+  expect([pages.items(), pages.total(), pages.done()]).toEqual([all.slice(0, 5), 6, false]);
+  await pages.more();
+  expect([pages.items(), pages.done()]).toEqual([all, true]);
+});
+
+test('a whole list is read in pages, each entry once', async () => {
+  const asked: number[] = [];
+  const load = async (skip: number, limit: number) => {
+    asked.push(skip);
+    return { items: Array.from({ length: limit }, (_, index) => ({ id: Math.min(skip + index, 6) })), total: 7 };
+  };
+  expect((await allOf(load, 3)).items).toEqual(Array.from({ length: 7 }, (_, id) => ({ id })));
+  expect(asked).toEqual([0, 3, 6]);
+  expect((await allOf(load, 3, 4)).items).toHaveLength(6);
 });
 
 test('questions are asked one after the other', async () => {

@@ -1,12 +1,33 @@
-import { createEffect, createMemo, on } from 'solid-js';
-import { isSame, useRetry } from './use-query.ts';
+import { createEffect, createMemo, createSignal, on } from 'solid-js';
+import { isSame, useQuery, useRetry } from './use-query.ts';
+import { allOf } from '#ui/src/kernel/data/all-of.ts';
+import type { Read } from '#ui/src/kernel/data/cache.ts';
 import { createPages, type Pages } from '#ui/src/kernel/data/pages.ts';
 
-type Load<T> = (skip: number, limit: number, signal: AbortSignal) => Promise<{ items: readonly T[]; total: number }>;
+type Page<T> = Promise<{ items: readonly T[]; total: number }>;
 
 /** A long list for as long as the component is there, from its beginning when `watch` changes. */
-export function usePages<T>(load: Load<T>, watch: () => unknown, { size = 50, most = 100 } = {}): Pages<T> {
+export function usePages<T>(
+  load: (skip: number, limit: number, signal: AbortSignal) => Page<T>,
+  watch: () => unknown,
+  { size = 50, most = 100 } = {},
+): Pages<T> {
   const pages = useRetry(createPages(load, { size, most }));
   createEffect(on(createMemo(watch, undefined, { equals: isSame }), () => void pages.restart()));
   return pages;
+}
+
+/** A long list that people change here: through the cache, so that a change reads again as much as was shown. */
+export function useCachedPages<T>(load: (read: Read, skip: number, limit: number) => Page<T>, size = 100): Pages<T> {
+  const [wanted, setWanted] = createSignal(size);
+  const list = useQuery((read) => allOf((skip, limit) => load(read, skip, limit), size, wanted()), { watch: wanted });
+  const items = () => list.data()?.items;
+  return {
+    ...list,
+    items,
+    total: () => list.data()?.total,
+    done: () => (items()?.length ?? 0) >= (list.data()?.total ?? Number.POSITIVE_INFINITY),
+    more: async () => void setWanted(wanted() + size),
+    restart: list.reload,
+  };
 }

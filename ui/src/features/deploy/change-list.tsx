@@ -6,6 +6,7 @@ import { FieldDiff } from '#ui/src/components/show/field-diff.tsx';
 import { SearchInput } from '#ui/src/components/table/filter-bar.tsx';
 import { Icon } from '#ui/src/components/icon.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
+import { allOf } from '#ui/src/kernel/data/all-of.ts';
 import { num } from '#ui/src/kernel/numbers.ts';
 import { plural } from '#ui/src/kernel/words.ts';
 import { type ChangeGroup, foldedFields, groupChanges, labelsOf } from './changes.ts';
@@ -20,12 +21,12 @@ const FILTER_FROM = 12;
 /** Of each group before more is asked for, and how many more then. */
 const FIRST_SHOWN = 20;
 const MORE_SHOWN = 50;
-const MOST_CONNECTIONS = 500;
+const CONNECTIONS_PAGE = 500;
 
 /** What differs between two configurations: by kind and connection, entity by entity, field by field. */
 export function ChangeList(props: { changes: readonly Change[]; label: string }) {
   const [wanted, setWanted] = createSignal('');
-  const connections = useQuery((read) => read('connections.list', { limit: MOST_CONNECTIONS }));
+  const connections = useQuery((read) => allOf((skip, limit) => read('connections.list', { skip, limit }), CONNECTIONS_PAGE));
   const nameOf = (id: string) => connections.data()?.items.find((connection) => connection.id === id)?.name;
   const found = createMemo(() => props.changes.filter(({ name }) => name.toLowerCase().includes(wanted().trim().toLowerCase())));
   const groups = createMemo(() => groupChanges(found(), nameOf));

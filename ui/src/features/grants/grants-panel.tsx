@@ -4,18 +4,16 @@ import { IconButton } from '#ui/src/components/button.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { DataTable } from '#ui/src/components/table/data-table.tsx';
-import { useQuery } from '#ui/src/components/use-query.ts';
+import { useCachedPages } from '#ui/src/components/use-pages.ts';
 import { useAct } from '#ui/src/components/use-act.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { KIND_WORDS } from './words.ts';
-
-const MOST = 100;
 
 /** Clients that people signed in with, or only one's own; and the end of each. */
 export function GrantsPanel(props: { mine?: boolean }) {
   const { call } = useKernel();
   const { ask } = useAct();
-  const list = useQuery((read) => read('grants.list', { mine: props.mine === true, limit: MOST }));
+  const list = useCachedPages((read, skip, limit) => read('grants.list', { mine: props.mine === true, skip, limit }));
 
   const revoke = async ({ id, client, person }: Grant) => {
     await ask(
@@ -42,7 +40,7 @@ export function GrantsPanel(props: { mine?: boolean }) {
     >
       <DataTable
         label={title()}
-        list={list}
+        pages={list}
         key={(row) => row.id}
         columns={[
           {

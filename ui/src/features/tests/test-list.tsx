@@ -10,6 +10,7 @@ import { Failed } from '#ui/src/components/notice.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useAct } from '#ui/src/components/use-act.ts';
 import { useQuery } from '#ui/src/components/use-query.ts';
+import { allOf } from '#ui/src/kernel/data/all-of.ts';
 import { createMutation } from '#ui/src/kernel/data/mutation.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import type { NewTest } from './kept.ts';
@@ -18,7 +19,7 @@ import { tally } from './words.ts';
 import { passesFocus } from '#ui/src/components/form/passes-focus.ts';
 import './tests.css';
 
-const MOST = 500;
+const PAGE = 500;
 const TestEditor = lazyPart(async () => (await import('./test-editor.tsx')).TestEditor);
 
 const isFailing = ({ last }: Test): number => Number(last?.status === 'failed');
@@ -30,7 +31,9 @@ export function TestList(props: { owner?: TestOwner | undefined; owner_name?: st
   const { ask } = useAct();
   const owner = () => props.owner;
   const filter = () => (props.owner === undefined ? {} : { owner: `${props.owner.kind}:${props.owner.id}` });
-  const list = useQuery((read) => read('tests.list', { limit: MOST, ...filter() }), { watch: () => props.owner?.id });
+  const list = useQuery((read) => allOf((skip, limit) => read('tests.list', { ...filter(), skip, limit }), PAGE), {
+    watch: () => props.owner?.id,
+  });
   const [edited, setEdited] = createSignal<Test | NewTest>();
   const running = createMutation((input: { ids?: string[]; owner?: TestOwner }) => call('tests.run', input));
   const run = async (input: { ids?: string[]; owner?: TestOwner }) => {

@@ -1,4 +1,5 @@
 import { createSignal } from 'solid-js';
+import { distinct } from './all-of.ts';
 import { keepEqual } from './query.ts';
 import { type Problem, toProblem } from '#ui/src/kernel/problem.ts';
 
@@ -36,15 +37,18 @@ export function createPages<T>(load: LoadPage<T>, { size = 50, most = 500 }: { s
     try {
       const loaded: T[] = [];
       let all = 0;
+      let ended = false;
       for (;;) {
         const answer = await load(skip + loaded.length, Math.min(most, wanted - loaded.length), mine.signal);
         if (mine !== current) return;
         loaded.push(...answer.items);
         all = answer.total;
-        if (answer.items.length === 0 || loaded.length >= wanted || skip + loaded.length >= all) break;
+        ended = answer.items.length === 0 || skip + loaded.length >= all;
+        if (ended || loaded.length >= wanted) break;
       }
-      setItems((before) => keepEqual(before, skip === 0 ? loaded : [...(before ?? []).slice(0, skip), ...loaded]));
-      setTotal(all);
+      const shown = setItems((before) => keepEqual(before, distinct([...(before ?? []).slice(0, skip), ...loaded])));
+      // What is new at the head since is not counted: no page brings it.
+      setTotal(ended ? shown?.length : all);
       setProblem(undefined);
     } catch (fault) {
       const found = toProblem(fault);

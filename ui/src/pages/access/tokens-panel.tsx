@@ -5,15 +5,13 @@ import { Button, IconButton } from '#ui/src/components/button.tsx';
 import { DataTable } from '#ui/src/components/table/data-table.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
-import { useQuery } from '#ui/src/components/use-query.ts';
+import { useCachedPages } from '#ui/src/components/use-pages.ts';
 import { Dialog } from '#ui/src/components/dialog.tsx';
 import { NewTokenDialog } from '#ui/src/features/connect/new-token.tsx';
 import { EditToken } from '#ui/src/features/connect/token-form.tsx';
 import { useAct } from '#ui/src/components/use-act.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { minutesWord } from '#ui/src/kernel/words.ts';
-
-const MOST = 100;
 
 /** The access tokens of MCP clients: made, shown once, revoked. */
 export function TokensPanel(props: {
@@ -24,7 +22,7 @@ export function TokensPanel(props: {
 }) {
   const { call, toasts } = useKernel();
   const { ask } = useAct();
-  const list = useQuery((read) => read('mcp_tokens.list', { limit: MOST }));
+  const list = useCachedPages((read, skip, limit) => read('mcp_tokens.list', { skip, limit }));
   const [edited, setEdited] = createSignal<McpToken>();
 
   const revoke = async ({ id, name }: McpToken) => {
@@ -56,7 +54,7 @@ export function TokensPanel(props: {
     >
       <DataTable
         label="Access tokens"
-        list={list}
+        pages={list}
         key={(row) => row.id}
         muted={(row) => row.revoked}
         columns={[

@@ -10,14 +10,12 @@ import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { SecretOnce } from '#ui/src/components/show/secret-once.tsx';
 import { Ago, In, useNow } from '#ui/src/components/time.tsx';
-import { useQuery } from '#ui/src/components/use-query.ts';
+import { useCachedPages } from '#ui/src/components/use-pages.ts';
 import { ClientTexts } from '#ui/src/features/connect/client-texts.tsx';
 import { useAct } from '#ui/src/components/use-act.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { capital, minutesWord } from '#ui/src/kernel/words.ts';
 import { NewCredential } from './new-credential.tsx';
-
-const MOST = 100;
 
 /** A token or a client, as the table shows both. */
 interface Row {
@@ -86,11 +84,14 @@ export function CredentialsPanel(props: {
   const { ask } = useAct();
   const [made, setMade] = createSignal<Made>();
   const words = () => KINDS[props.kind];
-  const list = useQuery(async (read): Promise<readonly Row[]> =>
-    props.kind === 'token'
-      ? (await read('agent_tokens.list', { limit: MOST })).items.map(ofToken)
-      : (await read('oauth_clients.list', { limit: MOST })).items.map(ofClient),
-  );
+  const list = useCachedPages(async (read, skip, limit): Promise<{ items: readonly Row[]; total: number }> => {
+    if (props.kind === 'token') {
+      const { items, total } = await read('agent_tokens.list', { skip, limit });
+      return { items: items.map(ofToken), total };
+    }
+    const { items, total } = await read('oauth_clients.list', { skip, limit });
+    return { items: items.map(ofClient), total };
+  });
   const now = useNow();
   const over = (row: Row) => row.revoked || (row.expires_at !== null && Date.parse(row.expires_at) <= now());
   const revoke = async ({ id, name }: Row) => {
@@ -118,8 +119,7 @@ export function CredentialsPanel(props: {
     >
       <DataTable
         label={words().title}
-        rows={list.data()}
-        query={list}
+        pages={list}
         key={(row) => row.id}
         muted={over}
         columns={[

@@ -13,6 +13,7 @@ import { useQuery } from '#ui/src/components/use-query.ts';
 import { createConnectionHealth } from './connection-health.ts';
 import { addressOf } from './connection-draft.ts';
 import { useAct } from '#ui/src/components/use-act.ts';
+import { allOf } from '#ui/src/kernel/data/all-of.ts';
 import { useCommands, useKernel } from '#ui/src/kernel/kernel.ts';
 import { createSearchParams, oneOf, text } from '#ui/src/kernel/route/search-params.ts';
 import { createSelection } from '#ui/src/kernel/selection.ts';
@@ -23,7 +24,7 @@ import { useDelete } from './use-delete.ts';
 import { ADVICE } from './words.ts';
 import './connections.css';
 
-const MOST = 500;
+const PAGE = 500;
 const STATES = [
   { value: 'all', label: 'All' },
   { value: 'on', label: 'Enabled' },
@@ -41,11 +42,8 @@ export function Connections() {
   const list = useQuery(
     (read) => {
       const [q, state] = [filters.get('q'), filters.get('state')];
-      return read('connections.list', {
-        limit: MOST,
-        ...(q === '' ? {} : { search: q }),
-        ...(state === 'all' ? {} : { enabled: state === 'on' }),
-      });
+      const filter = { ...(q === '' ? {} : { search: q }), ...(state === 'all' ? {} : { enabled: state === 'on' }) };
+      return allOf((skip, limit) => read('connections.list', { ...filter, skip, limit }), PAGE);
     },
     { watch: () => [filters.get('q'), filters.get('state')] },
   );

@@ -11,6 +11,7 @@ import { SecretOnce } from '#ui/src/components/show/secret-once.tsx';
 import { DataTable } from '#ui/src/components/table/data-table.tsx';
 import { FilterBar, FilterSelect } from '#ui/src/components/table/filter-bar.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
+import { allOf } from '#ui/src/kernel/data/all-of.ts';
 import { whenAsked } from '#ui/src/kernel/route/asked.ts';
 import { useCommands, useKernel } from '#ui/src/kernel/kernel.ts';
 import { choice, createSearchParams, text } from '#ui/src/kernel/route/search-params.ts';
@@ -18,7 +19,7 @@ import { PersonForm } from './person-form.tsx';
 import { usePeople } from './use-people.ts';
 import './people.css';
 
-const MOST = 500;
+const PAGE = 500;
 const TONES: Readonly<Record<Role, Tone>> = {
   owner: 'warning',
   admin: 'warning',
@@ -37,11 +38,8 @@ export function People() {
   const list = useQuery(
     (read) => {
       const [search, role] = [filters.get('q'), filters.get('role')];
-      return read('people.list', {
-        limit: MOST,
-        ...(search === '' ? {} : { search }),
-        ...(role === undefined ? {} : { role }),
-      });
+      const filter = { ...(search === '' ? {} : { search }), ...(role === undefined ? {} : { role }) };
+      return allOf((skip, limit) => read('people.list', { ...filter, skip, limit }), PAGE);
     },
     { watch: () => [filters.get('q'), filters.get('role')] },
   );
@@ -160,11 +158,6 @@ export function People() {
         )}
         empty={<NoResults onClear={() => filters.clear()} />}
       />
-      <Show when={(list.data()?.total ?? 0) > MOST}>
-        <p class="small faint">
-          The first {MOST} of {list.data()?.total} are shown. Search or filter to find the others.
-        </p>
-      </Show>
       <Dialog open={inviting()} title="Invite a person" size="wide" onClose={() => setInviting(false)}>
         <PersonForm
           groups={groups()}

@@ -6,6 +6,7 @@ import { Page } from '#ui/src/components/page.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
+import { allOf } from '#ui/src/kernel/data/all-of.ts';
 import { type GroupedIds, groupQueues, keepOrder, QUEUE_GROUPS } from './groups.ts';
 import { keepSamples, type Sample } from './metrics-queue.ts';
 import { QueuePanel } from './queue-panel.tsx';
@@ -14,7 +15,7 @@ import { GROUP_WORDS } from './words.ts';
 import './queue.css';
 
 const POLL_MS = 2_000;
-const MOST = 500;
+const PAGE = 500;
 /** So many connections are shown one below the other; more of them are grouped, and those at rest closed. */
 const FEW = 6;
 
@@ -22,7 +23,7 @@ const FEW = 6;
 export function Queue() {
   const [samples, setSamples] = createSignal<ReadonlyMap<string, readonly Sample[]>>(new Map());
   const [pointed, setPointed] = createSignal(false);
-  const connections = useQuery((read) => read('connections.list', { limit: MOST }));
+  const connections = useQuery((read) => allOf((skip, limit) => read('connections.list', { skip, limit }), PAGE));
   const queues = useQuery(
     async (read) => {
       const answer = await read('queue.metrics', {});

@@ -6,6 +6,7 @@ import { TypedField } from '#ui/src/components/form/typed-field.tsx';
 import { FormField } from '#ui/src/fields/form-field.tsx';
 import { fieldOf } from '#ui/src/fields/kind.ts';
 import { useForm } from '#ui/src/components/use-form.ts';
+import { allOf } from '#ui/src/kernel/data/all-of.ts';
 import type { Form } from '#ui/src/kernel/form/form.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 
@@ -43,7 +44,7 @@ export function NewApp(props: { onDone: (app: Made) => void; onCancel: () => voi
   );
 }
 
-const MOST = 100;
+const PAGE = 100;
 const toDraft = ({ name, redirect_uris, trusted }: OauthApp) => ({ name, redirect_uris: [...redirect_uris], trusted });
 
 export function EditApp(props: { app: OauthApp; onDone: () => void; onCancel: () => void }) {
@@ -57,7 +58,8 @@ export function EditApp(props: { app: OauthApp; onDone: () => void; onCancel: ()
     initial: () => toDraft(props.app),
     unsaved: 'The changes to this application are not saved.',
     async latest() {
-      const stored = (await call('oauth_apps.list', { limit: MOST })).items.find((app) => app.id === id);
+      const { items } = await allOf((skip, limit) => call('oauth_apps.list', { skip, limit }), PAGE);
+      const stored = items.find((app) => app.id === id);
       if (stored !== undefined) ({ version } = stored);
       return stored && toDraft(stored);
     },

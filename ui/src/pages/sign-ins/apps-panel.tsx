@@ -7,18 +7,16 @@ import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { SecretOnce } from '#ui/src/components/show/secret-once.tsx';
 import { DataTable } from '#ui/src/components/table/data-table.tsx';
-import { useQuery } from '#ui/src/components/use-query.ts';
+import { useCachedPages } from '#ui/src/components/use-pages.ts';
 import { useAct } from '#ui/src/components/use-act.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { EditApp, type Made, NewApp } from './app-form.tsx';
-
-const MOST = 100;
 
 /** Clients that an administrator registers by hand. */
 export function AppsPanel() {
   const { call, dialogs } = useKernel();
   const { act, ask } = useAct();
-  const list = useQuery((read) => read('oauth_apps.list', { limit: MOST }));
+  const list = useCachedPages((read, skip, limit) => read('oauth_apps.list', { skip, limit }));
   const [creating, setCreating] = createSignal(false);
   const [editing, setEditing] = createSignal<OauthApp>();
   const [made, setMade] = createSignal<Made>();
@@ -66,7 +64,7 @@ export function AppsPanel() {
     >
       <DataTable
         label="OAuth apps"
-        list={list}
+        pages={list}
         key={(row) => row.id}
         columns={[
           { id: 'name', head: 'Name', text: (row) => row.name },

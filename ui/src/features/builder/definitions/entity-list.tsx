@@ -9,6 +9,7 @@ import { Page } from '#ui/src/components/page.tsx';
 import { Select } from '#ui/src/components/form/select.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { type Entity, ENTITY_TYPE, type EntityNoun } from './bulk.ts';
+import { allOf } from '#ui/src/kernel/data/all-of.ts';
 import type { Read } from '#ui/src/kernel/data/cache.ts';
 import { isServed, LivenessBadge, useLiveness } from '#ui/src/features/deploy/liveness.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
@@ -56,14 +57,6 @@ const STATES = [
   { value: 'off', label: 'Disabled' },
 ];
 
-/** Every page of a list: its table draws only what is in sight. */
-async function allOf<T>(load: (skip: number) => Promise<{ items: readonly T[]; total: number }>) {
-  const first = await load(0);
-  const starts = Array.from({ length: Math.max(0, Math.ceil(first.total / PAGE) - 1) }, (_, index) => (index + 1) * PAGE);
-  const others = await Promise.all(starts.map(load));
-  return { ...first, items: [first, ...others].flatMap(({ items }) => items) };
-}
-
 /** Tools, resources or prompts: found, filtered, opened, and changed many at once. The address holds the filters. */
 export function EntityList<E extends Entity>(props: EntityListProps<E>) {
   const { router, session } = useKernel();
@@ -83,16 +76,17 @@ export function EntityList<E extends Entity>(props: EntityListProps<E>) {
   const query = useQuery(
     (read) => {
       const state = filters.get('state');
-      return allOf((skip) =>
+      // All of it: its table draws only what is in sight.
+      const load = (skip: number, limit: number) =>
         props.load(read, {
           skip,
-          limit: PAGE,
+          limit,
           ...(filters.get('q') === '' ? {} : { search: filters.get('q') }),
           ...(filters.get('connection') === '' ? {} : { connection_id: filters.get('connection') }),
           ...(filters.get('tag').length === 0 ? {} : { tags: filters.get('tag').join(',') }),
           ...(state === undefined ? {} : { enabled: state === 'on' }),
-        }),
-      );
+        });
+      return allOf(load, PAGE);
     },
     {
       watch: () => JSON.stringify([filters.get('q'), filters.get('connection'), filters.get('tag'), filters.get('state')]),

@@ -1,5 +1,6 @@
 import type { Connection } from '#core/contract/definitions/connections.ts';
 import type { EntityNoun } from './bulk.ts';
+import { allOf } from '#ui/src/kernel/data/all-of.ts';
 import { useQuery } from '#ui/src/components/use-query.ts';
 
 const MOST = 500;
@@ -10,7 +11,7 @@ export const firstEnabled = (connections: readonly Connection[]): Connection | u
 
 /** What a builder chooses from: the connections, and the tags that are in use. */
 export function useBuilderContext(noun: EntityNoun) {
-  const connections = useQuery((read) => read('connections.list', { limit: MOST }));
+  const connections = useQuery((read) => allOf((skip, limit) => read('connections.list', { skip, limit }), MOST));
   const others = useQuery(async (read): Promise<readonly string[]> => {
     const { items } = await read(`${noun}.list`, { limit: MOST });
     return [...new Set(items.flatMap(({ tags }) => tags))].sort();
