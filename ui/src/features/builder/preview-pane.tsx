@@ -54,7 +54,8 @@ export function PreviewPane(props: {
             label="Run as"
             nobody="Nobody"
             subject={props.stored}
-            onChange={(caller) => props.statement.setCaller(caller)}
+            choice={props.statement.choice()}
+            onChange={(choice) => props.statement.setChoice(choice)}
           />
         </Show>
         <div class="row">

@@ -4,9 +4,10 @@ import type { RawInput } from '#core/contract/index.ts';
 import type { Mask } from '#core/contract/definitions/masks.ts';
 import { isFilled } from './parameters/parameters.ts';
 import type { Parameter } from '#core/contract/definitions/parameters.ts';
-import type { PlaygroundCaller, Preview, Suggestion } from '#core/contract/definitions/preview.ts';
+import type { Preview, Suggestion } from '#core/contract/definitions/preview.ts';
 import type { Fault, Language } from '#ui/src/components/editor/code-editor.tsx';
 import { type Entered, sampleEntries, toArguments } from '#ui/src/features/run/arguments.ts';
+import { type Caller, NOBODY } from '#ui/src/features/run/caller-choice.ts';
 import { type Catalog, createCatalog } from './sql/completion.ts';
 import { namesOfStatement } from './drafts.ts';
 import { keepPreview, takePreview } from './kept-preview.ts';
@@ -118,7 +119,8 @@ export function useStatement(options: StatementOptions) {
   /** Parameters of the statement itself: what is declared and not in it cannot be tried. */
   const declared = createMemo(() => options.parameters().filter(({ name }) => names().names.includes(name)));
   const tried = createMemo(() => declared().filter((parameter) => !isFilled(parameter)));
-  const [caller, setCaller] = createSignal<Partial<PlaygroundCaller>>();
+  const [choice, setChoice] = createSignal(NOBODY);
+  const caller = () => choice().caller;
   const values = (): Entered => ({ ...sampleEntries(tried(), today), ...entered() });
   const given = createMemo(() => toArguments(tried(), values()));
 
@@ -201,7 +203,9 @@ export function useStatement(options: StatementOptions) {
     values,
     limit,
     setLimit,
-    setCaller,
+    /** Whom the next run goes out as. */
+    choice,
+    setChoice,
     /** Whom the result was for; undefined: nobody. */
     caller: () => ran_as().caller,
     /** The arguments of the result. */
@@ -244,7 +248,7 @@ export function useStatement(options: StatementOptions) {
 }
 
 /** A statement that is not deployed is in no toolset. */
-export function asCaller(chosen: Partial<PlaygroundCaller> | undefined): Pick<RawInput<'preview.execute'>, 'caller'> {
+export function asCaller(chosen: Caller | undefined): Pick<RawInput<'preview.execute'>, 'caller'> {
   if (chosen === undefined) return {};
   const { toolsets: _, ...caller } = chosen;
   return { caller };

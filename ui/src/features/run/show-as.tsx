@@ -1,4 +1,4 @@
-import { createSignal, Show } from 'solid-js';
+import { Show } from 'solid-js';
 import type { PlaygroundCaller } from '#core/contract/definitions/preview.ts';
 import type { Person } from '#core/contract/identity/people.ts';
 import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
@@ -9,18 +9,14 @@ import { TagsField } from '#ui/src/components/form/tags-field.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { ClaimsField, ToolsetsField } from '#ui/src/features/connect/token-access.tsx';
+import { allOf } from '#ui/src/kernel/data/all-of.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { plural } from '#ui/src/kernel/words.ts';
+import { type Caller, type CallerChoice, NONE, PERSON, TYPED } from './caller-choice.ts';
 import './result.css';
 
-export type Caller = Partial<PlaygroundCaller>;
-
-const MOST_TOKENS = 100;
-/** One page, and as many people as there can be. */
-const PAGE = 500;
-const TYPED = 'typed';
-const PERSON = 'person';
-const NONE = '';
+const TOKENS_PAGE = 100;
+const PEOPLE_PAGE = 500;
 
 /** The caller of an access token, as a host makes it out. */
 const callerOfToken = ({ name, claims, toolsets }: Pick<PlaygroundCaller, 'claims'> & TokenAccess): Caller => {
@@ -64,25 +60,26 @@ export interface Subject {
 export function ShowAs(props: {
   label: string;
   nobody: string;
-  onChange: (caller: Caller | undefined) => void;
+  choice: CallerChoice;
+  onChange: (choice: CallerChoice) => void;
   /** The definition that is being looked at. */
   subject?: Subject | undefined;
 }) {
   const { session } = useKernel();
   const tokens = useQuery(async (read) =>
-    session.may('mcp_tokens.list') ? (await read('mcp_tokens.list', { limit: MOST_TOKENS })).items : [],
+    session.may('mcp_tokens.list')
+      ? (await allOf((skip, limit) => read('mcp_tokens.list', { skip, limit }), TOKENS_PAGE)).items
+      : [],
   );
   const people = useQuery(async (read) => {
     if (!session.may('people.list')) return [];
-    const { items, total } = await read('people.list', { enabled: true, limit: PAGE });
-    return total <= PAGE ? items : [...items, ...(await read('people.list', { enabled: true, limit: PAGE, skip: PAGE })).items];
+    return (await allOf((skip, limit) => read('people.list', { enabled: true, skip, limit }), PEOPLE_PAGE)).items;
   });
   const toolsets = useQuery((read) => read('toolsets.list', { limit: 1 }));
   /** Without any, everybody sees everything. */
   const limited = () => (toolsets.data()?.total ?? 0) > 0;
-  const [chosen, setChosen] = createSignal(NONE);
-  const [caller, setCaller] = createSignal<Caller>();
-  const [typed, setTyped] = createSignal<Caller>({ sub: '', groups: [], claims: {} });
+  const chosen = () => props.choice.chosen;
+  const typed = () => props.choice.typed;
   const live = () => (tokens.data() ?? []).filter(({ revoked }) => !revoked);
   const options = () => [
     { value: NONE, label: props.nobody },
@@ -94,24 +91,19 @@ export function ShowAs(props: {
     })),
     { value: TYPED, label: 'Typed values' },
   ];
-  const use = (next: Caller | undefined) => {
-    setCaller(next);
-    props.onChange(next);
-  };
-  const type = (next: Caller) => {
-    setTyped(next);
+  const type = (typed: Caller) => {
     // What is no JSON yet is said at its field.
-    if (typeof next.claims === 'object') use({ ...next, sub: next.sub || null });
+    const caller = typeof typed.claims === 'object' ? { ...typed, sub: typed.sub || null } : props.choice.caller;
+    props.onChange({ chosen: TYPED, caller, typed });
   };
   const choose = (value: string) => {
-    setChosen(value);
     if (value === TYPED) return type(typed());
     const token = live().find(({ id }) => id === value);
-    use(token === undefined ? undefined : callerOfToken(token));
+    props.onChange({ ...props.choice, chosen: value, caller: token && callerOfToken(token) });
   };
   const choosePerson = (id: string | undefined) => {
     const person = people.data()?.find((one) => one.id === id);
-    if (person !== undefined) use(callerOfPerson(person));
+    if (person !== undefined) props.onChange({ ...props.choice, caller: callerOfPerson(person) });
   };
   return (
     <div class="show-as stack">
@@ -125,7 +117,7 @@ export function ShowAs(props: {
             label: personLabel(person),
             hint: [person.role, ...person.groups].join(' · '),
           }))}
-          value={caller()?.sub ?? undefined}
+          value={props.choice.caller?.sub ?? undefined}
           onChange={choosePerson}
         />
       </Show>
@@ -157,7 +149,7 @@ export function ShowAs(props: {
           />
         </Show>
       </Show>
-      <Show when={limited() && caller()}>{(one) => <Seen caller={one()} subject={props.subject} />}</Show>
+      <Show when={limited() && props.choice.caller}>{(one) => <Seen caller={one()} subject={props.subject} />}</Show>
     </div>
   );
 }

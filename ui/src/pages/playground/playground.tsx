@@ -10,6 +10,7 @@ import { Select } from '#ui/src/components/form/select.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { type CallerChoice, NOBODY } from '#ui/src/features/run/caller-choice.ts';
 import { ShowAs } from '#ui/src/features/run/show-as.tsx';
 import { RUNS_KEY } from '#ui/src/features/run/kept-runs.ts';
 import { type Era, ERAS } from '#ui/src/features/run/mcp-client.ts';
@@ -47,6 +48,16 @@ export function Playground() {
   const [given, setGiven] = createSignal<SavedCall>();
   const [as_token, setAsToken] = createSignal(false);
   const [as_caller, setAsCaller] = createSignal(false);
+  const [choice, setChoice] = createSignal(NOBODY);
+  const callAs = (choice: CallerChoice) => {
+    setChoice(choice);
+    state.setCaller(choice.caller);
+  };
+  const callAsYourself = () => {
+    setAsToken(false);
+    setAsCaller(false);
+    callAs(NOBODY);
+  };
   const status = useQuery((read) => read('deploy.status', {}), { every_ms: POLL_MS });
   onCleanup(() => void state.close());
   // Another version offers other things, as soon as a host has it.
@@ -121,25 +132,19 @@ export function Playground() {
           title="Show as another caller"
           lead="Lists and calls have the toolsets, values, masks and session values of the chosen caller."
           actions={
-            <Button
-              size="small"
-              onPress={() => {
-                setAsCaller(false);
-                state.setCaller(undefined);
-              }}
-            >
+            <Button size="small" onPress={callAsYourself}>
               Call as yourself
             </Button>
           }
           flush
         >
           <div class="panel-body">
-            <ShowAs label="Caller" nobody="Yourself" onChange={state.setCaller} />
+            <ShowAs label="Caller" nobody="Yourself" choice={choice()} onChange={callAs} />
           </div>
         </Panel>
       </Show>
       <Show when={as_token() || state.refusal()?.reason === 'unauthorized'}>
-        <TokenPanel state={state} onClose={() => setAsToken(false)} />
+        <TokenPanel state={state} onClose={callAsYourself} />
       </Show>
       <Show when={state.refusal() && state.refusal()?.reason !== 'unauthorized' ? state.refusal() : undefined}>
         {(refusal) => (

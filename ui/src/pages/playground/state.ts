@@ -207,6 +207,7 @@ export function createPlayground(options: PlaygroundOptions = {}): Playground {
       void reconnect();
     },
     setCaller(next) {
+      if (next === caller()) return;
       setCaller(next);
       void reconnect();
     },

@@ -11,6 +11,7 @@ import { type BuilderProps, useBuilder } from '#ui/src/features/builder/use-buil
 import { ownId, useDraftCheck } from '#ui/src/features/builder/use-draft-check.ts';
 import { toResult } from '#ui/src/features/run/result.ts';
 import { ResultView } from '#ui/src/features/run/result-view.tsx';
+import { NOBODY } from '#ui/src/features/run/caller-choice.ts';
 import { ShowAs } from '#ui/src/features/run/show-as.tsx';
 import { asCaller } from '#ui/src/features/builder/use-statement.ts';
 import { Notice } from '#ui/src/components/notice.tsx';
@@ -48,7 +49,8 @@ export function PromptBuilder(props: BuilderProps<PromptDraft, Prompt>) {
   const { form, save } = builder;
 
   const messages = () => messagesOf(form.values);
-  const [caller, setCaller] = createSignal<Parameters<typeof asCaller>[0]>();
+  const [choice, setChoice] = createSignal(NOBODY);
+  const caller = () => choice().caller;
   const reads_caller = createMemo(() => messages().some(({ template }) => template.includes('caller')));
   const parameters = createMemo(() => form.values.arguments.map(asParameter));
   const values = () =>
@@ -158,7 +160,8 @@ export function PromptBuilder(props: BuilderProps<PromptDraft, Prompt>) {
               label="Preview as"
               nobody="Nobody"
               subject={props.entity === undefined ? undefined : { kind: 'prompt', id: props.entity.id }}
-              onChange={setCaller}
+              choice={choice()}
+              onChange={setChoice}
             />
           </Show>
           <Choose fallback={<p class="soft small">Write a message to preview it.</p>}>

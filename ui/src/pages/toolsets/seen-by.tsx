@@ -1,20 +1,21 @@
 import { createSignal, Show } from 'solid-js';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
-import { type Caller, rightsOf, ShowAs } from '#ui/src/features/run/show-as.tsx';
+import { type Caller, NOBODY } from '#ui/src/features/run/caller-choice.ts';
+import { rightsOf, ShowAs } from '#ui/src/features/run/show-as.tsx';
 import { MembersPanel } from './members-panel.tsx';
 
 /** The lists of the working copy as a chosen caller has them. */
 export function SeenBy() {
-  const [caller, setCaller] = createSignal<Caller>();
+  const [choice, setChoice] = createSignal(NOBODY);
   return (
     <>
       <Panel title="What a caller sees" lead="Choose a person or a token, or type groups and claims." flush>
         <div class="panel-body">
-          <ShowAs label="Caller" nobody="Choose a caller" onChange={setCaller} />
+          <ShowAs label="Caller" nobody="Choose a caller" choice={choice()} onChange={setChoice} />
         </div>
       </Panel>
-      <Show when={caller()}>{(one) => <Seen caller={one()} />}</Show>
+      <Show when={choice().caller}>{(one) => <Seen caller={one()} />}</Show>
     </>
   );
 }
