@@ -134,8 +134,19 @@ browserTest(
     const preview = page.getByRole('dialog', { name: 'Restore the previous state of “search_products”?' });
     await preview.getByText(tool.description).waitFor();
     expect((await named('search_products')).description).toBe('Something else altogether.');
+    // Until its answer is there, the dialog in which a failure is said stays.
+    const answer = Promise.withResolvers<void>();
+    await page.route('**/rollback', async (route) => {
+      await answer.promise;
+      await route.continue();
+    });
     await preview.getByRole('button', { name: 'Roll back', exact: true }).click();
+    await page.keyboard.press('Escape');
+    await preview.getByRole('button', { name: 'Close' }).click();
+    expect(await preview.isVisible()).toBe(true);
+    answer.resolve();
     await toast(page, /^Restored “/).waitFor();
+    await preview.waitFor({ state: 'detached' });
     expect((await named('search_products')).description).toBe(tool.description);
     await page.getByRole('button', { name: 'Undo', exact: true }).click();
     await toast(page, 'Rollback undone.').waitFor();

@@ -52,15 +52,20 @@ const SHOWN_ONCE = {
   cancel: 'Go back',
 };
 
+/** A button whose request is on its way. */
+const SENDING = '.dialog button[aria-busy=true], form button[type=submit][aria-busy=true]';
+
 /** A new one each time: one that is opened again while it closes would be gone in the end. */
 function Modal(props: Pick<Surface, 'open' | 'onClose' | 'once' | 'children'> & { alert?: boolean }) {
   const { dialogs } = useKernel();
   const typed = createTyped();
   let asking = false;
+  let place: HTMLElement | undefined;
   const atRisk = () => props.alert !== true && (props.once === true || typed.any());
   /** Escape and a press beside it are easily made by mistake: what was typed is not lost without a question. */
   const leave = async () => {
-    if (asking) return;
+    // What comes of it, such as a failure or a secret, is shown here.
+    if (asking || place?.querySelector(SENDING)) return;
     if (atRisk()) {
       asking = true;
       const agreed = await dialogs.confirm({ ...(props.once === true ? SHOWN_ONCE : TYPED), danger: true });
@@ -80,7 +85,7 @@ function Modal(props: Pick<Surface, 'open' | 'onClose' | 'once' | 'children'> & 
         <Kobalte.Portal>
           <Kobalte.Overlay class="overlay" />
           <LeaveGuard blocked={() => (atRisk() ? (props.once === true ? SHOWN_ONCE : TYPED).text : undefined)} />
-          <div class="overlay-place" onFocusIn={typed.follow} onInput={typed.follow}>
+          <div ref={(element) => (place = element)} class="overlay-place" onFocusIn={typed.follow} onInput={typed.follow}>
             {props.children}
           </div>
         </Kobalte.Portal>

@@ -37,7 +37,13 @@ export function FormFoot(props: {
       <Fault text={problem()?.detail} />
       <div class="row">
         <Show when={props.cancel_href}>{(href) => <LinkButton href={href()}>Cancel</LinkButton>}</Show>
-        <Show when={props.onCancel}>{(cancel) => <Button onPress={() => cancel()()}>Cancel</Button>}</Show>
+        <Show when={props.onCancel}>
+          {(cancel) => (
+            <Button blocked={props.form.busy()} onPress={() => cancel()()}>
+              Cancel
+            </Button>
+          )}
+        </Show>
         <Show when={changed()}>
           <Button onPress={() => props.form.reset()}>Discard</Button>
         </Show>

@@ -89,7 +89,9 @@ export function NewCandidate(props: { open: boolean; onClose: () => void; onMade
             hint="From 1 to 72. Its URL and token end then."
           />
           <div class="row">
-            <Button onPress={close}>Cancel</Button>
+            <Button blocked={creating.busy()} onPress={close}>
+              Cancel
+            </Button>
             <Button type="submit" kind="primary" busy={creating.busy()} blocked={wrong() !== undefined}>
               Create candidate
             </Button>

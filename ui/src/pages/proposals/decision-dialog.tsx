@@ -53,7 +53,9 @@ export function DecisionDialog(props: {
       onClose={props.onClose}
       foot={
         <>
-          <Button onPress={props.onClose}>Cancel</Button>
+          <Button blocked={decision.busy()} onPress={props.onClose}>
+            Cancel
+          </Button>
           <Button
             kind={approves() ? 'primary' : 'danger'}
             icon={approves() ? 'check' : 'close'}
