@@ -241,6 +241,7 @@ browserTest(
     await page.getByText('List', { exact: true }).click();
     await page.getByRole('button', { name: 'Keep my changes' }).click();
     expect(await page.getByLabel('Title').inputValue()).toBe('Mine');
+    expect(await page.getByRole('radio', { name: 'Search' }).isChecked()).toBe(true);
     const statement = String(await editor(page).textContent());
     await editor(page).fill('with recursive n(i) as (select 1 union all select i + 1 from n where i < 5000) select i from n');
     await page.getByRole('button', { name: /^Preview row limit/ }).click();

@@ -34,6 +34,7 @@ interface CodeEditorProps {
 export function CodeEditor(props: CodeEditorProps) {
   const id = createUniqueId();
   const [ready, setReady] = createSignal(false);
+  const [unloaded, setUnloaded] = createSignal(false);
   const [too_long, setTooLong] = createSignal(false);
   let host: HTMLDivElement | undefined;
   let editor: Editor | undefined;
@@ -42,6 +43,7 @@ export function CodeEditor(props: CodeEditorProps) {
   const faults = () => props.faults ?? [];
   const sentences = () => [
     ...new Set([
+      ...(unloaded() ? ['The editor could not be loaded. You can write here without it, or reload the page.'] : []),
       ...(too_long() ? [`At most ${num(LONGEST_STATEMENT)} characters fit. What you entered last was not added.`] : []),
       ...(props.error === undefined ? [] : [props.error]),
       ...faults().map(({ message }) => message),
@@ -71,7 +73,7 @@ export function CodeEditor(props: CodeEditorProps) {
   };
   const fixed = useFixed();
   onMount(() => {
-    if (!fixed()) void load();
+    if (!fixed()) void load().catch(() => setUnloaded(true));
   });
   onCleanup(() => {
     gone = true;
@@ -103,10 +105,21 @@ export function CodeEditor(props: CodeEditorProps) {
   return (
     <div class="code-editor" data-invalid={sentences().length > 0 ? 'true' : undefined}>
       <div class="code-editor-frame" data-lines={props.lines ?? 8}>
-        <Show when={!ready()}>
+        <Show when={!ready() && !unloaded()}>
           <pre class="code-editor-waiting" aria-busy={fixed() ? undefined : 'true'} aria-label={props.label}>
             {props.value}
           </pre>
+        </Show>
+        <Show when={unloaded()}>
+          <textarea
+            class="code-editor-plain mono"
+            aria-label={props.label}
+            aria-describedby={id}
+            spellcheck={false}
+            maxlength={LONGEST_STATEMENT}
+            value={props.value}
+            onInput={({ currentTarget }) => props.onInput(currentTarget.value)}
+          />
         </Show>
         <div
           class="code-editor-host"

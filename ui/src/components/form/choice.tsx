@@ -64,6 +64,12 @@ interface Choice<V extends string> {
   readonly disabled?: boolean;
 }
 
+/** What is shown is what the owner says, also when it refuses the change, or asks first. */
+function showOwn(pressed: HTMLInputElement, value: string | undefined): void {
+  for (const radio of pressed.closest('fieldset')?.querySelectorAll<HTMLInputElement>('input[type=radio]') ?? [])
+    if (radio.name === pressed.name) radio.checked = radio.value === value;
+}
+
 /** A few ways, each with its words. */
 export function RadioCards<V extends string>(props: {
   label: string;
@@ -88,7 +94,10 @@ export function RadioCards<V extends string>(props: {
                 value={option.value}
                 checked={props.value === option.value}
                 disabled={option.disabled === true}
-                onChange={() => props.onChange(option.value)}
+                onChange={({ currentTarget }) => {
+                  showOwn(currentTarget, props.value);
+                  props.onChange(option.value);
+                }}
               />
               <Show when={option.icon}>{(icon) => <Icon name={icon()} />}</Show>
               <span class="lines">
@@ -125,7 +134,10 @@ export function SegmentedControl<V extends string>(props: {
               name={id}
               value={option.value}
               checked={props.value === option.value}
-              onChange={() => props.onChange(option.value)}
+              onChange={({ currentTarget }) => {
+                showOwn(currentTarget, props.value);
+                props.onChange(option.value);
+              }}
             />
             <Show when={option.icon}>{(icon) => <Icon name={icon()} size={14} />}</Show>
             {option.label}

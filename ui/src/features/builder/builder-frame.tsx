@@ -63,6 +63,8 @@ export function BuilderFrame(props: BuilderFrameProps) {
 
   const press = (event: KeyboardEvent) => {
     if (fixed() || event.defaultPrevented || !(event.ctrlKey || event.metaKey)) return;
+    // They are meant for the dialog above.
+    if (document.querySelector('.overlay-place') !== null) return;
     if (event.key.toLowerCase() === 's' && !event.shiftKey && !event.altKey) save();
     else if (event.key === 'Enter') props.onRun();
     else return;

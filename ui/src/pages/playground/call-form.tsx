@@ -24,6 +24,8 @@ export function CallForm(props: { state: Playground; offer: Offer; again: Run | 
   const [fault, setFault] = createSignal<string>();
   const [proposals, setProposals] = createSignal<Readonly<Record<string, readonly string[]>>>({});
   let form: HTMLFormElement | undefined;
+  /** Of the call that is under way: what is typed meanwhile stays when its answer comes. */
+  let sent: Members | undefined;
 
   const begin = (values: Members) => {
     entries.begin(toEntered(values));
@@ -33,7 +35,10 @@ export function CallForm(props: { state: Playground; offer: Offer; again: Run | 
   createEffect(
     on(
       () => props.again?.id,
-      () => props.again !== undefined && begin(props.again.values),
+      () => {
+        if (props.again !== undefined && props.again.values !== sent) begin(props.again.values);
+        sent = undefined;
+      },
     ),
   );
   createEffect(
@@ -72,7 +77,9 @@ export function CallForm(props: { state: Playground; offer: Offer; again: Run | 
   const send = (event?: Event) => {
     event?.preventDefault();
     const values = given();
-    if (values !== undefined) void props.state.run(props.offer, values);
+    if (values === undefined || props.state.running()) return;
+    sent = values;
+    void props.state.run(props.offer, values);
   };
   useCommands([
     { id: 'play-run', title: `Call with these arguments (${withMod('Enter')})`, group: 'This page', run: send },

@@ -103,8 +103,7 @@ function Draft(props: DraftProps) {
         cancel: 'Keep my changes',
         danger: true,
       }));
-    // Setting it again shows the one that is still chosen.
-    setRecipe(agreed ? next : recipe());
+    if (agreed) setRecipe(next);
   };
   return (
     <Show when={{ recipe: recipe() }} keyed>

@@ -47,16 +47,19 @@ export function NewEntity<D>(props: {
     <Page title={`New ${one}`} width="full" back={{ href: `/${noun}`, label: ENTITY_WORDS[noun].title }}>
       <Switch fallback={<SkeletonList rows={6} label="Loading" />}>
         <Match when={original.data() !== undefined && context.connections() !== undefined}>
-          {props.builder({
-            initial: initial(),
-            get connections() {
-              return context.connections() ?? [];
-            },
-            get tags() {
-              return context.tags();
-            },
-            onSaved: saved,
-          })}
+          {(_) =>
+            // A function, which is called once: the builder stays when the connections are read again.
+            props.builder({
+              initial: initial(),
+              get connections() {
+                return context.connections() ?? [];
+              },
+              get tags() {
+                return context.tags();
+              },
+              onSaved: saved,
+            })
+          }
         </Match>
         <Match when={context.problem() ?? original.problem()}>
           {(problem) => (

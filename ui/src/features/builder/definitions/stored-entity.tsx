@@ -34,7 +34,7 @@ export function StoredEntity<E extends Entity>(props: {
   menu: (entity: E) => readonly MenuItem[];
   builder: (parts: BuilderParts<E>) => JSX.Element;
 }) {
-  const { session } = useKernel();
+  const { dialogs, router, session } = useKernel();
   const said = useSaved();
   // The noun of a page does not change.
   // oxlint-disable-next-line solid/reactivity
@@ -54,7 +54,13 @@ export function StoredEntity<E extends Entity>(props: {
     setSaved(undefined);
     setRevision({});
   };
-  const actions = useEntityActions(noun, { list: `/${noun}`, onChange: reload });
+  const mayChange = async () => {
+    // An Undo may be pressed on another page, which loses nothing.
+    const text = router.path() === `/${noun}/${props.id}` ? router.blocked() : undefined;
+    const question = { title: 'Discard your changes?', action: 'Discard changes', cancel: 'Keep my changes', danger: true };
+    return text === undefined || dialogs.confirm({ ...question, text });
+  };
+  const actions = useEntityActions(noun, { list: `/${noun}`, onChange: reload, mayChange });
   const keep = (after: E) => {
     setSaved(() => after);
     said('Saved. Deploy to make it live.');

@@ -10,6 +10,8 @@ export function useEntityActions(
     /** Where to go when the shown one is gone, and the page of one that is back; absent in a list. */
     readonly list?: string;
     readonly onChange: () => Promise<void> | void;
+    /** Asked before one is changed beside its form; absent in a list, which loses nothing. */
+    readonly mayChange?: () => Promise<boolean>;
   },
 ) {
   const { call, dialogs, router, toasts } = useKernel();
@@ -30,7 +32,9 @@ export function useEntityActions(
     const back = undo === undefined ? {} : { action: { label: 'Undo', run: () => void undoAll(undo, undone) } };
     toasts.show(text(done.length), 'good', { ...back, tally: { kind: `${noun} ${said}`, count: done.length, text } });
   };
+  const mayChange = async () => (await options.mayChange?.()) !== false;
   const undoAll = async (undo: () => Promise<BulkResult>, undone: (result: BulkResult) => Promise<void> | void) => {
+    if (!(await mayChange())) return;
     const result = await undo();
     const { done, failed, detail } = result;
     await undone(result);
@@ -58,8 +62,10 @@ export function useEntityActions(
     return true;
   };
 
-  const toggle = (entity: Entity) =>
-    report(entity.enabled ? 'disabled.' : 'enabled.', bulk.setEnabled([entity], !entity.enabled));
+  const toggle = async (entity: Entity) => {
+    if (!(await mayChange())) return;
+    await report(entity.enabled ? 'disabled.' : 'enabled.', bulk.setEnabled([entity], !entity.enabled));
+  };
   return {
     setEnabled: (entities: readonly Entity[], enabled: boolean) =>
       report(enabled ? 'enabled.' : 'disabled.', bulk.setEnabled(entities, enabled)),
