@@ -128,6 +128,18 @@ for (const width of [1440, 390]) {
       await page.getByRole('main').getByRole('link', { name: 'New tool' }).first().waitFor();
       await visit(opened, '/deploy');
       await page.getByRole('main').getByRole('button', { name: 'Dry run' }).waitFor();
+      // What only administrators may is not offered: server settings of a file, and in the history.
+      await visit(opened, '/transfer');
+      const file = await ui.programs.api<{ server_config: object }>('GET', '/export-import/export');
+      const buffer = Buffer.from(JSON.stringify(file));
+      await page.locator('input[type=file]').setInputFiles({ name: 'all.json', mimeType: 'application/json', buffer });
+      await page.getByText('Nothing to import').waitFor();
+      expect(await page.getByText('Include server settings').count()).toBe(0);
+      await ui.programs.api('PATCH', '/server/config', { server_name: `Shop ${width}` });
+      await visit(opened, '/history?type=server_config');
+      await page.locator('.history-action-open').first().click();
+      await page.getByText('Only administrators can roll back server settings.').waitFor();
+      await page.keyboard.press('Escape');
       await visit(opened, '/people');
       await refused(opened).waitFor();
       await page.getByText('It requires the role Admin. Your role is Editor.').waitFor();

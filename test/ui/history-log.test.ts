@@ -41,14 +41,22 @@ test('entries stand by day, the newest first, and those of one batch together wi
 });
 
 test('what cannot be rolled back says why', () => {
-  expect(whyNot(entry('1'))).toBeUndefined();
+  const action = (main: HistoryEntry, ...others: HistoryEntry[]) => ({ id: '1', main, others });
+  const anything = () => true;
+  const no_settings = (name: string) => name !== 'config.update';
+  expect(whyNot(action(entry('1')), no_settings)).toBeUndefined();
+  const settings = entry('2', { entity_type: 'server_config' });
+  for (const given of [action(settings), action(entry('1'), settings)]) {
+    expect(whyNot(given, anything)).toBeUndefined();
+    expect(whyNot(given, no_settings)).toBe('Only administrators can roll back server settings.');
+  }
   for (const over of [
     { action: 'blocked' },
     { action: 'deploy', entity_type: 'snapshot' },
     { entity_type: 'mcp_token' },
     { secrets_unavailable: true },
   ] as const) {
-    expect(whyNot(entry('1', over))).toMatch(/\.$/);
+    expect(whyNot(action(entry('1', over)), anything)).toMatch(/\.$/);
   }
 });
 

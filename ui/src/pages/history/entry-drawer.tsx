@@ -13,6 +13,7 @@ import { labelsOf } from '#ui/src/features/deploy/changes.ts';
 import { ACTION_WORDS, TYPE_WORDS } from '#ui/src/kernel/record-words.ts';
 import { blockedOf, byOf, type HistoryAction, recordHref, whyNot } from './history-log.ts';
 import { exactTime } from '#ui/src/kernel/dates.ts';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
 
 /** What came into being or went has nothing to be compared with. */
 const ALONE: Readonly<Partial<Record<string, 'added' | 'removed'>>> = { create: 'added', delete: 'removed' };
@@ -24,6 +25,7 @@ export function EntryDrawer(props: {
   onOnly: (entry: HistoryEntry) => void;
   onRollback: (action: HistoryAction) => void;
 }) {
+  const { session } = useKernel();
   return (
     <Drawer
       open={props.action !== undefined}
@@ -34,7 +36,7 @@ export function EntryDrawer(props: {
         <Show when={props.action}>
           {(action) => (
             <Show
-              when={whyNot(action().main)}
+              when={whyNot(action(), session.may)}
               fallback={
                 <Button icon="history" needs="history.rollback" onPress={() => props.onRollback(action())}>
                   Roll back…

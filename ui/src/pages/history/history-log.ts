@@ -1,5 +1,6 @@
 import { CONFIGURED } from '#core/contract/entities.ts';
 import type { HistoryEntry } from '#core/contract/history.ts';
+import type { OperationName } from '#core/contract/index.ts';
 import { TYPE_WORDS } from '#ui/src/kernel/record-words.ts';
 
 /** What one decision did: a single entry, or all of an import, of a deletion with what it owned, of a rollback. */
@@ -60,10 +61,13 @@ export function dayName(date: string, now: number): string {
 const UNDOABLE: readonly HistoryEntry['entity_type'][] = [...CONFIGURED, 'identity_provider', 'oauth_app'];
 
 /** Why an entry cannot be rolled back, in a sentence; undefined: it can. */
-export function whyNot({ action, entity_type, secrets_unavailable }: HistoryEntry): string | undefined {
+export function whyNot({ main, others }: HistoryAction, may: (name: OperationName) => boolean): string | undefined {
+  const { action, entity_type, secrets_unavailable } = main;
   if (action === 'blocked') return 'A change was refused, so there is nothing to undo.';
   if (action === 'deploy') return 'To undo a deploy, restore an earlier version.';
   if (!UNDOABLE.includes(entity_type)) return `A change of this kind (${TYPE_WORDS[entity_type]}) cannot be rolled back.`;
+  if (!may('config.update') && [main, ...others].some((entry) => entry.entity_type === 'server_config'))
+    return 'Only administrators can roll back server settings.';
   if (secrets_unavailable)
     return 'A secret of the earlier state cannot be decrypted with the current keys, so it cannot be restored.';
   return undefined;

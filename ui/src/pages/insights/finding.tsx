@@ -13,6 +13,7 @@ import {
   ruleLabel,
   SEVERITY_TONES,
 } from '#ui/src/features/insights/words.ts';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
 
 /** One finding: what happens, how often, what to do. */
 export function Finding(props: {
@@ -21,10 +22,11 @@ export function Finding(props: {
   /** Absent: this person cannot change it. */
   onFix?: ((insight: Insight) => void) | undefined;
   onDismiss: (insight: Insight) => void;
-  /** Whether this person may read the request log. */
-  reads_logs: boolean;
 }) {
-  const behind = () => (props.reads_logs ? behindHref(props.insight, props.period) : undefined);
+  const { session } = useKernel();
+  const to_refusals = () => props.insight.rule === 'revoked-token';
+  const behind = () =>
+    session.may(to_refusals() ? 'logs.refusals' : 'logs.list') ? behindHref(props.insight, props.period) : undefined;
   const tool = () => (props.insight.entity.kind === 'tool' ? props.insight.entity.id : null);
   return (
     <li class="finding" data-severity={props.insight.severity} data-rule={props.insight.rule}>
@@ -69,11 +71,11 @@ export function Finding(props: {
         <Show when={behind()}>
           {(href) => (
             <LinkButton href={href()} size="small">
-              {props.insight.rule === 'revoked-token' ? 'Show refusals' : 'Show calls'}
+              {to_refusals() ? 'Show refusals' : 'Show calls'}
             </LinkButton>
           )}
         </Show>
-        <Show when={props.reads_logs ? props.insight.calls[0] : undefined}>
+        <Show when={session.may('logs.list') ? props.insight.calls[0] : undefined}>
           {(id) => (
             <LinkButton href={callHref(id())} size="small">
               Newest call
@@ -103,22 +105,13 @@ export function FindingList(props: {
   period: InsightPeriod;
   onFix?: ((insight: Insight) => void) | undefined;
   onDismiss: (insight: Insight) => void;
-  reads_logs: boolean;
 }) {
   return (
     <ul aria-label={props.label}>
       <For each={props.ids}>
         {(id) => (
           <Show when={props.insightOf(id)}>
-            {(insight) => (
-              <Finding
-                insight={insight()}
-                period={props.period}
-                onFix={props.onFix}
-                onDismiss={props.onDismiss}
-                reads_logs={props.reads_logs}
-              />
-            )}
+            {(insight) => <Finding insight={insight()} period={props.period} onFix={props.onFix} onDismiss={props.onDismiss} />}
           </Show>
         )}
       </For>

@@ -89,7 +89,6 @@ export function Insights() {
                     period={period()}
                     onFix={mayFix() ? (insight) => void fix(insight) : undefined}
                     onDismiss={dismissed.dismiss}
-                    reads_logs={session.may('logs.list')}
                   />
                 </Panel>
               </Show>
