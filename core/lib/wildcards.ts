@@ -21,3 +21,13 @@ export function matchesWildcards(pattern: Wildcards, text: string): boolean {
   while (pattern[at] === MANY) at++;
   return at === pattern.length;
 }
+
+/** Of paths: a star stands for anything but a slash; letters match in any case. */
+export function matcherOf(pattern: string): (name: string) => boolean {
+  const parts = pattern.toLowerCase().split('/');
+  const wildcards = parts.map((part) => Array.from(part, (character) => (character === '*' ? MANY : character)));
+  return (name) => {
+    const names = name.toLowerCase().split('/');
+    return names.length === parts.length && wildcards.every((part, n) => matchesWildcards(part, names[n] ?? ''));
+  };
+}

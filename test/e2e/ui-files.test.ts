@@ -81,12 +81,25 @@ browserTest(
     const pattern = page.getByLabel('Combine files into one table');
     await pattern.fill('stuck-*.csv');
     await page.getByText('The pattern needs a * and has to match stock-1.csv.').waitFor();
-    await pattern.fill('stock-*.csv');
+    await pattern.fill('STOCK-*.csv');
     await page.getByLabel('Table name').fill('stock');
     await page.getByRole('button', { name: 'Save file settings' }).click();
     await page.getByRole('row', { name: /stock-1\.csv.*stock 3 .*imported/ }).waitFor();
     await page.getByRole('row', { name: /stock-2\.csv.*stock 3 .*imported/ }).waitFor();
-    await page.getByText('Part of stock-*.csv').waitFor();
+    await page.getByText('Part of STOCK-*.csv').waitFor();
+    const upload = Promise.withResolvers<void>();
+    await page.route(/\/files\b.*late\.csv/, async (route) => {
+      await upload.promise;
+      await route.continue();
+    });
+    const leaving = () => page.evaluate(() => !window.dispatchEvent(new Event('beforeunload', { cancelable: true })));
+    expect(await leaving()).toBe(false);
+    await page.locator('input[type=file]').setInputFiles([{ name: 'late.csv', mimeType: 'text/csv', buffer: csv(['id', '1']) }]);
+    await page.getByText('Uploading').waitFor();
+    expect(await leaving()).toBe(true);
+    upload.resolve();
+    await page.getByRole('row', { name: /late\.csv.*imported/ }).waitFor();
+    expect(await leaving()).toBe(false);
     await page.goto(`${programs.url}/history?type=file`);
     await page.getByText('stock-2.csv').first().waitFor();
     await expectAccessible(page, 'the history of files');

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { MANY, matchesWildcards, ONE } from '#core/lib/wildcards.ts';
+import { MANY, matcherOf, matchesWildcards, ONE } from '#core/lib/wildcards.ts';
 
 const parse = (pattern: string) => Array.from(pattern, (sign) => (sign === '*' ? MANY : sign === '?' ? ONE : sign));
 
@@ -18,6 +18,11 @@ test.each([
   ['**', 'anything', true],
   ['sales_*_2024.csv', 'sales_north_2024.csv', true],
 ])('%p on %p: %p', (pattern, text, matches) => expect(matchesWildcards(parse(pattern), text)).toBe(matches));
+
+test('a pattern of paths matches in any case, and a star of it no slash', () => {
+  const matches = matcherOf('Sales/2024-*.CSV');
+  expect([matches('sales/2024-01.csv'), matches('sales/2024-/1.csv'), matches('2024-01.csv')]).toEqual([true, false, false]);
+});
 
 test('many wildcards and a long text that almost matches take no time', () => {
   const started = performance.now();

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { basename, dirname } from 'node:path/posix';
 import type { FileSettings, FolderSettings } from '#core/contract/definitions/file-settings.ts';
-import { MANY, matchesWildcards } from '#core/lib/wildcards.ts';
+import { matcherOf } from '#core/lib/wildcards.ts';
 import { type FileKind, type FoundFile, kindOfFile } from './scan.ts';
 
 /** What becomes of one file, or of the files of one pattern. */
@@ -99,16 +99,6 @@ export function planTables(files: readonly FoundFile[], settings: FolderSettings
         .slice(0, 32),
     };
   });
-}
-
-/** A star stands for anything but a slash; letters match in any case. */
-function matcherOf(pattern: string): (name: string) => boolean {
-  const parts = pattern.toLowerCase().split('/');
-  const wildcards = parts.map((part) => Array.from(part, (character) => (character === '*' ? MANY : character)));
-  return (name) => {
-    const names = name.toLowerCase().split('/');
-    return names.length === parts.length && wildcards.every((part, n) => matchesWildcards(part, names[n] ?? ''));
-  };
 }
 
 const stemOf = (name: string): string => name.replace(/\.gz$/i, '').replace(/\.[^.]+$/, '');

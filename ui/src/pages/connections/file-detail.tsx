@@ -3,6 +3,7 @@ import * as v from 'valibot';
 import type { Connection } from '#core/contract/definitions/connections.ts';
 import type { ConnectionFile } from '#core/contract/definitions/files.ts';
 import { type FileSettings, FolderSettings } from '#core/contract/definitions/file-settings.ts';
+import { matcherOf } from '#core/lib/wildcards.ts';
 import { Button } from '#ui/src/components/button.tsx';
 import { Switch } from '#ui/src/components/form/choice.tsx';
 import { TextField } from '#ui/src/components/form/field.tsx';
@@ -251,7 +252,4 @@ export function FileDetail(props: { connection: Connection; file: ConnectionFile
 const patternOf = (name: string): string =>
   /\d/.test(name) ? name.replace(/\d+(?:[-_.]\d+)*/, '*') : name.replace(/(\.[^/]+)?$/, '*$1');
 
-const fits = (pattern: string, name: string): boolean => {
-  const [first = '', ...rest] = pattern.trim().split('*');
-  return rest.length > 0 && name.startsWith(first) && name.endsWith(rest.at(-1) ?? '');
-};
+const fits = (pattern: string, name: string): boolean => pattern.includes('*') && matcherOf(pattern.trim())(name);

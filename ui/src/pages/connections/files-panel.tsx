@@ -44,8 +44,13 @@ export function FilesPanel(props: { connection: Connection; onSaved: () => void 
     if (files.data()?.reading === true) await files.reload();
   }, POLL_MS);
 
-  const put = (name: string, upload: Upload | undefined) =>
+  const warn = (event: BeforeUnloadEvent) => event.preventDefault();
+  const put = (name: string, upload: Upload | undefined) => {
     setUploads((before) => [...before.filter((each) => each.name !== name), ...(upload === undefined ? [] : [upload])]);
+    // They go on while another page is shown, and end with the last one.
+    if (uploads().some(({ state }) => state !== 'failed')) window.addEventListener('beforeunload', warn);
+    else window.removeEventListener('beforeunload', warn);
+  };
   const is_folder = () => isFolder(props.connection);
   const send = async (file: File, name: string) => {
     put(name, { name, state: 'sending', detail: `Uploading ${bytes(file.size)}…` });
