@@ -90,6 +90,9 @@ calls(
     const running = page.getByRole('table', { name: 'Running calls' });
     await running.getByRole('row', { name: /wait_long.*Statement running/ }).waitFor();
     await expectAccessible(page, 'the running calls');
+    const passed = () => running.getByRole('row', { name: /wait_long/ }).innerText();
+    const at_first = await passed();
+    await until(async () => (await passed()) !== at_first, 10_000);
     await running.getByRole('button', { name: 'Cancel wait_long' }).click();
     await page.getByRole('alertdialog').getByRole('button', { name: 'Cancel call' }).click();
     const { content } = await pending;

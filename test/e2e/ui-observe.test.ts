@@ -77,6 +77,8 @@ browserTest(
     await ui.programs.api('PATCH', `/tools/${items[0]?.id}`, { description: `${items[0]?.description} Changed.` });
     const waiting = page.getByRole('region', { name: 'Changes to deploy' });
     await untilPolled(page, waiting.getByText('get_customer'));
+    await ui.programs.api('PATCH', '/server/config', { server_name: 'Corner shop' });
+    await untilPolled(page, waiting.getByText('server configuration changed'));
     await waiting.getByRole('button', { name: 'View all' }).click();
     await page.getByRole('dialog').getByText('get_customer', { exact: true }).waitFor();
     await page.getByRole('dialog').getByRole('button', { name: 'Deploy' }).click();

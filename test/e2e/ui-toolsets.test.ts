@@ -116,3 +116,20 @@ browserTest(
   },
   LIMIT_MS,
 );
+
+browserTest(
+  'the head of a toolset follows what is saved',
+  async () => {
+    const { id } = await ui.programs.api<{ id: string }>('POST', '/toolsets', { name: 'early' });
+    const opened = await ui.signedIn();
+    const { page } = opened;
+    await page.goto(`${ui.programs.url}/toolsets/${id}`);
+    await page.getByRole('heading', { name: 'early', level: 1 }).waitFor();
+    await page.getByLabel('Name', { exact: true }).fill('late');
+    await page.getByRole('button', { name: 'Save toolset' }).click();
+    await page.getByRole('heading', { name: 'late', level: 1 }).waitFor();
+    await ui.programs.api('DELETE', `/toolsets/${id}`);
+    await close(opened);
+  },
+  LIMIT_MS,
+);

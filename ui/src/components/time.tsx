@@ -2,10 +2,10 @@ import { type Accessor, createSignal, onCleanup } from 'solid-js';
 import { exactTime } from '#ui/src/kernel/dates.ts';
 import { ago, until } from '#ui/src/kernel/words.ts';
 
-/** The time, often enough for what is said in minutes. */
-export function useNow(): Accessor<number> {
+/** The time, by itself often enough for what is said in minutes. */
+export function useNow(every_ms = 10_000): Accessor<number> {
   const [now, setNow] = createSignal(Date.now());
-  const timer = setInterval(() => setNow(Date.now()), 10_000);
+  const timer = setInterval(() => setNow(Date.now()), every_ms);
   onCleanup(() => clearInterval(timer));
   return now;
 }

@@ -9,6 +9,7 @@ import type { Diff } from '#ui/src/features/deploy/deployment.ts';
 import { callsHref, metricsHref, type Period, topBy, type UsageRow } from '#ui/src/kernel/metrics.ts';
 import { errorWord } from '#ui/src/kernel/metrics-words.ts';
 import type { Problem } from '#ui/src/kernel/problem.ts';
+import { TYPE_WORDS } from '#ui/src/kernel/record-words.ts';
 import { keepEqual } from '#ui/src/kernel/data/query.ts';
 import { count } from '#ui/src/kernel/numbers.ts';
 import { duration, plural } from '#ui/src/kernel/words.ts';
@@ -117,7 +118,7 @@ export function ChangesPanel(props: { diff: Diff | undefined; onReview: () => vo
               <li>
                 <span class="mono truncate">{change.name}</span>
                 <span class="soft">
-                  {RECORD_WORDS[change.entity_type]} {change.change}
+                  {TYPE_WORDS[change.entity_type]} {change.change}
                 </span>
                 <ChangeRisks change={change} />
               </li>

@@ -7,6 +7,7 @@ import { Panel } from '#ui/src/components/panel.tsx';
 import { type Column, DataTable } from '#ui/src/components/table/data-table.tsx';
 import { useAct } from '#ui/src/components/use-act.ts';
 import { useQuery } from '#ui/src/components/use-query.ts';
+import { useNow } from '#ui/src/components/time.tsx';
 import { exactTime } from '#ui/src/kernel/dates.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { duration } from '#ui/src/kernel/words.ts';
@@ -20,6 +21,7 @@ const POLL_MS = 1_000;
 export function RunningCalls() {
   const { call, session } = useKernel();
   const { ask } = useAct();
+  const now = useNow(POLL_MS);
   const running = useQuery((read) => read('calls.running', {}), { every_ms: POLL_MS });
   const cancel = (row: Running) =>
     ask(
@@ -42,7 +44,7 @@ export function RunningCalls() {
       id: 'since',
       head: 'Running for',
       align: 'end',
-      cell: (row) => <span title={exactTime(row.since)}>{duration(Math.max(0, Date.now() - Date.parse(row.since)))}</span>,
+      cell: (row) => <span title={exactTime(row.since)}>{duration(Math.max(0, now() - Date.parse(row.since)))}</span>,
     },
     {
       id: 'caller',

@@ -92,14 +92,14 @@ export function ToolsetPage() {
           </EmptyState>
         </Match>
         <Match when={selectable.ready() && query.data()}>
-          {(toolset) => <StoredToolset toolset={toolset()} selectable={selectable} />}
+          {(toolset) => <StoredToolset toolset={toolset()} selectable={selectable} onSaved={() => void query.reload()} />}
         </Match>
       </Switch>
     </Page>
   );
 }
 
-function StoredToolset(props: { toolset: Toolset; selectable: ReturnType<typeof useSelectable> }) {
+function StoredToolset(props: { toolset: Toolset; selectable: ReturnType<typeof useSelectable>; onSaved: () => void }) {
   const { call } = useKernel();
   const saved = useSaved();
   // One toolset for as long as its form is there; `version` is the one that a change is made on.
@@ -120,6 +120,7 @@ function StoredToolset(props: { toolset: Toolset; selectable: ReturnType<typeof 
     onDone(stored) {
       ({ version } = stored);
       form.stored(toDraft(stored));
+      props.onSaved();
       saved(SAVED);
     },
   });
