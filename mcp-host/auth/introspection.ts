@@ -50,6 +50,8 @@ const TOKENS = 10_000;
 const TOKENS_EACH = 20;
 /** A token that is not active is asked about again after so long at the earliest. */
 const NEGATIVE_MS = 5_000;
+/** A failure that goes on is told again after so long. */
+const TOLD_MS = 60_000;
 /** Questions on their way at once. */
 const ASKING = 64;
 const OWNER = 'introspected:';
@@ -71,6 +73,7 @@ export function createIntrospection(options: IntrospectionOptions): Scheme {
   let asking = { count: 0 };
   const valueOf = <V>(entry: Known<V> | undefined): V | undefined =>
     entry !== undefined && entry.ends > now() ? entry.value : undefined;
+  const failures = createFailures(log, ticks);
   /** Whom the answers are from. */
   let source = '';
 
@@ -99,9 +102,10 @@ export function createIntrospection(options: IntrospectionOptions): Scheme {
       answer = await readAnswer(await question(token, server, url));
     } catch (error) {
       const reason = error instanceof AppError ? error.detail : error instanceof Error ? error.message : String(error);
-      log.error('introspection_failed', { reason });
+      failures.tell(reason);
       return UNANSWERED;
     }
+    failures.end();
     const ends = endOf(answer);
     const verdict =
       answer['active'] === true && ends > now() && isForUs(answer, server) ? toCaller(answer, url, digest) : INVALID;
@@ -190,6 +194,23 @@ export function createIntrospection(options: IntrospectionOptions): Scheme {
     rights({ owner }) {
       const admitted = valueOf(owners.get(owner));
       return admitted === undefined ? null : rightsOfScopes(toolsets(), admitted.scopes);
+    },
+  };
+}
+
+/** At most one line a minute: while the other server is away, every call fails. */
+function createFailures(log: Log, ticks: () => number): { tell(reason: string): void; end(): void } {
+  let told_at: number | null = null;
+  let untold = 0;
+  return {
+    tell(reason) {
+      if (told_at !== null && ticks() - told_at < TOLD_MS) return void untold++;
+      log.error('introspection_failed', { reason, ...(untold > 0 && { failures: untold + 1 }) });
+      [told_at, untold] = [ticks(), 0];
+    },
+    end() {
+      if (told_at !== null) log.info('introspection_answers', untold > 0 ? { failures: untold } : {});
+      [told_at, untold] = [null, 0];
     },
   };
 }

@@ -3,6 +3,7 @@ import { existsSync, renameSync, rmSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { sql } from 'drizzle-orm';
 import { databaseUrl } from '#core/store/open.ts';
+import { keptDevSecrets } from '#core/edge/dev-secrets.ts';
 import type { Env } from '#core/env.ts';
 import { AppError } from '#core/errors.ts';
 import { draftOf, syncFolder } from '#core/lib/durable-file.ts';
@@ -17,17 +18,27 @@ export const backup: Command = {
     const { env } = readEnvironment(terminal);
     if (embeddedFile(env) === null) {
       terminal.out(`${dumpLine(databaseUrl(env), name)}\n`);
-      terminal.err('Run this command. It prompts for the password, or takes it from PGPASSWORD or the password file.\n');
+      terminal.err(
+        `Run this command. It prompts for the password, or takes it from PGPASSWORD or the password file.\n${theRest(env)}\n`,
+      );
       return 0;
     }
     const target = resolve(name);
     await copyEmbedded(env, target);
-    terminal.out(
-      `The metadata database was copied to ${target}. Back up SVC_ENCRYPTION_KEY separately: without it, no secret can be decrypted.\n`,
-    );
+    terminal.out(`The metadata database was copied to ${target}. ${theRest(env)}\n`);
     return 0;
   },
 };
+
+/** What a copy of the database does not hold. */
+function theRest({ SVC_DATA_DIR, SVC_SQLITE_DIR }: Env): string {
+  const generated =
+    'SVC_ENCRYPTION_KEY' in keptDevSecrets(SVC_DATA_DIR) ? ' (generated: it is in dev-secrets.json in the data folder)' : '';
+  return [
+    `Back up SVC_ENCRYPTION_KEY${generated} separately: without it, no secret can be decrypted.`,
+    `SQLite databases and uploaded files are in ${SVC_SQLITE_DIR}: copy this folder too.`,
+  ].join(' ');
+}
 
 /** One consistent copy, readable by its owner only. */
 async function copyEmbedded(env: Env, target: string): Promise<void> {

@@ -259,7 +259,9 @@ describe('backup', () => {
     await t.signIn();
     await addConnection('hunter2 hunter2');
     const target = join(t.directory, "it's a copy.sqlite");
-    expect((await cli(['backup', target])).code).toBe(0);
+    const { code, out } = await cli(['backup', target]);
+    expect([code, out]).toEqual([0, expect.stringContaining(`uploaded files are in ${join(t.directory, 'databases')}`)]);
+    expect(out).toContain('SVC_ENCRYPTION_KEY');
     expect(statSync(target).mode & 0o777).toBe(0o600);
     const copy = new Database(target, { readonly: true });
     expect(copy.query('select name from connections').all()).toEqual([{ name: 'shop' }]);

@@ -180,6 +180,8 @@ test('when the endpoint is down, known tokens go on and others are 503', async (
   expect(await statusWith('good')).toBe(200);
   await issuer.stop(true);
   expect([await statusWith('good'), await statusWith('new')]).toEqual([200, 503]);
+  for (let n = 0; n < 20; n++) await statusWith(`new${n}`);
+  expect(host.log.filter(({ message }) => message === 'introspection_failed')).toHaveLength(1);
   const log = JSON.stringify(host.log);
   expect(log).toContain('introspection_failed');
   expect(log).not.toContain('s&cret');

@@ -20,7 +20,10 @@ type Read = { readonly ok: true; readonly file: ExportFile } | { readonly ok: fa
 
 /** Looks at a file before anything is sent: most mistakes are the wrong file. */
 export function readExport(name: string, text: string): Read {
-  if (text.length > LARGEST_FILE) return refuse(`The file is larger than ${bytes(LARGEST_FILE)}. Split it into several files.`);
+  if (text.length > LARGEST_FILE)
+    return refuse(
+      `The file is larger than ${bytes(LARGEST_FILE)}. Split it, or run “sluice import” with it on the server’s machine.`,
+    );
   const data = parseJson(text);
   if (data === undefined) return refuse('This file isn’t valid JSON. Choose an exported file.');
   if (typeof data !== 'object' || data === null || Array.isArray(data))
