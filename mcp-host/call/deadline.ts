@@ -54,6 +54,9 @@ const MOST_REPORTED = 200;
 const BY_ADMINISTRATOR = 'administrator';
 export const isAnswered = (reason: unknown): boolean => reason instanceof AppError && reason.reason === BY_ADMINISTRATOR;
 
+/** The session of a call ended, such as with the sign-in that it belongs to: its caller may still wait for the answer. */
+export const SESSION_ENDED = new AppError('cancelled', 'The session has ended. Send initialize again.');
+
 /** The host stops: another one, or the next start, may go on with what its callers wait for. */
 export const isStopping = (reason: unknown): boolean => reason instanceof AppError && reason.code === 'unavailable';
 

@@ -9,7 +9,7 @@ import { matchUri, typedValues } from '#core/lib/uri-template.ts';
 import { holderOf } from '#mcp-host/auth/caller.ts';
 import { type Fault, toFault } from '#mcp-host/protocol/fault.ts';
 import type { Page } from '#mcp-host/protocol/lists.ts';
-import { isMembers, type Members, RPC, RpcError } from '#mcp-host/protocol/messages.ts';
+import { isMembers, type Members, RPC, RpcError, sessionNotFound } from '#mcp-host/protocol/messages.ts';
 import type { Registry, ResourceEntry, ToolEntry } from '#mcp-host/swap/registry.ts';
 import { skillAt, skillContents } from '#mcp-host/swap/skill.ts';
 import { isGuarded } from '#core/contract/definitions/write-guard.ts';
@@ -20,7 +20,7 @@ import { type AskedCall, InputRequired, openCall, TOKEN } from './confirmation/a
 import { guardedWrite, type Review } from './confirmation/guarded-write.ts';
 import { fillMissing } from './confirmation/missing-arguments.ts';
 import { type CallContext, CallerGone, type CallServices } from './context.ts';
-import { isAnswered } from './deadline.ts';
+import { isAnswered, SESSION_ENDED } from './deadline.ts';
 import { isLong, longMembers } from './long-result.ts';
 import { loggedFault, withoutMasked } from './logged-fault.ts';
 import { logCall } from './request-log.ts';
@@ -245,6 +245,7 @@ async function perform<E extends Callable>(
     record.fault = fault.code;
     logCall(context, services, kind.name, entity, loggedFault(fault, error, [all_args, values, session?.values]));
     ask?.failed(fault.code);
+    if (deadline.reason === SESSION_ENDED && fault.code === 'cancelled') throw sessionNotFound(fault.text);
     if (fault.code === 'cancelled' && deadline.aborted && !isAnswered(deadline.reason)) throw new CallerGone();
     return kind.fail(fault, context);
   }

@@ -4,7 +4,7 @@ import type { RunningCalls } from '#mcp-host/call/deadline.ts';
 import type { ProgressStream } from '#mcp-host/call/progress-stream.ts';
 import type { Observe, RequestRecord } from '#mcp-host/call/request-record.ts';
 import type { Page, ResponseBody } from './lists.ts';
-import { errorText, RESULT_TAIL, resultHead, RpcError, type RpcId } from './messages.ts';
+import { errorText, RESULT_TAIL, resultHead, RPC, RpcError, type RpcId } from './messages.ts';
 import { type Handler, modernHead } from './methods.ts';
 import { toRpcError } from './replies.ts';
 
@@ -47,8 +47,7 @@ export function createAnswer(options: AnswerOptions): AnswerRequest {
       );
     } catch (error) {
       record.error = error;
-      // What needs further scopes is refused with the status of an HTTP reply, whatever the revision.
-      if (protocol.modern || (error instanceof RpcError && error.scopes.length > 0)) throw error;
+      if (protocol.modern || hasStatus(error)) throw error;
       return faultText(record, id, error, log);
     } finally {
       observe(record);
@@ -57,6 +56,10 @@ export function createAnswer(options: AnswerOptions): AnswerRequest {
     }
   };
 }
+
+/** What needs further scopes, or another session, is refused with the status of an HTTP reply, whatever the revision. */
+const hasStatus = (error: unknown): boolean =>
+  error instanceof RpcError && (error.scopes.length > 0 || error.code === RPC.session_not_found);
 
 const wrap = (head: string, members: string | Page): string | ResponseBody =>
   typeof members === 'string' ? `${head}${members}${RESULT_TAIL}` : members.wrap(head, RESULT_TAIL);

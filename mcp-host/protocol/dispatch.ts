@@ -18,7 +18,7 @@ import {
   type Members,
   resultText,
 } from './messages.ts';
-import { RPC, RpcError, type RpcId, type RpcMessage, toMessage } from './messages.ts';
+import { RPC, RpcError, type RpcId, type RpcMessage, sessionNotFound, toMessage } from './messages.ts';
 import { legacyHandler, modernHandler } from './methods.ts';
 import { streamProgress } from './progress.ts';
 import { clientName, type ProtocolVersion, protocolVersionOf } from './protocol-version.ts';
@@ -229,8 +229,7 @@ function sessionOf(exchange: Exchange, sessions: Sessions): Session | null {
   const id = request.headers.get(SESSION_HEADER);
   if (id === null) return null;
   const session = sessions.find(id, caller.owner, () => holderOf(caller, address), viewerOf(exchange));
-  if (session === null)
-    throw new RpcError(RPC.session_not_found, 'Session not found. Send initialize again.', { http_status: 404 });
+  if (session === null) throw sessionNotFound('Session not found. Send initialize again.');
   return session;
 }
 

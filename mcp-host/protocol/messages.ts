@@ -67,6 +67,10 @@ export class RpcError extends Error {
   }
 }
 
+/** The client initialises anew (2025-11-25, Session Management). */
+export const sessionNotFound = (message: string): RpcError =>
+  new RpcError(RPC.session_not_found, message, { http_status: 404, fault: 'cancelled' });
+
 export const isMembers = (value: unknown): value is Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 

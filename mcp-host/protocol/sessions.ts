@@ -1,4 +1,6 @@
+import type { AppError } from '#core/errors.ts';
 import type { Stop } from '#core/engines/shared/stop.ts';
+import { SESSION_ENDED } from '#mcp-host/call/deadline.ts';
 import { type ListKind, LIST_KINDS } from '#mcp-host/swap/registry.ts';
 import type { Members, RpcId } from './messages.ts';
 import { FULL_RIGHTS } from '#mcp-host/auth/rights.ts';
@@ -88,7 +90,8 @@ export function createSessions(options: SessionsOptions): Sessions {
   /** Hashes of their ids, which take a twentieth of the memory. */
   const ended = new Set<number>();
   const busy = ({ streaming, running }: Session) => streaming || running.size > 0;
-  const end = (session: Session) => {
+  /** @param reason for its calls, whose callers may still be there; absent: they ended it themselves. */
+  const end = (session: Session, reason?: AppError) => {
     if (sessions.delete(session.id)) {
       quota.remove(session.holder, session);
       ended.add(quickHash(session.id));
@@ -96,7 +99,7 @@ export function createSessions(options: SessionsOptions): Sessions {
       if (ended.size > ENDED && oldest !== undefined) ended.delete(oldest);
       onEnd?.(session);
     }
-    for (const controller of session.running.keys()) controller.abort();
+    for (const call of session.running.keys()) call.abort(reason);
   };
   const makeRoom = (holder: string): boolean => {
     const surplus = quota.surplus(holder);
@@ -156,9 +159,9 @@ export function createSessions(options: SessionsOptions): Sessions {
       quota.touch(session.holder, session);
       return session;
     },
-    end,
+    end: (session) => end(session),
     endOf(is_gone) {
-      for (const session of sessions.values()) if (is_gone(session.owner)) end(session);
+      for (const session of sessions.values()) if (is_gone(session.owner)) end(session, SESSION_ENDED);
     },
     sweep() {
       const before = now() - idle_ms;

@@ -232,6 +232,30 @@ describe('a session', () => {
     expect([await inSession(first, session), await inSession(refreshed, session)]).toEqual([401, 200]);
   });
 
+  test('that ends while its calls run leaves none of them without an answer', async () => {
+    const endless = 'with recursive c(n) as (select 1 union all select n + 1 from c) select count(*) as n from c';
+    const tools = [toolOf(connection, 'endless', endless)];
+    await control.deploy(snapshotOf(2, { connections: [connection], tools, server: { auth_type: 'oauth' } }));
+    const token = await tokenOf();
+    const session = await open(token);
+    const call = (id: number, meta: object, headers: object = {}) =>
+      fetch(hosts[0]!.mcp, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'mcp-session-id': session, ...bearer(token), ...headers },
+        body: JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params: { name: 'endless', _meta: meta } }),
+      });
+    const calls = [call(1, {}), call(2, { progressToken: 1 }, { accept: 'application/json, text/event-stream' })];
+    await until(async () => (await hosts[0]!.health()).connections[0]?.queue.active === 2);
+    await end({ sub: 'person-1', before: seconds() });
+    const [plain, streamed] = await Promise.all(calls);
+    const error = { code: -32_001, message: 'The session has ended. Send initialize again.' };
+    // As if it had come a moment later: clients send initialize again, and then the call.
+    expect([plain!.status, await plain!.json()]).toEqual([404, { jsonrpc: '2.0', id: 1, error }]);
+    const said: unknown[] = [];
+    await readEvents(streamed!.body!, (_, data) => said.push(JSON.parse(data)));
+    expect(said.at(-1)).toEqual({ jsonrpc: '2.0', id: 2, error });
+  });
+
   test('belongs to one person at one client', async () => {
     const session = await open(await tokenOf());
     expect(await inSession(await tokenOf({ sub: 'person-2' }), session)).toBe(404);
