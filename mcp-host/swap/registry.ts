@@ -86,7 +86,8 @@ export interface Pieces {
   readonly modern: string;
   /** The same of one that asks for something first. */
   readonly input_required: string;
-  readonly cache_scope: string;
+  /** Results that hold for a while may be kept for other callers of the address. */
+  readonly is_public: boolean;
 }
 
 const SLICE = 200;
@@ -150,11 +151,23 @@ export async function loadRegistry(
 
 type Head = Pick<Registry, 'snapshot_version' | 'checksum' | 'loaded' | 'snapshot_id' | 'since' | 'side'>;
 
+/** A part of what is deployed, as it presents itself. */
+export interface Presented {
+  /** What stands after `/mcp` in its address. */
+  readonly path: string;
+  /** Whoever comes to the address sees the same. */
+  readonly is_same_for_all: boolean;
+  /** The toolset that it serves by itself; absent: it is none. */
+  readonly shown?: FrozenToolset;
+}
+const EVERYTHING: Presented = { path: '', is_same_for_all: true };
+
 /**
  * A registry of what was loaded. Its lists are rendered when they are first read.
- * @param before what served the same callers before. @param shown a toolset that is served by itself.
+ * @param before what served the same callers before.
  */
-export function assemble(head: Head, before: Registry | null, shown: FrozenToolset | null = null): Registry {
+export function assemble(head: Head, before: Registry | null, part: Presented = EVERYTHING): Registry {
+  const { shown = null } = part;
   const of_kind: Record<Kind, Loaded[]> = { server: [], connection: [], tool: [], resource: [], prompt: [], toolset: [] };
   for (const [{ kind }, one] of head.loaded) of_kind[kind].push(one);
   const settings = of_kind.server[0]?.made as FrozenServer | undefined;
@@ -186,7 +199,7 @@ export function assemble(head: Head, before: Registry | null, shown: FrozenTools
     instructions: (shown === null ? settings.instructions : shown.instructions) ?? null,
     skill,
     lists: lazyLists(listed, skills, head.snapshot_id, before),
-    pieces: renderPieces(settings, head.snapshot_version, shown?.title ?? settings.server_name),
+    pieces: renderPieces(settings, head.snapshot_version, part),
   };
   return registry;
 }
@@ -264,18 +277,29 @@ function rebound(kept: Loaded, connectionOf: ConnectionOf): Loaded {
   return { ...kept, made: { ...entry, connection: connectionOf(entry.entity) } };
 }
 
-function renderPieces({ server_name, auth_type }: FrozenServer, version: number, title: string): Pieces {
-  const identity = { name: server_name, version: PRODUCT_VERSION };
+/** The same definitions at an address of their own. */
+export const presented = (registry: Registry, part: Presented): Registry => ({
+  ...registry,
+  pieces: renderPieces(registry.server, registry.snapshot_version, part),
+});
+
+function renderPieces(
+  { server_name, auth_type }: FrozenServer,
+  version: number,
+  { path, is_same_for_all, shown }: Presented,
+): Pieces {
+  // Clients keep lists by the name of the server: each address has its own.
+  const identity = { name: `${server_name}${path}`, version: PRODUCT_VERSION };
   const server_info = JSON.stringify(identity);
   const snapshot = `"${META.snapshot}":${version}`;
   const meta = `"_meta":{"${META.server}":${server_info},${snapshot}}`;
   return {
     server_info,
-    server_card: JSON.stringify({ ...identity, title, icons: [ICON] }),
+    server_card: JSON.stringify({ ...identity, title: shown?.title ?? server_name, icons: [ICON] }),
     snapshot,
     modern: `"resultType":"complete",${meta}`,
     input_required: `"resultType":"input_required",${meta}`,
-    cache_scope: auth_type === 'none' ? 'public' : 'private',
+    is_public: auth_type === 'none' && is_same_for_all,
   };
 }
 
@@ -318,12 +342,14 @@ const LONGEST_MS = 60_000;
 const STEP_MS = 1_000;
 
 /** The members that say how long a result holds, with a comma before them; empty for results that are not to be kept. */
-export function lifetime(method: string, { pieces, since }: Registry, now: number): string {
+export function lifetime(method: string, { pieces, side, since }: Registry, now: number): string {
   const holds = HOLDS[method];
   if (holds === undefined) return '';
   const age = now - since;
   const ttl = !holds || age < SETTLING_MS ? 0 : Math.min(Math.floor(age / 10 / STEP_MS) * STEP_MS, LONGEST_MS);
-  return `,"ttlMs":${ttl},"cacheScope":"${pieces.cache_scope}"`;
+  // While a canary runs, callers of one address see different versions.
+  const scope = pieces.is_public && side === null ? 'public' : 'private';
+  return `,"ttlMs":${ttl},"cacheScope":"${scope}"`;
 }
 
 /** The members of the results that open a conversation. */

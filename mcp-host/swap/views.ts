@@ -5,7 +5,15 @@ import { quickHash } from '#mcp-host/runtime/runtime.ts';
 import type { FrozenToolset } from '#snapshots/format.ts';
 import { type Holds, holdsOf, ofPrompt, ofResource, ofTool, type Selectable } from '#snapshots/toolsets.ts';
 import type { Leaf } from '#snapshots/tree.ts';
-import { assemble, type Loaded, type Registry, type ResourceEntry, type ToolEntry } from './registry.ts';
+import {
+  assemble,
+  type Loaded,
+  type Presented,
+  presented,
+  type Registry,
+  type ResourceEntry,
+  type ToolEntry,
+} from './registry.ts';
 
 /** Whose view it is: what a caller may see, and the address that it came to. */
 export interface Viewer {
@@ -79,24 +87,29 @@ function createViewsOf(registry: Registry, capacity: number): (viewer: Viewer) =
     tags.set(view, found);
     return found;
   };
-  const nothing = () => remember('nothing', () => restricted(registry, 'nothing', () => false));
+  // `/tag` is no address: one name for all that have nothing.
+  const nothing = () =>
+    remember('nothing', () => restricted(registry, 'nothing', () => false, { path: '/tag', is_same_for_all: false }));
 
   /** Everything that these rights give. */
   const whole = ({ key, toolsets }: Rights): Registry => {
     if (toolsets === null) return registry;
     return remember(key, () => {
       const held = toolsets.flatMap((name) => registry.toolsets.get(name) ?? []).map(ruleOf);
-      return restricted(registry, key, (definition) => held.some((holds) => holds(definition)));
+      const holds = (definition: Selectable) => held.some((one) => one(definition));
+      return restricted(registry, key, holds, { path: '', is_same_for_all: false });
     });
   };
-  return ({ rights, endpoint: { path, toolset, tag, read_only } }) => {
+  return ({ rights, endpoint: { path, toolset, tag, read_only, candidate } }) => {
+    // Its token decides who sees it, whoever may see the live version.
+    if (candidate !== null) return remember(path, () => presented(registry, { path, is_same_for_all: false }));
     if (toolset !== null) {
       // Whether there is one is looked up only for those who may see it.
       const is_mine = rights.toolsets === null || rights.toolsets.includes(toolset);
       const shown = is_mine ? registry.toolsets.get(toolset) : undefined;
       if (shown === undefined) return null;
       // Whoever has it sees the same of it.
-      return remember(path, () => restricted(registry, path, ruleOf(shown), shown));
+      return remember(path, () => restricted(registry, path, ruleOf(shown), { path, is_same_for_all: true, shown }));
     }
     const mine = whole(rights);
     if (path === '') return mine;
@@ -104,7 +117,8 @@ function createViewsOf(registry: Registry, capacity: number): (viewer: Viewer) =
     if (tag !== null && !tagsIn(mine).has(tag)) return nothing();
     const key = `${path} ${rights.key}`;
     const seen: Holds = tag === null ? ({ reads }) => reads : ({ tags: own }) => own.includes(tag);
-    return read_only || tag !== null ? remember(key, () => restricted(mine, key, seen)) : mine;
+    const part = { path, is_same_for_all: rights.toolsets === null };
+    return read_only || tag !== null ? remember(key, () => restricted(mine, key, seen, part)) : mine;
   };
 }
 
@@ -141,7 +155,7 @@ export function createTouch(before: Registry, after: Registry): (viewer: Viewer)
 }
 
 /** @param key names what is seen: a cursor leads on only there. */
-function restricted(from: Registry, key: string, holds: Holds, shown: FrozenToolset | null = null): Registry {
+function restricted(from: Registry, key: string, holds: Holds, part: Presented): Registry {
   const loaded = new Map<Leaf, Loaded>();
   for (const [leaf, one] of from.loaded) {
     const definition = selectable(leaf, one);
@@ -149,7 +163,7 @@ function restricted(from: Registry, key: string, holds: Holds, shown: FrozenTool
   }
   const { snapshot_version, checksum, since, snapshot_id, side } = from;
   const seen = quickHash(key).toString(36);
-  return assemble({ snapshot_version, checksum, since, side, loaded, snapshot_id: `${snapshot_id}-${seen}` }, null, shown);
+  return assemble({ snapshot_version, checksum, since, side, loaded, snapshot_id: `${snapshot_id}-${seen}` }, null, part);
 }
 
 /** What decides whether a toolset holds it; null for what toolsets do not hold. */

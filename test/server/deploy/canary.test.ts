@@ -49,6 +49,17 @@ const of = (id: string) => ({ 'mcp-session-id': id });
 const sessions = (count: number) => Promise.all(Array.from({ length: count }, () => session()));
 
 describe('a canary', () => {
+  test('has lists kept for nobody else, for as long as it runs', async () => {
+    s = await stage();
+    const scope = async () => (await modern(s.hosts[0]?.mcp as URL, 'tools/list')).body.result?.['cacheScope'];
+    expect(await scope()).toBe('public');
+    await s.edit(CHANGED);
+    await start();
+    expect(await scope()).toBe('private');
+    await s.send('POST', 'deploy/abort', {});
+    expect(await scope()).toBe('public');
+  });
+
   test('keeps each caller on its side over hosts and their restarts, and counts each call once', async () => {
     s = await stage();
     await s.addHost('second');

@@ -76,6 +76,18 @@ describe('a candidate', () => {
     }
   });
 
+  test('has a name of its own, and lists that nobody else may be served', async () => {
+    s = await stage();
+    const made = await create();
+    const live = s.hosts[0]?.mcp as URL;
+    const listed = async (url: URL, bearer: string) =>
+      (await modern(url, 'tools/list', {}, { authorization: `Bearer ${bearer}` })).body.result;
+    const name = (server: string) => ({ _meta: { 'io.modelcontextprotocol/serverInfo': { name: server } } });
+    expect(await listed(live, 'none')).toMatchObject({ cacheScope: 'public', ...name('Sluice') });
+    const own = `Sluice/candidate/${String(made.body['candidate'])}`;
+    expect(await listed(at(made), tokenOf(made))).toMatchObject({ cacheScope: 'private', ...name(own) });
+  });
+
   test('wrong tokens of an address count like those of the live version; the right one still opens it', async () => {
     s = await stage();
     const made = await create();
