@@ -1,4 +1,4 @@
-import type { LiveToken } from '#core/deploy/hosts.ts';
+import type { LiveToken, NamedList } from '#core/deploy/hosts.ts';
 import type { IdentityList } from '#core/edge/identity.ts';
 import { AppError } from '#core/errors.ts';
 import type { Log } from '#core/log.ts';
@@ -69,8 +69,11 @@ export function follow(
   { snapshots, names, listener, beside, replays, running, decisions, acknowledge, useTokens, useIdentity, stop }: Followers,
 ): Promise<void> {
   if (event.event === 'snapshot') return snapshots.take(event.data);
-  if (event.event === 'tokens') return useTokens(event.data.tokens);
-  if (event.event === 'identity') return useIdentity(event.data);
+  if (event.event === 'tokens') return useTokens(event.data.tokens).then(() => confirm(event.data, acknowledge));
+  if (event.event === 'identity') {
+    const { list: _, ...identity } = event.data;
+    return useIdentity(identity).then(() => confirm(event.data, acknowledge));
+  }
   if (event.event === 'beside') return beside.use(event.data);
   if (event.event === 'names') return names.use(event.data.names);
   if (event.event === 'cancel') return Promise.resolve(running.cancel(event.data.id));
@@ -78,6 +81,11 @@ export function follow(
   // It takes its time, and holds up no event.
   if (event.event === 'replay') return Promise.resolve(replays.take(event.data));
   return event.event === 'listen' ? prepare(event.data, listener, acknowledge) : stop();
+}
+
+/** Whoever changed the list waits for it. An older server does not. */
+function confirm({ list }: NamedList, acknowledge: Followers['acknowledge']): void {
+  if (list !== undefined) acknowledge({ request_id: list });
 }
 
 async function prepare(

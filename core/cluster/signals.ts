@@ -11,6 +11,7 @@ export type Signal =
   | 'names'
   | 'hosts'
   | 'lines'
+  | 'lists'
   | 'certificate'
   | 'identity'
   | 'canary'

@@ -5,6 +5,7 @@ import type { IdentityList } from '#core/edge/identity.ts';
 import type { Sealed } from '#snapshots/format.ts';
 import type { Kind } from '#snapshots/tree.ts';
 import type * as v from 'valibot';
+import { createTakenLists, isListName } from './taken-lists.ts';
 
 /** A snapshot as a host is told of it; without a delta it is the one that the host has. */
 export interface SnapshotNews {
@@ -65,12 +66,17 @@ export interface ReplayEnd {
   readonly cancelled: true;
 }
 
+/** A list whose state a host confirms by this name once it has taken it (`taken-lists.ts`); absent: nobody waits. */
+export interface NamedList {
+  readonly list?: string;
+}
+
 /** What the server says on a host's stream (contract section 0). */
 export type HostEvent =
   | { readonly event: 'snapshot'; readonly data: SnapshotNews | string }
   | { readonly event: 'listen'; readonly data: { readonly host: string; readonly port: number; readonly request_id: string } }
-  | { readonly event: 'tokens'; readonly data: { readonly tokens: readonly LiveToken[] } }
-  | { readonly event: 'identity'; readonly data: IdentityList }
+  | { readonly event: 'tokens'; readonly data: { readonly tokens: readonly LiveToken[] } & NamedList }
+  | { readonly event: 'identity'; readonly data: IdentityList & NamedList }
   | { readonly event: 'names'; readonly data: { readonly names: readonly string[] } }
   | { readonly event: 'beside'; readonly data: BesideNews }
   | { readonly event: 'replay'; readonly data: ReplayRequest | ReplayEnd }
@@ -114,6 +120,8 @@ export interface Sharing {
   connected(id: string, connection: string, connected_at: string): void;
   gone(id: string, connection: string): void;
   acknowledged(id: string, ack: Acknowledgement): void;
+  /** A host has taken the list of this name. */
+  taken(id: string, list: string): void;
   probe(request: { readonly host: string; readonly port: number; readonly request_id: string }): Promise<void>;
   /** Reads what other servers say. */
   refresh(): Promise<void>;
@@ -141,6 +149,10 @@ export interface HostRegistry {
   acknowledged(checksum: string, timeout_ms: number, is_expected: boolean): Promise<HostAck[]>;
   /** Has every host answer a request, which `tell` sends; answers their refusals. */
   answers(request_id: string, timeout_ms: number, tell: () => Promise<void> | void): Promise<string[]>;
+  /** Tells hosts a list, and waits until all have taken it, at most `timeout_ms`. @param list its name. */
+  told(list: string, timeout_ms: number, tell: () => Promise<unknown>): Promise<void>;
+  /** A host of any server has taken a list. */
+  taken(id: string, list: string): void;
   /** Asks every host to open an address; answers their refusals. */
   probe(host: string, port: number, request_id: string, timeout_ms: number): Promise<string[]>;
   /** Somebody waits for an answer. */
@@ -179,6 +191,7 @@ const ALONE: Sharing = {
   connected: () => undefined,
   gone: () => undefined,
   acknowledged: () => undefined,
+  taken: () => undefined,
   probe: async () => undefined,
   refresh: async () => undefined,
   settled: async () => undefined,
@@ -197,6 +210,7 @@ export function createHostRegistry(clock: () => Date): HostRegistry {
   /** A host that another server has now is not ours any more, even where its old connection was not seen to end. */
   const all = (): Map<string, Known> =>
     new Map<string, Known>([...local, ...[...others].map(([id, host]) => [id, toKnown(host)] as const)]);
+  const lists = createTakenLists(() => all().keys());
   const networkHosts = (): boolean => [...all().keys()].some(isNetworkHost);
   const haveOf = ({ ack }: Connected): string | null =>
     ack !== null && ack.error === null && ack.version !== null ? `${ack.version}:${ack.checksum}` : null;
@@ -267,10 +281,15 @@ export function createHostRegistry(clock: () => Date): HostRegistry {
       return () => {
         if (local.get(id) === host) local.delete(id);
         if (isNetworkHost(id)) last_seen = clock().getTime();
+        lists.lookAgain();
         sharing.gone(id, connection);
       };
     },
     acknowledge(id, ack) {
+      if (ack.request_id !== null && isListName(ack.request_id)) {
+        lists.take(id, ack.request_id);
+        return sharing.taken(id, ack.request_id);
+      }
       const host = local.get(id);
       if (host !== undefined && ack.request_id === null) host.acks += 1;
       take(id, ack);
@@ -311,6 +330,8 @@ export function createHostRegistry(clock: () => Date): HostRegistry {
       return after.map(([id]) => answers.get(id) ?? { id, acked_ms: null, load_ms: null, error: null });
     },
     answers,
+    told: (list, timeout_ms, tell) => lists.wait(list, timeout_ms, tell),
+    taken: (id, list) => lists.take(id, list),
     probe: (host, port, request_id, timeout_ms) =>
       answers(request_id, timeout_ms, async () => {
         publish({ event: 'listen', data: { host, port, request_id } });

@@ -3,7 +3,7 @@ import type { App } from '#core/app.ts';
 import type { Acknowledgement, LocalHost } from './hosts.ts';
 import { runEvery } from '#core/cluster/run-every.ts';
 import { databaseSeconds } from '#core/cluster/leases.ts';
-import { signal } from '#core/cluster/signals.ts';
+import { onSignal, signal } from '#core/cluster/signals.ts';
 
 /** A server says so often that its hosts are there; one that said nothing for `GONE_SECONDS` has ended. */
 const SAY_MS = 2_000;
@@ -105,6 +105,8 @@ export function shareHosts(app: App): () => void {
         await app.store.write((tx) => tx.delete(hosts).where(and(eq(hosts.id, id), eq(hosts.connection, connection))));
       }),
     acknowledged: (id, ack) => tell(() => answer(id, ack)),
+    // A server that misses it waits no longer than for a host that says nothing.
+    taken: (id, list) => app.background(signal(app, 'lists', JSON.stringify([id, list]))),
     async probe(request) {
       const value = JSON.stringify({ ...request, server });
       await app.store.write((tx) =>
@@ -132,6 +134,7 @@ export function shareHosts(app: App): () => void {
   const ends = [
     runEvery(app, { every_ms: LOOK_MS, what, work: turn, at_once: true }),
     runEvery(app, { every_ms: SAY_MS, what, work: woken, wake: 'hosts' }),
+    onSignal(app, 'lists', (message) => app.hosts.taken(...(JSON.parse(message) as [id: string, list: string]))),
   ];
   return () => {
     for (const end of ends) end();

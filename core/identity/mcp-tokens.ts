@@ -6,6 +6,7 @@ import type { Claims } from '#core/lib/call/identity.ts';
 import type { Db } from '#core/store/open.ts';
 import type { Schema } from '#core/store/schema.ts';
 import type { HostEvent } from '#core/deploy/hosts.ts';
+import { listName, TOLD_MS } from '#core/deploy/taken-lists.ts';
 import type { Handlers } from '#core/run.ts';
 import { runEvery } from '#core/cluster/run-every.ts';
 import { signal } from '#core/cluster/signals.ts';
@@ -70,19 +71,22 @@ export const mcpTokenHandlers: Pick<Handlers, Extract<keyof Handlers, `mcp_token
 /** The list that hosts check bearers against (contract section 8): digests and sealed hashes. */
 export async function tokensEvent(app: App): Promise<HostEvent> {
   const { mcp_tokens } = app.store.tables;
+  // First: what is read after it is no older.
+  const list = listName('tokens', await revision(app));
   const rows = await app.store.db.select().from(mcp_tokens).orderBy(mcp_tokens.id);
   return {
     event: 'tokens',
-    data: { tokens: rows.map((row) => ({ ...toToken(row), digest: row.digest, secret_hash: row.secret_hash })) },
+    data: { tokens: rows.map((row) => ({ ...toToken(row), digest: row.digest, secret_hash: row.secret_hash })), list },
   };
 }
 
 /** Every connected host hears the list as it is now. One after the other, so that an older list never comes last. */
 export const publishTokens = (app: App): Promise<void> => app.token_lock(async () => app.hosts.publish(await tokensEvent(app)));
 
-/** The hosts of every server. */
+/** The hosts of every server. What the API has answered holds on all that say what they take. */
 async function tellTokens(app: App): Promise<void> {
-  await Promise.all([publishTokens(app), signal(app, 'tokens')]);
+  const list = listName('tokens', await revision(app));
+  await app.hosts.told(list, TOLD_MS, () => Promise.all([publishTokens(app), signal(app, 'tokens')]));
 }
 
 /** Other servers see that the list has changed. */
@@ -92,10 +96,10 @@ async function touch(app: App, tx: Db): Promise<void> {
   await tx.insert(meta).values({ key: REVISION, value }).onConflictDoUpdate({ target: meta.key, set: { value } });
 }
 
-async function revision(app: App): Promise<string | null> {
+async function revision(app: App): Promise<string> {
   const { meta } = app.store.tables;
   const rows = await app.store.db.select().from(meta).where(eq(meta.key, REVISION));
-  return rows[0]?.value ?? null;
+  return rows[0]?.value ?? '';
 }
 
 const FOLLOW_MS = 500;
@@ -104,7 +108,7 @@ const FOLLOW_MS = 500;
 export function followTokens(app: App): () => void {
   // An embedded database has one server.
   if (app.store.dialect === 'sqlite') return () => undefined;
-  let known: string | null = null;
+  let known = '';
   const look = async () => {
     const current = await revision(app);
     if (current === known) return;

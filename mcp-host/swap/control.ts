@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createParser } from 'eventsource-parser';
-import type { BesideNews, LiveToken, ReplayEnd, ReplayRequest, SnapshotNews } from '#core/deploy/hosts.ts';
+import type { BesideNews, LiveToken, NamedList, ReplayEnd, ReplayRequest, SnapshotNews } from '#core/deploy/hosts.ts';
 import type { DecisionNews } from '#core/edge/confirmation-page.ts';
 import type { IdentityList } from '#core/edge/identity.ts';
 import type { Log } from '#core/log.ts';
@@ -15,8 +15,8 @@ export interface ListenEvent {
 export type ControlEvent =
   | { readonly event: 'snapshot'; readonly data: SnapshotNews }
   | { readonly event: 'listen'; readonly data: ListenEvent }
-  | { readonly event: 'tokens'; readonly data: { readonly tokens: readonly LiveToken[] } }
-  | { readonly event: 'identity'; readonly data: IdentityList }
+  | { readonly event: 'tokens'; readonly data: { readonly tokens: readonly LiveToken[] } & NamedList }
+  | { readonly event: 'identity'; readonly data: IdentityList & NamedList }
   | { readonly event: 'names'; readonly data: { readonly names: readonly string[] } }
   | { readonly event: 'beside'; readonly data: BesideNews }
   | { readonly event: 'replay'; readonly data: ReplayRequest | ReplayEnd }

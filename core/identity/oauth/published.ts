@@ -4,6 +4,7 @@ import type { App } from '#core/app.ts';
 import { runEvery } from '#core/cluster/run-every.ts';
 import { signal } from '#core/cluster/signals.ts';
 import type { HostEvent } from '#core/deploy/hosts.ts';
+import { listName, TOLD_MS } from '#core/deploy/taken-lists.ts';
 import type { Db } from '#core/store/open.ts';
 import { type EndedGrant, type IdentityList, LONGEST_TOKEN_MS } from '#core/edge/identity.ts';
 import { issuerOf } from './issuer.ts';
@@ -45,15 +46,22 @@ export async function identityList(app: App): Promise<IdentityList> {
   return { issuer, jwks: { keys }, ended, as_of: app.clock().toISOString() };
 }
 
-export const identityEvent = async (app: App): Promise<HostEvent> => ({ event: 'identity', data: await identityList(app) });
+export async function identityEvent(app: App): Promise<HostEvent> {
+  // First: what is read after it is no older.
+  const list = listName('identity', await revision(app));
+  return { event: 'identity', data: { ...(await identityList(app)), list } };
+}
 
 /** Every host connected to this server hears how things stand. One after the other, so that an older list never comes last. */
 export const publishIdentity = (app: App): Promise<void> =>
   app.token_lock(async () => app.hosts.publish(await identityEvent(app)));
 
-/** The hosts of every server. Called after a commit that touched it. */
+/**
+ * The hosts of every server. Called after a commit that touched it. What the API has answered holds on all that say what they take.
+ */
 export async function tellIdentity(app: App): Promise<void> {
-  await Promise.all([publishIdentity(app), signal(app, 'identity')]);
+  const list = listName('identity', await revision(app));
+  await app.hosts.told(list, TOLD_MS, () => Promise.all([publishIdentity(app), signal(app, 'identity')]));
 }
 
 /** Other servers see that something has changed. */
@@ -63,13 +71,17 @@ export async function touchIdentity(app: App, tx: Db): Promise<void> {
   await tx.insert(meta).values({ key: REVISION, value }).onConflictDoUpdate({ target: meta.key, set: { value } });
 }
 
+async function revision(app: App): Promise<string> {
+  const { meta } = app.store.tables;
+  const [row] = await app.store.db.select().from(meta).where(eq(meta.key, REVISION));
+  return row?.value ?? '';
+}
+
 /** Hands the changes that other servers make, and those of the settings, to the hosts of this one. @returns a function that ends it. */
 export function followIdentity(app: App): () => void {
   let known: string | null = null;
   const look = async (): Promise<void> => {
-    const { meta } = app.store.tables;
-    const [row] = await app.store.db.select().from(meta).where(eq(meta.key, REVISION));
-    const current = `${row?.value ?? ''} ${await issuerOf(app)}`;
+    const current = `${await revision(app)} ${await issuerOf(app)}`;
     if (current === known) return;
     await publishIdentity(app);
     known = current;
