@@ -1,13 +1,16 @@
 import { and, eq, inArray, lt, max } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import type { Db } from '#core/store/open.ts';
+import type { Schema } from '#core/store/schema.ts';
 import { expiredBefore, tellIdentity, touchIdentity } from './published.ts';
 
-/** Clocks of servers agree within this. Nothing is issued to who is disabled or gone, so what counts no more may end that much later. */
+/** Clocks of servers agree within this. Nothing is issued to who is gone, so what counts no more may end that much later. */
 const SKEW_MS = 60_000;
 
 /** Whose access tokens end: those of one grant, of a person, or of a client. */
 export type EndedTarget = { readonly grant: string } | { readonly sub: string } | { readonly client_id: string };
+
+type IssuingGrant = Pick<Schema['oauth_grants']['$inferSelect'], 'id' | 'person_id' | 'client_id'>;
 
 /**
  * Notes in this transaction that access tokens issued until now count no more. Call `tellIdentity` after the commit: connected hosts
@@ -19,8 +22,8 @@ export async function noteEnded(app: App, tx: Db, target: EndedTarget): Promise<
   if (entry === undefined) return;
   const [kind, value] = entry as ['grant' | 'sub' | 'client_id', string];
   const id = `${kind}:${value}`;
-  const ahead = kind === 'sub' && !(await isEnabled(app, tx, value)) ? SKEW_MS : 0;
-  const time = Math.max(app.clock().getTime() + ahead, await afterEnds(app, tx, [id]));
+  const issued = kind === 'sub' ? await lastIssue(app, tx, value) : 0;
+  const time = Math.max(app.clock().getTime(), issued, await afterEnds(app, tx, [id]));
   const ended_at = new Date(time).toISOString();
   await tx
     .insert(ended_grants)
@@ -30,9 +33,15 @@ export async function noteEnded(app: App, tx: Db, target: EndedTarget): Promise<
   await touchIdentity(app, tx);
 }
 
-async function isEnabled({ store }: App, tx: Db, id: string): Promise<boolean> {
-  const { people } = store.tables;
-  return (await tx.$count(people, and(eq(people.id, id), eq(people.enabled, true)))) > 0;
+/** The last moment at which some server, by its own clock, can have issued an access token to a person, in ms. */
+async function lastIssue({ store, clock }: App, tx: Db, sub: string): Promise<number> {
+  const { oauth_grants, people } = store.tables;
+  if ((await tx.$count(people, eq(people.id, sub))) === 0) return clock().getTime() + SKEW_MS;
+  const [row] = await tx
+    .select({ last: max(oauth_grants.last_used_at) })
+    .from(oauth_grants)
+    .where(eq(oauth_grants.person_id, sub));
+  return row?.last == null ? 0 : Date.parse(row.last);
 }
 
 /** The first moment after the noted ends, in ms; 0: none is noted. */
@@ -45,10 +54,20 @@ async function afterEnds({ store }: App, tx: Db, ids: readonly string[]): Promis
   return row?.last == null ? 0 : Date.parse(row.last) + 1;
 }
 
-/** When a token is issued in this transaction: now, or right after what another server ended by its own clock. */
-export async function issueTime(app: App, tx: Db, sub: string, client_id: string): Promise<Date> {
-  const after = await afterEnds(app, tx, [`sub:${sub}`, `client_id:${client_id}`]);
-  return new Date(Math.max(app.clock().getTime(), after));
+/**
+ * When a token of a grant is issued in this transaction, which holds its person: now, or right after what another server ended by its
+ * own clock. The grant keeps the latest such moment, for what ends it.
+ */
+export async function issueTime(app: App, tx: Db, { id, person_id, client_id }: IssuingGrant): Promise<Date> {
+  const { oauth_grants: table } = app.store.tables;
+  const now = app.clock();
+  const last_used_at = now.toISOString();
+  await tx
+    .update(table)
+    .set({ last_used_at })
+    .where(and(eq(table.id, id), lt(table.last_used_at, last_used_at)));
+  const after = await afterEnds(app, tx, [`sub:${person_id}`, `client_id:${client_id}`]);
+  return new Date(Math.max(now.getTime(), after));
 }
 
 /** `noteEnded` with a transaction of its own; every connected host has been told when it resolves. */

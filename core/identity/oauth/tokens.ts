@@ -154,9 +154,10 @@ async function byCode(context: Context, client: Client, form: URLSearchParams): 
     if (held.length === 0) return null;
     const full = await addGrant(app, tx, grant);
     await tx.insert(oauth_refresh).values({ digest: digestOf(refresh_token), grant_id: grant.id, expires_at });
+    const issued_at = await issueTime(app, tx, grant);
     const actor = { type: 'admin' as const, id: person.id, name: person.username, scopes: [], role: person.role };
     await recordGrant({ ...context, actor }, tx, 'create', grant, person.username);
-    return { full, person, refresh_token, issued_at: await issueTime(app, tx, person.id, grant.client_id) };
+    return { full, person, refresh_token, issued_at };
   });
   if (stored === null) return BAD_CODE;
   if (stored.full) await tellIdentity(app);
@@ -192,7 +193,7 @@ async function byRefresh(context: Context, client: Client, form: URLSearchParams
     if (person === null) return 'nobody';
     const refresh_token = await rotate(app, tx, digest, grant.id, fresh);
     if (refresh_token === null) return 'stolen';
-    return { person, refresh_token, issued_at: await issueTime(app, tx, person.id, grant.client_id) };
+    return { person, refresh_token, issued_at: await issueTime(app, tx, grant) };
   });
   if (renewed === 'stolen') await endStolen(app, grant.id);
   if (typeof renewed === 'string') return BAD_REFRESH;
@@ -210,7 +211,7 @@ async function rotate(
   grant_id: string,
   { refresh_token, expires_at }: { readonly refresh_token: string; readonly expires_at: string },
 ): Promise<string | null> {
-  const { oauth_refresh: table, oauth_grants } = app.store.tables;
+  const { oauth_refresh: table } = app.store.tables;
   const now = app.clock();
   const successor_digest = digestOf(refresh_token);
   const rotated = await tx
@@ -224,7 +225,6 @@ async function rotate(
     .returning({ digest: table.digest });
   if (rotated.length > 0) {
     await tx.insert(table).values({ digest: successor_digest, grant_id, expires_at });
-    await tx.update(oauth_grants).set({ last_used_at: now.toISOString() }).where(eq(oauth_grants.id, grant_id));
     return refresh_token;
   }
   const [old] = await tx.select().from(table).where(eq(table.digest, digest));

@@ -56,10 +56,36 @@ test('a disabled person loses the tokens of a server whose clock is ahead, and g
   await enable(false);
   expect(await readToken(access)).toMatchObject({ counts: false });
   await enable(true);
+  t.advance(1);
   const { body } = await post(t, '/oauth/token', refreshed(refresh));
   expect(await readToken(body['access_token'])).toMatchObject({ counts: true });
+  // Hosts take no token that was issued in their future.
+  const { iat = 0 } = decodeJwt(String(body['access_token']));
+  expect(iat).toBeLessThan(t.app.clock().getTime() / 1_000 + 31);
   await regroup(['fourth']);
   expect(await readToken(body['access_token'])).toMatchObject({ counts: false });
+  t.advance(120_000);
+  await browser.signIn('carl', PASSWORD);
+});
+
+test('a change of groups ends the tokens of a server whose clock is ahead, whoever renewed the grant after it', async () => {
+  await regroup(['fifth']);
+  t.advance(1);
+  const { refresh } = await tokens(t, browser);
+  const renew = async (token: unknown) => (await post(t, '/oauth/token', refreshed(String(token)))).body;
+  // The other server, by its clock: once for the client, and once more for the answer that got lost.
+  t.advance(30_000);
+  const ahead = await renew(refresh);
+  t.advance(1_000);
+  const again = await renew(refresh);
+  expect(again['refresh_token']).toBe(ahead['refresh_token']);
+  t.advance(-31_000);
+  const mine = await renew(ahead['refresh_token']);
+  t.advance(1);
+  await regroup(['sixth']);
+  for (const { access_token } of [ahead, again, mine]) expect(await readToken(access_token)).toMatchObject({ counts: false });
+  const { access_token } = await renew(mine['refresh_token']);
+  expect(await readToken(access_token)).toEqual({ counts: true, groups: ['sixth'] });
   t.advance(120_000);
   await browser.signIn('carl', PASSWORD);
 });
