@@ -58,6 +58,15 @@ export function shareHosts(app: App): () => void {
     }
   };
 
+  /** The last answer of a host of this server, if the database was away when it came. */
+  const answerAgain = async (id: string, connection: string): Promise<void> => {
+    const host = app.hosts.local().get(id);
+    if (host?.connection !== connection) return;
+    const change = { ...answerOf(host.ack), acks: host.acks };
+    const behind = and(eq(hosts.id, id), eq(hosts.connection, connection), lt(hosts.acks, host.acks));
+    await app.store.write((tx) => tx.update(hosts).set(change).where(behind));
+  };
+
   const read = async (): Promise<void> => {
     const rows = await app.store.db
       .select()
@@ -76,9 +85,12 @@ export function shareHosts(app: App): () => void {
         .where(eq(hosts.server, server))
         .returning({ id: hosts.id, connection: hosts.connection, acks: hosts.acks });
     });
-    const connections = new Set(kept.map(({ connection }) => connection));
+    const told = new Map(kept.map(({ connection, acks }) => [connection, acks]));
     for (const [id, host] of app.hosts.local()) {
-      if (connections.has(host.connection)) continue;
+      const acks = told.get(host.connection);
+      // After the answers that are on their way.
+      if (acks !== undefined && acks < host.acks) tell(() => answerAgain(id, host.connection));
+      if (acks !== undefined) continue;
       const [other] = await app.store.db.select({ id: hosts.id }).from(hosts).where(eq(hosts.id, id));
       if (other === undefined) await say(id, host);
     }

@@ -1,0 +1,48 @@
+import { expect } from 'bun:test';
+import type { Acknowledgement } from '#core/deploy/hosts.ts';
+import { reachable, testDatabase } from '#test/support/databases.ts';
+import { testOnce } from '#test/support/metadata.ts';
+import { until } from '#test/support/programs.ts';
+import { listeningServer } from '#test/support/server.ts';
+
+const ack = (version: number): Acknowledgement => ({
+  boot_id: 'b',
+  version,
+  checksum: `sha256:${version}`,
+  load_ms: 1,
+  url: null,
+  error: null,
+  request_id: null,
+});
+
+testOnce(reachable.postgres)(
+  'an answer of a host that came while the database was away is known to the other servers once it is back',
+  async () => {
+    const database = await testDatabase('postgresql');
+    const first = await listeningServer(database.url);
+    const second = await listeningServer(database.url);
+    const seen = () => second.server.app.hosts.list().map(({ id, snapshot_version }) => [id, snapshot_version]);
+    try {
+      const { hosts } = first.server.app;
+      const leave = hosts.connect('h1', () => undefined);
+      hosts.acknowledge('h1', ack(1));
+      await until(() => Bun.deepEquals(seen(), [['h1', 1]]), 10_000);
+      await database.run(`create function refuse() returns trigger language plpgsql as $$ begin raise 'away'; end $$`);
+      await database.run(`create trigger away before update of acks on hosts for each row execute function refuse()`);
+      hosts.acknowledge('h1', ack(2));
+      await hosts.settled();
+      await database.run('drop trigger away on hosts');
+      await until(() => Bun.deepEquals(seen(), [['h1', 2]]), 10_000);
+      // Nothing of it is told twice.
+      hosts.acknowledge('h1', ack(3));
+      await until(() => Bun.deepEquals(seen(), [['h1', 3]]), 10_000);
+      expect(await database.run('select acks from hosts')).toEqual([{ acks: 3 }]);
+      leave();
+    } finally {
+      await second.stop();
+      await first.stop();
+      await database.drop();
+    }
+  },
+  40_000,
+);
