@@ -8,6 +8,7 @@ import { createCandidateAuth } from './auth/candidates.ts';
 import { LOCAL } from './auth/caller.ts';
 import { requireAuth } from './auth/required-auth.ts';
 import { createResultCache } from './call/cache.ts';
+import { createCancelsElsewhere } from './call/cancels-elsewhere.ts';
 import { createConfirmations } from './call/confirmation/confirmations.ts';
 import { createRunningCalls } from './call/deadline.ts';
 import { createPageCursors } from './call/page-cursors.ts';
@@ -67,7 +68,8 @@ export function createHost(options: HostOptions): Host {
   /** Why the copy on disk was not taken, until a newer one is. */
   let file_fault: string | null = null;
 
-  const running = createRunningCalls({ prefix: boot_id, now });
+  const cancels = createCancelsElsewhere(redis);
+  const running = createRunningCalls({ prefix: boot_id, now, elsewhere: cancels });
   const sources = createSources({ open: options.openSource, openSecret: options.openSecret, log });
   const sessions = createSessions({
     now,
@@ -176,6 +178,7 @@ export function createHost(options: HostOptions): Host {
     log,
     now,
     running,
+    cancels,
     pseudonym,
     confirmations,
     app_views: createAppViews(options.view_page ?? null),

@@ -2,6 +2,7 @@ import { Stop } from '#core/engines/shared/stop.ts';
 import type { RunningCall } from '#core/contract/observe/usage-batch.ts';
 import { AppError } from '#core/errors.ts';
 import type { Exchange } from '#mcp-host/protocol/exchange.ts';
+import type { CancelsElsewhere } from './cancels-elsewhere.ts';
 import { clientOf, type RequestRecord } from './request-record.ts';
 
 /** Only a call that has run for so long asks to learn when its caller leaves: the signal of a request costs more than a microsecond. */
@@ -13,6 +14,7 @@ export class Deadline extends Stop {
   /** Empty until it is reported. */
   id = '';
   #is_watched = false;
+  #forget: (() => void) | null = null;
 
   constructor(record: RequestRecord) {
     super();
@@ -29,7 +31,15 @@ export class Deadline extends Stop {
     else request.signal.addEventListener('abort', () => this.abort(), { once: true });
   }
 
+  /** From now on a cancellation counts that another host of the session was sent. */
+  watchElsewhere(elsewhere: CancelsElsewhere): void {
+    const { session, message } = this.record;
+    if (this.#forget !== null || session === null || message.id === undefined) return;
+    this.#forget = elsewhere.expect(session, message.id, () => this.abort());
+  }
+
   close(): void {
+    this.#forget?.();
     if (this.#is_watched) this.record.exchange.peer.release();
   }
 }
@@ -61,7 +71,15 @@ export const SESSION_ENDED = new AppError('cancelled', 'The session has ended. S
 export const isStopping = (reason: unknown): boolean => reason instanceof AppError && reason.code === 'unavailable';
 
 /** @param prefix names this run of the host in the ids of its calls. */
-export function createRunningCalls({ prefix, now }: { readonly prefix: string; readonly now: () => number }): RunningCalls {
+export function createRunningCalls({
+  prefix,
+  now,
+  elsewhere,
+}: {
+  readonly prefix: string;
+  readonly now: () => number;
+  readonly elsewhere: CancelsElsewhere;
+}): RunningCalls {
   const all = new Set<Deadline>();
   const reported = new Map<string, Deadline>();
   let numbered = 0;
@@ -73,10 +91,11 @@ export function createRunningCalls({ prefix, now }: { readonly prefix: string; r
   };
   const watchLong = () => {
     is_waiting = false;
-    const begun = performance.now() - WATCH_AFTER_MS;
+    const at = performance.now();
     for (const call of all) {
-      if (call.record.started > begun) break;
+      if (call.record.started > at - WATCH_AFTER_MS) break;
       call.watchCaller();
+      if (call.record.started <= at - REPORTED_AFTER_MS) call.watchElsewhere(elsewhere);
     }
     if (all.size > 0) wait();
   };

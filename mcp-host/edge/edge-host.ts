@@ -8,6 +8,7 @@ import { createAuth } from '#mcp-host/auth/authorise.ts';
 import { createCandidateAuth } from '#mcp-host/auth/candidates.ts';
 import { createResultCache } from '#mcp-host/call/cache.ts';
 import { createConfirmations } from '#mcp-host/call/confirmation/confirmations.ts';
+import { createCancelsElsewhere } from '#mcp-host/call/cancels-elsewhere.ts';
 import { createPageCursors } from '#mcp-host/call/page-cursors.ts';
 import { createRunningCalls } from '#mcp-host/call/deadline.ts';
 import type { RateLimits } from '#mcp-host/limits/rate-limit.ts';
@@ -102,7 +103,8 @@ export async function createEdgeHost(options: EdgeOptions): Promise<EdgeHost> {
   await auth.load();
   auth.prepare(registry.server);
   const usage = callLines(log);
-  const running = createRunningCalls({ prefix: nobodys, now });
+  const cancels = createCancelsElsewhere(null);
+  const running = createRunningCalls({ prefix: nobodys, now, elsewhere: cancels });
   const dispatch = createDispatch({
     sources,
     samples: NO_SAMPLES,
@@ -115,6 +117,7 @@ export async function createEdgeHost(options: EdgeOptions): Promise<EdgeHost> {
     log,
     now,
     running,
+    cancels,
     pseudonym,
     pages: createPageCursors([]),
     confirmations: createConfirmations({ keys: [], redis: null, host: nobodys, page_origin: () => null, now, ticks }),

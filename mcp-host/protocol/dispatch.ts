@@ -1,5 +1,6 @@
 import { holderOf } from '#mcp-host/auth/caller.ts';
 import { drawsViews } from '#mcp-host/apps/capability.ts';
+import type { CancelsElsewhere } from '#mcp-host/call/cancels-elsewhere.ts';
 import { opensPages, showsForms } from '#mcp-host/call/confirmation/elicitation.ts';
 import type { ProgressRequest, ProgressStream } from '#mcp-host/call/progress-stream.ts';
 import { readsEvents, requestedProgress } from '#mcp-host/call/progress-stream.ts';
@@ -28,6 +29,7 @@ import type { Session, Sessions } from './sessions.ts';
 import type { Streams } from './streams.ts';
 
 export interface DispatchOptions extends AnswerOptions {
+  readonly cancels: CancelsElsewhere;
   readonly sessions: Sessions;
   readonly streams: Streams;
 }
@@ -91,7 +93,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     const { message, session, exchange } = record;
     const { method, params, id } = message;
     if (id === undefined) {
-      if (method === 'notifications/cancelled') cancel(session, params['requestId']);
+      if (method === 'notifications/cancelled') cancel(session, params['requestId'], options.cancels);
       return null;
     }
     const handler = legacyHandler(method);
@@ -233,8 +235,11 @@ function sessionOf(exchange: Exchange, sessions: Sessions): Session | null {
   return session;
 }
 
-function cancel(session: Session | null, request_id: unknown): void {
-  for (const [call, id] of session?.running ?? []) if (id === request_id) call.abort();
+function cancel(session: Session | null, request: unknown, elsewhere: CancelsElsewhere): void {
+  if (session === null) return;
+  const calls = [...session.running].filter(([, id]) => id === request);
+  for (const [call] of calls) call.abort();
+  if (calls.length === 0 && (typeof request === 'string' || typeof request === 'number')) elsewhere.hand(session, request);
 }
 
 const unknownMethod = (http_status: number) =>
