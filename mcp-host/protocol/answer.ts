@@ -30,6 +30,7 @@ export function createAnswer(options: AnswerOptions): AnswerRequest {
   return async (record, id, handler, progress = null) => {
     const { message, protocol, session } = record;
     const deadline = running.open(record);
+    if (progress?.left.aborted === true) deadline.abort();
     progress?.left.addEventListener('abort', () => deadline.abort());
     session?.running.set(deadline, id);
     try {

@@ -84,6 +84,7 @@ export function keepCertificate(app: App, options: KeeperOptions = {}): () => vo
     const ended = Promise.withResolvers<never>();
     ended.promise.catch(() => undefined);
     const end = () => ended.reject(new OrderError('The server stopped before the certificate was issued.'));
+    if (ending.signal.aborted) end();
     ending.signal.addEventListener('abort', end);
     const placed = place(settings);
     const told = (data: Readonly<Record<string, unknown>>): void => {

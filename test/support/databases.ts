@@ -78,7 +78,7 @@ async function mysqlDatabase(name: string): Promise<TestDatabase> {
   };
 }
 
-function settingsOf(db_type: ConnectionSettings['db_type'], server: ServerName, database: string): ConnectionSettings {
+export function settingsOf(db_type: ConnectionSettings['db_type'], server: ServerName, database: string): ConnectionSettings {
   const { host, port, username, password } = servers[server];
   return {
     db_type,

@@ -80,6 +80,8 @@ async function* chunksOf(body: Call['body'], signal: AbortSignal | undefined): A
     void reader.cancel().catch(() => undefined);
   };
   const gone = () => end('gone');
+  // It may have left before its first byte was asked for.
+  if (signal?.aborted === true) gone();
   signal?.addEventListener('abort', gone, { once: true });
   try {
     for (;;) {

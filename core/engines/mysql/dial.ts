@@ -110,6 +110,7 @@ function login(
     const abort = () => fail(signal.reason);
     const succeed = () => settle(() => resolve({ connection, meter }));
     meter.allow(LOGIN_BYTES, LOGIN_BYTES, () => fail(new Error('The server sent more data than a login needs.')));
+    if (signal.aborted) return abort();
     signal.addEventListener('abort', abort, { once: true });
     connection.on('error', fail);
     connection.on('connect', succeed);

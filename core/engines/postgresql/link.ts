@@ -69,6 +69,7 @@ function offersTls(socket: Socket, signal: AbortSignal): Promise<boolean> {
       signal.aborted
         ? settle(() => reject(signal.reason))
         : refuse('The server did not answer in time; check the host and the port.', 'timeout');
+    if (ends.aborted) return onAbort();
     socket.once('data', onData);
     socket.once('close', onClose);
     ends.addEventListener('abort', onAbort, { once: true });
@@ -97,6 +98,7 @@ export async function sendCancel(
     socket.on('error', end);
     socket.once('close', end);
     socket.resume();
+    if (signal.aborted) return end();
     signal.addEventListener('abort', end, { once: true });
     socket.write(request);
   });

@@ -69,6 +69,7 @@ export async function signIn(
   const limit = AbortSignal.any([signal, AbortSignal.timeout(LOGIN_MS)]);
   const end = () => socket.destroy();
   const fail = (error: unknown) => (failure ??= error);
+  if (limit.aborted) end();
   limit.addEventListener('abort', end, { once: true });
   socket.on('error', fail);
   try {

@@ -48,6 +48,7 @@ export function secureSocket(socket: net.Socket, settings: TlsSettings, signal: 
     };
     const abort = () => fail(signal.reason);
     const failed = (cause?: unknown) => fail(tlsFailed(settings, cause));
+    if (signal.aborted) return abort();
     signal.addEventListener('abort', abort, { once: true });
     let secured: tls.TLSSocket;
     try {

@@ -26,6 +26,8 @@ export async function askSession(
   const take = (response: Members) => resolve(isMembers(response['result']) ? response['result'] : 'error');
   asked.set(id, take);
   const forget = elsewhere.expect(session, id, take);
+  // Nobody is asked who has left already.
+  if (deadline.aborted || ask.left.aborted) leave();
   deadline.addEventListener('abort', leave);
   ask.left.addEventListener('abort', leave, { once: true });
   try {

@@ -138,7 +138,9 @@ export function createPlayground(options: PlaygroundOptions = {}): Playground {
       setQuestion(undefined);
       resolve(said);
     };
-    abort()?.signal.addEventListener('abort', () => answer(null), { once: true });
+    const ended = abort()?.signal;
+    if (ended?.aborted === true) return Promise.resolve(null);
+    ended?.addEventListener('abort', () => answer(null), { once: true });
     setQuestion({ ...asked, answer });
     return promise;
   };
