@@ -143,7 +143,6 @@ function freezeTool(tool: ToolDefinition, compiled: Compiled, connection: Connec
     ...(tool.log_arguments ? { log_arguments: loggedWith(tool, compiled, connection) } : {}),
     tags: tool.tags,
     ...(tool.view === null ? {} : { view: tool.view }),
-    ...(compiled.classification.passthrough ? { passthrough: true as const } : {}),
     listing: toolListing(tool, compiled),
   };
 }
@@ -189,6 +188,7 @@ function freezeQuery(
     max_bytes: connection.max_bytes,
     transform_template: entity.transform_template,
     ...(entity.masks.length === 0 ? {} : { masks: toRules(entity.masks, compiled.columns) }),
+    ...(compiled.classification.passthrough ? { passthrough: true as const } : {}),
   };
 }
 

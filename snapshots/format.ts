@@ -86,6 +86,8 @@ export interface FrozenQuery {
   readonly transform_template: string | null;
   /** Absent: everybody sees the rows as they are. */
   readonly masks?: readonly MaskRule[];
+  /** It runs text of its caller as SQL; absent otherwise, and of resources that an older release froze. */
+  readonly passthrough?: true;
 }
 
 type HostLimits = Entries<typeof hostLimits>;
@@ -112,8 +114,6 @@ export interface FrozenTool extends FrozenQuery, Given<HostLimits>, WriteGuard {
    * Absent: none is kept.
    */
   readonly log_arguments?: true | Readonly<Record<string, MaskKind>>;
-  /** The whole statement is a parameter; absent otherwise. */
-  readonly passthrough?: true;
   /** The tool as `tools/list` sends it, rendered once. */
   readonly listing: Readonly<Record<string, unknown>>;
 }

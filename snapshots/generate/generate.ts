@@ -32,7 +32,6 @@ export function generate(snapshot: Snapshot): GeneratedFile[] {
     !args.some(({ name }) => name === 'caller') && messages.some(({ template }) => readsCaller(template)) ? NO_CALLER : null;
   const whyTool = (tool: FrozenTool) => {
     if (tool.mode === 'write' && isGuarded(tool)) return GUARDED;
-    if (tool.passthrough === true) return PASSTHROUGH;
     if (tool.page_by !== undefined) return PAGED;
     return tool.max_tokens === undefined ? why(tool) : COUNTED;
   };
@@ -102,11 +101,11 @@ const NO_CALLER = 'it depends on who calls, which only Sluice knows';
 
 /** @param told connections that tell their database who calls. */
 function whyLeftOut(
-  { statement, parameters, transform_template, masks, connection_id }: FrozenQuery,
+  { statement, parameters, transform_template, masks, connection_id, passthrough }: FrozenQuery,
   told: ReadonlySet<string>,
 ): string | null {
   const runs_text = statement.nodes.every((node) => (typeof node === 'string' ? /^[\s;]*$/.test(node) : 'name' in node));
-  if (runs_text) return PASSTHROUGH;
+  if (runs_text || passthrough === true) return PASSTHROUGH;
   const is_told = told.has(connection_id) || masks !== undefined;
   const fills = parameters.some(({ from }) => from?.startsWith('caller.') === true);
   return is_told || fills || readsCaller(transform_template) ? NO_CALLER : null;

@@ -208,11 +208,19 @@ test.each([null, 'Sell one item.'])('a project of a toolset has the instructions
 test('a tool that runs a text of its caller is left out, and the README says what a token opens', () => {
   const connection = connectionOf({ name: 'db', db_type: 'mysql' });
   const tool = toolOf(connection, 'dynamic', 'execute immediate :text', { parameters: [parameterOf('text', 'string')] });
+  const resource = resourceOf(connection, 'db://{text}', 'execute immediate :text', {
+    name: 'any_rows',
+    parameters: [parameterOf('text', 'string')],
+    passthrough: true,
+  });
+  const tools = [{ ...tool, passthrough: true as const }];
   const files = generate(
-    snapshotOf(1, { connections: [connection], tools: [{ ...tool, passthrough: true }], server: { auth_type: 'bearer' } }),
+    snapshotOf(1, { connections: [connection], tools, resources: [resource], server: { auth_type: 'bearer' } }),
   );
   const readme = files.find(({ path }) => path === 'README.md')?.content;
   expect(files.map(({ path }) => path)).not.toContain('src/tools/dynamic.ts');
+  expect(files.map(({ path }) => path)).not.toContain('src/resources/any-rows.ts');
   expect(readme).toContain('- `dynamic`: its whole statement is an argument');
+  expect(readme).toContain('- `any_rows`: its whole statement is an argument');
   expect(readme).toContain('toolsets: anyone who has the token can call everything in this project');
 });

@@ -1,7 +1,9 @@
 import { subjectOf } from '#core/contract/entities.ts';
 import { AppError } from '#core/errors.ts';
 import { blobSecrets } from '#core/identity/sealed-records.ts';
-import type { FrozenTool } from '#snapshots/format.ts';
+import { dialectNamed } from '#core/engines/index.ts';
+import { runsCallerText } from '#core/lib/sql/classify.ts';
+import type { FrozenResource, FrozenTool } from '#snapshots/format.ts';
 import type { DeployGate, Finding } from './gate.ts';
 
 /** Whatever would fail at the first call: statements that their database refuses, secrets that no key opens, what is blocked here. */
@@ -26,18 +28,26 @@ export const prepareGate: DeployGate = {
       }
     }
     if (app.env.SVC_ALLOW_PASSTHROUGH_SQL) return found;
-    const tools = await texts(tree.leaves.filter(({ kind }) => kind === 'tool'));
-    for (const text of tools.values()) {
-      if (!text.includes('"passthrough":true')) continue;
-      const tool = JSON.parse(text) as FrozenTool;
-      if (tool.passthrough === true) throw passthrough(tool.name);
+    for (const kind of ['tool', 'resource'] as const) {
+      const frozen = await texts(tree.leaves.filter((leaf) => leaf.kind === kind));
+      for (const text of frozen.values()) if (await isPassthrough(kind, text)) throw passthrough(kind, text);
     }
     return found;
   },
 };
 
-const passthrough = (name: string): AppError =>
-  new AppError(
+async function isPassthrough(kind: 'tool' | 'resource', text: string): Promise<boolean> {
+  if (kind === 'tool' && !text.includes('"passthrough":true')) return false;
+  const { passthrough, parameters, statement } = JSON.parse(text) as FrozenTool | FrozenResource;
+  if (passthrough === true || kind === 'tool' || parameters.length === 0) return passthrough === true;
+  // Resources of an older release say nothing of it.
+  return runsCallerText(statement, dialectNamed(statement.dialect));
+}
+
+function passthrough(kind: 'tool' | 'resource', text: string): AppError {
+  const { name } = JSON.parse(text) as FrozenTool | FrozenResource;
+  return new AppError(
     'passthrough_sql_blocked',
-    `The tool ${name} of this snapshot takes its whole statement as a parameter. Set SVC_ALLOW_PASSTHROUGH_SQL=true to serve it.`,
+    `The ${kind} ${name} of this snapshot runs text of its callers as SQL. Set SVC_ALLOW_PASSTHROUGH_SQL=true to serve it.`,
   );
+}

@@ -39,6 +39,12 @@ export async function classify(statement: Statement, dialect: SqlDialect): Promi
   };
 }
 
+/** The same of one thing alone: whether text of a caller would run as SQL. */
+export async function runsCallerText(statement: Statement, dialect: SqlDialect): Promise<boolean> {
+  const { rules } = await dialect.classifier();
+  return everyVariant(statement, dialect).variants.some(({ text }) => isPassthrough(lexemes(text, dialect), rules));
+}
+
 /** Statements whose operand is SQL text. */
 const RUNS_TEXT: ReadonlySet<string> = new Set(['execute', 'prepare', 'do', 'call', 'exec']);
 

@@ -4,6 +4,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { HostEvent } from '#core/deploy/hosts.ts';
 import { followDeployments } from '#core/deploy/deployment-follow.ts';
+import { readSnapshot, textsOf } from '#core/deploy/stored-snapshots.ts';
 import { until } from '#test/support/programs.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { reachable, testDatabase } from '#test/support/databases.ts';
@@ -90,6 +91,31 @@ test('a tool that takes its whole statement is deployed where that is allowed, a
   expect(run(strict, 'snapshots.activate', { version: 1 }, systemCall('test'))).rejects.toMatchObject({
     code: 'passthrough_sql_blocked',
   });
+});
+
+test('a resource that runs text of its caller is not brought back where that is not allowed, whatever its snapshot says', async () => {
+  connectHost(t.app);
+  const body = { connection_id, name: 'any_rows', description: 'Whatever is asked for', uri_template: 'db://{sql}' };
+  const reading = { ...body, sql_query: 'select :sql as text' };
+  expect((await t.request('POST', '/api/v1/resources', { body: { ...body, sql_query: ':sql' } })).status).toBe(422);
+  expect((await t.request('POST', '/api/v1/resources', { body: reading })).status).toBe(201);
+  // As a release saved it that did not know the form.
+  const { compiled, resources } = t.app.store.tables;
+  await t.app.store.db.update(resources).set({ sql_query: ':sql' });
+  await t.app.store.db.delete(compiled);
+  expect((await deploy()).status).toBe(200);
+  const strict = { ...t.app, env: { ...t.app.env, SVC_ALLOW_PASSTHROUGH_SQL: false } };
+  const { run, systemCall } = await import('#core/run.ts');
+  const restored = () => run(strict, 'snapshots.activate', { version: 1 }, systemCall('test'));
+  const refusal = { code: 'passthrough_sql_blocked', detail: expect.stringContaining('The resource any_rows') as string };
+  expect(restored()).rejects.toMatchObject(refusal);
+  // Snapshots of older releases say nothing of it.
+  const [leaf] = (await readSnapshot(t.app, 1))!.tree.leaves.filter(({ kind }) => kind === 'resource');
+  const text = (await textsOf(t.app, [leaf!])).get(leaf!.hash) ?? '';
+  expect(text).toContain('"passthrough":true,');
+  const older = text.replace('"passthrough":true,', '');
+  t.app.snapshot_cache.texts = new Map([...t.app.snapshot_cache.texts, [leaf!.hash, older]]);
+  expect(restored()).rejects.toMatchObject(refusal);
 });
 
 test('a tool saved while its connection is being deleted goes with it', async () => {
