@@ -7,8 +7,8 @@ export const ASKED_ORIGIN = 'x-asked-origin';
 
 /** The addresses of one endpoint: the audiences of its tokens (RFC 8707), and what its metadata names (RFC 9728). */
 export interface Addresses {
-  /** The URL of the endpoint at an origin that a client asked for; at a name that is not ours, its public URL. */
-  at(origin: string | null): string;
+  /** The URL of the endpoint at an origin that a client asked for; at a name that is not ours, its public URL. @param alias instead of its path. */
+  at(origin: string | null, alias?: string): string;
   /** Whether a text is one of them, or of what is below, but for slashes at its end. */
   include(url: string): boolean;
   /** What stands after the endpoint in such a text, empty for the endpoint itself; null: it is none of them. */
@@ -18,6 +18,8 @@ export interface Addresses {
 export interface AddressOptions {
   /** Of the endpoint below each URL, such as `/mcp`. */
   readonly path: string;
+  /** Other paths of the same endpoint. */
+  readonly aliases?: readonly string[];
   /** As clients see them; each may have a path. */
   readonly public_urls: readonly string[];
   /** Further names that are ours; loopback names always are. An IP literal is not, unless it is listed: anyone may stand there. */
@@ -28,7 +30,8 @@ export interface AddressOptions {
   readonly below?: (rest: string) => boolean;
 }
 
-export function createAddresses({ path, public_urls, names, otherwise, below = () => false }: AddressOptions): Addresses {
+export function createAddresses(options: AddressOptions): Addresses {
+  const { path, aliases = [], public_urls, names, otherwise, below = () => false } = options;
   const known = (origin: string): string | null => {
     if (!URL.canParse(origin)) return null;
     const { protocol, host } = new URL(origin);
@@ -43,14 +46,14 @@ export function createAddresses({ path, public_urls, names, otherwise, below = (
     const text = url.replace(/\/+$/, '');
     const after = (base: string): string | null => {
       const whole = `${base}${path}`;
-      if (text === whole) return '';
+      if (text === whole || aliases.some((alias) => text === `${base}${alias}`)) return '';
       return text.startsWith(`${whole}/`) && below(text.slice(whole.length)) ? text.slice(whole.length) : null;
     };
     const base = URL.canParse(text) ? known(new URL(text).origin) : null;
     return after(otherwise()) ?? (base === null ? null : after(base));
   };
   return {
-    at: (origin) => `${(origin === null ? null : known(origin)) ?? otherwise()}${path}`,
+    at: (origin, alias = path) => `${(origin === null ? null : known(origin)) ?? otherwise()}${alias}`,
     include: (url) => restOf(url) !== null,
     restOf,
   };

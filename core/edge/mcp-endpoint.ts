@@ -14,6 +14,9 @@ export interface Endpoint {
   readonly candidate: string | null;
 }
 
+/** Where the transport of 2024-11-05 serves the same as `/mcp`. */
+export const SSE_PATH = '/sse';
+
 /** `/mcp`: everything that the caller may see. */
 export const WHOLE: Endpoint = { path: '', toolset: null, tag: null, read_only: false, candidate: null };
 const READ_ONLY: Endpoint = { ...WHOLE, path: '/readonly', read_only: true };

@@ -19,7 +19,7 @@ import { createPlayground, isPlaygroundOwner, isPlaygroundToken } from './playgr
 import { createTokenEndpoint } from './token-endpoint.ts';
 import { createSignedSchemes, type SignedFiles } from './signed/signed-schemes.ts';
 import type { TokenFile } from './token-file.ts';
-import { endpointOf } from '#core/edge/mcp-endpoint.ts';
+import { endpointOf, SSE_PATH } from '#core/edge/mcp-endpoint.ts';
 import { noteRefusal } from '#mcp-host/observe/refusal-notes.ts';
 import { sha256 } from '#mcp-host/runtime/runtime.ts';
 
@@ -97,6 +97,7 @@ export function createAuth(options: AuthOptions): Auth {
   const { openSecret, log, now, public_url, front_url = null, local_url, names } = options;
   const addresses = createAddresses({
     path: '/mcp',
+    aliases: [SSE_PATH],
     public_urls: [public_url, front_url].filter((url) => url !== null),
     names,
     otherwise: () => public_url ?? local_url(),
@@ -125,7 +126,9 @@ export function createAuth(options: AuthOptions): Auth {
   const tokenEndpoint = createTokenEndpoint({ tokens: access_tokens, attempts, openSecret, addresses, log });
 
   const check = createCheck(attempts, log);
-  const metadataUrl = ({ origin, path }: RequestOrigin) => resourceMetadataUrl(`${addresses.at(origin())}${path}`);
+  // Clients compare the resource with the address that they were given.
+  const metadataUrl = ({ origin, path, is_sse }: RequestOrigin) =>
+    resourceMetadataUrl(is_sse ? addresses.at(origin(), SSE_PATH) : `${addresses.at(origin())}${path}`);
 
   const toResponse = (
     { status, message, noted = message, retry_after }: Refusal,
@@ -182,7 +185,8 @@ export function createAuth(options: AuthOptions): Auth {
         const detail = 'There is no sign-in here. A client gets its token from the token endpoint, with its id and secret.';
         return Response.json({ error: 'unsupported_response_type', error_description: detail, detail }, { status: 400 });
       }
-      const document = metadataAt(path, server, schemeOf(server), { resource, issuer });
+      const sse = addresses.at(from.origin(), SSE_PATH);
+      const document = metadataAt(path, server, schemeOf(server), { resource, sse, issuer });
       if (document === null) return Response.json({ detail: 'There is no document at this address.' }, { status: 404 });
       if (request.method !== 'GET') return Response.json({ detail: 'Use GET.' }, { status: 405, headers: { allow: 'GET' } });
       return Response.json(document, { headers: { 'cache-control': 'no-cache' } });

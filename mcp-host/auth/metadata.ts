@@ -1,4 +1,4 @@
-import { endpointOf } from '#core/edge/mcp-endpoint.ts';
+import { endpointOf, SSE_PATH } from '#core/edge/mcp-endpoint.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
 import { SCOPE } from './access-tokens.ts';
 import type { Scheme } from './scheme.ts';
@@ -15,42 +15,48 @@ export function resourceMetadataUrl(resource: string): string {
 /**
  * The metadata document of a path: RFC 9728 for the resource, RFC 8414 for the issuer of oauth_credentials, each at its
  * path-inserted address and at the root. Null: there is none.
- * @param resource URL of the MCP endpoint as this client asked for it.
+ * @param resource URL of the MCP endpoint as this client asked for it. @param sse the same for the transport of 2024-11-05.
  * @param issuer URL of the MCP endpoint that issues its tokens.
  */
 export function metadataAt(
   path: string,
   server: FrozenServer,
   scheme: Scheme | null,
-  { resource, issuer }: { readonly resource: string; readonly issuer: string },
+  { resource, sse, issuer }: { readonly resource: string; readonly sse: string; readonly issuer: string },
 ): object | null {
-  const described = resourceAt(path, resource);
-  if (described !== null) return scheme && aboutResource(server, scheme, described, { resource, issuer });
+  const is_sse = server.transport === 'sse' && insertedIn(RESOURCE, sse, SSE_PATH).includes(path);
+  const described = is_sse ? { url: sse, path: '' } : resourceAt(path, resource);
+  if (described !== null) return scheme && aboutResource(server, scheme, described, issuer);
   if (server.auth_type !== 'oauth_credentials') return null;
   if (path === ISSUER) return aboutIssuer(new URL(issuer).origin, issuer);
   return insertedIn(ISSUER, issuer).includes(path) ? aboutIssuer(issuer, issuer) : null;
 }
 
-const insertedIn = (well_known: string, url: string): string[] => [`${well_known}/mcp`, `${well_known}${new URL(url).pathname}`];
+const insertedIn = (well_known: string, url: string, path = '/mcp'): string[] => [
+  `${well_known}${path}`,
+  `${well_known}${new URL(url).pathname}`,
+];
 
-/** The endpoint that a path is the metadata of: `/mcp` or one below it, whether or not there is such a toolset. */
-function resourceAt(path: string, resource: string): string | null {
-  if (path === RESOURCE) return resource;
-  const at = insertedIn(RESOURCE, resource).find((base) => path === base || path.startsWith(`${base}/`));
-  const endpoint = at === undefined ? null : endpointOf(path.slice(at.length));
-  return endpoint === null ? null : `${resource}${endpoint.path}`;
+/** What a document describes. */
+interface Described {
+  readonly url: string;
+  /** What stands after `/mcp` in the path of its endpoint. */
+  readonly path: string;
 }
 
-function aboutResource(
-  server: FrozenServer,
-  { issuers, scopes }: Scheme,
-  described: string,
-  { resource, issuer }: { readonly resource: string; readonly issuer: string },
-): object {
+/** The endpoint that a path is the metadata of: `/mcp` or one below it, whether or not there is such a toolset. */
+function resourceAt(path: string, resource: string): Described | null {
+  if (path === RESOURCE) return { url: resource, path: '' };
+  const at = insertedIn(RESOURCE, resource).find((base) => path === base || path.startsWith(`${base}/`));
+  const endpoint = at === undefined ? null : endpointOf(path.slice(at.length));
+  return endpoint === null ? null : { url: `${resource}${endpoint.path}`, path: endpoint.path };
+}
+
+function aboutResource(server: FrozenServer, { issuers, scopes }: Scheme, { url, path }: Described, issuer: string): object {
   const authorization_servers = issuers?.(server, issuer) ?? [];
-  const scopes_supported = scopes?.(server, described.slice(resource.length)) ?? [];
+  const scopes_supported = scopes?.(server, path) ?? [];
   return {
-    resource: described,
+    resource: url,
     resource_name: server.server_name,
     bearer_methods_supported: ['header'],
     ...(authorization_servers.length > 0 && { authorization_servers }),

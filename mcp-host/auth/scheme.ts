@@ -46,6 +46,8 @@ export interface RequestOrigin {
   readonly ours: () => boolean;
   /** What stands after `/mcp` in the path of the endpoint. */
   readonly path: string;
+  /** It came by the transport of 2024-11-05, which has an address of its own. */
+  readonly is_sse: boolean;
   /** For the log. */
   readonly request_id: string;
 }

@@ -68,7 +68,8 @@ export function createHttp(options: HttpOptions): HostFetch {
   const answerAny = (request: Request, peer: Peer, request_id: string, path: string): Response | Promise<Response> => {
     const probed = path === MCP_PATH ? null : probes(path, request);
     if (probed !== null) return probed;
-    const endpoint = Object.hasOwn(SSE_METHODS, path) ? WHOLE : endpointAt(path);
+    const is_sse = Object.hasOwn(SSE_METHODS, path);
+    const endpoint = is_sse ? WHOLE : endpointAt(path);
     if (endpoint === null && path !== '/health' && path !== APPS_CHALLENGE && !isAuthPath(path))
       return reply('{"error":"not_found"}', 404);
     const { headers } = request;
@@ -87,7 +88,7 @@ export function createHttp(options: HttpOptions): HostFetch {
     const address = () => addressOf(request, peer.address(), options);
     const ours = () => isOurs(headers, service_token);
     const origin_asked = () => askedOrigin(headers, ours(), peer.address(), options.trusted_proxies);
-    const from = { address, origin: origin_asked, ours, request_id, path: endpoint?.path ?? '' };
+    const from = { address, origin: origin_asked, ours, request_id, path: endpoint?.path ?? '', is_sse };
     const answered =
       endpoint !== null
         ? answer({ path, request, endpoint, peer, now, address, from, request_id }, options)

@@ -43,7 +43,7 @@ export const MCP_PATHS: readonly string[] = [
   `${DEFINITIONS}/*`,
   APPS_CHALLENGE,
 ];
-const ABOUT_MCP = /^\/\.well-known\/oauth-(?:protected-resource|authorization-server)(?:\/mcp(?:\/.*)?)?$/;
+const ABOUT_MCP = /^\/\.well-known\/oauth-(?:protected-resource|authorization-server)(?:\/mcp(?:\/.*)?|\/sse)?$/;
 const ANYWHERE = new Set(['/api/health', '/livez', '/readyz']);
 
 /**

@@ -3,6 +3,7 @@ import type { App } from '#core/app.ts';
 import { AppError } from '#core/errors.ts';
 import { requireAgents } from '#core/identity/agent-bearers.ts';
 import { ASKED_ORIGIN } from '#core/edge/asked-address.ts';
+import { SSE_PATH } from '#core/edge/mcp-endpoint.ts';
 import { refuseRegistration, REGISTER_PATH } from '#core/edge/registration.ts';
 import { clientAddress } from '#core/edge/client-address.ts';
 import { type Front, MCP_PATHS } from './front.ts';
@@ -61,6 +62,7 @@ export function addMcpProxy(app: App, router: Hono<ServerEnv>, front: Front): vo
     router.get(`/.well-known/${name}/mcp`, forward);
     router.get(`/.well-known/${name}/mcp/*`, forward);
   }
+  router.get(`/.well-known/oauth-protected-resource${SSE_PATH}`, forward);
   const at_root = async (c: Context<ServerEnv>) => ((await front.isMcpDomain(c)) ? forward(c) : c.notFound());
   // Clients that look at the root alone mean the MCP endpoint, also where people have their pages.
   router.get('/.well-known/oauth-protected-resource', async (c) =>

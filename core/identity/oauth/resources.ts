@@ -2,7 +2,7 @@ import type { App } from '#core/app.ts';
 import { readSettings } from '#core/definitions/settings/settings.ts';
 import { mcpUrl } from '#core/deploy/server.ts';
 import { createAddresses } from '#core/edge/asked-address.ts';
-import { endpointOf } from '#core/edge/mcp-endpoint.ts';
+import { endpointOf, SSE_PATH } from '#core/edge/mcp-endpoint.ts';
 import { acceptedHostNames } from '#core/edge/accepted-names.ts';
 import { isLoopbackName } from '#core/edge/origins.ts';
 import { issuerOf } from './issuer.ts';
@@ -37,7 +37,9 @@ export async function resourceOf(app: App, asked: string | null): Promise<Resour
   const agent_path = AGENT_PATHS.find((path) => createAddresses({ ...options, path }).include(url));
   if (agent_path !== undefined) return { url, kind: 'agent', path: agent_path };
   // As hosts read it, so that whatever they serve can be signed in to.
-  const rest = createAddresses({ ...options, path: '/mcp', below: (below) => endpointOf(below) !== null }).restOf(url);
+  const aliases = settings.transport === 'sse' ? [SSE_PATH] : [];
+  const below = (rest: string): boolean => endpointOf(rest) !== null;
+  const rest = createAddresses({ ...options, path: '/mcp', aliases, below }).restOf(url);
   const endpoint = rest === null ? null : endpointOf(rest);
   return endpoint && { url, kind: 'mcp', path: `/mcp${endpoint.path}` };
 }

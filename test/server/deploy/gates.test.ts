@@ -137,15 +137,3 @@ test('settings that were stored before a gate came have its default', async () =
   await t.app.store.db.update(server_config).set({ settings: { deploy_gates: {} } });
   expect((await t.request('GET', '/api/v1/server/config')).body['deploy_gates']).toEqual(DEFAULT_GATES);
 });
-
-test('a deploy says that nobody can sign in over the old transport', async () => {
-  await setGates({ breaking: 'off' });
-  const set = (body: object) => t.request('PATCH', '/api/v1/server/config', { body });
-  const warnings = async () => JSON.stringify((await deploy({ dry_run: true })).body['warnings']);
-  await set({ auth_type: 'oauth', transport: 'sse' });
-  expect(await warnings()).toContain('Clients cannot sign in at /sse');
-  await set({ transport: 'http' });
-  expect(await warnings()).not.toContain('/sse');
-  await set({ auth_type: 'bearer', transport: 'sse' });
-  expect(await warnings()).not.toContain('/sse');
-});

@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { createHmac } from 'node:crypto';
 import { join } from 'node:path';
+import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.js';
+import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
 import type { IdentityList } from '#core/edge/identity.ts';
 import { identityFile } from '#mcp-host/auth/signed/identity-state.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
@@ -203,6 +205,29 @@ describe('where to sign in', () => {
       authorization_servers: [ISSUER],
       scopes_supported: scopes,
     });
+  });
+
+  test('at /sse is said of /sse, for as long as it is served', async () => {
+    const document = `${host.mcp.origin}/.well-known/oauth-protected-resource/sse`;
+    expect((await fetch(document)).status).toBe(404);
+    await deploy({ transport: 'sse' });
+    const sse = `${host.mcp.origin}/sse`;
+    const refused = await fetch(sse);
+    expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([
+      401,
+      `Bearer resource_metadata="${document}", scope="mcp"`,
+    ]);
+    expect(await (await fetch(document)).json()).toMatchObject({ resource: sse, authorization_servers: [ISSUER] });
+    const authorization = `Bearer ${await key.sign(claims({ aud: sse }))}`;
+    const client = new LegacyClient({ name: 'sse', version: '1' });
+    await client.connect(
+      new SSEClientTransport(new URL(sse), {
+        eventSourceInit: { fetch: (url, init) => fetch(url, { ...init, headers: { ...init?.headers, authorization } }) },
+        requestInit: { headers: { authorization } },
+      }),
+    );
+    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['one']);
+    await client.close();
   });
 
   test.each(['/mcp/Sales', '/mcp/a/b', '/mcp/../x', '/other', '/mcp/tag/', '/mcpx'])(

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { createLocalJWKSet, jwtVerify } from 'jose';
+import { createLocalJWKSet, decodeJwt, jwtVerify } from 'jose';
 import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
 import {
   asked,
@@ -159,6 +159,18 @@ describe('a sign-in', () => {
       { currentDate: t.app.clock() },
     );
     expect(payload.aud).toBe('http://127.0.0.1:8080/mcp');
+  });
+
+  test('is one for /sse while that is served', async () => {
+    const sse = { resource: 'http://localhost:8080/sse' };
+    const refused = await ada.authorize(sse);
+    expect(refused.location).toContain('error=invalid_target');
+    const set = async (transport: string) =>
+      expect((await t.request('PATCH', '/api/v1/server/config', { body: { transport } })).status).toBe(200);
+    await set('sse');
+    const { access } = await tokens(t, ada, sse, sse);
+    expect(decodeJwt(access).aud).toBe(sse.resource);
+    await set('http');
   });
 
   test('keeps what the browser must not leak: no referrer, no frame, no cache, and its opener', async () => {
