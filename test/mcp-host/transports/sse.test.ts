@@ -194,9 +194,15 @@ test('a reader that reads nothing of large results is let go', async () => {
   });
   const address = await until(() => /data: (\S+)/.exec(text)?.[1]);
   socket.pause();
+  // What comes after it was let go finds nobody.
+  let accepted = 0;
   for (let id = 1; id <= 16; id++) {
-    expect(await post(address, { id, method: 'tools/call', params: { name: 'large' } })).toBe(202);
+    const status = await post(address, { id, method: 'tools/call', params: { name: 'large' } });
+    if (status === 404) break;
+    expect(status).toBe(202);
+    accepted++;
   }
+  expect(accepted).toBeGreaterThan(6);
   await until(async () => (await host.health()).streams === 0);
   await until(async () => (await host.health()).connections[0]?.queue.active === 0);
 });
