@@ -2,6 +2,7 @@ import { and, asc, desc, eq, inArray, lt, lte, or } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import { runEvery } from '#core/cluster/run-every.ts';
 import { withLease } from '#core/cluster/leases.ts';
+import { removeUnused } from '#core/engines/shared/files/unused-folders.ts';
 import { forgetArguments } from './logged-arguments.ts';
 import { forgetSeries } from './metrics/retention.ts';
 import { forgetEvents } from './notices/events.ts';
@@ -101,6 +102,8 @@ export function keepForgetting(app: App, look_ms = LOOK_MS): () => void {
   const work = async (): Promise<void> => {
     const forgotten = await forgetUsage(app);
     if (forgotten) app.log.info('request log pruned', { count: forgotten });
+    // Of this machine, so every server does it.
+    if (app.policy.cache_dir !== undefined) removeUnused(app.policy.cache_dir);
   };
   return runEvery(app, { every_ms: look_ms, what: 'pruning the request log', work, at_once: true });
 }

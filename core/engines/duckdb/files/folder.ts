@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { FolderSettings } from '#core/contract/definitions/file-settings.ts';
 import { AppError, invalidField } from '#core/errors.ts';
 import { untilAborted } from '#core/engines/shared/deadline.ts';
+import { noteUse } from '#core/engines/shared/files/unused-folders.ts';
 import type { ConnectionSettings, DialPolicy } from '#core/engines/shared/source.ts';
 import { resolveDuckdb, type ServedFile } from '../path.ts';
 import type { DuckdbAnswer } from '../messages.ts';
@@ -118,6 +119,7 @@ function openCache(settings: FolderConnection, policy: DialPolicy, stop: AbortSi
       throw invalidField('database', 'A file must end in .duckdb; everything else is a folder of files.');
     const folder = target.path;
     place = placeOf(folder, of, policy);
+    noteUse(place);
     for (;;) {
       stop.throwIfAborted();
       const began = performance.now();
