@@ -53,17 +53,29 @@ export function withoutProposal(tool: AgentTool, given: Given, scopes: readonly 
   return own;
 }
 
+const isGiven = (value: unknown): boolean => value !== undefined && value !== null && value !== '';
+
+/** Whoever names a proposal expects that nothing changes. */
+const NO_PROPOSALS = `This token does not propose: its changes are stored at once. Leave out ${PROPOSAL_ID} and ${PROPOSAL_NOTE}.`;
+
 export function takeProposal(
   tool: AgentTool,
   given: Given,
   scopes: readonly string[],
 ): { readonly own: Given; readonly proposal: Proposal } {
+  if (
+    !mayPropose(scopes) &&
+    !tool.arguments.includes(PROPOSAL_ID) &&
+    (isGiven(given[PROPOSAL_ID]) || isGiven(given[PROPOSAL_NOTE]))
+  ) {
+    throw invalidField(PROPOSAL_ID, NO_PROPOSALS);
+  }
   const own = withoutProposal(tool, given, scopes);
   if (own === given) return { own, proposal: { id: null, note: null } };
   const role = roleOf(tool);
   const { [PROPOSAL_ID]: id, [PROPOSAL_NOTE]: note } = given;
   const text = (name: string, value: unknown): string | null => {
-    if (value === undefined || value === null || value === '') return null;
+    if (!isGiven(value)) return null;
     if (typeof value !== 'string') throw invalidField(name, `${name} must be a string.`);
     refuseUnkeepable({ [name]: value });
     return value.trim();

@@ -214,6 +214,11 @@ test('its tools say where a proposal is named, and those of others do not', asyn
       `${name} does not take proposal_id: it neither sees nor changes what is proposed. Leave it out.`,
     ]);
   }
+  const direct = await writer.call('delete_prompt', { prompt_id: 'ask', proposal_id: 'new' });
+  expect([direct.isError, direct.content[0]?.text]).toEqual([
+    true,
+    'This token does not propose: its changes are stored at once. Leave out proposal_id and proposal_note.',
+  ]);
   const refused = await client.call('create_prompt', { name: 'x', description: 'Says nothing', template: 'x', proposal_id: 7 });
   expect([refused.isError, refused.content[0]?.text]).toEqual([true, 'proposal_id must be a string.']);
 });
