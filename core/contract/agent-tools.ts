@@ -5,7 +5,7 @@ import { byPlural, CASCADED_KINDS, type EntityKind, ENTITY_KINDS } from './entit
 import { Change } from './deploy/deploy.ts';
 import { Empty, entityFilters, Id, integerBetween, listInput, listOf, Skip, textBetween, Warnings } from './fields.ts';
 import { FlowLayout } from './flow.ts';
-import { HistoryEntry, historyFilters } from './history.ts';
+import { HistoryEntry, historyFilters, OF_DEFINITIONS } from './history.ts';
 import { operation } from './operation.ts';
 import { Table, TableColumn } from './definitions/schema.ts';
 import { Tool } from './definitions/tools.ts';
@@ -70,6 +70,7 @@ const historyPage = {
   limit: v.optional(integerBetween(1, 100), 20),
   details: v.pipe(v.optional(v.boolean(), false), v.description('Return whole values and the record of each entry')),
 };
+const OfDefinitions = v.picklist(OF_DEFINITIONS);
 const ShortEntry = v.object({ ...HistoryEntry.entries, snapshot: v.optional(HistoryEntry.entries.snapshot) });
 export type ShortEntry = v.InferOutput<typeof ShortEntry>;
 const ShortHistory = listOf(ShortEntry);
@@ -153,13 +154,13 @@ export const agentTools = {
     summary: 'List what the next deploy will change, page by page',
   }),
   'agent.list_history': operation(post('list_history'), 'read', {
-    input: v.strictObject({ ...historyPage, ...historyFilters }),
+    input: v.strictObject({ ...historyPage, ...historyFilters, entity_type: v.optional(OfDefinitions) }),
     output: ShortHistory,
     agent: 'list_history',
     summary: 'List changes, newest first, in short or in full',
   }),
   'agent.get_entity_history': operation(post('get_entity_history'), 'read', {
-    input: v.strictObject({ ...historyPage, entity_type: v.string(), entity_id: v.string() }),
+    input: v.strictObject({ ...historyPage, entity_type: OfDefinitions, entity_id: v.string() }),
     output: ShortHistory,
     agent: 'get_entity_history',
     summary: 'List changes of one record, newest first, in short or in full',
