@@ -24,11 +24,11 @@ export const MYSQL_EXTRAS: readonly Extra[] = [
       'utf8mb4',
       'utf8mb4, or a collation of it such as utf8mb4_bin for comparing texts.',
     ),
-    fault: (value) => (COLLATIONS.has(value) ? null : `has to be one of ${[...COLLATIONS].join(', ')}.`),
+    fault: (value) => (COLLATIONS.has(value) ? null : `must be one of ${[...COLLATIONS].join(', ')}.`),
   },
   {
     field: textField('time_zone', 'Time zone', UTC, 'Time zone of now() and timestamps, as an offset such as +02:00.'),
-    fault: (value) => (OFFSET.test(value) ? null : 'has to be an offset from UTC such as +02:00.'),
+    fault: (value) => (OFFSET.test(value) ? null : 'must be an offset from UTC such as +02:00.'),
   },
 ];
 

@@ -27,7 +27,7 @@ const optionsIn = (text: string): string[] => text.trim().split(/\s+(?=-)/);
 export const POSTGRESQL_EXTRAS: readonly Extra[] = [
   {
     field: textField('application_name', 'Application name', APPLICATION_NAME, 'Shown in pg_stat_activity.'),
-    fault: (value) => (/^[\x20-\x7e]{1,63}$/.test(value) ? null : 'has to be at most 63 letters, digits and signs of ASCII.'),
+    fault: (value) => (/^[\x20-\x7e]{1,63}$/.test(value) ? null : 'must be at most 63 letters, digits and signs of ASCII.'),
   },
   {
     field: textField(
@@ -38,7 +38,7 @@ export const POSTGRESQL_EXTRAS: readonly Extra[] = [
     ),
     fault(value) {
       const names = value.split(',').map((name) => name.trim());
-      if (!names.every((name) => SCHEMA.test(name))) return 'has to be names of schemas, separated by commas.';
+      if (!names.every((name) => SCHEMA.test(name))) return 'must be names of schemas, separated by commas.';
       return names.some((name) => OWN_SCHEMA.test(name)) ? "names a schema of PostgreSQL's own, which is searched anyway." : null;
     },
   },
@@ -48,7 +48,7 @@ export const POSTGRESQL_EXTRAS: readonly Extra[] = [
       const wrong = optionsIn(value).find((option) => !OPTIONS.has(OPTION.exec(option)?.[1] ?? ''));
       return wrong === undefined
         ? null
-        : 'has to be settings of the planner or of memory, each as -c name=value; others are kept by this server.';
+        : 'must be settings of the planner or of memory, each as -c name=value; others are kept by this server.';
     },
   },
 ];

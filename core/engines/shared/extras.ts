@@ -10,7 +10,7 @@ export interface Extra {
 /** @returns what is wrong with a value that somebody sent; null and the empty text take the default. */
 export function extraFault({ field, fault }: Extra, value: unknown): string | null {
   if (value === null || value === '') return null;
-  const found = typeof value === 'string' ? fault(value) : 'has to be a text.';
+  const found = typeof value === 'string' ? fault(value) : 'must be a string.';
   return found === null ? null : `extra_params.${field.name} ${found}`;
 }
 

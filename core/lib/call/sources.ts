@@ -37,7 +37,7 @@ export function sourceFaults(parameter: Parameter): [string, string][] {
     (constraint) => [constraint, `${name} is filled with ${from}, so it cannot have ${constraint}. Remove one of them.`],
   );
   if (allowed !== undefined && !allowed.includes(type)) {
-    faults.push(['type', `${name} is filled with ${from}, so its type has to be ${allowed.join(' or ')}.`]);
+    faults.push(['type', `${name} is filled with ${from}, so its type must be ${allowed.join(' or ')}.`]);
   }
   return faults;
 }

@@ -57,8 +57,8 @@ test.each([
   [{ ...who, default: 'Ada' }, 'parameters.0.default', 'who is filled with caller.claims.customer, so it cannot have default'],
   [{ ...who, enum: ['Ada'] }, 'parameters.0.enum', 'cannot have enum'],
   [{ ...who, pattern: 'A.*' }, 'parameters.0.pattern', 'cannot have pattern'],
-  [{ ...who, from: 'caller.groups' }, 'parameters.0.type', 'its type has to be array or json'],
-  [{ ...who, type: 'boolean', from: 'caller.sub' }, 'parameters.0.type', 'its type has to be string'],
+  [{ ...who, from: 'caller.groups' }, 'parameters.0.type', 'its type must be array or json'],
+  [{ ...who, type: 'boolean', from: 'caller.sub' }, 'parameters.0.type', 'its type must be string'],
 ])('a parameter like %p is refused at its field', async (parameter, field, message) => {
   const refused = await post('/tools', tool({ parameters: [parameter] }));
   expect([refused.status, errors(refused.body)]).toEqual([422, [{ field, message: expect.stringContaining(message) }]]);

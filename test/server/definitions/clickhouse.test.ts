@@ -47,7 +47,7 @@ describe.skipIf(!hasClickhouse)('a connection to ClickHouse', () => {
 
   test('is refused with what cannot have an effect', async () => {
     for (const [more, detail] of [
-      [{ extra_params: { max_threads: 'many' } }, 'extra_params.max_threads has to be a whole number'],
+      [{ extra_params: { max_threads: 'many' } }, 'extra_params.max_threads must be a whole number'],
       [{ extra_params: { readonly: '0' } }, 'readonly'],
       [{ database: 'system' }, 'shows other callers'],
     ] as const) {

@@ -4,12 +4,12 @@ import { FolderSettings } from '#core/contract/definitions/file-settings.ts';
 /** What is wrong with the text of `extra_params.files`, as the end of a sentence; null: nothing. */
 export function fileSettingsFault(text: string): string | null {
   const read = parse(text);
-  if (read === null) return 'has to be JSON.';
+  if (read === null) return 'must be JSON.';
   const { issues } = v.safeParse(FolderSettings, read.json);
   if (issues === undefined) return null;
   const [first] = issues;
   const path = first.path?.map(({ key }) => String(key)).join('.') ?? '';
-  return path === '' ? 'has to be an object of file names.' : `has an error at ${path}: ${first.message}.`;
+  return path === '' ? 'must be an object of file names.' : `has an error at ${path}: ${first.message}.`;
 }
 
 /** What an earlier version stored without looking at it has no effect. */

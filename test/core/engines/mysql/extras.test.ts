@@ -14,7 +14,7 @@ test.each([
   ['time_zone', "+02:00', sql_mode = '"],
 ] as const)('%s does not take %p', (name, value) => {
   const extra = engineOf('mariadb').extras.find(({ field }) => field.name === name);
-  expect(extra && extraFault(extra, value)).toStartWith(`extra_params.${name} has to be `);
+  expect(extra && extraFault(extra, value)).toStartWith(`extra_params.${name} must be `);
 });
 
 describe.skipIf(!reachable.mysql)('settings of a connection', () => {
