@@ -52,8 +52,9 @@ export function createMcp(link: ServerLink, log: Log, tally: Tally) {
           throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There is no tool with this name.');
         }
         const given = params.arguments ?? {};
-        tally.undeclared += undeclaredIn(tool, withoutProposal(tool, given, scopes)).length;
-        return toResult(await callTool(link, tool, { ...caller, scopes }, given, mcpReq.signal, log), marksOf);
+        const ignored = undeclaredIn(tool, withoutProposal(tool, given, scopes));
+        tally.undeclared += ignored.length;
+        return toResult(await callTool(link, tool, { ...caller, scopes }, given, mcpReq.signal, log), ignored, marksOf);
       });
       return server;
     },
@@ -96,8 +97,15 @@ async function callTool(
   }
 }
 
+/** Names of arguments that an answer says were left out. */
+const MOST_IGNORED = 20;
+
 /** Suspicious text that others wrote is named before a model reads it, and stays as it is. */
-async function toResult(outcome: Outcome, marksOf: (answer: unknown) => Promise<Mark[]>): Promise<CallToolResult> {
+async function toResult(
+  outcome: Outcome,
+  ignored: readonly string[],
+  marksOf: (answer: unknown) => Promise<Mark[]>,
+): Promise<CallToolResult> {
   const failed = 'failed' in outcome;
   const read = !failed ? outcome.output : outcome.own === true ? {} : { message: outcome.failed };
   const found = await marksOf(read).catch((error: unknown) => {
@@ -107,7 +115,8 @@ async function toResult(outcome: Outcome, marksOf: (answer: unknown) => Promise<
   });
   const warning = found.length === 0 ? {} : { _warnings: found };
   if (!failed) {
-    const output = { ...warning, ...outcome.output };
+    const left_out = ignored.length === 0 ? {} : { _ignored: ignored.slice(0, MOST_IGNORED).map((name) => name.slice(0, 64)) };
+    const output = { ...warning, ...left_out, ...outcome.output };
     return { content: [textOf(JSON.stringify(output))], structuredContent: output };
   }
   const before = found.length === 0 ? [] : [textOf(JSON.stringify(warning))];

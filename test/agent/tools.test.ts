@@ -5,7 +5,9 @@ import { OPERATE } from '#agent/texts-operate.ts';
 import { TESTS } from '#agent/texts-tests.ts';
 import { NO_CALLER, transformScope } from '#core/lib/call/values.ts';
 import { type EntityType, OF_DEFINITIONS } from '#core/contract/history.ts';
+import { ENTITIES } from '#core/contract/entities.ts';
 import { operations } from '#core/contract/index.ts';
+import { marked } from '#core/contract/marks.ts';
 import type { Operation } from '#core/contract/operation.ts';
 import { type ListeningAgent, listeningAgent } from '#test/support/agent.ts';
 import { ADDED_TOOLS, SPECIFIED_TOOLS } from '#test/support/agent-tools.ts';
@@ -130,6 +132,16 @@ describe.each([...tools])('%s', (name, { listing, operation }) => {
     );
     if (name.startsWith('list_')) expect(fieldsOf(listing.inputSchema)).toEqual(expect.arrayContaining(['skip', 'limit']));
   });
+});
+
+test('fields of new records say what the forms say of them', () => {
+  for (const kind of ['tool', 'resource', 'prompt', 'toolset', 'connection', 'test'] as const) {
+    const properties = tools.get(`create_${kind}`)?.listing.inputSchema['properties'] as Record<string, Record<string, unknown>>;
+    const silent = marked(ENTITIES[kind].draft.entries, ({ help }) => help !== undefined)
+      .map(([name]) => name)
+      .filter((name) => properties[name] !== undefined && properties[name]['description'] === undefined);
+    expect([kind, silent]).toEqual([kind, []]);
+  }
 });
 
 test('a transform template says everything that it reads', () => {
@@ -260,6 +272,7 @@ describe('REST and agent', () => {
     }
     const created = await client.call('update_global_variables', { set: { currency: 'EUR' }, wait_for_previous: true });
     expect([created.isError, created.content[0]?.text]).toEqual([undefined, expect.stringContaining('EUR')]);
+    expect(created.structuredContent?.['_ignored']).toEqual(['wait_for_previous']);
     expect((await client.call('get_tool', { tool_id: 'none', id: 'y' })).content[0]?.text).toContain('There is no tool');
     expect(a.tally.undeclared - before).toBe(5);
   });
