@@ -1,7 +1,7 @@
 import { toJsonSchema } from '@valibot/to-json-schema';
 import * as v from 'valibot';
 import { Id, Timestamp, TransformTemplate, Version } from '#core/contract/fields.ts';
-import { marksOf } from '#core/contract/marks.ts';
+import { describedFields, type Marks } from '#core/contract/marks.ts';
 
 export type JsonObject = Record<string, unknown>;
 
@@ -15,21 +15,24 @@ const LISTS = ['anyOf', 'oneOf', 'allOf', 'prefixItems'];
  * @param helps whether fields say what the forms say of them.
  */
 export function schemaOf(schema: v.GenericSchema, typeMode: 'input' | 'output', helps = false): JsonObject {
-  const config = { typeMode, errorMode: 'ignore', ...(helps && { overrideSchema: withHelp }) } as const;
+  const overrideSchema = (converted: Converted) => describedFields(converted, helpOf);
+  const config = { typeMode, errorMode: 'ignore', ...(helps && { overrideSchema }) } as const;
   const { $schema: _, ...rest } = toJsonSchema(schema, config) as JsonObject;
   return explicit(rest, typeMode === 'output' ? OF_OUTPUT : OF_INPUT);
 }
 
+type Converted = Parameters<typeof describedFields>[0];
+
 /** What the form says under a field, and of each choice. */
-function withHelp({ valibotSchema, jsonSchema }: { readonly valibotSchema: object; readonly jsonSchema: object }) {
-  const { help, choices = {} } = marksOf(valibotSchema as v.GenericSchema) ?? {};
+function helpOf({ help, choices = {} }: Marks, description: string | undefined): string | undefined {
   const of_choices = Object.entries(choices).flatMap(([value, { help: meaning }]) =>
-    meaning === undefined ? [] : `${value}: ${meaning}`,
+    meaning === undefined ? [] : `${value}: ${withoutStop(meaning)}`,
   );
-  const said = [help?.replace(/\.$/, ''), of_choices.join('; ')].filter(Boolean).join('. ');
-  if (said === '' || 'description' in jsonSchema) return undefined;
-  return { ...jsonSchema, description: said };
+  const said = [withoutStop(help ?? ''), of_choices.join('; ')].filter((part) => part !== '').join('. ');
+  return description ?? (said === '' ? undefined : said);
 }
+
+const withoutStop = (sentence: string): string => sentence.replace(/\.$/, '');
 
 /** What a writer must keep to. A reader of an answer learns nothing from it, and the list of tools is read by models. */
 const LIMITS = new Set(

@@ -71,6 +71,24 @@ export const openNames = (entries: v.ObjectEntries): ReadonlySet<string> =>
 export const closedNames = (entries: v.ObjectEntries): readonly string[] =>
   marked(entries, ({ open, people }) => open !== true || people === true).map(([name]) => name);
 
+/**
+ * An object of JSON Schema whose fields say what their marks say. A schema of several steps loses its marks where it is converted
+ * by itself, so they are read where the object names it. @returns undefined: it is no object, or nothing is said.
+ */
+export function describedFields(
+  { valibotSchema, jsonSchema }: { readonly valibotSchema: object; readonly jsonSchema: object },
+  say: (marks: Marks, description: string | undefined) => string | undefined,
+): object | undefined {
+  if (!('entries' in valibotSchema) || !('properties' in jsonSchema)) return undefined;
+  const properties = { ...(jsonSchema.properties as Record<string, Item>) };
+  for (const [name, marks] of marked(valibotSchema.entries as v.ObjectEntries)) {
+    const field = properties[name];
+    const description = field === undefined ? undefined : say(marks, field['description'] as string | undefined);
+    if (field !== undefined && description !== undefined) properties[name] = { ...field, description };
+  }
+  return { ...jsonSchema, properties };
+}
+
 /** The field as an API describes it: what it is, then its unit. */
 export const described = ({ label, help, unit }: Marks): string =>
   [`${label}${unit === undefined ? '' : ` (${unit})`}.`, ...(help === undefined ? [] : [help])].join(' ');

@@ -1,5 +1,5 @@
 import { toJsonSchema } from '@valibot/to-json-schema';
-import { described, marksOf } from '#core/contract/marks.ts';
+import { described, describedFields } from '#core/contract/marks.ts';
 import * as v from 'valibot';
 import { type OperationName, operations } from '#core/contract/index.ts';
 import { fullPath, pathVariables } from '#core/contract/paths.ts';
@@ -243,17 +243,12 @@ function body(fields: readonly string[], properties: Readonly<Record<string, Jso
 }
 
 function schemaOf(schema: v.GenericSchema, typeMode: 'input' | 'output'): Json {
-  const { $schema: _, ...rest } = toJsonSchema(schema, { typeMode, errorMode: 'ignore', overrideSchema: describeField }) as Json;
+  const { $schema: _, ...rest } = toJsonSchema(schema, { typeMode, errorMode: 'ignore', overrideSchema: describeFields }) as Json;
   return rest;
 }
 
 /** A field of the contract says what it is in the words of the forms. */
-function describeField({ valibotSchema, jsonSchema }: { readonly valibotSchema: object; readonly jsonSchema: object }) {
-  const marks = marksOf(valibotSchema as v.GenericSchema);
-  if (marks === undefined) return undefined;
-  const own = described(marks);
-  const { description: more } = jsonSchema as { readonly description?: string };
-  // A wrapper is asked after what it wraps.
-  if (more?.startsWith(own) === true) return undefined;
-  return { ...jsonSchema, description: more === undefined ? own : `${own} ${more}` };
-}
+const describeFields = (converted: Parameters<typeof describedFields>[0]) =>
+  describedFields(converted, (marks, description) =>
+    [described(marks), ...(description === undefined ? [] : [description])].join(' '),
+  );

@@ -87,8 +87,11 @@ export const deploy = {
       note: v.optional(v.nullable(textBetween(1, 1_000)), null),
       dry_run: v.optional(v.boolean(), false),
       allow: v.optional(Allow, []),
-      checksum: v.pipe(v.optional(Checksum), v.description('Refused with 409 when what would be deployed has another one')),
-      candidate: v.pipe(v.optional(Id), v.description('Serve this candidate in place of the working copy')),
+      checksum: v.pipe(
+        v.optional(Checksum),
+        v.description('That of the changes that you read: a deploy of anything else is refused'),
+      ),
+      candidate: v.pipe(v.optional(Id), v.description('Id of a candidate to serve in place of the working copy')),
       canary: v.pipe(
         v.optional(CanaryPlan),
         v.description('Serve it to a share of the callers only, and promote or abort it by itself'),
