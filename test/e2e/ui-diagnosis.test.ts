@@ -4,10 +4,11 @@ import { operations } from '#core/contract/index.ts';
 import type { Insight } from '#core/contract/observe/insights.ts';
 import type { Operation } from '#core/contract/operation.ts';
 import { expectAccessible } from '#test/support/axe.ts';
-import { browserTest } from '#test/support/browser.ts';
+import { browserTest, openPage } from '#test/support/browser.ts';
 import { reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
 import { filesBelow } from '#test/support/files.ts';
 import { connectClient } from '#test/support/mcp-clients.ts';
+import { joinAs } from '#test/support/person-browser.ts';
 import { until } from '#test/support/programs.ts';
 import { HIDDEN, seedSituations, SITUATIONS } from '#test/support/situations.ts';
 import { close, inspectAll, LIMIT_MS, startUi, toast } from '#test/support/ui.ts';
@@ -123,6 +124,17 @@ situations(
     expect(await page.locator('body').innerText()).not.toContain(HIDDEN);
     await expectAccessible(page, 'the insights');
     await close(opened);
+
+    // Refused requests are for administrators.
+    const watcher = { username: 'watcher', password: 'a long password' };
+    await joinAs(ui.programs, { username: watcher.username, role: 'viewer' }, watcher.password);
+    const viewer = await openPage(ui.browser, { width: 1440, scheme: 'light' });
+    await viewer.context.request.post(`${ui.programs.url}/api/v1/auth/login`, { data: watcher });
+    await viewer.page.goto(`${ui.programs.url}/insights`);
+    await viewer.page.getByRole('link', { name: 'Show calls' }).first().waitFor();
+    await viewer.page.locator('.finding[data-rule="revoked-token"]').first().waitFor();
+    expect(await viewer.page.getByRole('link', { name: 'Show refusals' }).count()).toBe(0);
+    await close(viewer);
   },
   LIMIT_MS,
 );
