@@ -3,8 +3,6 @@ import { operations } from '#core/contract/index.ts';
 import { createApi } from '#ui/src/api.ts';
 import { affectedBy } from '#ui/src/kernel/data/affected.ts';
 import { createCache, type Cache } from '#ui/src/kernel/data/cache.ts';
-import { createHaltingCall } from '#ui/src/kernel/data/halt.ts';
-import { toProblem } from '#ui/src/kernel/problem.ts';
 
 /** A cache over the real client; the network below it counts, and answers when it is told to. */
 function cacheOver(answer: (path: string) => unknown, { held = false } = {}) {
@@ -132,40 +130,6 @@ test('what one waits for is replaced by what a reload asks for, and a refusal re
   await both;
   expect([one.problem()?.detail, other.problem()?.detail]).toEqual(['It failed.', 'It failed.']);
   expect([one.data()?.total, one.pending(), other.pending()]).toEqual([2, false, false]);
-});
-
-test('nothing is read while a session ends; what waited is read when it goes on, and given up when it is over', async () => {
-  const { call, asked, given_up, go } = cacheOver(() => ({ items: [], total: 1 }), { held: true });
-  const reads = createHaltingCall(call);
-  const outcome = (answer: Promise<unknown>) =>
-    answer.then(
-      () => 'answered',
-      (fault: unknown) => toProblem(fault).code,
-    );
-  void outcome(reads.call('tools.list', { limit: 5 }));
-  const resume = reads.halt();
-  expect([asked, given_up]).toEqual([[LIST], ['/api/v1/tools?limit=5']]);
-  const waits = outcome(reads.call('tools.list', { limit: 5 }));
-  void outcome(reads.call('auth.status', {}));
-  await Bun.sleep(0);
-  expect(asked).toEqual([LIST, 'GET /auth/status']);
-  resume(true);
-  await Bun.sleep(0);
-  go();
-  expect(await waits).toBe('answered');
-
-  const over = reads.halt();
-  const late = outcome(reads.call('tools.list', { limit: 5 }));
-  over(false);
-  expect(await late).toBe('aborted');
-  // A part of the page that was still on its way.
-  expect(await outcome(reads.call('tools.list', { limit: 5 }))).toBe('aborted');
-  expect(asked).toHaveLength(3);
-  reads.open();
-  const again = outcome(reads.call('tools.list', { limit: 5 }));
-  await Bun.sleep(0);
-  go();
-  expect(await again).toBe('answered');
 });
 
 test('every operation that changes something says what it changes', () => {

@@ -118,7 +118,7 @@ describe('with the real host', () => {
 
   const playground = (): Playground =>
     createPlayground({
-      fetch: (path, init) =>
+      send: (path, init) =>
         fetch(`${programs.url}${path}`, { ...init, headers: { ...(init.headers as Record<string, string>), cookie } }),
       onSessionEnd: () => void (ended += 1),
     });
@@ -202,7 +202,7 @@ describe('with the real host', () => {
 
   test('who is signed out is told so, and what the server refuses is its own sentence', async () => {
     const out = createPlayground({
-      fetch: (path, init) => fetch(`${programs.url}${path}`, init),
+      send: (path, init) => fetch(`${programs.url}${path}`, init),
       onSessionEnd: () => void (ended += 1),
     });
     await out.load();
@@ -211,7 +211,7 @@ describe('with the real host', () => {
     p.setHost('nobody');
     await until(() => p.refusal() !== undefined, 10_000);
     expect(p.refusal()).toMatchObject({ reason: 'http', detail: expect.stringContaining('no longer connected') });
-    const gone = createPlayground({ fetch: () => Promise.reject(new TypeError('Failed to fetch')) });
+    const gone = createPlayground({ send: () => Promise.reject(new TypeError('Failed to fetch')) });
     await gone.load();
     expect(gone.refusal()?.reason).toBe('offline');
   });

@@ -75,7 +75,7 @@ describe('settings', () => {
 describe('access', () => {
   test('the test of the connection tells the tools, or why there is no answer', async () => {
     const good = createAccessTest({
-      fetch: async (_path, init) => {
+      send: async (_path, init) => {
         const { id } = JSON.parse(typeof init.body === 'string' ? init.body : '{}') as { id: number };
         return Response.json(
           { jsonrpc: '2.0', id, result: { tools: [{ name: 'a' }, { name: 'b' }] } },
@@ -86,7 +86,7 @@ describe('access', () => {
     await good.run('');
     expect(good.reached()).toMatchObject({ tools: ['a', 'b'], host: 'h1' });
     const bad = createAccessTest({
-      fetch: async () => new Response('', { status: 401, headers: { 'x-sluice-host': 'h1' } }),
+      send: async () => new Response('', { status: 401, headers: { 'x-sluice-host': 'h1' } }),
     });
     await bad.run('wrong');
     expect([bad.reached(), bad.refusal()?.reason, bad.busy()]).toEqual([undefined, 'unauthorized', false]);

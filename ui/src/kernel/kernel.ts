@@ -1,4 +1,4 @@
-import { createContext, onCleanup, useContext } from 'solid-js';
+import { createContext, onCleanup, onMount, useContext } from 'solid-js';
 import type { Output } from '#core/contract/index.ts';
 import { type Call, createApi } from '../api.ts';
 import { type Cache, type CachedQuery, createCache } from './data/cache.ts';
@@ -7,7 +7,7 @@ import { createDialogs, type Dialogs } from './dialogs.ts';
 import { createFirstRun, type FirstRun } from './first-run.ts';
 import { createPresence, type Presence } from './data/presence.ts';
 import { createRouter, type Router } from './route/router.ts';
-import { createHaltingCall } from './data/halt.ts';
+import { createSessionGate, type Line, type SessionGate } from './data/session-gate.ts';
 import { createSession, type Session } from './session.ts';
 import { browserStorage } from './storage.ts';
 import { createTheme, type ThemeChoice } from './theme.ts';
@@ -16,6 +16,9 @@ import { createToasts, type Toasts } from './toasts.ts';
 /** State and verbs of the interface, without markup. */
 interface Kernel {
   readonly call: Call;
+  /** As `fetch`, for what needs the session and is no operation. */
+  readonly send: SessionGate['send'];
+  readonly attach: SessionGate['attach'];
   /** What was read, shared by the parts of a page; pages use it by `useQuery`. */
   readonly cache: Cache;
   readonly presence: Presence;
@@ -32,37 +35,26 @@ interface Kernel {
 
 export function createKernel(browser: Window): Kernel {
   const toasts = createToasts();
-  const { call, halt, open } = createHaltingCall(
-    createApi({
-      onSessionEnd: () => {
-        session.end();
-      },
-      onRoleRefused: () => void session.refresh(),
-      onChanged: (nouns) => cache.invalidate(nouns),
-    }),
-  );
+  const api = createApi({
+    onSessionEnd: () => {
+      session.end();
+    },
+    onRoleRefused: () => void session.refresh(),
+    onChanged: (nouns) => cache.invalidate(nouns),
+  });
+  const gate = createSessionGate(api, (path, init) => browser.fetch(path, init));
+  const { call, send, attach } = gate;
   const cache = createCache(call);
   // What could not be read meanwhile is read again.
-  const session = createSession(call, {
-    onEnter: () => {
-      open();
-      cache.invalidate();
-    },
-    // What is still being read would be refused once the session is gone, and so would what a page asks that comes late.
-    onLeave: () => {
-      const resume = halt();
-      return (left) => {
-        resume(!left);
-        if (!left) cache.invalidate();
-      };
-    },
-  });
+  const session = createSession(api, { gate, onEnter: () => cache.invalidate() });
   const serving = cache.query((read) => read('deploy.status', {}));
   const dialogs = createDialogs();
   const leave = (text: string) =>
     dialogs.confirm({ title: 'Leave without saving?', text, action: 'Leave', cancel: 'Stay here', danger: true });
   return {
     call,
+    send,
+    attach,
     cache,
     presence: createPresence(browser),
     session,
@@ -90,3 +82,9 @@ export function useKernel(): Kernel {
 
 /** Adds commands while the component is there. */
 export const useCommands = (list: readonly Command[]): void => void onCleanup(useKernel().commands.register(list));
+
+/** Keeps a line open while the component is there and the session lasts. */
+export function useLine(line: Line): void {
+  const { attach } = useKernel();
+  onMount(() => onCleanup(attach(line)));
+}

@@ -4,6 +4,7 @@ import { holds, type Role } from '#core/contract/identity/roles.ts';
 import type { OperationName, Output, RawInput } from '#core/contract/index.ts';
 import { routes } from '#core/contract/routes.ts';
 import type { Call } from '../api.ts';
+import type { SessionGate } from './data/session-gate.ts';
 import { safeNext } from './route/router.ts';
 import { type Problem, toProblem } from './problem.ts';
 
@@ -64,15 +65,17 @@ export interface Session {
 }
 
 interface SessionOptions {
+  /** What everything but signing in and out passes. */
+  readonly gate?: Pick<SessionGate, 'call' | 'halt' | 'resume' | 'end'>;
+  /** The session has begun, or goes on after all. */
   readonly onEnter?: () => void;
-  /** Before the session is given up; what it returns is called when it is, or could not be. */
-  readonly onLeave?: () => (left: boolean) => void;
 }
 
 /** Whose results the tab keeps. */
 const PERSON = 'person';
 
-export function createSession(call: Call, { onEnter, onLeave }: SessionOptions = {}): Session {
+/** @param call for signing in and out, whether or not a session lasts. */
+export function createSession(call: Call, { gate, onEnter }: SessionOptions = {}): Session {
   const [state, setState] = createSignal<SessionState>('loading');
   const [account, setAccount] = createSignal<Output<'auth.me'>>();
   const [version, setVersion] = createSignal('');
@@ -85,6 +88,11 @@ export function createSession(call: Call, { onEnter, onLeave }: SessionOptions =
     return answer;
   };
 
+  const resume = () => {
+    gate?.resume();
+    onEnter?.();
+  };
+
   const enter = async (): Promise<SignIn> => {
     const now = await call('auth.me', {});
     const before = account()?.id;
@@ -94,9 +102,32 @@ export function createSession(call: Call, { onEnter, onLeave }: SessionOptions =
     tabStorage.write(PERSON, now.id);
     setAccount(now);
     // Before pages hear of it: some read at once.
-    onEnter?.();
+    resume();
     setState('signed_in');
     return 'signed_in';
+  };
+
+  const forget = () => {
+    gate?.end();
+    forgetTab();
+    setAccount(undefined);
+    setState('anonymous');
+  };
+
+  let leaving: Promise<Problem | undefined> | undefined;
+  const logout = async (): Promise<Problem | undefined> => {
+    // Nothing may reach the server after the session is gone.
+    await gate?.halt();
+    try {
+      await call('auth.logout', {});
+    } catch (fault) {
+      resume();
+      return toProblem(fault);
+    }
+    forget();
+    // They may be others since this page was opened.
+    void status().catch(() => undefined);
+    return undefined;
   };
 
   return {
@@ -109,7 +140,7 @@ export function createSession(call: Call, { onEnter, onLeave }: SessionOptions =
       return least === null || (role !== undefined && holds(role, least));
     },
     async refresh() {
-      const now = await call('auth.me', {}).catch(() => undefined);
+      const now = await (gate?.call ?? call)('auth.me', {}).catch(() => undefined);
       if (now !== undefined && state() === 'signed_in' && now.role !== account()?.role) setAccount(now);
     },
     version,
@@ -158,32 +189,16 @@ export function createSession(call: Call, { onEnter, onLeave }: SessionOptions =
         return toProblem(fault);
       }
     },
-    async logout() {
-      const settle = onLeave?.();
-      try {
-        await call('auth.logout', {});
-      } catch (fault) {
-        settle?.(false);
-        return toProblem(fault);
-      }
-      forgetTab();
-      setAccount(undefined);
-      setState('anonymous');
-      settle?.(true);
-      // They may be others since this page was opened.
-      void status().catch(() => undefined);
-      return undefined;
-    },
+    logout: () => (leaving ??= logout().finally(() => (leaving = undefined))),
     end() {
       if (state() !== 'signed_in') return false;
       setState('expired');
+      // Until somebody signs in again, each of them would be refused as well.
+      void gate?.halt();
       return true;
     },
     leave() {
-      if (state() !== 'expired') return;
-      forgetTab();
-      setAccount(undefined);
-      setState('anonymous');
+      if (state() === 'expired') forget();
     },
   };
 }

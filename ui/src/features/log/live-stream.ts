@@ -1,4 +1,4 @@
-import { createSignal } from 'solid-js';
+import { createSignal, untrack } from 'solid-js';
 import { browserTimers, type Timers } from '#ui/src/kernel/data/query.ts';
 
 export type StreamState = 'connecting' | 'open' | 'waiting' | 'closed';
@@ -21,7 +21,8 @@ interface StreamPage {
 interface LiveStream {
   readonly state: () => StreamState;
   readonly open: () => void;
-  readonly close: () => void;
+  /** Resolves when the server knows of it, or the line has never come about. */
+  readonly close: () => Promise<void>;
 }
 
 const FIRST_WAIT_MS = 500;
@@ -94,11 +95,23 @@ export function createLiveStream(options: {
       timers.clear(timer);
       is_due = false;
       page?.removeEventListener('visibilitychange', show);
-      const old = socket;
+      const [old, was_opening] = [socket, untrack(state) === 'connecting'];
       socket = undefined;
-      old?.close();
       wait_ms = FIRST_WAIT_MS;
       setState('closed');
+      if (old === undefined) return Promise.resolve();
+      return was_opening ? closeOnceOpen(old) : Promise.resolve(old.close());
     },
   };
+}
+
+/** A browser reports a line that is closed before it is open. */
+function closeOnceOpen(socket: StreamSocket): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  socket.addEventListener('open', () => {
+    socket.close();
+    resolve();
+  });
+  socket.addEventListener('close', () => resolve());
+  return promise;
 }

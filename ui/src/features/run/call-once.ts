@@ -1,5 +1,6 @@
 import type { Members } from '#core/lib/view/table.ts';
 import { createMcpClient, ERAS, type Refusal } from './mcp-client.ts';
+import type { Send } from '#ui/src/kernel/data/session-gate.ts';
 import { type Result, toResult } from './result.ts';
 
 /** A call of a deployed tool, as the person who is signed in, and what came of it. */
@@ -11,8 +12,8 @@ export interface CalledTool {
   readonly refusal: Refusal | undefined;
 }
 
-export async function callOnce(name: string, values: Members, signal: AbortSignal): Promise<CalledTool> {
-  const client = createMcpClient({ era: ERAS[0], token: () => '', onExchange: () => undefined });
+export async function callOnce(send: Send, name: string, values: Members, signal: AbortSignal): Promise<CalledTool> {
+  const client = createMcpClient({ send, era: ERAS[0], token: () => '', onExchange: () => undefined });
   const at = new Date().toISOString();
   const started = performance.now();
   const answer = await client.request('tools/call', { name, arguments: values }, signal);

@@ -1,5 +1,6 @@
 import { fromEvents, parse, readAnswer } from './events.ts';
 import { isMembers, type Members } from '#core/lib/view/table.ts';
+import type { Send } from '#ui/src/kernel/data/session-gate.ts';
 import { OFFLINE } from '#ui/src/kernel/problem.ts';
 import { formIn, type Question, questionIn, responseOf, type Said } from './questions.ts';
 /** Revisions of the protocol that the playground speaks: the stateless one, and the newest with sessions. */
@@ -77,7 +78,7 @@ export interface McpClientOptions {
   /** Asks the person what a tool asks; absent: nobody can be asked. */
   readonly onQuestion?: (question: Question) => Promise<Said>;
   readonly onSessionEnd?: () => void;
-  readonly fetch?: (path: string, init: RequestInit) => Promise<Response>;
+  readonly send: Send;
 }
 
 const MOST_PAGES = 20;
@@ -87,8 +88,7 @@ let last_exchange = 0;
 
 /** A client of the deployed MCP endpoint, in either era, through the server that this page comes from. */
 export function createMcpClient(options: McpClientOptions): McpClient {
-  const { era, token, onExchange, onQuestion, onSessionEnd } = options;
-  const send = options.fetch ?? ((path, init) => fetch(path, init));
+  const { era, token, send, onExchange, onQuestion, onSessionEnd } = options;
   const modern = era === '2026-07-28';
   const forms = onQuestion === undefined ? {} : { elicitation: modern ? { form: {} } : {} };
   const capabilities = { ...APPS, ...forms };

@@ -42,6 +42,13 @@ const AFFECTED = {
 const CHANGES_NOTHING =
   /^(preview|guard|metrics|logs|replay|insights)\.|^proposals\.replay$|^toolsets\.(preview|visible)$|^identity_providers\.test$|^connections\.test_draft$|^two_factor\.(login|setup)$|^auth\.(setup|login|logout)$|^(oauth_requests|confirmations)\./;
 
+/** Changes that nobody misses when they are given up: they only remember how a check went. */
+const CHECKS = /^(connections\.test|tests\.run)$/;
+
+/** Whether an operation may be given up at any time, since it leaves nothing behind. */
+export const changesNothing = (name: OperationName, method: string, input: object): boolean =>
+  CHECKS.test(name) || affectedBy(name, method, input)?.length === 0;
+
 /** The nouns whose answers an operation has made untrue: none when it only reads, undefined for all. */
 export function affectedBy(name: OperationName, method: string, input: object): readonly string[] | undefined {
   if (method === 'GET' || CHANGES_NOTHING.test(name) || ('dry_run' in input && input.dry_run === true)) return [];

@@ -15,9 +15,7 @@ interface AccessTest {
 }
 
 /** Asks the deployed endpoint for its tools, as a client would. */
-export function createAccessTest(
-  options: Pick<McpClientOptions, 'fetch' | 'onSessionEnd'> & { readonly era?: Era } = {},
-): AccessTest {
+export function createAccessTest(options: Pick<McpClientOptions, 'send' | 'onSessionEnd'> & { readonly era?: Era }): AccessTest {
   const { era = '2026-07-28', ...rest } = options;
   const [busy, setBusy] = createSignal(false);
   const [reached, setReached] = createSignal<Reached>();

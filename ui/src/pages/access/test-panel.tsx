@@ -11,9 +11,9 @@ const SHOWN = 12;
 
 /** Calls the real endpoint as a client would. */
 export function TestPanel(props: { wants_token: boolean; token: string }) {
-  const { call } = useKernel();
+  const { call, send } = useKernel();
   const [token, setToken] = createSignal('');
-  const test = createAccessTest({ onSessionEnd: () => void call('deploy.status', {}).catch(() => undefined) });
+  const test = createAccessTest({ send, onSessionEnd: () => void call('deploy.status', {}).catch(() => undefined) });
   /** The token of the last test. */
   const [sent, setSent] = createSignal('');
   const run = () => {

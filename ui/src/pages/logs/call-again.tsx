@@ -25,8 +25,8 @@ export interface Definition {
 
 /** Where to go on from a call: run it again, keep it, look at what it called. */
 export function CallAgain(props: { of: Output<'logs.get'>; definition: Definition | undefined }) {
-  const { call } = useKernel();
-  const runner = createRunner((values: Members, signal) => callOnce(props.of.name, values, signal));
+  const { call, send } = useKernel();
+  const runner = createRunner((values: Members, signal) => callOnce(send, props.of.name, values, signal));
   onCleanup(() => runner.cancel());
   /** What to send, when all of it is known. */
   const values = (): Members | undefined => {

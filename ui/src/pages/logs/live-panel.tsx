@@ -1,6 +1,6 @@
 import { plural } from '#ui/src/kernel/words.ts';
 import { LOG_LEVELS } from '#core/contract/log-levels.ts';
-import { createEffect, createMemo, createSignal, on, onCleanup, onMount, Show } from 'solid-js';
+import { createEffect, createMemo, createSignal, on, Show } from 'solid-js';
 import { StatusDot, type Tone } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
 import { CopyButton } from '#ui/src/components/show/code-block.tsx';
@@ -11,7 +11,7 @@ import { KeyValue } from '#ui/src/components/show/key-value.tsx';
 import { Select } from '#ui/src/components/form/select.tsx';
 import { exactTime } from '#ui/src/kernel/dates.ts';
 import { useCopy } from '#ui/src/components/use-copy.ts';
-import { useCommands, useKernel } from '#ui/src/kernel/kernel.ts';
+import { useCommands, useKernel, useLine } from '#ui/src/kernel/kernel.ts';
 import { createLiveLog, type Line, lineText, matches, SOURCES } from '#ui/src/features/log/live-log.ts';
 import { createLiveStream, type StreamState } from '#ui/src/features/log/live-stream.ts';
 import { choice, createSearchParams, oneOf, text } from '#ui/src/kernel/route/search-params.ts';
@@ -35,7 +35,7 @@ export function LivePanel() {
   const [follow, setFollow] = createSignal(true);
   const [shown, setShown] = createSignal<Line>();
   const log = createLiveLog(window.location.origin.replace(/^http/, 'ws'), () => {
-    stream.close();
+    void stream.close();
     stream.open();
   });
   const stream = createLiveStream({
@@ -51,8 +51,7 @@ export function LivePanel() {
   let search: HTMLInputElement | undefined;
 
   createEffect(on([() => params.get('level'), () => params.get('source')], ([level, source]) => log.select({ level, source })));
-  onMount(() => stream.open());
-  onCleanup(() => stream.close());
+  useLine(stream);
   const toggle = () => (log.paused() ? log.resume() : log.pause());
   useCommands([
     { id: 'log-pause', title: 'Pause or resume the live log', group: 'This page', key: 'p', run: toggle },

@@ -1,4 +1,4 @@
-import { createEffect, createMemo, createSignal, For, Match, on, onCleanup, Show, Switch } from 'solid-js';
+import { createEffect, createMemo, createSignal, For, Match, on, Show, Switch } from 'solid-js';
 import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
@@ -9,7 +9,7 @@ import { Panel } from '#ui/src/components/panel.tsx';
 import { Select } from '#ui/src/components/form/select.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
-import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { useKernel, useLine } from '#ui/src/kernel/kernel.ts';
 import { type CallerChoice, NOBODY } from '#ui/src/features/run/caller-choice.ts';
 import { ShowAs } from '#ui/src/features/run/show-as.tsx';
 import { RUNS_KEY } from '#ui/src/features/run/kept-runs.ts';
@@ -38,8 +38,9 @@ const LINKED = ['tool', 'resource', 'prompt'] as const;
 
 /** Calls tools, resources and prompts through the deployed MCP endpoint. */
 export function Playground() {
-  const { call, router, session, toasts } = useKernel();
+  const { call, send, router, session, toasts } = useKernel();
   const state = createPlayground({
+    send,
     runs: PLAYGROUND_RUNS,
     // The next call of the REST API finds out that the session is over, and says so.
     onSessionEnd: () => void call('deploy.status', {}).catch(() => undefined),
@@ -59,7 +60,8 @@ export function Playground() {
     callAs(NOBODY);
   };
   const status = useQuery((read) => read('deploy.status', {}), { every_ms: POLL_MS });
-  onCleanup(() => void state.close());
+  // The next request opens a session by itself.
+  useLine({ open: () => undefined, close: state.close });
   // Another version offers other things, as soon as a host has it.
   const versions = createMemo(() =>
     status

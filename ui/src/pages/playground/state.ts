@@ -94,7 +94,7 @@ export interface Memory {
   write(text: string | undefined): void;
 }
 
-interface PlaygroundOptions extends Pick<McpClientOptions, 'fetch' | 'onSessionEnd'> {
+interface PlaygroundOptions extends Pick<McpClientOptions, 'send' | 'onSessionEnd'> {
   /** Calls and their results, for as long as the browser's tab and the session last. */
   readonly runs?: Memory;
 }
@@ -111,7 +111,7 @@ function keepRuns(memory: Memory | undefined, runs: readonly Run[]): void {
 }
 
 /** Calls what is deployed as a client would. */
-export function createPlayground(options: PlaygroundOptions = {}): Playground {
+export function createPlayground(options: PlaygroundOptions): Playground {
   const [era, setEra] = createSignal<Era>(ERAS[0]);
   const [token, setToken] = createSignal('');
   const [caller, setCaller] = createSignal<object>();

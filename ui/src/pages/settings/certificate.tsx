@@ -1,4 +1,4 @@
-import { createEffect, createSignal, For, on, onCleanup, onMount, Show } from 'solid-js';
+import { createEffect, createSignal, For, on, Show } from 'solid-js';
 import type { SslStatus } from '#core/contract/deploy/ssl.ts';
 import { StatusDot, type Tone } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
@@ -7,7 +7,7 @@ import { Failed, Fault, Notice } from '#ui/src/components/notice.tsx';
 import { Section } from '#ui/src/components/panel.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { usePoll, useQuery } from '#ui/src/components/use-query.ts';
-import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { useKernel, useLine } from '#ui/src/kernel/kernel.ts';
 import { createLiveLog } from '#ui/src/features/log/live-log.ts';
 import { createLiveStream } from '#ui/src/features/log/live-stream.ts';
 import { createMutation } from '#ui/src/kernel/data/mutation.ts';
@@ -51,8 +51,7 @@ export function Certificate(props: { enabled: boolean; dirty: boolean }) {
   usePoll(async () => {
     if (status.data()?.status === 'pending') await status.reload();
   }, PENDING_MS);
-  onMount(() => stream.open());
-  onCleanup(() => stream.close());
+  useLine(stream);
 
   const lines = () =>
     log
