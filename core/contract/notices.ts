@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { byId, Id, listInput, listOf, Nothing, patchOf, textBetween, Timestamp } from './fields.ts';
+import { byId, Id, listInput, listOf, Nothing, patchOf, textBetween, Timestamp, Version } from './fields.ts';
 import { field } from './marks.ts';
 import { operation } from './operation.ts';
 import { HttpUrl } from './settings/setting-values.ts';
@@ -60,6 +60,7 @@ export const Notice = v.object({
   id: Id,
   ...draft,
   last_delivery: v.nullable(Delivery),
+  version: v.number(),
   created_at: Timestamp,
   updated_at: Timestamp,
 });
@@ -86,7 +87,7 @@ export const notices = {
     summary: 'Create a webhook',
   }),
   'notices.update': operation('PATCH /notices/{id}', 'admin', {
-    input: v.strictObject({ id: Id, ...patchOf(draft) }),
+    input: v.strictObject({ id: Id, version: v.optional(Version), ...patchOf(draft) }),
     output: Notice,
     summary: 'Change a webhook; its secret stays',
   }),

@@ -87,7 +87,7 @@ export type HostEvent =
   | { readonly event: 'ping'; readonly data: Record<string, never> };
 
 /** An access token as hosts check it: SHA-256 of the token, and its bcrypt hash sealed as `mcp_token/<id>/secret_hash`. */
-export interface LiveToken extends McpToken {
+export interface LiveToken extends Omit<McpToken, 'version'> {
   readonly digest: string;
   readonly secret_hash: Sealed;
 }

@@ -5,7 +5,6 @@ import type { Schema } from '#core/store/schema.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context } from '#core/run.ts';
 import { recordHistory } from '#core/observe/history.ts';
-import { canonical } from '#snapshots/canonical.ts';
 
 type Table = 'agent_tokens' | 'agent_clients' | 'mcp_tokens';
 type Row<Name extends Table> = Schema[Name]['$inferSelect'];
@@ -51,28 +50,6 @@ export function createCredentials<Name extends Table, Shown extends Record<strin
         await recordHistory(tx, context, { ...entry, action: 'create', before: null, after: show(row) });
       });
       return show(row);
-    },
-    /** @param also what must hold, and goes with it. @returns the record after the change; revoked ones stay as they are. */
-    async change(
-      context: Context,
-      id: string,
-      change: { readonly [F in keyof Row<Name>]?: Row<Name>[F] | undefined },
-      also: (before: Row<Name>, tx: Db) => Promise<void>,
-    ): Promise<Shown> {
-      const table = tableOf(context.app);
-      const set = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined)) as Partial<Row<Name>>;
-      return context.app.store.write(async (tx) => {
-        const [row] = (await tx.select().from(table).where(eq(table.id, id))) as Row<Name>[];
-        if (row === undefined) throw new AppError('not_found', `There is no ${label} with this id.`);
-        if (row.revoked) throw new AppError('conflict', `This ${label} is revoked and cannot be changed.`);
-        await also(row, tx);
-        const after = { ...row, ...set };
-        if (canonical(show(after)) === canonical(show(row))) return show(row);
-        await tx.update(table).set(set).where(eq(table.id, id));
-        const entry = { entity_type, entity_id: id, entity_name: after.name } as const;
-        await recordHistory(tx, context, { ...entry, action: 'update', before: show(row), after: show(after) });
-        return show(after);
-      });
     },
     /** Revoking twice is no fault. @param more columns that change too. */
     async revoke(context: Context, id: string, also = nothing, more: Partial<Row<Name>> = {}): Promise<void> {

@@ -1,13 +1,18 @@
 import { and, eq, isNotNull } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
+import { checkVersion } from '#core/definitions/records.ts';
+import { AppError } from '#core/errors.ts';
+import { recordHistory } from '#core/observe/history.ts';
+import { writeAlone } from '#core/store/journal.ts';
+import { canonical } from '#snapshots/canonical.ts';
 import type { McpToken } from '#core/contract/identity/mcp-tokens.ts';
 import { refuseUnknownToolsets } from '#core/definitions/toolsets/names.ts';
 import type { Claims } from '#core/lib/call/identity.ts';
 import type { Db } from '#core/store/open.ts';
 import type { Schema } from '#core/store/schema.ts';
-import type { HostEvent } from '#core/deploy/hosts.ts';
+import type { HostEvent, LiveToken } from '#core/deploy/hosts.ts';
 import { listName, TOLD_MS } from '#core/deploy/taken-lists.ts';
-import type { Handlers } from '#core/run.ts';
+import type { Context, Handlers } from '#core/run.ts';
 import { runEvery } from '#core/cluster/run-every.ts';
 import { signal } from '#core/cluster/signals.ts';
 import { createCredentials } from './credentials.ts';
@@ -22,6 +27,10 @@ const toToken = ({ digest: _, secret_hash: _hash, revoked_at: _at, claims, ...ro
   ...row,
   claims: { ...claims },
 });
+const toLiveToken = (row: TokenRow): LiveToken => {
+  const { version: _, ...token } = toToken(row);
+  return { ...token, digest: row.digest, secret_hash: row.secret_hash };
+};
 const tokens = createCredentials({ table: 'mcp_tokens', entity_type: 'mcp_token', label: 'access token', show: toToken });
 
 export const mcpTokenHandlers: Pick<Handlers, Extract<keyof Handlers, `mcp_tokens.${string}`>> = {
@@ -44,19 +53,17 @@ export const mcpTokenHandlers: Pick<Handlers, Extract<keyof Handlers, `mcp_token
       last_used_at: null,
       revoked: false,
       revoked_at: null,
+      version: 1,
       created_at: app.clock().toISOString(),
     };
     const shown = await tokens.add(context, row, (tx) => touch(app, tx));
     await tellTokens(app);
     return { ...shown, token };
   },
-  'mcp_tokens.update': async (context, { id, claims, ...sent }) => {
+  'mcp_tokens.update': async (context, { id, version, ...sent }) => {
     const { app } = context;
-    const change = { ...sent, ...(claims === undefined ? {} : { claims: claims as Claims }) };
-    const shown = await tokens.change(context, id, change, async (before, tx) => {
-      await refuseUnknownToolsets(context, change.toolsets ?? null, before.toolsets, tx);
-      await touch(app, tx);
-    });
+    const change = Object.fromEntries(Object.entries(sent).filter(([, value]) => value !== undefined)) as Partial<TokenRow>;
+    const shown = await app.store.write((tx) => changeToken(context, tx, id, version, change));
     await tellTokens(app);
     return shown;
   },
@@ -68,6 +75,33 @@ export const mcpTokenHandlers: Pick<Handlers, Extract<keyof Handlers, `mcp_token
   },
 };
 
+/** @param expected the version that the change was made on; undefined: whichever is stored. Revoked ones stay as they are. */
+async function changeToken(
+  context: Context,
+  tx: Db,
+  id: string,
+  expected: number | undefined,
+  change: Partial<TokenRow>,
+): Promise<McpToken> {
+  const { app } = context;
+  const { mcp_tokens: table } = app.store.tables;
+  await writeAlone(app.store, tx);
+  const [row] = await tx.select().from(table).where(eq(table.id, id));
+  if (row === undefined) throw new AppError('not_found', 'There is no access token with this id.');
+  if (row.revoked) throw new AppError('conflict', 'This access token is revoked and cannot be changed.');
+  checkVersion('mcp_token', row, expected);
+  await refuseUnknownToolsets(context, change.toolsets ?? null, row.toolsets, tx);
+  const before = toToken(row);
+  // A change that changes nothing is no version and leaves no history.
+  if (canonical(toToken({ ...row, ...change })) === canonical(before)) return before;
+  const after = { ...row, ...change, version: row.version + 1 };
+  await tx.update(table).set(after).where(eq(table.id, id));
+  await touch(app, tx);
+  const entry = { entity_type: 'mcp_token', entity_id: id, entity_name: after.name } as const;
+  await recordHistory(tx, context, { ...entry, action: 'update', before, after: toToken(after) });
+  return toToken(after);
+}
+
 /** The list that hosts check bearers against (contract section 8): digests and sealed hashes. */
 export async function tokensEvent(app: App): Promise<HostEvent> {
   const { mcp_tokens } = app.store.tables;
@@ -76,7 +110,7 @@ export async function tokensEvent(app: App): Promise<HostEvent> {
   const rows = await app.store.db.select().from(mcp_tokens).orderBy(mcp_tokens.id);
   return {
     event: 'tokens',
-    data: { tokens: rows.map((row) => ({ ...toToken(row), digest: row.digest, secret_hash: row.secret_hash })), list },
+    data: { tokens: rows.map(toLiveToken), list },
   };
 }
 

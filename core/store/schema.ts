@@ -235,6 +235,7 @@ function define(k: Kit) {
       claims: k.json<Claims>(),
       revoked: k.bool().notNull(),
       revoked_at: k.text(),
+      version: k.int().notNull().default(1),
       created_at: k.text().notNull(),
     },
     (t) => [k.unique('mcp_tokens_digest').on(t.digest)],

@@ -69,6 +69,30 @@ const CASES: readonly Case[] = [
     saved: '',
   },
   {
+    what: 'a webhook',
+    path: '/notices',
+    draft: async () => ({ name: 'Company', url: 'https://hooks.example.com/sluice', events: ['deploy'] }),
+    page: '/settings/webhooks',
+    dialog: (name) => `Edit ${name}`,
+    open: more('More for', 'Edit'),
+    mine: { label: 'URL', text: 'https://hooks.example.com/mine', stored: { url: 'https://hooks.example.com/mine' } },
+    theirs: { change: { events: ['deploy', 'drift'] }, said: '1 field only they changed: Events.', shown: 'drift' },
+    name: 'Name',
+    saved: 'Saved “Firm”.',
+  },
+  {
+    what: 'an access token',
+    path: '/mcp-tokens',
+    draft: async () => ({ name: 'Company' }),
+    page: '/access',
+    dialog: (name) => `Token “${name}”`,
+    open: (page, name) => page.getByRole('button', { name: `Edit ${name}` }).click(),
+    mine: { label: 'Claims', text: '{"tenant": "globex2"}', stored: { claims: { tenant: 'globex2' } } },
+    theirs: { change: { idle_timeout_minutes: 60 }, said: '1 field only they changed: Idle timeout.', shown: '60' },
+    name: 'Name',
+    saved: 'Firm changed. The change applies immediately.',
+  },
+  {
     what: 'a test',
     path: '/tests',
     draft: async () => {
@@ -120,7 +144,7 @@ for (const { what, path, draft, mine, theirs, ...one } of CASES) {
       if (one.saved !== '')
         await page
           .getByRole('status')
-          .getByText(/^(Saved|Test saved)/)
+          .getByText(/^(Saved|Test saved|Company changed)/)
           .first()
           .waitFor();
       const merged = await stored();

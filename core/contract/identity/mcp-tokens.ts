@@ -1,7 +1,8 @@
 import * as v from 'valibot';
-import { byId, Id, integerBetween, listInput, listOf, Nothing, textBetween, Timestamp } from '../fields.ts';
+import { byId, Id, integerBetween, listInput, listOf, Nothing, textBetween, Timestamp, Version } from '../fields.ts';
 import { ToolsetNames } from '../definitions/toolsets.ts';
 import { CallerClaims } from './caller-claims.ts';
+import { field } from '../marks.ts';
 import { operation } from '../operation.ts';
 
 export const McpToken = v.object({
@@ -13,6 +14,7 @@ export const McpToken = v.object({
   claims: v.pipe(v.record(v.string(), v.unknown()), v.description('What it says of its callers')),
   last_used_at: v.nullable(Timestamp),
   revoked: v.boolean(),
+  version: v.number(),
   created_at: Timestamp,
 });
 export type McpToken = v.InferOutput<typeof McpToken>;
@@ -21,19 +23,20 @@ export type McpToken = v.InferOutput<typeof McpToken>;
 const LONGEST_IDLE_MINUTES = 525_600;
 
 const fields = {
-  name: textBetween(1, 255),
-  idle_timeout_minutes: v.pipe(
-    v.nullable(integerBetween(1, LONGEST_IDLE_MINUTES)),
-    v.description('Idle timeout: the token expires after this long without use; null turns it off'),
-  ),
-  toolsets: v.pipe(
-    v.nullable(ToolsetNames),
-    v.description('Names of the toolsets that its callers see: lists and calls have nothing else. null: everything'),
-  ),
-  claims: v.pipe(
-    CallerClaims,
-    v.description('What statements and templates read of its callers: sub, name, email and groups, and any other claim'),
-  ),
+  name: field(textBetween(1, 255), { label: 'Name', help: 'For example, the client or person it is for.' }),
+  idle_timeout_minutes: field(v.nullable(integerBetween(1, LONGEST_IDLE_MINUTES)), {
+    label: 'Idle timeout',
+    unit: 'minutes',
+    help: 'The token expires after this long without use; null turns it off.',
+  }),
+  toolsets: field(v.nullable(ToolsetNames), {
+    label: 'Toolsets',
+    help: 'Names of the toolsets that its callers see: lists and calls have nothing else. null: everything.',
+  }),
+  claims: field(CallerClaims, {
+    label: 'Claims',
+    help: 'What statements and templates read of its callers: sub, name, email and groups, and any other claim.',
+  }),
 };
 
 /** Access tokens of the deployed MCP server (auth_type bearer). They work and stop without a deploy. */
@@ -60,6 +63,7 @@ export const mcpTokens = {
   'mcp_tokens.update': operation('PATCH /mcp-tokens/{id}', 'admin', {
     input: v.strictObject({
       id: Id,
+      version: v.optional(Version),
       name: v.optional(fields.name),
       idle_timeout_minutes: v.optional(fields.idle_timeout_minutes),
       toolsets: v.optional(fields.toolsets),

@@ -2,6 +2,7 @@ import { and, asc, desc, eq, ne } from 'drizzle-orm';
 import { type Delivery, MOST_NOTICES, type Notice } from '#core/contract/notices.ts';
 import { AppError, invalidField } from '#core/errors.ts';
 import { resolveTarget } from '#core/engines/shared/dial.ts';
+import { checkVersion } from '#core/definitions/records.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import { writeAlone } from '#core/store/journal.ts';
 import type { Db } from '#core/store/open.ts';
@@ -72,7 +73,7 @@ export const noticeHandlers: Omit<
     const { notices } = app.store.tables;
     await checkAddress(context, draft.url);
     const [id, secret, now] = [app.ids(), newSecret(), app.clock().toISOString()];
-    const row: NoticeRow = { id, ...draft, secret: sealSecret(app, id, secret), created_at: now, updated_at: now };
+    const row: NoticeRow = { id, ...draft, secret: sealSecret(app, id, secret), version: 1, created_at: now, updated_at: now };
     await app.store.write(async (tx) => {
       await writeAlone(app.store, tx);
       await refuseTaken(context, tx, row.name, id);
@@ -84,15 +85,17 @@ export const noticeHandlers: Omit<
     });
     return { ...toNotice(row, null), secret };
   },
-  'notices.update': async (context, { id, ...sent }) => {
+  'notices.update': async (context, { id, version, ...sent }) => {
     const { app } = context;
     const { notices, notice_deliveries: deliveries } = app.store.tables;
     const change = Object.fromEntries(Object.entries(sent).filter(([, value]) => value !== undefined)) as Partial<NoticeRow>;
     if (change.url !== undefined) await checkAddress(context, change.url);
     const row = await app.store.write(async (tx) => {
+      await writeAlone(app.store, tx);
       const before = await find(context, id, tx);
+      checkVersion('notice', before, version);
       if (Object.keys(change).length === 0) return before;
-      const after = { ...before, ...change, updated_at: app.clock().toISOString() };
+      const after = { ...before, ...change, version: before.version + 1, updated_at: app.clock().toISOString() };
       await refuseTaken(context, tx, after.name, id);
       await tx.update(notices).set(after).where(eq(notices.id, id));
       if (!after.enabled) {
@@ -133,9 +136,11 @@ export const noticeHandlers: Omit<
     const { notices } = app.store.tables;
     const secret = newSecret();
     const row = await app.store.write(async (tx) => {
+      await writeAlone(app.store, tx);
       const before = await find(context, id, tx);
       const [newest] = secretsOf(app, before);
-      const after = { ...before, secret: sealSecret(app, id, secret, newest), updated_at: app.clock().toISOString() };
+      const sealed = sealSecret(app, id, secret, newest);
+      const after = { ...before, secret: sealed, version: before.version + 1, updated_at: app.clock().toISOString() };
       await tx.update(notices).set(after).where(eq(notices.id, id));
       await recordHistory(tx, context, { ...entryOf(after), action: 'update', before: { ...before }, after: { ...after } });
       return after;

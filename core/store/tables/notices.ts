@@ -13,6 +13,7 @@ export function noticeTables(k: Kit) {
       events: k.json<NoticeEvent[]>().notNull(),
       enabled: k.bool().notNull(),
       secret: k.json<Sealed>().notNull(),
+      version: k.int().notNull().default(1),
       created_at: k.text().notNull(),
       updated_at: k.text().notNull(),
     },

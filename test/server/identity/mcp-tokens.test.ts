@@ -50,6 +50,7 @@ test('a token is shown once and stored as a digest and a sealed bcrypt hash', as
     revoked: false,
     toolsets: null,
     claims: {},
+    version: 1,
     created_at: '2026-03-01T12:00:00.000Z',
   });
   const list = (await t.request('GET', PATH)).body;
@@ -138,6 +139,26 @@ async function connectHost(s: ListeningServer) {
   await until(() => events.length >= 4, 2_000);
   return { events, lists, stop: () => stop.abort() };
 }
+
+test('a change that was made on an older version is refused, and without a version the last one counts', async () => {
+  const { id } = (await create()).body;
+  const patch = (body: object) => t.request('PATCH', `${PATH}/${String(id)}`, { body });
+  expect((await patch({ version: 1, name: 'Claude Code' })).body).toMatchObject({ name: 'Claude Code', version: 2 });
+  const late = await patch({ version: 1, claims: { tenant: 'globex' } });
+  expect([late.status, isErrorBody(late.body)]).toEqual([409, true]);
+  expect(String(late.body['detail'] ?? late.body['error'])).toContain('version 2');
+  expect((await patch({ version: 0 })).status).toBe(422);
+  // What changes nothing is no version.
+  expect((await patch({ version: 2, name: 'Claude Code' })).body['version']).toBe(2);
+  expect((await patch({ claims: { tenant: 'globex' } })).body).toMatchObject({ version: 3, claims: { tenant: 'globex' } });
+  const entries = await historyOf(id);
+  expect(entries.map(({ action, version_before, version_after }) => [action, version_before, version_after])).toEqual([
+    ['update', 2, 3],
+    ['update', 1, 2],
+    ['create', null, 1],
+  ]);
+  expect(entries[0]?.['changes']).toEqual({ claims: { old: {}, new: { tenant: 'globex' } } });
+});
 
 /** @param database_url of both servers; null: one server with its own file. */
 async function followedWithinASecond(database_url: string | null): Promise<void> {

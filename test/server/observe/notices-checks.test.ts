@@ -2,7 +2,7 @@ import { Database } from 'bun:sqlite';
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { type TestApp, testApp } from '#test/support/app.ts';
+import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
 import { connectHost } from '#test/support/host.ts';
 
 /** What checks find reaches webhooks once, and never with what a database said. */
@@ -80,4 +80,19 @@ test('drift is told when it is found, and again only for what is new', async () 
       data: { version: 1, drifted: 1, definitions: [{ kind: 'tool', name: 'products', connection: 'shop', differences }] },
     },
   ]);
+});
+
+test('a change of a webhook that was made on an older version is refused, and without a version the last one counts', async () => {
+  const notices = (method: string, path: string, body: object = {}) =>
+    t.request(method, `/api/v1/notices${path}`, method === 'GET' ? {} : { body });
+  const made = await notices('POST', '', { name: 'pager', url: 'https://hooks.example.com/sluice', events: ['deploy'] });
+  expect(made.body['version']).toBe(1);
+  const path = `/${String(made.body['id'])}`;
+  expect((await notices('PATCH', path, { version: 1, name: 'chat' })).body).toMatchObject({ name: 'chat', version: 2 });
+  const late = await notices('PATCH', path, { version: 1, enabled: false });
+  expect([late.status, isErrorBody(late.body)]).toEqual([409, true]);
+  expect((await notices('POST', `${path}/rotate-secret`)).body['version']).toBe(3);
+  expect((await notices('PATCH', path, { events: ['drift'] })).body).toMatchObject({ events: ['drift'], version: 4 });
+  const stored = (await notices('GET', '')).body['items'] as Record<string, unknown>[];
+  expect(stored.find(({ id }) => id === made.body['id'])).toMatchObject({ enabled: true, name: 'chat', version: 4 });
 });

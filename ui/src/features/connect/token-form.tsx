@@ -17,6 +17,13 @@ interface Values extends Record<string, unknown> {
   readonly toolsets: string[] | null;
   readonly claims: Record<string, unknown>;
 }
+const PAGE = 100;
+const toValues = ({ name, idle_timeout_minutes, toolsets, claims }: McpToken): Values => ({
+  name,
+  idle_timeout_minutes,
+  toolsets: toolsets && [...toolsets],
+  claims: { ...claims },
+});
 const BLANK: Values = { name: '', idle_timeout_minutes: null, toolsets: null, claims: {} };
 
 export function NewToken(props: { onDone: (token: Output<'mcp_tokens.create'>) => void; onCancel: () => void }) {
@@ -32,17 +39,27 @@ export function NewToken(props: { onDone: (token: Output<'mcp_tokens.create'>) =
 
 export function EditToken(props: { token: McpToken; onDone: (token: McpToken) => void; onCancel: () => void }) {
   const { call } = useKernel();
-  // One token for as long as its form is there.
+  // One token for as long as its form is there; `version` is the one that a change is made on.
   // oxlint-disable-next-line solid/reactivity
-  const { id } = props.token;
+  const { id, version: first } = props.token;
+  let version = first;
+  const find = async (skip = 0): Promise<McpToken | undefined> => {
+    const { items, total } = await call('mcp_tokens.list', { skip, limit: PAGE });
+    const found = items.find((token) => token.id === id);
+    return found === undefined && skip + items.length < total && items.length > 0 ? find(skip + items.length) : found;
+  };
   const form = useForm({
     // All fields are sent, so they are checked as those of a new one.
     schema: operations['mcp_tokens.create'].input,
-    initial: (): Values => {
-      const { name, idle_timeout_minutes, toolsets, claims } = props.token;
-      return { name, idle_timeout_minutes, toolsets: toolsets && [...toolsets], claims: { ...claims } };
+    initial: () => toValues(props.token),
+    unsaved: 'The changes to this token are not saved.',
+    async latest() {
+      const stored = await find();
+      if (stored === undefined || stored.revoked) return undefined;
+      ({ version } = stored);
+      return toValues(stored);
     },
-    submit: (values) => call('mcp_tokens.update', { id, ...values }),
+    submit: (values) => call('mcp_tokens.update', { id, version, ...values }),
     onDone: (token) => props.onDone(token),
   });
   return <TokenFields form={form} submit="Save token" onCancel={() => props.onCancel()} />;

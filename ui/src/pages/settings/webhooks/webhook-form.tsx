@@ -16,6 +16,8 @@ interface Values extends Record<string, unknown> {
   readonly url: string;
   readonly events: readonly NoticeEvent[];
 }
+const MOST = 100;
+const toValues = ({ name, url, events }: Notice): Values => ({ name, url, events });
 const BLANK: Values = { name: '', url: '', events: ['deploy', 'rollback', 'host_gone', 'certificate'] };
 
 export function NewWebhook(props: { onDone: (notice: Output<'notices.create'>) => void; onCancel: () => void }) {
@@ -31,16 +33,20 @@ export function NewWebhook(props: { onDone: (notice: Output<'notices.create'>) =
 
 export function EditWebhook(props: { notice: Notice; onDone: (notice: Notice) => void; onCancel: () => void }) {
   const { call } = useKernel();
-  // One webhook for as long as its form is there.
+  // One webhook for as long as its form is there; `version` is the one that a change is made on.
   // oxlint-disable-next-line solid/reactivity
-  const { id } = props.notice;
+  const { id, version: first } = props.notice;
+  let version = first;
   const form = useForm({
     schema: operations['notices.create'].input,
-    initial: (): Values => {
-      const { name, url, events } = props.notice;
-      return { name, url, events };
+    initial: () => toValues(props.notice),
+    unsaved: 'The changes to this webhook are not saved.',
+    async latest() {
+      const stored = (await call('notices.list', { limit: MOST })).items.find((notice) => notice.id === id);
+      if (stored !== undefined) ({ version } = stored);
+      return stored && toValues(stored);
     },
-    submit: ({ name, url, events }) => call('notices.update', { id, name, url, events: [...events] }),
+    submit: ({ name, url, events }) => call('notices.update', { id, version, name, url, events: [...events] }),
     onDone: (notice) => props.onDone(notice),
   });
   return <WebhookFields form={form} submit="Save webhook" onCancel={() => props.onCancel()} />;

@@ -19,7 +19,7 @@ const MOST = 100;
 
 /** Webhooks: created, tested, changed and deleted, each with its delivery log. */
 export function WebhooksPanel() {
-  const { call } = useKernel();
+  const { call, toasts } = useKernel();
   const { act, ask } = useAct();
   const list = useQuery((read) => read('notices.list', { limit: MOST }));
   const [adding, setAdding] = createSignal(false);
@@ -32,8 +32,8 @@ export function WebhooksPanel() {
       () => call('notices.test', { id: notice.id }),
       outcomeOf((status) => `${notice.name} answered ${status}.`),
     );
-  const enable = ({ id, name, enabled }: Notice) =>
-    act(() => call('notices.update', { id, enabled: !enabled }), `${name} ${enabled ? 'disabled' : 'enabled'}.`);
+  const enable = ({ id, name, version, enabled }: Notice) =>
+    act(() => call('notices.update', { id, version, enabled: !enabled }), `${name} ${enabled ? 'disabled' : 'enabled'}.`);
   const rotate = ({ id, name }: Notice) =>
     ask(
       {
@@ -131,7 +131,14 @@ export function WebhooksPanel() {
       <Dialog open={editing() !== undefined} title={`Edit ${editing()?.name ?? ''}`} onClose={() => setEditing(undefined)}>
         <Show when={editing()} keyed>
           {(notice) => (
-            <EditWebhook notice={notice} onDone={() => setEditing(undefined)} onCancel={() => setEditing(undefined)} />
+            <EditWebhook
+              notice={notice}
+              onDone={({ name }) => {
+                setEditing(undefined);
+                toasts.show(`Saved “${name}”.`, 'good');
+              }}
+              onCancel={() => setEditing(undefined)}
+            />
           )}
         </Show>
       </Dialog>
