@@ -17,6 +17,8 @@ export interface SourcePool {
   isSuperuser(row: ConnectionRow): Promise<boolean | null>;
   /** A source that nobody shares; the caller closes it. */
   open(settings: ConnectionSettings): Promise<Source>;
+  /** A file was changed here; several connections may have the same folder. */
+  filesChanged(): Promise<void>;
   /** Closes the source of a deleted connection. */
   drop(id: string): void;
   close(): Promise<void>;
@@ -64,6 +66,10 @@ export function createSourcePool(policy: DialPolicy, keyring: Keyring): SourcePo
       return entry.superuser.answer;
     },
     open: (settings) => openSource(settings, policy),
+    async filesChanged() {
+      const sources = await Promise.allSettled([...open.values()].map(({ source }) => source));
+      for (const opened of sources) if (opened.status === 'fulfilled') opened.value.filesChanged?.();
+    },
     drop(id) {
       void end(open.get(id));
       open.delete(id);

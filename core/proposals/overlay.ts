@@ -141,6 +141,7 @@ function sharing(live: SourcePool, own: SourcePool, rows: ReadonlyMap<string, Co
     of: (row) => poolOf(row).of(row),
     isSuperuser: (row) => poolOf(row).isSuperuser(row),
     open: (settings) => own.open(settings),
+    filesChanged: () => live.filesChanged(),
     drop: (id) => own.drop(id),
     close: () => own.close(),
   };

@@ -48,6 +48,7 @@ export const fileHandlers: Pick<Handlers, Extract<keyof Handlers, `files.${strin
       used: () => files.bytes(settings.database, policy),
       accept: async (path) => files.accept?.(path, target),
     });
+    await context.app.sources.filesChanged();
     await record(context, settings, name, before?.size ?? null, bytes);
     return { name, bytes, replaced: before !== undefined };
   },
@@ -59,6 +60,7 @@ export const fileHandlers: Pick<Handlers, Extract<keyof Handlers, `files.${strin
     if (found?.isFile() !== true) throw new AppError('not_found', 'This connection has no file with this name.');
     if (files.deleteFault !== undefined) throw new AppError('invalid', files.deleteFault);
     unlinkSync(target);
+    await context.app.sources.filesChanged();
     await record(context, settings, name, found.size, null);
     return {};
   },

@@ -28,6 +28,8 @@ export interface ServedFile {
   current(signal: AbortSignal): Promise<{ readonly path: string; readonly isCurrent: () => boolean }>;
   /** False: it is being made for the first time. */
   isMade(): boolean;
+  /** Sluice itself has changed a file: the next look comes at once. */
+  filesChanged(): void;
   close(): Promise<void>;
 }
 
@@ -40,6 +42,8 @@ export function serveFile(settings: ConnectionSettings, policy: DialPolicy): Ser
       return { path, isCurrent: () => fileMark(path) === mark };
     },
     isMade: () => true,
+    // Each session looks at the file itself.
+    filesChanged: () => undefined,
     close: async () => undefined,
   };
 }

@@ -108,6 +108,7 @@ export function openDuckdb(settings: ConnectionSettings, policy: DialPolicy): So
       const version = await own(async (session) => session.version);
       return { server_version: `DuckDB ${version.replace(/^v/, '')}`, warnings: [], superuser: false };
     },
+    filesChanged: () => served.filesChanged(),
     sessions: () => pool.sessions(),
     async close() {
       await Promise.all([pool.close(), served.isMade() ? undefined : served.close()]);

@@ -203,6 +203,8 @@ export interface Source {
   cannotRollBack?(): Promise<string | null>;
   /** Why the rows that a writing statement changes cannot be counted and undone, as a sentence; null: they can. Absent: never. */
   cannotCount?(text: string): Promise<string | null>;
+  /** Sluice itself has changed a file below the connection: whoever asks next sees it. Absent: changes are always seen at once. */
+  filesChanged?(): void;
   test(): Promise<TestReport>;
   /** Sessions open now, for leak tests and gauges. */
   sessions(): number;

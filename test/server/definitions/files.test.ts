@@ -76,6 +76,35 @@ describe('files of a connection', () => {
     expect(names()).toEqual([]);
   });
 
+  test('are tables at once for whoever reads them after an upload, an import or a deletion', async () => {
+    const tables = async () => {
+      const { body } = await s.api('GET', `/schema/${id}/tables`);
+      return (body['items'] as { name: string }[]).map(({ name }) => name);
+    };
+    const save = (table: string) =>
+      s.api('POST', '/tools', {
+        name: `count_${table}`,
+        description: `Counts the rows of ${table}.`,
+        connection_id: id,
+        sql_query: `select count(*) as n from ${table}`,
+      });
+    await upload('dec.csv', 'day\n2025-12-01\n');
+    // Looked at a moment ago: what was found is true for two seconds else.
+    expect(await tables()).toEqual(['dec']);
+    await upload('jan.csv', 'day\n2026-01-01\n');
+    expect(await tables()).toEqual(['dec', 'jan']);
+    expect((await save('jan')).status).toBe(201);
+    await upload('feb.csv', 'day\n2026-02-01\n');
+    expect((await save('feb')).status).toBe(201);
+    // A program beside Sluice wrote it, and the list of files has read it.
+    writeFileSync(join(folder, 'mar.csv'), 'day\n2026-03-01\n');
+    expect((await list()).items).toHaveLength(4);
+    expect((await save('mar')).status).toBe(201);
+    expect(await tables()).toEqual(['dec', 'feb', 'jan', 'mar']);
+    for (const month of ['dec', 'jan', 'feb', 'mar']) await s.api('DELETE', `/connections/${id}/files/${month}.csv`);
+    expect(await tables()).toEqual([]);
+  });
+
   test('that cannot be read are named with the reason, and their last good table stays', async () => {
     await upload('list.json', '[{"a":1}]');
     await list();

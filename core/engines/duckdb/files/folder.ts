@@ -16,6 +16,7 @@ import {
   type Difference,
   type Manifest,
   type ManifestEntry,
+  manifestMark,
   nextManifest,
   readManifest,
   writeManifest,
@@ -51,27 +52,39 @@ export function openFolder(settings: ConnectionSettings, policy: DialPolicy): Se
   let checked_at = -Infinity;
   let interval = FRESH;
   let checking: Promise<void> | null = null;
+  /** How often we were told of a change, and how many of these the last look has seen. */
+  let changes = 0;
+  let known_changes = 0;
+  /** The cache that the last look found, when it began. */
+  let mark = '';
 
-  function check(): Promise<void> {
-    if (performance.now() - checked_at < interval) return Promise.resolve();
+  const isFresh = () => performance.now() - checked_at < interval && known_changes === changes && cache.mark() === mark;
+
+  async function check(): Promise<void> {
+    if (isFresh()) return;
+    const needed = changes;
     checking ??= look().finally(() => (checking = null));
-    return checking;
+    await checking;
+    // It may have passed the file before it changed.
+    if (known_changes < needed) await check();
   }
 
   async function look(): Promise<void> {
+    const [told, found] = [changes, cache.mark()];
     const { manifest, took } = await cache.refresh();
     seen = manifest;
+    [known_changes, mark] = [told, found];
     checked_at = performance.now();
     interval = Math.max(FRESH, took * LOOKING_SHARE);
   }
 
   return {
     async refresh(signal) {
-      const work = check();
+      // What is wrong with the folder now does not stop what was read from it before.
+      const work = check().catch(() => undefined);
       if (seen === null) return;
       const late = new Promise<void>((resolve) => setTimeout(resolve, CHANGE_WAIT).unref());
-      // What is wrong with the folder now does not stop what was read from it before.
-      await untilAborted(signal, Promise.race([work.catch(() => undefined), late]));
+      await untilAborted(signal, Promise.race([work, late]));
     },
     async current(signal) {
       if (seen === null) await untilAborted(signal, check());
@@ -79,6 +92,7 @@ export function openFolder(settings: ConnectionSettings, policy: DialPolicy): Se
       return { path, isCurrent: () => cache.pathOf(seen) === path };
     },
     isMade: () => seen !== null,
+    filesChanged: () => void (changes += 1),
     async close() {
       closing.abort(new AppError('unavailable', 'This connection is being closed; try again.'));
       await checking?.catch(() => undefined);
@@ -106,6 +120,8 @@ interface FolderCache {
   /** Reads what changed. @returns what is there now, and how long looking at the files took. */
   refresh(): Promise<{ readonly manifest: Manifest; readonly took: number }>;
   pathOf(manifest: Manifest | null): string;
+  /** Another text once anybody has made the cache again. */
+  mark(): string;
 }
 
 function openCache(settings: FolderConnection, policy: DialPolicy, stop: AbortSignal): FolderCache {
@@ -147,6 +163,7 @@ function openCache(settings: FolderConnection, policy: DialPolicy, stop: AbortSi
 
   return {
     refresh,
+    mark: () => (place === undefined ? '' : manifestMark(place)),
     pathOf(manifest) {
       if (manifest === null || place === undefined)
         throw new AppError('unavailable', 'The files of this folder were not read yet; try again.');

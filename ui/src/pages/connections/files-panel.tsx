@@ -29,7 +29,7 @@ interface Upload {
 
 /** The files of a folder: what became of each, and a place to drop more. */
 export function FilesPanel(props: { connection: Connection; onSaved: () => void }) {
-  const { call, dialogs, router, session, toasts } = useKernel();
+  const { cache, call, dialogs, router, session, toasts } = useKernel();
   const { ask } = useAct();
   const files = useQuery((read) => read('files.list', { id: props.connection.id }));
   const [uploads, setUploads] = createSignal<readonly Upload[]>([]);
@@ -41,7 +41,10 @@ export function FilesPanel(props: { connection: Connection; onSaved: () => void 
     if (name !== chosen() && (await router.mayLeave())) setChosen(name);
   };
   usePoll(async () => {
-    if (files.data()?.reading === true) await files.reload();
+    if (files.data()?.reading !== true) return;
+    await files.reload();
+    // Tables that were read meanwhile.
+    if (files.data()?.reading === false) cache.invalidate(['schema']);
   }, POLL_MS);
 
   const warn = (event: BeforeUnloadEvent) => event.preventDefault();
