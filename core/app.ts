@@ -19,6 +19,7 @@ import { createWorkingCopyHolder, type WorkingCopyHolder } from './deploy/workin
 import { createReplayDesk, type ReplayDesk } from './deploy/replay/replay.ts';
 import { createSnapshotCache, type SnapshotCache } from './deploy/stored-snapshots.ts';
 import { createEndedHours, type EndedHours } from './observe/insights/observed.ts';
+import type { AskedStatements } from './deploy/checks/describe-again.ts';
 import { createLintIndex, type LintIndex } from './deploy/checks/lint.ts';
 import type { Pending } from './deploy/pending.ts';
 import { createOverlays, type Overlays } from './proposals/overlays.ts';
@@ -62,6 +63,8 @@ export interface App extends AppOptions {
   pending: Pending | null;
   /** Tokens that each frozen tool takes in a list, by its hash. */
   tool_tokens: ReadonlyMap<string, number>;
+  /** What a check of all served statements, and those after it, found to fit; `since` is when it began, in ms. */
+  asked_statements: { readonly since: number; readonly asked: AskedStatements };
   /** What lint knows of definitions that are served together. */
   readonly lint: LintIndex;
   /** Of the hours that insights look at, those that ended a while ago. */
@@ -119,6 +122,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     working_copy: createWorkingCopyHolder(),
     pending: null,
     tool_tokens: new Map(),
+    asked_statements: { since: 0, asked: new Map() },
     lint: createLintIndex(),
     ended_hours: createEndedHours(),
     snapshot_cache: createSnapshotCache(),

@@ -1,7 +1,7 @@
 import type { App } from '#core/app.ts';
 import type { Drifted } from '#core/contract/deploy/drift.ts';
 import type { ConnectionRow } from '#core/definitions/source-pool.ts';
-import { describeWhole, readCompiled } from '#core/definitions/statements.ts';
+import { describeWhole, readCompiled, schemaMark } from '#core/definitions/statements.ts';
 import type { Description } from '#core/engines/shared/source.ts';
 import { AppError } from '#core/errors.ts';
 import { outputSchema } from '#core/lib/call/shape.ts';
@@ -11,44 +11,67 @@ import { freezeConnection } from '#snapshots/entities.ts';
 import type { FrozenConnection, FrozenResource, FrozenTool } from '#snapshots/format.ts';
 import type { Leaf } from '#snapshots/tree.ts';
 import { columnDifferences, schemaDifferences } from './columns.ts';
-import { pagesOf } from '#core/lib/slices.ts';
+import { createSlices, pagesOf } from '#core/lib/slices.ts';
 
 type Texts = (leaves: readonly Leaf[]) => Promise<ReadonlyMap<string, string>>;
 type Found = Omit<Drifted, 'since'>;
 type Unchecked = { connection_id: string; connection_name: string; reason: string };
 interface Statement {
   readonly kind: 'tool' | 'resource';
+  readonly hash: string;
   readonly frozen: FrozenTool | FrozenResource;
 }
 
+/** The schema of its database under which a statement was as it had been frozen. */
+interface Asked {
+  readonly connection_id: string;
+  readonly mark: string;
+}
+/** By the hash of what was frozen: what fitted is not asked about again while the schema is the same. */
+export type AskedStatements = Map<string, Asked>;
+
 /** Statements that are described together: a snapshot may hold 10,000. */
-const AT_ONCE = 500;
+const AT_ONCE = 100;
 
 /**
  * Describes statements of a snapshot again, and says how they differ from what they were when they were frozen.
  * @param some the definitions that are wanted. @param all leaves of the snapshot, which hold their connections.
+ * @param known what fitted before; gets what fits now.
  */
 export async function driftOf(
   app: App,
   some: readonly Leaf[],
   all: readonly Leaf[],
   texts: Texts,
+  known: AskedStatements = new Map(),
 ): Promise<{ found: Found[]; unchecked: Unchecked[] }> {
   const connections = await connectionsIn(app, all, texts);
   const found: Found[] = [];
   const unchecked = new Map<string, Unchecked>();
-  const wanted = some.filter(({ kind }) => kind === 'tool' || kind === 'resource');
+  const wanted: Leaf[] = [];
+  for (const leaf of some) {
+    if (leaf.kind !== 'tool' && leaf.kind !== 'resource') continue;
+    const asked = known.get(leaf.hash);
+    if (asked === undefined || connections.get(asked.connection_id)?.mark !== asked.mark) wanted.push(leaf);
+  }
+  const turn = createSlices();
   for (const page of pagesOf(wanted, AT_ONCE)) {
-    const statements = await statementsIn(page, texts);
-    const owned = Map.groupBy(statements, ({ frozen }) => frozen.connection_id);
+    const owned = Map.groupBy(await statementsIn(page, texts), ({ frozen }) => frozen.connection_id);
     await Promise.all(
       [...owned].map(async ([connection_id, list]) => {
-        const { name = '', row = null, reason = null } = connections.get(connection_id) ?? {};
+        const { name = '', row = null, mark = null, reason = null } = connections.get(connection_id) ?? {};
         const answer = row === null ? reason : await compared(app, row, list, unchecked.has(connection_id));
-        if (Array.isArray(answer)) found.push(...answer.map((one) => ({ ...one, connection_name: name })));
-        else if (answer !== null) unchecked.set(connection_id, { connection_id, connection_name: name, reason: answer });
+        if (!Array.isArray(answer)) {
+          if (answer !== null) unchecked.set(connection_id, { connection_id, connection_name: name, reason: answer });
+          return;
+        }
+        for (const [n, one] of answer.entries()) {
+          if (one !== null) found.push({ ...one, connection_name: name });
+          else if (mark !== null) known.set(list[n]!.hash, { connection_id, mark });
+        }
       }),
     );
+    await turn();
   }
   return { found, unchecked: [...unchecked.values()] };
 }
@@ -57,6 +80,8 @@ interface Connection {
   readonly name: string;
   /** Null when it is not the one that was frozen. */
   readonly row: ConnectionRow | null;
+  /** Names the schema that its database has now; null: nobody knows. */
+  readonly mark: string | null;
   readonly reason: string | null;
 }
 
@@ -65,34 +90,36 @@ async function connectionsIn(app: App, leaves: readonly Leaf[], texts: Texts): P
   const rows = await app.store.db.select().from(app.store.tables.connections);
   const stored = new Map(rows.map((row) => [row.id, row]));
   const read = await texts(leaves.filter(({ kind }) => kind === 'connection'));
-  return new Map(
-    [...read.values()].map((text) => {
+  const found = await Promise.all(
+    [...read.values()].map(async (text): Promise<[string, Connection]> => {
       const { id, name, pool_key } = JSON.parse(text) as FrozenConnection;
       const row = stored.get(id);
-      const same = row !== undefined && freezeConnection(row).pool_key === pool_key;
-      const reason = same ? null : 'The settings of the connection changed since the deploy.';
-      return [id, { name, row: same ? row : null, reason }];
+      if (row === undefined || freezeConnection(row).pool_key !== pool_key)
+        return [id, { name, row: null, mark: null, reason: 'The settings of the connection changed since the deploy.' }];
+      const mark = await schemaMark(app, row);
+      return [id, { name, row, mark: mark === null ? null : `${pool_key} ${mark}`, reason: null }];
     }),
   );
+  return new Map(found);
 }
 
 async function statementsIn(leaves: readonly Leaf[], texts: Texts): Promise<Statement[]> {
   const read = await texts(leaves);
-  return leaves.flatMap(({ kind, hash }) => {
+  return leaves.flatMap(({ kind, hash }): Statement[] => {
     const frozen = JSON.parse(read.get(hash) ?? 'null') as FrozenTool | FrozenResource | null;
     // A statement that callers send has nothing to describe.
     if (frozen === null || (kind !== 'tool' && kind !== 'resource') || 'passthrough' in frozen) return [];
-    return [{ kind, frozen }];
+    return [{ kind, hash, frozen }];
   });
 }
 
-/** @returns what differs, or why the database could not be asked. @param failed it could not be asked a moment ago. */
+/** @returns what differs of each, or why the database could not be asked. @param failed it could not be asked a moment ago. */
 async function compared(
   app: App,
   row: ConnectionRow,
   list: readonly Statement[],
   failed: boolean,
-): Promise<Omit<Found, 'connection_name'>[] | string | null> {
+): Promise<(Omit<Found, 'connection_name'> | null)[] | string | null> {
   if (failed) return null;
   const described = await describeWhole(
     app,
@@ -107,15 +134,15 @@ async function compared(
     app,
     list.map(({ frozen }) => frozen.id),
   );
-  return list.flatMap(({ kind, frozen }, n) => {
+  return list.map(({ kind, frozen }, n) => {
     const now = described[n];
-    if (now === undefined) return [];
+    if (now === undefined) return null;
     const { id, name, connection_id } = frozen;
     const differences =
       now instanceof AppError
         ? [`The database refuses the statement: ${now.detail}`]
         : differencesOf(frozen, artifacts.get(id), now);
-    return differences.length === 0 ? [] : [{ kind, id, name, connection_id, differences }];
+    return differences.length === 0 ? null : { kind, id, name, connection_id, differences };
   });
 }
 

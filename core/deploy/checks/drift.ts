@@ -9,7 +9,7 @@ import type { Handlers } from '#core/run.ts';
 import type { Db } from '#core/store/open.ts';
 import { readDeployment } from '../deployment.ts';
 import { readSnapshot, textsOf } from '../stored-snapshots.ts';
-import { driftOf } from './describe-again.ts';
+import { type AskedStatements, driftOf } from './describe-again.ts';
 
 /** The row of `meta` that says what was found last. */
 const STATE = 'drift';
@@ -50,15 +50,20 @@ export function driftWarnings({ items, snapshot_version }: State, version: numbe
   return [`${DRIFT_WARNING}: ${which}. Check these definitions and deploy again.`];
 }
 
-/** Describes every statement that is served again on its database. What could not be asked keeps what was known of it. */
-async function checkDrift(app: App): Promise<State> {
+/**
+ * Describes every statement that is served again on its database. What could not be asked keeps what was known of it.
+ * @param asked what needs not be asked again while its schema is the same.
+ */
+async function checkDrift(app: App, asked: AskedStatements = new Map()): Promise<State> {
   const { active_version } = await readDeployment(app);
   const active = active_version === null ? null : await readSnapshot(app, active_version);
   const checked_at = app.clock().toISOString();
   const { found, unchecked } =
     active === null
       ? { found: [], unchecked: [] }
-      : await driftOf(app, active.tree.leaves, active.tree.leaves, (leaves) => textsOf(app, leaves));
+      : await driftOf(app, active.tree.leaves, active.tree.leaves, (leaves) => textsOf(app, leaves), asked);
+  const served = new Set(active?.tree.leaves.map(({ hash }) => hash));
+  for (const hash of asked.keys()) if (!served.has(hash)) asked.delete(hash);
   const unasked = new Set(unchecked.map(({ connection_id }) => connection_id));
   const { state, fresh } = await app.store.write(async (tx) => {
     // Checks that run at once, on any server, take turns here: each compares with what the one before has stored.
@@ -106,28 +111,34 @@ async function writeDrift(app: App, tx: Db, state: State, fresh: readonly Drifte
 
 /** Checks when it is due, on one server at a time. @returns whether this one did. */
 export async function checkDriftWhenDue(app: App): Promise<boolean> {
-  if (!(await isDue(app))) return false;
+  if ((await dueOf(app)) === null) return false;
   const checked = await withLease(app, 'drift', app.ids(), async () => {
     // Another server may have been quicker.
-    if (!(await isDue(app))) return false;
-    await checkDrift(app);
+    const due = await dueOf(app);
+    if (due === null) return false;
+    if (due === 'time') app.asked_statements = { since: app.clock().getTime(), asked: new Map() };
+    await checkDrift(app, app.asked_statements.asked);
     return true;
   });
   return checked === true;
 }
 
-async function isDue(app: App): Promise<boolean> {
+/** Why a check is due: it is time to ask about all, or another version is served, whose new statements alone are asked about. */
+async function dueOf(app: App): Promise<'time' | 'deployed' | null> {
   const { drift_check_minutes: minutes } = (await readSettings(app)).settings;
-  if (minutes === 0) return false;
+  if (minutes === 0) return null;
   const [{ desired, active_version }, { checked_at, snapshot_version }] = await Promise.all([
     readDeployment(app),
     readDrift(app),
   ]);
-  if (desired === 'stopped' || active_version === null) return false;
-  if (checked_at === null) return true;
-  const age = app.clock().getTime() - Date.parse(checked_at);
+  if (desired === 'stopped' || active_version === null) return null;
+  const now = app.clock().getTime();
+  const age = now - (checked_at === null ? Number.NEGATIVE_INFINITY : Date.parse(checked_at));
+  const every = minutes * 60_000 - 1_000;
   // What was checked in the time to come was checked by a clock that was ahead.
-  return age < -SKEW_MS || age >= (snapshot_version === active_version ? minutes * 60_000 - 1_000 : APART_MS);
+  if (age < -SKEW_MS || age >= every) return 'time';
+  if (snapshot_version === active_version || age < APART_MS) return null;
+  return Math.abs(now - app.asked_statements.since) < every ? 'deployed' : 'time';
 }
 
 /** Checks after each deploy and every `drift_check_minutes`. @returns a function that ends it. */

@@ -203,6 +203,31 @@ describe('drift', () => {
     expect(await checkDriftWhenDue(t.app)).toBe(false);
   });
 
+  test('a check after a deploy asks about what is new alone, and about everything once the schema is another', async () => {
+    const describe = (description: string) => t.request('PATCH', `/api/v1/tools/${ids['steady']}`, { body: { description } });
+    const deployed = async (description: string) => {
+      await describe(description);
+      await deploy();
+      t.advance(10_000);
+      expect(await checkDriftWhenDue(t.app)).toBe(true);
+      return new Map(t.app.asked_statements.asked);
+    };
+    expect(await checkDriftWhenDue(t.app)).toBe(true);
+    const first = new Map(t.app.asked_statements.asked);
+    expect(first.size).toBe(4);
+    const second = await deployed('Numbers of all orders of the shop.');
+    expect([second.size, [...second].filter(([hash, asked]) => first.get(hash) === asked).length]).toEqual([4, 3]);
+    await shop.run('create table others (id integer)');
+    const third = await deployed('Numbers of every order of the shop.');
+    expect([third.size, [...third].filter(([hash, asked]) => second.get(hash) === asked).length]).toEqual([4, 0]);
+    // Whoever asks for a check gets one of everything.
+    await shop.run('alter table orders add region varchar(5)');
+    expect(brief(await check())).toEqual({ star: ['The column region is new.'], all: ['The column region is new.'] });
+    // What did not fit is asked about again, whatever the schema.
+    await deployed('Numbers of the orders of the shop.');
+    expect(brief(await ask('GET', 'drift'))).toEqual({});
+  });
+
   test('a gate that blocks keeps drifted definitions from being deployed, and a version from being restored', async () => {
     await t.request('PATCH', `/api/v1/tools/${ids['star']}`, { body: { sql_query: 'select id from orders order by id' } });
     await deploy();
