@@ -92,7 +92,7 @@ export const OPERATE = {
     title: 'Usage over time',
     effect: 'reads',
     description:
-      'Returns calls, errors and durations per interval of a period or a range (since, until), of everything or of one tool, with the versions deployed meanwhile. It takes the same filters as get_metrics_stats. 7d has 10 080 points: prefer 1h, or a longer interval_seconds. Use it after get_metrics_stats. Example: {"period":"1h","tool":"find_orders"}.',
+      'Returns calls, errors and durations per interval of a period or a range (since, until), of everything or of one tool, with the versions deployed meanwhile. It takes the same filters as get_metrics_stats. 24h (the default) has 1 440 points, 7d 10 080: prefer 1h, or a longer interval_seconds. Use it after get_metrics_stats. Example: {"period":"1h","tool":"find_orders"}.',
   },
   list_notices: {
     title: 'Notices',

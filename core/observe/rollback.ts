@@ -10,7 +10,7 @@ import { asBatch, type BatchContext, fewAtATime, writeAll } from '#core/definiti
 import { recordBlocked } from '#core/definitions/guard/blocked.ts';
 import { checkVersion } from '#core/definitions/records.ts';
 import type { HistoryRow } from './history.ts';
-import { openSecrets, toEntry } from './history-entry.ts';
+import { openSecrets, shortEntry, toEntry } from './history-entry.ts';
 import type { Prepared } from '#core/definitions/entity.ts';
 import { type Stored, UNDOABLE, type Undoable } from '#core/definitions/kinds.ts';
 import type { ConnectionRow } from '#core/definitions/source-pool.ts';
@@ -62,7 +62,10 @@ export async function rollback(
       const written = entries.find(({ entity_id }) => entity_id === target.entity_id) ?? entries[0];
       if (written === undefined) throw new AppError('internal', 'The rollback left no history.');
       const gone = main === undefined || main.earlier === null;
-      return { entry: toEntry(inside.app, written), entity: gone ? null : await main.kind.read(inside, main.id) };
+      const entry = toEntry(inside.app, written);
+      // A model reads the record once, as it is now.
+      const shown = context.by_name === true ? { ...shortEntry(entry), snapshot: null } : entry;
+      return { entry: shown, entity: gone ? null : await main.kind.read(inside, main.id) };
     });
     if (dry_run) return answer;
     for (const { id, earlier } of steps) if (earlier === null) context.app.sources.drop(id);

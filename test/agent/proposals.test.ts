@@ -73,6 +73,15 @@ test('an agent that only proposes builds a tool from the schema, tests it and sa
     })
   ).structuredContent;
   expect(tested).toMatchObject({ owner_name: 'find_orders', proposal_id });
+  // A dry run sees what is proposed, and leaves it.
+  expect((await client.call('delete_tool', { tool_id: 'find_orders', dry_run: true })).structuredContent).toMatchObject({
+    deleted: false,
+    cascaded: { tests: ['ada bought once'] },
+    total: 2,
+  });
+  const repeated = await client.call('update_tool', { tool_id: 'find_orders', description: orders('find_orders').description });
+  expect(repeated.structuredContent).toMatchObject({ version: 1, unchanged: true });
+  expect(repeated.structuredContent?.['proposed']).toBeUndefined();
   expect((await client.call('run_tests', { ids: ['ada bought once'] })).structuredContent).toMatchObject({
     passed: 1,
     failed: 0,

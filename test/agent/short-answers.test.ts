@@ -75,6 +75,13 @@ test('a page of the history fits a model, and details have the whole of it', asy
   }
 });
 
+test('a rollback answers with the record once', async () => {
+  const { items } = await ok<{ items: { id: string }[] }>('list_history', { entity_type: 'tool', action: 'update' });
+  const undone = await ok<{ entry: Entry; entity: object }>('rollback', { history_id: items[0]?.id, dry_run: true });
+  expect(undone).toMatchObject({ entry: { snapshot: null }, entity: { sql_query: statement('id') } });
+  expect(String(undone.entry.changes['sql_query']?.old).length).toBeLessThan(250);
+});
+
 test('the overview comes in pages, with the edges of what it lists', async () => {
   interface Layout {
     readonly tools: { readonly id: string; readonly name: string }[];
