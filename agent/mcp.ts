@@ -10,8 +10,7 @@ import type { Caller, ServerLink } from './server-link.ts';
 import { INSTRUCTIONS } from './texts.ts';
 import { type AgentTool, agentTools, toInput, undeclaredIn } from './tools.ts';
 
-/** `own`: nobody else wrote a part of the sentence. */
-type Outcome = { readonly output: Record<string, unknown> } | { readonly failed: string; readonly own?: boolean };
+type Outcome = { readonly output: Record<string, unknown> } | { readonly failed: string };
 
 interface Identity {
   readonly id: string;
@@ -92,8 +91,7 @@ async function callTool(
       log.error('tool failed', { tool: tool.listing.name, reason: error instanceof Error ? error.message : 'unknown' });
       return { failed: 'The call failed in the agent endpoint. See its log.' };
     }
-    // It names fields and rules, never the text; the name of a rule reads like what the rule finds.
-    return { failed: sentence(tool, error), own: error.code === 'prompt_injection_blocked' };
+    return { failed: sentence(tool, error) };
   }
 }
 
@@ -107,8 +105,7 @@ async function toResult(
   marksOf: (answer: unknown) => Promise<Mark[]>,
 ): Promise<CallToolResult> {
   const failed = 'failed' in outcome;
-  const read = !failed ? outcome.output : outcome.own === true ? {} : { message: outcome.failed };
-  const found = await marksOf(read).catch((error: unknown) => {
+  const found = await marksOf(failed ? { message: outcome.failed } : outcome.output).catch((error: unknown) => {
     // The server was there a moment ago: its answer is not held back for this.
     if (error instanceof AppError) return [];
     throw error;
