@@ -56,6 +56,8 @@ export const sqliteKit = {
   int: () => integer(),
   /** A key that the database counts up. */
   counter: () => integer(),
+  /** The same of rows that are not kept for long: integer columns name them, so it starts again before those are full. */
+  cyclicCounter: () => integer(),
   real: () => real(),
   bool: () => integer({ mode: 'boolean' }),
   json: <T>() => sqliteJson().$type<T>(),
@@ -71,6 +73,7 @@ export const pgKit = {
   long: () => pgPacked(),
   int: () => pgInteger(),
   counter: () => pgBigint({ mode: 'number' }).generatedByDefaultAsIdentity(),
+  cyclicCounter: () => pgBigint({ mode: 'number' }).generatedByDefaultAsIdentity({ maxValue: 2 ** 31 - 1, cycle: true }),
   real: () => pgDouble(),
   bool: () => pgBoolean(),
   json: () => pgJson(),

@@ -79,7 +79,7 @@ export function usageTables(k: Kit) {
   const mcp_sessions = k.table(
     'mcp_sessions',
     {
-      id: k.counter().primaryKey(),
+      id: k.cyclicCounter().primaryKey(),
       /** Of the session, or of caller and client. */
       key: k.text().notNull(),
       session: k.text(),
@@ -183,7 +183,7 @@ export function usageTables(k: Kit) {
   const usage_callers = k.table(
     'usage_callers',
     {
-      id: k.counter().primaryKey(),
+      id: k.cyclicCounter().primaryKey(),
       /** A digest of the rest. */
       key: k.text().notNull(),
       client: k.text(),

@@ -98,6 +98,8 @@ const MOST_HELD = 1024 * 1024;
 const FEW = 100;
 /** The server will refuse the same batch again. */
 const REFUSED: ReadonlySet<unknown> = new Set([400, 413, 415, 422]);
+/** A server fails to store a batch so often, over half a minute at least, before it is given up: the ones behind it may be stored. */
+const MOST_FAULTS = 100;
 
 export function createUsage({
   send,
@@ -129,6 +131,8 @@ export function createUsage({
   let reported_at = Number.NEGATIVE_INFINITY;
   let sending: Promise<void> | null = null;
   let sent_at = Number.NEGATIVE_INFINITY;
+  /** How often the server failed to store the batch that waits. */
+  let faults = 0;
 
   /** The queues when they changed, or when it is time to say that they are still the same. */
   const report = (): Required<Pick<Batch, 'queues' | 'running'>> | null => {
@@ -161,9 +165,12 @@ export function createUsage({
     try {
       await send(current);
       batch = null;
+      faults = 0;
     } catch (error) {
       const { status } = error as { status?: unknown };
-      if (!REFUSED.has(status)) {
+      // A database that is away is a 503.
+      if (status === 500) faults++;
+      if (!REFUSED.has(status) && faults < MOST_FAULTS) {
         log.debug('usage_not_sent', { error: String(error) });
         return false;
       }
@@ -171,6 +178,7 @@ export function createUsage({
       log.error('usage_refused', { status, items: length });
       dropped += length;
       batch = null;
+      faults = 0;
     }
     return waiting.length > 0;
   };

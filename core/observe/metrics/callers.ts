@@ -28,7 +28,9 @@ export async function keepCallers(app: App, tx: Db, groups: readonly CallGroup[]
     client_id: text(({ caller }) => caller?.client_id),
     last_at: { type: 'time', cells: callers.map(([key]) => last.get(key) ?? 0) },
   });
-  const id = app.store.dialect === 'sqlite' ? 'null' : "nextval('usage_callers_id_seq')";
+  // A row that is there keeps its number: one taken for every batch would use them up within months.
+  const stored_id = '(select stored.id from usage_callers as stored where stored.key = added.key)';
+  const id = app.store.dialect === 'sqlite' ? 'null' : `coalesce(${stored_id}, nextval('usage_callers_id_seq'))`;
   const columns = `${id}, key, client, token_prefix, person, token, client_id, last_at`;
   const stored = await tx
     .insert(table)

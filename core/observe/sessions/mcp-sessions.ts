@@ -190,7 +190,8 @@ async function write(app: App, tx: Db, merged: readonly Stretch[][]): Promise<vo
     rows: { type: 'real', cells: total('rows') },
     tokens: { type: 'real', cells: total('tokens') },
   });
-  const id = app.store.dialect === 'sqlite' ? 'null' : "nextval('mcp_sessions_id_seq')";
+  // A session that is there keeps its number, as a caller does.
+  const id = app.store.dialect === 'sqlite' ? 'null' : `coalesce(${STORED_ID}, nextval('mcp_sessions_id_seq'))`;
   const stored = await tx
     .insert(table)
     .select(sql`with recursive ${added} select ${sql.raw(`${id}, ${COLUMNS.join(', ')}`)} from added where true`)
@@ -206,6 +207,8 @@ async function write(app: App, tx: Db, merged: readonly Stretch[][]): Promise<vo
   for (const stretch of merged.flat()) stretch.id = ids.get(`${stretch.key} ${stretch.started_ms}`) ?? 0;
 }
 
+const STORED_ID =
+  '(select stored.id from mcp_sessions as stored where stored.key = added.key and stored.started_at = added.started_at)';
 const SUMS = ['lists', 'calls', 'errors', 'rows', 'tokens'] as const;
 /** In the order of the table, after the id. */
 const COLUMNS = [

@@ -164,6 +164,22 @@ describe('usage on its way to the server', () => {
     expect(running.usage.dropped()).toBe(1);
   });
 
+  test('that the server fails to store each time is given up in the end, unless its database is only away', async () => {
+    let status = 503;
+    const running = start({ answer: () => Promise.reject(Object.assign(new Error('no'), { status })) });
+    running.usage.add(item('one'));
+    for (let n = 0; n < 500; n++) await running.usage.flush();
+    expect([running.sent.at(-1)?.seq, running.usage.dropped()]).toEqual([1, 0]);
+    status = 500;
+    let tries = 0;
+    for (; running.usage.dropped() === 0 && tries < 500; tries++) await running.usage.flush();
+    expect(tries).toBe(100);
+    running.usage.add(item('two'));
+    await running.usage.flush();
+    const last = running.sent.at(-1);
+    expect([last?.seq, namesOf(last), running.usage.dropped()]).toEqual([2, ['two'], 1]);
+  });
+
   test('while the server is away never grows beyond its capacity: the oldest calls go and are counted', async () => {
     const running = start({ capacity: 100, answer: () => Promise.reject(new Error('gone')) });
     for (const each of items(1_000)) running.usage.add(each);

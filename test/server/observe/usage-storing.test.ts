@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { asc } from 'drizzle-orm';
+import { asc, sql } from 'drizzle-orm';
 import { outcomeOf } from '#core/contract/observe/outcomes.ts';
 import type { Schema } from '#core/store/schema.ts';
 import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
@@ -7,6 +7,7 @@ import { reachable } from '#test/support/databases.ts';
 import { namedStores } from '#test/support/metadata.ts';
 import { type Call, toBatch } from '#test/support/usage.ts';
 
+const AT = '2026-03-01T11:30:00.000Z';
 const call = (over: Partial<Call> = {}): Partial<Call> => ({
   kind: 'tool',
   name: 'orders',
@@ -15,7 +16,7 @@ const call = (over: Partial<Call> = {}): Partial<Call> => ({
   snapshot_version: 3,
   client: 'c/1',
   token_prefix: null,
-  timestamp: '2026-03-01T11:30:00.000Z',
+  timestamp: AT,
   duration_ms: 10,
   wait_ms: 1,
   rows: 2,
@@ -205,6 +206,38 @@ describe.each([...namedStores])('usage stored in %s', (metadata) => {
     const [first] = (await series()).filter(({ kind }) => kind === 'tool');
     expect(first).toMatchObject({ calls: 4, entity_id: 'tool-1', last_called_at: '2026-03-01T11:30:20.000Z' });
   });
+
+  test('a caller and a session that are stored take no further number', async () => {
+    for (let seq = 1; seq <= 20; seq++) await store([call()], { seq });
+    await store([call({ client: 'c/2' })], { seq: 21 });
+    const { usage_callers, mcp_sessions } = t.app.store.tables;
+    for (const table of [usage_callers, mcp_sessions]) {
+      const rows = await t.app.store.db.select({ id: table.id }).from(table).orderBy(asc(table.id));
+      expect(rows).toEqual([{ id: 1 }, { id: 2 }]);
+    }
+  });
+
+  if (metadata === 'postgresql') {
+    test('numbers start again before they no longer fit the columns that name them, past those in use', async () => {
+      const { usage_callers, mcp_sessions } = t.app.store.tables;
+      const { db } = t.app.store;
+      const known = { id: 1, key: 'known', last_at: AT };
+      await db.insert(usage_callers).values(known);
+      const sums = { lists: 0, calls: 0, errors: 0, rows: 0, tokens: 0 };
+      await db.insert(mcp_sessions).values({ ...known, started_at: AT, ...sums });
+      for (const sequence of ['usage_callers_id_seq', 'mcp_sessions_id_seq'])
+        await db.select({ last: sql`setval(${sequence}, ${2 ** 31 - 2})` }).from(usage_callers);
+      await store([call()]);
+      // A host sends a batch again that was not stored.
+      const batch = { ...toBatch([call({ client: 'c/2' })]), seq: 2 };
+      let tries = 1;
+      while ((await send(batch)).status !== 204) tries++;
+      expect(tries).toBe(3);
+      expect(new Set((await logs()).map(({ client }) => client))).toEqual(new Set(['c/1', 'c/2']));
+      const ids = await db.select({ id: usage_callers.id }).from(usage_callers).orderBy(asc(usage_callers.id));
+      expect(ids).toEqual([{ id: 1 }, { id: 2 }, { id: 2 ** 31 - 1 }]);
+    });
+  }
 
   test('many names and callers in one batch', async () => {
     const calls = Array.from({ length: 3_000 }, (_, n) =>
