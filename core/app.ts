@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createHmac, randomBytes } from 'node:crypto';
 import { eq } from 'drizzle-orm';
 import type { Env } from '#core/env.ts';
 import type { DecisionNews } from './edge/confirmation-page.ts';
@@ -42,6 +42,8 @@ export interface AppOptions {
 /** The whole product without its edges: what handlers work with. */
 export interface App extends AppOptions {
   readonly keyring: Keyring;
+  /** Names this installation to its hosts: the same for every server of its metadata database. */
+  readonly installation_id: string;
   readonly policy: DialPolicy;
   readonly sources: SourcePool;
   readonly hosts: HostRegistry;
@@ -92,7 +94,7 @@ export interface App extends AppOptions {
 const BACKGROUND_MS = 2_500;
 
 export async function createApp(options: AppOptions): Promise<App> {
-  const keyring = await openKeyring(options);
+  const { keyring, installation_id } = await openKeyring(options);
   const policy: DialPolicy = {
     ...dialPolicy(options.env),
     async forbiddenNow() {
@@ -110,6 +112,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   const app: App = {
     ...options,
     keyring,
+    installation_id,
     policy,
     sources,
     hosts: createHostRegistry(options.clock),
@@ -152,7 +155,7 @@ export async function createApp(options: AppOptions): Promise<App> {
 }
 
 /** The fingerprint key is made once and kept in the metadata database, always sealed with the first key of the ring. */
-async function openKeyring({ env, store }: AppOptions): Promise<Keyring> {
+async function openKeyring({ env, store }: AppOptions): Promise<Pick<App, 'keyring' | 'installation_id'>> {
   const { meta } = store.tables;
   const bootstrap = createKeyring(env.SVC_ENCRYPTION_KEY, new Uint8Array(32));
   const place = 'meta/fingerprint_key';
@@ -170,7 +173,9 @@ async function openKeyring({ env, store }: AppOptions): Promise<Keyring> {
     }
     return opened;
   });
-  return createKeyring(env.SVC_ENCRYPTION_KEY, Buffer.from(plain, 'hex'));
+  const fingerprint_key = Buffer.from(plain, 'hex');
+  const installation_id = createHmac('sha256', fingerprint_key).update('installation').digest('base64url').slice(0, 22);
+  return { keyring: createKeyring(env.SVC_ENCRYPTION_KEY, fingerprint_key), installation_id };
 }
 
 /** Leaves nothing behind: a race with a promise that lives as long as the program would, each time. */

@@ -4,6 +4,7 @@ import type { Log } from '#core/log.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
 import type { ViewPage } from './apps/view-page.ts';
 import type { AuthSettings } from './auth/authorise.ts';
+import type { ListFile } from './auth/list-file.ts';
 import type { RateSettings } from './limits/rate-limit.ts';
 import type { BesideFiles } from './swap/beside-files.ts';
 import type { SnapshotFile } from './swap/snapshot-file.ts';
@@ -37,6 +38,8 @@ export interface HostOptions {
   /** Sealed with another key than the first: the server has the snapshot sealed anew. */
   readonly staleSecret?: (sealed: string) => boolean;
   readonly file: SnapshotFile;
+  /** Where the id of the host's installation is kept; absent: nowhere. */
+  readonly home?: ListFile<{ readonly id: string }>;
   /** Where configurations beside the live one are kept; absent: nowhere. */
   readonly beside?: BesideFiles;
   readonly auth: AuthSettings;

@@ -6,6 +6,7 @@ import { createAppViews } from './apps/views.ts';
 import { createAuth } from './auth/authorise.ts';
 import { createCandidateAuth } from './auth/candidates.ts';
 import { LOCAL } from './auth/caller.ts';
+import { noListFile } from './auth/list-file.ts';
 import { requireAuth } from './auth/required-auth.ts';
 import { createResultCache } from './call/cache.ts';
 import { createCancelsElsewhere } from './call/cancels-elsewhere.ts';
@@ -33,6 +34,7 @@ import { createBeside } from './swap/beside.ts';
 import { NO_FILES } from './swap/beside-files.ts';
 import { createControl } from './swap/control.ts';
 import { drain } from './swap/drain.ts';
+import { createHome } from './swap/home.ts';
 import { createHostNames } from './swap/host-names.ts';
 import { loadRegistry, type Registry, toolsetsOf } from './swap/registry.ts';
 import { createSources } from './swap/sources.ts';
@@ -107,6 +109,12 @@ export function createHost(options: HostOptions): Host {
       observation.use(registry);
     },
   });
+  const home = createHome({
+    file: options.home ?? noListFile(),
+    holds: () => serving.held() !== null,
+    server_url: options.server_url,
+    log,
+  });
   const control = createControl({
     server_url: options.server_url,
     service_token: options.service_token,
@@ -118,6 +126,8 @@ export function createHost(options: HostOptions): Host {
       const held = serving.held();
       return held === null || stale ? '' : `${held.snapshot_version}:${held.checksum}`;
     },
+    refusal: (installation) => home.refusal(installation),
+    onRefused: (answer) => acknowledge(answer),
     onEvent: (event) =>
       follow(event, {
         snapshots,
@@ -335,7 +345,7 @@ export function createHost(options: HostOptions): Host {
 
   return {
     async start() {
-      await Promise.all([auth.load(), names.load()]);
+      await Promise.all([auth.load(), names.load(), home.load()]);
       await resume();
       await beside.load();
       await bind(serving.held()?.server ?? options.address);

@@ -20,8 +20,9 @@ export function followDeployments(app: App, every_ms = FOLLOW_MS): () => void {
     // The first time too: hosts may have come before, and who has it is told no more than that.
     if (known !== now) {
       const { snapshot } = await snapshotToServe(app);
-      if (snapshot === null) app.hosts.publish({ event: 'stop', data: {} });
-      else await publishSnapshot(app, snapshot);
+      if (snapshot !== null) await publishSnapshot(app, snapshot);
+      // Before the first deploy there is nothing to stop, and hosts may serve what another installation deployed.
+      else if (active_version !== null) app.hosts.publish({ event: 'stop', data: {} });
       known = now;
     }
     const news = await besideNews(app);

@@ -22,6 +22,9 @@ export async function readDeployment(app: App, tx: Db = app.store.db): Promise<D
   return rows[0] ?? NEVER;
 }
 
+/** Whether anything was ever deployed here. */
+export const wasDeployed = async (app: App): Promise<boolean> => (await readDeployment(app)).active_version !== null;
+
 export async function writeDeployment(app: App, tx: Db, change: Partial<Deployment>): Promise<void> {
   const { deployment } = app.store.tables;
   await tx

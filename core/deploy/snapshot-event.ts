@@ -1,5 +1,6 @@
 import type { App } from '#core/app.ts';
 import { deltaOf } from '#snapshots/tree.ts';
+import { wasDeployed } from './deployment.ts';
 import { snapshotToServe } from './exposure.ts';
 import type { HostEvent, SnapshotNews } from './hosts.ts';
 import { readSnapshot, type StoredSnapshot, textsOf } from './stored-snapshots.ts';
@@ -45,5 +46,7 @@ export async function publishSnapshot(app: App, snapshot: StoredSnapshot): Promi
 /** What a host that connects now is to do. */
 export async function eventForHost(app: App, have: string | null): Promise<HostEvent> {
   const { snapshot } = await snapshotToServe(app);
+  // What it serves was deployed elsewhere: a server on an empty database has nothing to say about that.
+  if (snapshot === null && (have ?? '') !== '' && !(await wasDeployed(app))) return { event: 'ping', data: {} };
   return snapshot === null ? { event: 'stop', data: {} } : snapshotEvent(app, snapshot, have);
 }

@@ -3,6 +3,7 @@ import { createParser } from 'eventsource-parser';
 import type { BesideNews, LiveToken, NamedList, ReplayEnd, ReplayRequest, SnapshotNews } from '#core/deploy/hosts.ts';
 import type { DecisionNews } from '#core/edge/confirmation-page.ts';
 import type { IdentityList } from '#core/edge/identity.ts';
+import { type Installation, installationOf } from '#core/contract/deploy/installation.ts';
 import type { Log } from '#core/log.ts';
 import { isMembers } from '#mcp-host/protocol/messages.ts';
 
@@ -33,6 +34,10 @@ export interface ControlOptions {
   readonly now: () => number;
   /** `<version>:<checksum>` of the snapshot held, or empty. */
   readonly have: () => string;
+  /** Why nothing is taken from a server of this installation, null: it is. */
+  readonly refusal?: (installation: Installation | null) => string | null;
+  /** The server is to know why, or, with the id of a request, that the host has no part in it. */
+  readonly onRefused?: (answer: { readonly error: string } | { readonly request_id: string }) => void;
   /** Events are handed over one after the other, but for the lists of who counts, which wait for nothing. */
   readonly onEvent: (event: ControlEvent) => Promise<void>;
   /** Without an event for so long the connection counts as lost. */
@@ -80,11 +85,19 @@ export function createControl(options: ControlOptions): Control {
   let queue: Promise<void> = Promise.resolve();
   let retry_ms = min_retry_ms;
   let current: AbortController | null = null;
+  /** Why nothing is taken from the server that is connected, or was last. */
+  let refused: string | null = null;
 
   const handle = (event: string, data: string) => {
     last_event_at = new Date(options.now()).toISOString();
     retry_ms = min_retry_ms;
     if (!EVENTS.has(event)) return;
+    if (refused !== null) {
+      // Who deploys waits for an answer. The address is for hosts that will serve there.
+      if (event === 'snapshot') options.onRefused?.({ error: refused });
+      if (event === 'listen') options.onRefused?.({ request_id: (JSON.parse(data) as ListenEvent).request_id });
+      return;
+    }
     const take = async () => options.onEvent({ event, data: JSON.parse(data) as unknown } as ControlEvent);
     const taken = AT_ONCE.has(event) ? take() : queue.then(take);
     const settled = taken.catch((error: unknown) => log.error('control_event_failed', { event, error: String(error) }));
@@ -99,8 +112,13 @@ export function createControl(options: ControlOptions): Control {
     try {
       const response = await fetch(`${base}/stream?${query}`, { headers, signal: AbortSignal.any([end.signal, attempt.signal]) });
       if (!response.ok || response.body === null) throw new Error(await reason(response));
+      refused = options.refusal?.(installationOf(response.headers)) ?? null;
       connected = true;
       log.info('control_connected', { server_url });
+      if (refused !== null) {
+        log.error('server_refused', { detail: refused });
+        options.onRefused?.({ error: refused });
+      }
       await readEvents(response.body, (event, data) => {
         watchdog.refresh();
         handle(event, data);
@@ -126,6 +144,8 @@ export function createControl(options: ControlOptions): Control {
     start: () => void run(),
     again: () => current?.abort(new Error('the host requests the whole snapshot')),
     async post(path, body) {
+      // What was called belongs into the database that the tools are from.
+      if (refused !== null && path === 'usage') throw new Error(refused);
       const response = await fetch(`${base}/${encodeURIComponent(id)}/${path}`, {
         method: 'POST',
         headers: { ...headers, 'content-type': 'application/json' },

@@ -2,12 +2,14 @@ import type { Context, Hono } from 'hono';
 import * as v from 'valibot';
 import type { App } from '#core/app.ts';
 import { BootId, UsageBatch } from '#core/contract/observe/usage-batch.ts';
+import { installationHeaders } from '#core/contract/deploy/installation.ts';
 import { isOurs } from '#core/edge/service-token.ts';
 import { AppError } from '#core/errors.ts';
 import type { HostEvent } from '#core/deploy/hosts.ts';
 import { toInvalid } from '#core/issues.ts';
 import { besideEvent } from '#core/deploy/candidates/beside.ts';
 import { snapshotNamed } from '#core/deploy/candidates/stored-candidates.ts';
+import { wasDeployed } from '#core/deploy/deployment.ts';
 import { eventForHost, newsOf } from '#core/deploy/snapshot-event.ts';
 import { namesEvent } from '#core/deploy/host-names.ts';
 import { HostReplay } from '#core/contract/deploy/replay.ts';
@@ -44,8 +46,9 @@ export function addHostRoutes(app: App, router: Hono<ServerEnv>, live_logs: Live
   });
   router.get('/api/internal/hosts/stream', async (c) => {
     const id = hostId(c.req.query('id') ?? '');
+    const installation = installationHeaders({ id: app.installation_id, deployed: await wasDeployed(app) });
     return new Response(openStream(app, id, c.req.query('have') ?? null, c.req.raw.signal), {
-      headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' },
+      headers: { ...installation, 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' },
     });
   });
   // What a host holds beside the live version, it fetches: what it serves already is left out.

@@ -2,7 +2,7 @@ import { afterEach, expect, test } from 'bun:test';
 import { chmodSync, copyFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startCluster } from '#test/support/cluster.ts';
-import { reachable } from '#test/support/databases.ts';
+import { reachable, testDatabase } from '#test/support/databases.ts';
 import { connectClient } from '#test/support/mcp-clients.ts';
 import { pebble_is_here, startPebble } from '#test/support/pebble.ts';
 import { freePort } from '#test/support/free-port.ts';
@@ -103,3 +103,45 @@ test('a reader of the guide to upgrades goes on with what the first edition left
   await programs.api('POST', '/auth/login', { username: 'owner', password: 'correct horse battery' });
   expect(await programs.api('GET', '/snapshots')).toMatchObject({ items: [{ version: 2, active: true }, { version: 1 }] });
 }, 60_000);
+
+test.skipIf(!reachable.postgres)(
+  'a reader of the guide to PostgreSQL moves the configuration, and no client is without tools meanwhile',
+  async () => {
+    const reader = reading();
+    const [write = '', read = '', deploy = '', empty = ''] = blocks('move-to-postgresql.md');
+    const database = await testDatabase('postgresql');
+    ends.push(() => database.drop());
+    let programs = await startPrograms();
+    ends.push(() => programs.stop());
+    await programs.demo();
+    reader.places['http://127.0.0.1:3000'] = programs.url;
+    Object.assign(reader.env, { SVC_DATA_DIR: programs.directory });
+    const tools = async () => {
+      const client = await connectClient('v2', programs.mcp_url);
+      const listed = await client.tools();
+      await client.close();
+      return listed.length;
+    };
+    expect(await tools()).toBe(5);
+    await reader.follow(write);
+    await programs.stop();
+    expect(await reader.follow(filled(read, { SVC_DATABASE_URL: database.url }))).toContain('"needs_secrets"');
+
+    const env = { SVC_DATABASE_URL: database.url, SVC_DEMO: 'false' };
+    programs = await startPrograms({ again: programs, env });
+    await until(async () => (await tools()) === 5, 10_000, programs.output);
+    const hosts = async () => (await reader.ask<{ hosts: { error: string | null }[] }>('GET /deploy/status')).hosts;
+    await reader.follow(SETUP);
+    await until(async () => (await hosts()).length === 1, 10_000, programs.output);
+    await reader.follow(`call PATCH /server/config '{"server_name": "Moved"}'`);
+    expect(await reader.follow(deploy)).toContain('rejected the snapshot: The server at');
+    expect(await tools()).toBe(5);
+    expect(await hosts()).toMatchObject([{ error: expect.stringContaining('another metadata database') }]);
+
+    await programs.stop();
+    await reader.follow(empty);
+    programs = await startPrograms({ again: programs, env });
+    await until(async () => (await hosts())[0]?.error === null && (await tools()) === 5, 10_000, programs.output);
+  },
+  90_000,
+);

@@ -2,6 +2,7 @@ import { Database } from 'bun:sqlite';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type Installation, installationHeaders } from '#core/contract/deploy/installation.ts';
 import type { Parameter } from '#core/contract/definitions/parameters.ts';
 import type { ReturnType } from '#core/contract/definitions/tools.ts';
 import { inputSchema } from '#core/lib/call/arguments.ts';
@@ -205,6 +206,8 @@ export interface ControlServer {
   hang(): void;
   /** Sent first to every host that connects. */
   greeting: { event: string; data: object } | null;
+  /** What it says of itself to every host that connects; null: nothing, as an earlier edition. */
+  installation: Installation | null;
   stop(): Promise<void>;
 }
 
@@ -243,7 +246,8 @@ export function controlServer(port = 0): ControlServer {
           },
           cancel: () => void streams.delete(mine),
         });
-        return new Response(body, { headers: { 'content-type': 'text/event-stream' } });
+        const said = control.installation === null ? {} : installationHeaders(control.installation);
+        return new Response(body, { headers: { ...said, 'content-type': 'text/event-stream' } });
       }
       const body = await request.json();
       if (pathname.endsWith('/usage')) usage.push({ ...body, items: callsOf(body) });
@@ -265,6 +269,7 @@ export function controlServer(port = 0): ControlServer {
     ids,
     left,
     greeting: null,
+    installation: null,
     send(event, data) {
       for (const controller of streams) write(controller, event, data);
     },

@@ -194,15 +194,17 @@ describeOnce(reachable.postgres)('two servers on one PostgreSQL database', () =>
     b.app.hosts.connect('watcher', ({ event }: HostEvent) => {
       if (event === 'snapshot' || event === 'stop') heard.push(event);
     });
+    await create(a, 'one');
+    await deployOn(a);
     const end = followDeployments(b.app, 50);
     // A server that begins to follow says what it finds.
     await until(() => heard.length === 1, 10_000);
-    await create(a, 'one');
+    await create(a, 'two');
     await deployOn(a);
     await until(() => heard.length === 2, 10_000);
     await a.request('POST', '/api/v1/deploy/stop', { body: {} });
     await until(() => heard.length === 3, 10_000);
-    expect(heard).toEqual(['stop', 'snapshot', 'stop']);
+    expect(heard).toEqual(['snapshot', 'snapshot', 'stop']);
     end();
   });
 });

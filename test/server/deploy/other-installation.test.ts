@@ -1,0 +1,68 @@
+import { afterAll, describe, expect, test } from 'bun:test';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { followDeployments } from '#core/deploy/deployment-follow.ts';
+import { eventForHost } from '#core/deploy/snapshot-event.ts';
+import { testApp } from '#test/support/app.ts';
+import { namedStores } from '#test/support/metadata.ts';
+import { type Programs, removeFolder, startPrograms, until } from '#test/support/programs.ts';
+
+describe.each([...namedStores])('a server where nothing was ever deployed (%s)', (metadata) => {
+  test('stops no host that serves a version', async () => {
+    const t = await testApp({}, undefined, { metadata });
+    const sent: string[] = [];
+    const leave = t.app.hosts.connect('h1', ({ event }) => void sent.push(event));
+    const end = followDeployments(t.app, 20);
+    expect((await eventForHost(t.app, '3:sha256:other')).event).toBe('ping');
+    expect((await eventForHost(t.app, '')).event).toBe('stop');
+    await Bun.sleep(200);
+    expect(sent).not.toContain('stop');
+    end();
+    leave();
+    await t.close();
+  });
+});
+
+describe('a server that starts on another database', () => {
+  let programs: Programs | undefined;
+  afterAll(async () => {
+    await programs?.stop();
+    if (programs !== undefined) removeFolder(programs);
+  });
+
+  test('changes nothing for its hosts, whose report says why, until their folder is emptied', async () => {
+    const first = (programs = await startPrograms());
+    await first.demo();
+    await until(isServed, 10_000);
+    await first.stop();
+
+    const env = { SVC_DATABASE_URL: `file:${join(first.directory, 'empty.sqlite')}`, SVC_DEMO: 'false' };
+    const wrong = (programs = await startPrograms({ again: first, env }));
+    await wrong.signIn();
+    const hosts = async () => (await wrong.api<{ hosts: { error: string | null }[] }>('GET', '/deploy/status')).hosts;
+    await until(async () => (await hosts()).some(({ error }) => error?.includes('another metadata database') === true), 10_000);
+    expect(wrong.output()).toContain('server_refused');
+    expect(await isServed()).toBe(true);
+    await wrong.stop();
+
+    const right = (programs = await startPrograms({ again: first }));
+    await until(isServed, 10_000);
+    expect(right.output()).not.toContain('server_refused');
+    await right.stop();
+
+    rmSync(join(first.directory, 'host'), { recursive: true });
+    const moved = (programs = await startPrograms({ again: first, env }));
+    await until(async () => (await list()).status === 503, 10_000);
+    expect(moved.output()).not.toContain('server_refused');
+  }, 120_000);
+
+  const list = () =>
+    fetch(programs?.mcp_url ?? '', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params: INITIALIZE }),
+    });
+  const isServed = async () => (await list()).status === 200;
+});
+
+const INITIALIZE = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } };
