@@ -1,6 +1,7 @@
 import { createClient } from '@libsql/client';
 import { drizzle } from 'drizzle-orm/libsql';
-import { type Db, migrate, type Store, translate } from '#core/store/open.ts';
+import { migrate } from '#core/store/migrate.ts';
+import { type Db, type Store, translate } from '#core/store/open.ts';
 import { sqliteSchema } from '#core/store/schema.ts';
 
 /** An empty metadata database in memory, gone when it closes; whatever the installation stores in. */

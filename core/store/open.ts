@@ -3,12 +3,11 @@ import { withTimeout } from '#core/lib/with-timeout.ts';
 import { sql as query } from 'drizzle-orm';
 import { drizzle as drizzleLibsql, type LibSQLDatabase } from 'drizzle-orm/libsql';
 import type { Sql } from 'postgres';
-import { readMigrationFiles } from 'drizzle-orm/migrator';
 import { drizzle as drizzlePg } from 'drizzle-orm/postgres-js';
 import type { Env } from '#core/env.ts';
 import { AppError } from '#core/errors.ts';
 import type { Log } from '#core/log.ts';
-import { productFile } from '#core/product.ts';
+import { migrate, type MigrationState, migrationState } from './migrate.ts';
 import { answering, openPostgresClient, toAnswer } from './postgres-client.ts';
 import { keepPrivate } from './private-file.ts';
 import { pgSchema, type Schema, sqliteSchema } from './schema.ts';
@@ -45,12 +44,39 @@ export const databaseUrl = (env: Pick<Env, 'SVC_DATABASE_URL' | 'SVC_DATA_DIR'>)
 
 /** @param url `postgres://…` or `file:<path>`; migrations run under a lock before it answers. @param log is told of long ones. */
 export async function openStore(url: string, log: Pick<Log, 'info'> | null = null): Promise<Store> {
-  const store = await (/^postgres(ql)?:/.test(url) ? openPostgresStore(url) : openEmbeddedStore(url));
-  await upgradeSnapshots(store, log);
-  return store;
+  const { store, migrateAll } = await openAnyStore(url);
+  try {
+    await migrateAll();
+    await upgradeSnapshots(store, log);
+    return store;
+  } catch (error) {
+    await store.close().catch(() => undefined);
+    throw error;
+  }
 }
 
-async function openEmbeddedStore(url: string): Promise<Store> {
+/** Opens a database as its server left it: nothing is migrated. */
+export async function openStoreAsIs(url: string): Promise<{ readonly store: Store; readonly migrations: MigrationState }> {
+  const { store, readState } = await openAnyStore(url);
+  try {
+    return { store, migrations: await readState() };
+  } catch (error) {
+    await store.close().catch(() => undefined);
+    throw error;
+  }
+}
+
+interface Opened {
+  readonly store: Store;
+  /** Under a lock. */
+  readonly migrateAll: () => Promise<void>;
+  readonly readState: () => Promise<MigrationState>;
+}
+
+const openAnyStore = async (url: string): Promise<Opened> =>
+  /^postgres(ql)?:/.test(url) ? openPostgresStore(url) : openEmbeddedStore(url);
+
+async function openEmbeddedStore(url: string): Promise<Opened> {
   const [file = ''] = url.slice('file:'.length).split('?');
   keepPrivate(file);
   const client = createClient({ url, intMode: 'number', timeout: BUSY_TIMEOUT_MS });
@@ -60,19 +86,20 @@ async function openEmbeddedStore(url: string): Promise<Store> {
   const db = drizzleLibsql(client);
   const transaction = async <T>(work: (tx: Db) => Promise<T>): Promise<T> =>
     lock(() => db.transaction((tx) => work(tx as unknown as Db), { behavior: 'immediate' }));
-  await lock(async () => {
-    const tx = await client.transaction('write');
-    try {
-      await migrate('sqlite', async (text) => (await tx.execute(text)).rows);
-      await tx.commit();
-    } finally {
-      tx.close();
-    }
-  });
-  return {
+  const migrateAll = () =>
+    lock(async () => {
+      const tx = await client.transaction('write');
+      try {
+        await migrate('sqlite', async (text) => (await tx.execute(text)).rows);
+        await tx.commit();
+      } finally {
+        tx.close();
+      }
+    });
+  const store: Store = {
     dialect: 'sqlite',
     tables: sqliteSchema,
-    db: db as unknown as Db,
+    db,
     write: (work) => translate(() => transaction(work)),
     exclusive: (work) => work(),
     isTaken: async () => false,
@@ -82,22 +109,26 @@ async function openEmbeddedStore(url: string): Promise<Store> {
       await lock(async () => client.close());
     },
   };
+  const readState = () => migrationState('sqlite', async (text) => (await client.execute(text)).rows);
+  return { store, migrateAll, readState };
 }
 
-async function openPostgresStore(url: string): Promise<Store> {
-  const patient = openPostgresClient(url, true);
-  try {
-    await patient.begin(async (tx) => {
-      await tx`select pg_advisory_xact_lock(${MIGRATION_LOCK})`;
-      await migrate('pg', async (text) => await tx.unsafe(text));
-    });
-  } finally {
-    await patient.end({ timeout: 1 });
-  }
+function openPostgresStore(url: string): Opened {
   const sql = openPostgresClient(url);
   const db = drizzlePg(answering(sql));
   const view = drizzlePg(answering(sql, 'isolation level repeatable read read only'));
-  return {
+  const migrateAll = async () => {
+    const patient = openPostgresClient(url, true);
+    try {
+      await patient.begin(async (tx) => {
+        await tx`select pg_advisory_xact_lock(${MIGRATION_LOCK})`;
+        await migrate('pg', async (text) => await tx.unsafe(text));
+      });
+    } finally {
+      await patient.end({ timeout: 1 });
+    }
+  };
+  const store: Store = {
     dialect: 'postgresql',
     tables: pgSchema,
     db: db as unknown as Db,
@@ -107,6 +138,7 @@ async function openPostgresStore(url: string): Promise<Store> {
     isTaken: async () => (await db.execute(TAKEN)).length > 0,
     close: () => sql.end({ timeout: CLOSE_SECONDS }),
   };
+  return { store, migrateAll, readState: () => migrationState('pg', async (text) => await sql.unsafe(text)) };
 }
 
 /** A key of one number stands in two parts (PostgreSQL, pg_locks). */
@@ -146,22 +178,6 @@ async function inTurn<T>(sql: Sql, work: () => Promise<T>): Promise<T> {
   // The next one finds the lock free; a database that is away holds nobody up.
   await withTimeout(ended, TURN_END_MS, () => undefined);
   return working;
-}
-
-const MIGRATIONS = productFile('core/store/migrations');
-
-/** Runs what the journal holds and the table `migrations` does not. */
-export async function migrate(
-  dialect: 'sqlite' | 'pg',
-  run: (text: string) => Promise<Record<string, unknown>[]>,
-): Promise<void> {
-  await run('create table if not exists migrations (created_at bigint primary key, hash text not null)');
-  const done = new Set((await run('select created_at from migrations')).map((row) => Number(row['created_at'])));
-  for (const migration of readMigrationFiles({ migrationsFolder: `${MIGRATIONS}/${dialect}` })) {
-    if (done.has(migration.folderMillis)) continue;
-    for (const statement of migration.sql) await run(statement);
-    await run(`insert into migrations (created_at, hash) values (${migration.folderMillis}, '${migration.hash}')`);
-  }
 }
 
 /** A unique index that refuses a row is a conflict, whichever database says so; the index name tells which. */

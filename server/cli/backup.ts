@@ -8,7 +8,7 @@ import type { Env } from '#core/env.ts';
 import { AppError } from '#core/errors.ts';
 import { draftOf, syncFolder } from '#core/lib/durable-file.ts';
 import type { Command } from './command.ts';
-import { embeddedFile, openDatabase, readEnvironment } from './open.ts';
+import { embeddedFile, openAsIs, readEnvironment } from './open.ts';
 
 export const backup: Command = {
   usage: 'backup <file>',
@@ -44,7 +44,7 @@ function theRest({ SVC_DATA_DIR, SVC_SQLITE_DIR }: Env): string {
 async function copyEmbedded(env: Env, target: string): Promise<void> {
   if (existsSync(target)) throw new AppError('conflict', `There is already a file at ${target}. Name another one.`);
   const draft = draftOf(target);
-  const store = await openDatabase(env);
+  const { store } = await openAsIs(env);
   const mask = process.umask(0o077);
   try {
     await store.db.run(sql`vacuum into ${draft}`);

@@ -9,10 +9,11 @@ import { createRedisKv } from '#core/cluster/redis.ts';
 import { canSignIn, type PersonRow } from '#core/identity/account.ts';
 import { secretFaults } from '#core/identity/keys.ts';
 import { reasonOf } from '#core/log.ts';
+import { type MigrationState, unfitFor } from '#core/store/migrate.ts';
 import type { Store } from '#core/store/open.ts';
 import type { Command } from './command.ts';
 import { openingVault } from './keys.ts';
-import { embeddedFile, openDatabase, readEnvironment } from './open.ts';
+import { embeddedFile, openAsIs, readEnvironment } from './open.ts';
 
 type Level = 'ok' | 'warning' | 'fault';
 interface Finding {
@@ -89,15 +90,19 @@ async function checkKv(env: Env): Promise<Finding> {
 async function checkDatabase(env: Env): Promise<Finding[]> {
   const subject = 'metadata database';
   const where = embeddedFile(env) === null ? 'PostgreSQL' : 'The embedded file';
-  let store: Store;
+  let opened: { readonly store: Store; readonly migrations: MigrationState };
   try {
-    store = await openDatabase(env);
+    opened = await openAsIs(env);
   } catch (error) {
     if (error instanceof AppError && error.code === 'not_found') return [{ level: 'warning', subject, sentence: error.detail }];
     return [fault(subject, `${where} cannot be opened: ${reasonOf(error)}.`)];
   }
+  const { store, migrations } = opened;
   try {
-    return [ok(subject, `${where} opens.`), ...(await checkContents(env, store))];
+    const unfit = unfitFor(migrations);
+    const opens = ok(subject, `${where} opens.`);
+    if (unfit !== null) return [opens, { level: migrations.unknown > 0 ? 'fault' : 'warning', subject, sentence: unfit }];
+    return [opens, ...(await checkContents(env, store))];
   } finally {
     await store.close();
   }

@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type App, createApp } from '#core/app.ts';
-import { databaseUrl, openStore, type Store } from '#core/store/open.ts';
+import { type MigrationState, unfitFor } from '#core/store/migrate.ts';
+import { databaseUrl, openStore, openStoreAsIs, type Store } from '#core/store/open.ts';
 import { withDevSecrets } from '#core/edge/dev-secrets.ts';
 import { type Env, parseEnv } from '#core/env.ts';
 import { AppError } from '#core/errors.ts';
@@ -25,16 +26,29 @@ export function embeddedFile(env: Env): string | null {
   return url.startsWith('file:') ? resolve(url.slice('file:'.length)) : null;
 }
 
-/** @param create an empty database may be made; otherwise a missing file is refused, as the folder is probably wrong. */
-export async function openDatabase(env: Env, create = false): Promise<Store> {
+/** The database of whatever version, also beside the server that uses it. A missing file is refused, as the folder is probably wrong. */
+export async function openAsIs(env: Env): Promise<{ readonly store: Store; readonly migrations: MigrationState }> {
   const file = embeddedFile(env);
-  if (!create && file !== null && !existsSync(file)) {
+  if (file !== null && !existsSync(file)) {
     throw new AppError(
       'not_found',
       `There is no metadata database at ${file}. Set SVC_DATA_DIR or SVC_DATABASE_URL to the server's value.`,
     );
   }
-  return openStore(databaseUrl(env));
+  return openStoreAsIs(databaseUrl(env));
+}
+
+/**
+ * The database of a server of this version: a command migrates nothing, as an older server may be using it.
+ * @param create an empty database may be made.
+ */
+export async function openDatabase(env: Env, create = false): Promise<Store> {
+  const { store, migrations } = create ? await openStoreAsIs(databaseUrl(env)) : await openAsIs(env);
+  const unfit = unfitFor(migrations);
+  if (unfit === null) return store;
+  await store.close();
+  if (create && migrations.done === 0) return openStore(databaseUrl(env));
+  throw new AppError('conflict', unfit);
 }
 
 /** Runs `work` with a whole app beside the server, if that runs, and closes it again. */
