@@ -6,6 +6,7 @@ import { acceptedHostNames } from '#core/edge/accepted-names.ts';
 import type { RedisLimits } from '#core/cluster/redis-limits.ts';
 import { productFile, VIEW_PAGE } from '#core/product.ts';
 import type { Log } from '#core/log.ts';
+import { writeFileAtomic } from '#core/lib/durable-file.ts';
 import { createKeyring } from '#core/lib/secrets.ts';
 import { guardedFetch } from '#core/engines/shared/dial.ts';
 import { openSource } from '#core/engines/index.ts';
@@ -35,8 +36,8 @@ export async function hostOptions(env: Env, log: Log): Promise<HostOptions> {
   };
   const boot_id = crypto.randomUUID();
   return {
-    // Two hosts on one machine are two hosts.
-    id: `${hostname()}-${boot_id.slice(0, 8)}`,
+    // Two hosts on one machine are two hosts; the part of the folder tells the server which of them is back.
+    id: `${hostname()}-${await folderId(join(directory, 'id'), log)}-${boot_id.slice(0, 8)}`,
     boot_id,
     server_url: env.SVC_SERVER_URL ?? `http://127.0.0.1:${env.SVC_PORT}`,
     service_token: env.SVC_AGENT_SERVICE_TOKEN,
@@ -70,6 +71,19 @@ export async function hostOptions(env: Env, log: Log): Promise<HostOptions> {
     metrics_token: env.SVC_METRICS_TOKEN,
     log,
   };
+}
+
+/** Eight characters that a host's folder keeps. */
+async function folderId(path: string, log: Log): Promise<string> {
+  const fresh = crypto.randomUUID().slice(0, 8);
+  try {
+    const kept = await readFile(path, 'utf8').catch(() => '');
+    if (/^[0-9a-f]{8}$/.test(kept)) return kept;
+    await writeFileAtomic(path, fresh);
+  } catch (error) {
+    log.error('host_id_not_kept', { error: String(error) });
+  }
+  return fresh;
 }
 
 /** Built with the UI; without it results are not drawn. */

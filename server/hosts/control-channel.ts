@@ -17,6 +17,7 @@ import { takeReplay } from '#core/deploy/replay/replay.ts';
 import { decisionEvents } from '#core/identity/oauth/confirmations.ts';
 import { identityEvent } from '#core/identity/oauth/published.ts';
 import { tokensEvent } from '#core/identity/mcp-tokens.ts';
+import { noteLeft } from '#core/observe/notices/hosts.ts';
 import { forgetReports, storeUsage } from '#core/observe/usage.ts';
 import { readJson } from '../http/body.ts';
 import { createHostStream } from './host-stream.ts';
@@ -69,7 +70,7 @@ export function addHostRoutes(app: App, router: Hono<ServerEnv>, live_logs: Live
   router.post('/api/internal/hosts/:id/leave', async (c) => {
     const leave = v.safeParse(Leave, await readJson(c.req.raw, 64 * 1024));
     if (!leave.success) throw toInvalid(leave.issues, Object.keys(Leave.entries));
-    await forgetReports(app, leave.output.boot_id);
+    await Promise.all([forgetReports(app, leave.output.boot_id), noteLeft(app, hostId(c.req.param('id')))]);
     return c.body(null, 204);
   });
   router.post('/api/internal/hosts/:id/replay', async (c) => {

@@ -52,12 +52,19 @@ export async function emitOnce(
   data: Readonly<Record<string, unknown>>,
   { key, within_ms }: Once,
 ): Promise<void> {
-  const counter = `notice:${event}:${key}`;
+  const counter = counterOf(event, key);
   if ((await app.kv.increment(counter, within_ms)).count > 1) return;
   await emitNotice(app, event, data).catch(async (error: unknown) => {
     await app.kv.delete(counter).catch(() => undefined);
     throw error;
   });
+}
+
+const counterOf = (event: NoticeEvent, key: string): string => `notice:${event}:${key}`;
+
+/** What nobody is to be told of within the time. */
+export async function countAsTold(app: App, event: NoticeEvent, { key, within_ms }: Once): Promise<void> {
+  await app.kv.increment(counterOf(event, key), within_ms);
 }
 
 /** The same beside work that must not fail or wait for it. */

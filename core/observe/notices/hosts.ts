@@ -1,13 +1,15 @@
 import type { App } from '#core/app.ts';
 import { isNetworkHost } from '#core/contract/deploy/deploy.ts';
 import { runEvery } from '#core/cluster/run-every.ts';
-import { emitOnce } from './emit.ts';
+import { countAsTold, emitOnce } from './emit.ts';
 
 const LOOK_MS = 5_000;
 /** A host that restarts is back by then. */
 const GONE_MS = 30_000;
-/** Every server looks; one tells. */
-const ONCE_MS = 60_000;
+/** Every server looks; one tells, none of a host that left. */
+const ONCE_MS = 5 * 60_000;
+/** Clocks of servers differ by less. */
+const SKEW_MS = 5_000;
 
 /** Tells of hosts that were connected and are not any more. @returns a function that ends it. */
 export function watchHosts(app: App): () => void {
@@ -20,12 +22,23 @@ export function createHostWatch(app: App): () => Promise<void> {
   const seen = new Map<string, { readonly url: string | null; readonly at: number }>();
   return async () => {
     const now = app.clock().getTime();
-    for (const { id, url } of app.hosts.list()) if (isNetworkHost(id)) seen.set(id, { url, at: now });
+    const present = app.hosts.list().filter(({ id }) => isNetworkHost(id));
+    for (const { id, url } of present) seen.set(id, { url, at: now });
     for (const [id, { url, at }] of seen) {
       if (now - at < GONE_MS) continue;
-      await emitOnce(app, 'host_gone', { id, url, seen_at: new Date(at).toISOString() }, { key: id, within_ms: ONCE_MS });
+      const place = placeOf(id);
+      // It crashed and was started again, under a new id.
+      const is_back = present.some((host) => placeOf(host.id) === place && Date.parse(host.connected_at) > at - SKEW_MS);
+      const data = { id, url, seen_at: new Date(at).toISOString() };
+      if (!is_back) await emitOnce(app, 'host_gone', data, { key: id, within_ms: ONCE_MS });
       // Until it is kept, every look tries again.
       seen.delete(id);
     }
   };
 }
+
+/** A host that ends by itself is not lost. */
+export const noteLeft = (app: App, id: string): Promise<void> => countAsTold(app, 'host_gone', { key: id, within_ms: ONCE_MS });
+
+/** What the id of a host keeps over its starts, each of which has a last part of its own. */
+const placeOf = (id: string): string => id.replace(/-[0-9a-f]{8}$/, '');

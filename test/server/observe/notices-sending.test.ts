@@ -63,6 +63,47 @@ test('one that is deleted or gets another address in between is followed', async
   expect(received).toHaveLength(4);
 });
 
+test('a host that restarts is not told as lost, whether it left or crashed; one that stays away is', async () => {
+  const { notice_events } = t.app.store.tables;
+  const told = async () =>
+    (await t.app.store.db.select().from(notice_events)).flatMap(({ event, data }) => (event === 'host_gone' ? [data['id']] : []));
+  const look = createHostWatch(t.app);
+  const wait = async () => {
+    for (let n = 0; n < 8; n++) {
+      t.advance(5_000);
+      await look();
+    }
+  };
+  const leave = async (id: string) => {
+    const headers = { 'x-service-token': t.app.env.SVC_AGENT_SERVICE_TOKEN };
+    const body = { boot_id: crypto.randomUUID() };
+    expect((await t.request('POST', `/api/internal/hosts/${id}/leave`, { body, headers })).status).toBe(204);
+  };
+  // Two on one machine, and one elsewhere.
+  const first = connectHost(t.app, 'web-aaaaaaaa-00000001');
+  const second = connectHost(t.app, 'web-bbbbbbbb-00000001');
+  const other = connectHost(t.app, 'db-cccccccc-00000001');
+  await look();
+  await leave('web-aaaaaaaa-00000001');
+  first();
+  await wait();
+  expect(await told()).toEqual([]);
+  t.advance(10_000);
+  second();
+  await look();
+  t.advance(8_000);
+  const again = connectHost(t.app, 'web-bbbbbbbb-00000002');
+  await wait();
+  expect(await told()).toEqual([]);
+  // Crashed for good: that the one elsewhere is there changes nothing.
+  again();
+  await wait();
+  expect(await told()).toEqual(['web-bbbbbbbb-00000002']);
+  other();
+  await wait();
+  expect(await told()).toEqual(['web-bbbbbbbb-00000002', 'db-cccccccc-00000001']);
+});
+
 test('a host that went while the database was away is told once it is back', async () => {
   const { db } = t.app.store;
   const gone = connectHost(t.app, 'host-1');
