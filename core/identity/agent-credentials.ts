@@ -33,7 +33,7 @@ export const agentCredentialHandlers: Pick<Handlers, `${'agent_tokens' | 'oauth_
       digest: digestOf(token),
       expires_at: new Date(app.clock().getTime() + duration_minutes * 60_000).toISOString(),
     };
-    const shown = await tokens.add(context, row, (tx) => forgetTokens(app, tx));
+    const shown = await tokens.add(context, row);
     return { ...shown, token };
   },
   'agent_tokens.delete': async (context, { id }) => {
@@ -50,7 +50,7 @@ export const agentCredentialHandlers: Pick<Handlers, `${'agent_tokens' | 'oauth_
       secret_digest: digestOf(client_secret),
       idle_timeout_minutes,
     };
-    const shown = await clients.add(context, row, (tx) => forgetClients(app, tx));
+    const shown = await clients.add(context, row);
     return { ...shown, client_secret };
   },
   'oauth_clients.delete': async (context, { id }) => {
@@ -69,11 +69,13 @@ const unused = <Scope>(app: App, name: string, scopes: readonly Scope[]) => ({
   created_at: app.clock().toISOString(),
 });
 
-const longAgo = (app: App): string => new Date(app.clock().getTime() - KEPT_MS).toISOString();
-
-async function forgetTokens(app: App, tx: Db): Promise<void> {
-  const { agent_tokens } = app.store.tables;
-  await tx.delete(agent_tokens).where(lt(agent_tokens.expires_at, longAgo(app)));
+/** Forgets credentials that ended long ago. */
+export async function forgetCredentials(app: App, tx: Db): Promise<void> {
+  const { agent_tokens, agent_clients } = app.store.tables;
+  const before = new Date(app.clock().getTime() - KEPT_MS).toISOString();
+  await tx.delete(agent_tokens).where(lt(agent_tokens.expires_at, before));
+  const last_used = sql`coalesce(${agent_clients.last_used_at}, ${agent_clients.created_at})`;
+  await tx.delete(agent_clients).where(and(eq(agent_clients.revoked, true), lt(last_used, before)));
 }
 
 /** Ends every token that a client got. */
@@ -82,10 +84,4 @@ async function deleteFamilies(app: App, tx: Db, client_row: string): Promise<voi
   const families = tx.select({ id: agent_families.id }).from(agent_families).where(eq(agent_families.client_row, client_row));
   await tx.delete(agent_grants).where(inArray(agent_grants.family_id, families));
   await tx.delete(agent_families).where(eq(agent_families.client_row, client_row));
-}
-
-async function forgetClients(app: App, tx: Db): Promise<void> {
-  const { agent_clients } = app.store.tables;
-  const last_used = sql`coalesce(${agent_clients.last_used_at}, ${agent_clients.created_at})`;
-  await tx.delete(agent_clients).where(and(eq(agent_clients.revoked, true), lt(last_used, longAgo(app))));
 }

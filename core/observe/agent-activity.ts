@@ -1,11 +1,10 @@
-import { desc, lt } from 'drizzle-orm';
+import { asc, desc, inArray, lte } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import type { AgentActivity } from '#core/contract/identity/agent-access.ts';
 import type { Handlers } from '#core/run.ts';
+import { inPages } from './sessions/forget-sessions.ts';
 
 const KEPT = 10_000;
-/** The table is cut after so many entries. */
-const CUT_EVERY = 500;
 
 const PERIOD_MS = { '1h': 3_600_000, '6h': 6 * 3_600_000, '24h': 24 * 3_600_000, '7d': 7 * 24 * 3_600_000 } as const;
 
@@ -86,16 +85,21 @@ function busiest<T>(
 export async function recordActivity(app: App, entry: AgentActivity): Promise<void> {
   const { agent_activity: table } = app.store.tables;
   try {
-    const { count } = await app.kv.increment('agent-activity-cut', 24 * 3_600_000);
-    await app.store.write(async (tx) => {
-      await tx.insert(table).values({ id: app.ids(), entry });
-      if (count % CUT_EVERY !== 0) return;
-      const [oldest] = await tx.select({ id: table.id }).from(table).orderBy(desc(table.id)).limit(1).offset(KEPT);
-      if (oldest !== undefined) await tx.delete(table).where(lt(table.id, oldest.id));
-    });
+    await app.store.write((tx) => tx.insert(table).values({ id: app.ids(), entry }));
   } catch (error) {
     app.log.warning('activity was not stored', { reason: error instanceof Error ? error.name : 'unknown' });
   }
+}
+
+/** Forgets the oldest beyond what is kept. */
+export async function forgetActivity(app: App): Promise<void> {
+  const { agent_activity: table } = app.store.tables;
+  const [surplus] = await app.store.db.select({ id: table.id }).from(table).orderBy(desc(table.id)).limit(1).offset(KEPT);
+  if (surplus === undefined) return;
+  await inPages(app, async (tx, most) => {
+    const oldest = tx.select({ id: table.id }).from(table).where(lte(table.id, surplus.id)).orderBy(asc(table.id)).limit(most);
+    return (await tx.delete(table).where(inArray(table.id, oldest)).returning({ id: table.id })).length;
+  });
 }
 
 /** Newest first, no more than are kept. */

@@ -3,9 +3,13 @@ import type { App } from '#core/app.ts';
 import { runEvery } from '#core/cluster/run-every.ts';
 import { withLease } from '#core/cluster/leases.ts';
 import { removeUnused } from '#core/engines/shared/files/unused-folders.ts';
+import { forgetCredentials } from '#core/identity/agent-credentials.ts';
+import { forgetClosed } from '#core/proposals/rows.ts';
+import { forgetActivity } from './agent-activity.ts';
 import { forgetArguments } from './logged-arguments.ts';
 import { forgetSeries } from './metrics/retention.ts';
 import { forgetEvents } from './notices/events.ts';
+import { forgetDeliveries } from './notices/send.ts';
 import { forgetSessions, inPages } from './sessions/forget-sessions.ts';
 import { TRAFFIC_KEPT_MS, TRAFFIC_SECONDS } from './traffic/traffic.ts';
 
@@ -44,9 +48,13 @@ async function forget(app: App, most_logs: number): Promise<number> {
     await tx
       .delete(mcp_tokens)
       .where(and(eq(mcp_tokens.revoked, true), lt(mcp_tokens.revoked_at, before(KEPT.revoked_tokens_ms))));
+    await forgetCredentials(app, tx);
+    await forgetClosed(app, tx);
   });
   await forgetSeries(app);
   await forgetEvents(app);
+  await forgetDeliveries(app);
+  await forgetActivity(app);
   const surplus = await app.store.db
     .select({ id: request_logs.id, timestamp: request_logs.timestamp })
     .from(request_logs)

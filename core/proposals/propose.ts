@@ -18,17 +18,7 @@ import type { Call, Context, Door } from '#core/run.ts';
 import { writeAlone } from '#core/store/journal.ts';
 import { type Step, touchedBy } from './overlay.ts';
 import { inTurn, withOverlay } from './overlays.ts';
-import {
-  authorKey,
-  authorOf,
-  findProposal,
-  forgetClosed,
-  operationsOf,
-  type ProposalRow,
-  sealInput,
-  toStep,
-  updateOpen,
-} from './rows.ts';
+import { authorKey, authorOf, findProposal, operationsOf, type ProposalRow, sealInput, toStep, updateOpen } from './rows.ts';
 import { looksByItself, wayOf } from '#core/contract/proposal-ways.ts';
 import { summaryOf, titleOf } from './words.ts';
 
@@ -226,7 +216,6 @@ function store(
       return stored;
     }
     await writeAlone(app.store, tx);
-    await forgetClosed(app, tx);
     if ((await tx.$count(proposals, eq(proposals.status, 'open'))) >= MOST_OPEN_PROPOSALS) {
       throw new AppError(
         'conflict',

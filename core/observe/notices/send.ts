@@ -42,7 +42,7 @@ export function secretsOf({ keyring, clock }: App, { id, secret }: NoticeRow): r
 }
 
 /**
- * Sends what is due, one server at a time for each webhook, and forgets what is long done. Each webhook has turns of its own: one
+ * Sends what is due, one server at a time for each webhook. Each webhook has turns of its own: one
  * that does not answer keeps the others from nothing. @returns a function that ends it.
  */
 export function keepSendingNotices(app: App): () => void {
@@ -85,7 +85,6 @@ async function sendTo(app: App, holder: string, id: string, ended?: AbortSignal)
       });
       if (sent?.error !== null) break;
     }
-    await forgetOld(app, id);
   });
 }
 
@@ -229,19 +228,21 @@ export function signature(secret: string, id: string, timestamp: string, body: s
 export const newSecret = (): string =>
   `${SECRET_PREFIX}${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64')}`;
 
-async function forgetOld(app: App, notice_id: string): Promise<void> {
-  const { notice_deliveries: deliveries } = app.store.tables;
-  const done = and(eq(deliveries.notice_id, notice_id), ne(deliveries.status, 'waiting'));
+/** Forgets finished deliveries that are old, or too many of one webhook. */
+export async function forgetDeliveries(app: App): Promise<void> {
+  const { notices, notice_deliveries: deliveries } = app.store.tables;
+  const done = ne(deliveries.status, 'waiting');
   const before = new Date(app.clock().getTime() - KEPT_DAYS * DAY_MS).toISOString();
-  const [oldest] = await app.store.db
-    .select({ id: deliveries.id })
-    .from(deliveries)
-    .where(done)
-    .orderBy(desc(deliveries.id))
-    .limit(1)
-    .offset(KEPT);
-  await app.store.write(async (tx) => {
-    await tx.delete(deliveries).where(and(done, lt(deliveries.created_at, before)));
-    if (oldest !== undefined) await tx.delete(deliveries).where(and(done, lte(deliveries.id, oldest.id)));
-  });
+  await app.store.write((tx) => tx.delete(deliveries).where(and(done, lt(deliveries.created_at, before))));
+  for (const { id } of await app.store.db.select({ id: notices.id }).from(notices)) {
+    const its = and(eq(deliveries.notice_id, id), done);
+    const [oldest] = await app.store.db
+      .select({ id: deliveries.id })
+      .from(deliveries)
+      .where(its)
+      .orderBy(desc(deliveries.id))
+      .limit(1)
+      .offset(KEPT);
+    if (oldest !== undefined) await app.store.write((tx) => tx.delete(deliveries).where(and(its, lte(deliveries.id, oldest.id))));
+  }
 }

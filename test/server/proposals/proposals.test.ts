@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { forgetUsage } from '#core/observe/monitoring-retention.ts';
 import { storedConfiguration } from '#test/support/configuration.ts';
 import { namedStores } from '#test/support/metadata.ts';
 import { approve, ordersTool, type ProposingShop, proposingShop } from './shop.ts';
@@ -385,6 +386,7 @@ describe.each(namedStores)('what a token proposes (%s)', (metadata) => {
     await shop.t.request('POST', '/api/v1/auth/login', { body: { username: 'ada', password: 'correct horse' } });
     const fresh = await shop.token();
     const { body } = await shop.as(fresh, 'PATCH', '/server/config', { server_name: 'Newest' });
+    await forgetUsage(shop.t.app);
     expect((await shop.api('GET', '/proposals')).body).toMatchObject({ total: 1, items: [{ id: body['proposal_id'] }] });
   });
 });

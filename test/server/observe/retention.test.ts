@@ -1,0 +1,80 @@
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { forgetUsage } from '#core/observe/monitoring-retention.ts';
+import { type TestApp, testApp } from '#test/support/app.ts';
+import { namedStores } from '#test/support/metadata.ts';
+
+const DAY = 24 * 3_600_000;
+
+describe.each([...namedStores])('what is old goes by itself (%s)', (metadata) => {
+  let t: TestApp;
+  beforeEach(async () => {
+    t = await testApp({}, undefined, { metadata });
+    await t.signIn();
+  });
+  afterEach(() => t.close());
+  const at = (days: number) => new Date(t.app.clock().getTime() - days * DAY).toISOString();
+  const made = async (path: string, body: object) => {
+    const answer = await t.request('POST', `/api/v1${path}`, { body });
+    expect([path, answer.status]).toEqual([path, 201]);
+    return answer.body;
+  };
+
+  test('finished deliveries after 30 days or beyond 1,000, also when nothing is sent any more', async () => {
+    const { notices, notice_deliveries: table } = t.app.store.tables;
+    const urls = ['a', 'b'].map((name) => ({ name, url: `https://example.com/${name}`, events: ['deploy'] }));
+    const [a, b] = [await made('/notices', urls[0]!), await made('/notices', urls[1]!)].map(({ id }) => String(id));
+    const delivery = (n: number, notice_id: string | undefined, status: 'delivered' | 'failed' | 'waiting', days: number) => ({
+      id: String(n).padStart(6, '0'),
+      notice_id: notice_id ?? '',
+      event: 'deploy',
+      body: '{}',
+      status,
+      attempts: 1,
+      response_status: null,
+      error: null,
+      created_at: at(days),
+      last_attempt_at: null,
+      next_attempt_at: null,
+    });
+    const rows = [
+      delivery(1, a, 'delivered', 31),
+      delivery(2, a, 'failed', 31),
+      delivery(3, a, 'waiting', 31),
+      delivery(4, a, 'delivered', 29),
+      ...Array.from({ length: 1_005 }, (_, n) => delivery(10 + n, b, 'delivered', 1)),
+    ];
+    for (let n = 0; n < rows.length; n += 200) await t.app.store.db.insert(table).values(rows.slice(n, n + 200));
+    expect(await t.app.store.db.$count(notices)).toBe(2);
+    await forgetUsage(t.app);
+    const left = await t.app.store.db.select({ id: table.id, notice_id: table.notice_id }).from(table).orderBy(table.id);
+    expect(left.filter(({ notice_id }) => notice_id === a).map(({ id }) => id)).toEqual(['000003', '000004']);
+    expect(left.filter(({ notice_id }) => notice_id === b)).toHaveLength(1_000);
+    expect(left.at(-1)?.id).toBe('001014');
+  });
+
+  test('ended credentials of agents after 30 days, and the activity beyond 10,000 calls', async () => {
+    const token = await made('/agent-tokens', { name: 'short', duration_minutes: 15, scopes: ['read'] });
+    const client = await made('/oauth-clients', { name: 'gone', idle_timeout_minutes: 60, scopes: ['read'] });
+    await made('/oauth-clients', { name: 'stays', idle_timeout_minutes: 60, scopes: ['read'] });
+    expect(typeof token['token']).toBe('string');
+    expect((await t.request('DELETE', `/api/v1/oauth-clients/${String(client['id'])}`)).status).toBe(204);
+    const { agent_tokens, agent_clients, agent_activity } = t.app.store.tables;
+    const names = async () => {
+      const tokens = await t.app.store.db.select({ name: agent_tokens.name }).from(agent_tokens);
+      const clients = await t.app.store.db.select({ name: agent_clients.name }).from(agent_clients);
+      return [...tokens, ...clients].map(({ name }) => name).toSorted();
+    };
+    const entry = { timestamp: at(0), token_prefix: 'svc_1', token_name: 'one', tool_name: 'list_tools', client_ip: null };
+    const call = { ...entry, country: null, success: true, duration_ms: 1, error: null };
+    const rows = Array.from({ length: 10_020 }, (_, n) => ({ id: String(n).padStart(6, '0'), entry: call }));
+    for (let n = 0; n < rows.length; n += 1_000) await t.app.store.db.insert(agent_activity).values(rows.slice(n, n + 1_000));
+    t.advance(29 * DAY);
+    await forgetUsage(t.app);
+    expect(await names()).toEqual(['gone', 'short', 'stays']);
+    const left = await t.app.store.db.select({ id: agent_activity.id }).from(agent_activity).orderBy(agent_activity.id);
+    expect([left.length, left[0]?.id]).toEqual([10_000, '000020']);
+    t.advance(2 * DAY);
+    await forgetUsage(t.app);
+    expect(await names()).toEqual(['stays']);
+  });
+});
