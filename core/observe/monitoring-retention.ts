@@ -2,6 +2,7 @@ import { and, asc, desc, eq, inArray, lt, lte, or } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import { runEvery } from '#core/cluster/run-every.ts';
 import { withLease } from '#core/cluster/leases.ts';
+import { withSteadyClock } from '#core/cluster/steady-clock.ts';
 import { removeUnused } from '#core/engines/shared/files/unused-folders.ts';
 import { forgetCredentials } from '#core/identity/agent-credentials.ts';
 import { forgetClosed } from '#core/proposals/rows.ts';
@@ -108,7 +109,7 @@ async function setDone(app: App): Promise<void> {
 /** Forgets at once and whenever it is due, on one server at a time. @returns a function that ends it. */
 export function keepForgetting(app: App, look_ms = LOOK_MS): () => void {
   const work = async (): Promise<void> => {
-    const forgotten = await forgetUsage(app);
+    const forgotten = await withSteadyClock(app, (at) => forgetUsage(at));
     if (forgotten) app.log.info('request log pruned', { count: forgotten });
     // Of this machine, so every server does it.
     if (app.policy.cache_dir !== undefined) removeUnused(app.policy.cache_dir);

@@ -1,6 +1,7 @@
 import { and, eq, inArray, lt, notExists, notInArray } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import { runEvery } from '#core/cluster/run-every.ts';
+import { withSteadyClock } from '#core/cluster/steady-clock.ts';
 import { readSettings } from '#core/definitions/settings/settings.ts';
 import { forgetRegistrations } from './clients/registrations.ts';
 
@@ -37,4 +38,8 @@ export async function collectOauth(app: App): Promise<void> {
 
 /** @returns a function that ends it. */
 export const keepCollectingOauth = (app: App): (() => void) =>
-  runEvery(app, { every_ms: EVERY_MS, what: 'deleting expired sign-ins of MCP clients', work: () => collectOauth(app) });
+  runEvery(app, {
+    every_ms: EVERY_MS,
+    what: 'deleting expired sign-ins of MCP clients',
+    work: async () => void (await withSteadyClock(app, collectOauth)),
+  });

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { forgetUsage } from '#core/observe/monitoring-retention.ts';
+import { forgetUsage, keepForgetting } from '#core/observe/monitoring-retention.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { namedStores } from '#test/support/metadata.ts';
+import { until } from '#test/support/programs.ts';
 
 const DAY = 24 * 3_600_000;
 
@@ -76,5 +77,20 @@ describe.each([...namedStores])('what is old goes by itself (%s)', (metadata) =>
     t.advance(2 * DAY);
     await forgetUsage(t.app);
     expect(await names()).toEqual(['stays']);
+  });
+
+  test('nothing of that while the clock of the server is far ahead', async () => {
+    await made('/agent-tokens', { name: 'short', duration_minutes: 15, scopes: ['read'] });
+    const { agent_tokens, sessions } = t.app.store.tables;
+    const counts = () => Promise.all([agent_tokens, sessions].map((table) => t.app.store.db.$count(table)));
+    const before = await counts();
+    const { meta } = t.app.store.tables;
+    const end = keepForgetting(t.app, 10);
+    await until(async () => (await t.app.store.db.select().from(meta)).some(({ key }) => key === 'usage_forgotten_at'), 5_000);
+    t.advance(400 * DAY);
+    await until(() => t.log.some(({ message }) => message.startsWith('the clock is far ahead')), 5_000);
+    await Bun.sleep(100);
+    expect(await counts()).toEqual(before);
+    end();
   });
 });
