@@ -11,6 +11,7 @@ import { forgetArguments } from './logged-arguments.ts';
 import { forgetSeries } from './metrics/retention.ts';
 import { forgetEvents } from './notices/events.ts';
 import { forgetDeliveries } from './notices/send.ts';
+import { forgetGone } from './retention/gone-history.ts';
 import { forgetSessions, inPages } from './sessions/forget-sessions.ts';
 import { TRAFFIC_KEPT_MS, TRAFFIC_SECONDS } from './traffic/traffic.ts';
 
@@ -56,6 +57,7 @@ async function forget(app: App, most_logs: number): Promise<number> {
   await forgetEvents(app);
   await forgetDeliveries(app);
   await forgetActivity(app);
+  await forgetGone(app);
   const surplus = await app.store.db
     .select({ id: request_logs.id, timestamp: request_logs.timestamp })
     .from(request_logs)

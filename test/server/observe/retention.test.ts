@@ -79,6 +79,54 @@ describe.each([...namedStores])('what is old goes by itself (%s)', (metadata) =>
     expect(await names()).toEqual(['stays']);
   });
 
+  test('entries of the history of what is gone after a year, those of what exists not', async () => {
+    const { history } = t.app.store.tables;
+    const kept = await made('/prompts', { name: 'kept', description: 'A prompt', template: 'Hello' });
+    const gone = await made('/prompts', { name: 'gone', description: 'A prompt', template: 'Hello' });
+    const token = await made('/agent-tokens', { name: 'short', duration_minutes: 15, scopes: ['read'] });
+    expect((await t.request('DELETE', `/api/v1/prompts/${String(gone['id'])}`)).status).toBe(204);
+    const deploy = {
+      entity_type: 'snapshot',
+      entity_name: 'deploy',
+      action: 'deploy',
+      actor: { type: 'system', id: null, name: 's' },
+    };
+    const entries = Array.from({ length: 1_100 }, (_, n) => ({
+      ...deploy,
+      id: `0000-${String(n).padStart(6, '0')}`,
+      entity_id: String(n + 1),
+      created_at: at(0),
+    }));
+    for (let n = 0; n < entries.length; n += 200) await t.app.store.db.insert(history).values(entries.slice(n, n + 200));
+    const snapshot = {
+      checksum: 'c',
+      content: '{}',
+      note: null,
+      counts: { connections: 0, tools: 0, resources: 0, prompts: 0 },
+      actor: {},
+      created_at: at(0),
+    };
+    await t.app.store.db.insert(t.app.store.tables.snapshots).values({ version: 7, ...snapshot });
+    const ids = async () => [
+      ...new Set((await t.app.store.db.select({ id: history.entity_id }).from(history)).map(({ id }) => id)),
+    ];
+    t.advance(364 * DAY);
+    const before = await ids();
+    expect(before).toHaveLength(1_104);
+    await forgetUsage(t.app);
+    expect(await ids()).toEqual(before);
+    t.advance(2 * DAY);
+    await t.request('POST', '/api/v1/auth/login', { body: { username: 'ada', password: 'correct horse' } });
+    expect((await t.request('DELETE', `/api/v1/prompts/${String(kept['id'])}x`)).status).toBe(404);
+    await forgetUsage(t.app);
+    const after = await ids();
+    expect(after).toContain('7');
+    expect(after).toContain(String(kept['id']));
+    for (const id of [gone['id'], token['id'], '8', '1100']) expect(after).not.toContain(String(id));
+    // Whoever signed in first.
+    expect(after).toHaveLength(3);
+  });
+
   test('nothing of that while the clock of the server is far ahead', async () => {
     await made('/agent-tokens', { name: 'short', duration_minutes: 15, scopes: ['read'] });
     const { agent_tokens, sessions } = t.app.store.tables;
