@@ -79,7 +79,10 @@ const reviewed = {
     v.description('What approval changes in the working copy, served or not; secrets are shown as "[redacted]"'),
   ),
   findings: v.array(ProposalFinding),
-  tests: v.pipe(v.array(TestResult), v.description('Results of the tests of what changes')),
+  tests: v.pipe(
+    v.array(TestResult),
+    v.description('Results of the tests of what changes; those of writing tools are skipped until an editor runs them'),
+  ),
   test_changes: v.pipe(
     v.array(
       v.object({
@@ -130,6 +133,12 @@ export const proposals = {
     output: Proposal,
     agent: 'get_proposal',
     summary: 'Read a proposal with its diff, findings of the gates and test results',
+  }),
+  'proposals.test': operation('POST /proposals/{id}/test', 'admin', {
+    role: 'editor',
+    input: v.strictObject({ id: Id, version: v.optional(reviewed_version) }),
+    output: Proposal,
+    summary: 'Run the tests of an open proposal, also those whose statements write, which are rolled back',
   }),
   'proposals.approve': operation('POST /proposals/{id}/approve', 'admin', {
     role: 'editor',

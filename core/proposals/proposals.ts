@@ -54,6 +54,13 @@ export const proposalHandlers: Pick<Handlers, Extract<keyof Handlers, `proposals
     const [review, stale] = await Promise.all([reviewOf(context, doorOf(context), row, operations), staleOf(app, operations)]);
     return { ...item, ...review, operations: operations.map(toOperation), comments, stale };
   },
+  'proposals.test': async (context, { id, version }) => {
+    const { app } = context;
+    const row = await findProposal(app, id);
+    refuseClosed(row, version);
+    await reviewOf(context, doorOf(context), row, await operationsOf(app, id), 'all');
+    return proposalHandlers['proposals.get'](context, { id });
+  },
   'proposals.approve': (context, input) => approve(context, input),
   'proposals.reject': (context, input) => reject(context, input),
   'proposals.comment': async (context, { id, text }) => {

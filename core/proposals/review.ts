@@ -10,7 +10,7 @@ import { changesBetween, markSuperusers } from '#core/deploy/pending.ts';
 import type { StoredSnapshot } from '#core/deploy/stored-snapshots.ts';
 import { readWorkingCopy } from '#core/deploy/working-copy.ts';
 import { readSettings } from '#core/definitions/settings/settings.ts';
-import { mayTryWrites } from '#core/definitions/tests/tests.ts';
+import { mayPretend } from '#core/definitions/tests/tests.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context, Door } from '#core/run.ts';
 import { canonical } from '#snapshots/canonical.ts';
@@ -24,18 +24,22 @@ import { type OperationRow, type ProposalRow, toStep } from './rows.ts';
 const MOST_REVIEWS = 20;
 const NOTHING: Reviewed = { diff: [], findings: [], tests: [], test_changes: [] };
 
+/** Statements of tests, written by whoever proposes: those that write run only when an editor asks for it. */
+type Tried = 'reading' | 'all' | 'none';
+
 /** What a proposal would change now, with what gates and tests say. Worked out again when it or the configuration changed. */
 export async function reviewOf(
   context: Context,
   door: Door,
   row: ProposalRow,
   operations: readonly OperationRow[],
+  tried: 'reading' | 'all' = 'reading',
 ): Promise<Review> {
   const { reviews } = context.app.overlays;
-  const key = await keyOf(context, row);
-  const known = reviews.get(key);
+  const known = await knownReview(context, row, tried);
   if (known !== undefined) return known;
-  const review = reviewed(context, door, row, operations, true);
+  const review = reviewed(context, door, row, operations, tried);
+  const key = await keyOf(context, row, tried);
   reviews.set(key, review);
   review.catch(() => reviews.delete(key));
   for (const [oldest] of [...reviews].slice(0, -MOST_REVIEWS)) reviews.delete(oldest);
@@ -49,20 +53,24 @@ export async function lastReviewOf(
   row: ProposalRow,
   operations: readonly OperationRow[],
 ): Promise<Review> {
-  const known = context.app.overlays.reviews.get(await keyOf(context, row));
-  return known ?? reviewed(context, door, row, operations, false);
+  return (await knownReview(context, row, 'reading')) ?? reviewed(context, door, row, operations, 'none');
 }
 
-/** Who may not run what writes sees a review without its tests. */
-const keyOf = async ({ app, actor }: Context, { id, version }: ProposalRow): Promise<string> =>
-  `${id} ${version} ${mayTryWrites(actor)} ${await stampOf(app)}`;
+async function knownReview(context: Context, row: ProposalRow, tried: Tried): Promise<Review | undefined> {
+  const { reviews } = context.app.overlays;
+  return reviews.get(await keyOf(context, row, 'all')) ?? reviews.get(await keyOf(context, row, tried));
+}
+
+/** Who may not run a test as somebody sees a review without it. */
+const keyOf = async ({ app, actor }: Context, { id, version }: ProposalRow, tried: Tried): Promise<string> =>
+  `${id} ${version} ${mayPretend(actor)} ${tried} ${await stampOf(app)}`;
 
 async function reviewed(
   context: Context,
   door: Door,
   row: ProposalRow,
   operations: readonly OperationRow[],
-  gates: boolean,
+  tried: Tried,
 ): Promise<Review> {
   const overlay = await openOverlay(context.app, row);
   try {
@@ -88,15 +96,15 @@ async function reviewed(
       tree,
       server: view.server,
       version: null,
-      proposed: true,
+      proposed: { writes: tried === 'all' },
       texts,
       problems: problems.filter((problem) => !known.has(canonical(problem))),
       warnings: warnings.filter((warning) => !before.warnings.includes(warning)),
       changes: () => [changes],
       drifted: async () => [],
     };
-    const findings = gates ? await findingsOf(context, overlay, candidate, before.active) : [];
-    const tests = gates ? await testsOf(overlay) : [];
+    const findings = tried === 'none' ? [] : await findingsOf(context, overlay, candidate, before.active);
+    const tests = tried === 'none' ? [] : await testsOf(overlay);
     return { diff: changes, findings, tests, test_changes: testChanges(recorded), problem: null };
   } catch (error) {
     if (!(error instanceof AppError) || error.code === 'internal') throw error;

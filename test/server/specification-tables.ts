@@ -196,6 +196,7 @@ export const ADDED: readonly (readonly [string, string, string])[] = [
   ['section 17', 'POST', '/api/v1/proposals/{id}/comment'],
   ['the replay of a proposal of section 17', 'POST', '/api/v1/proposals/{id}/replay'],
   ['the way on of a stale proposal of section 17', 'POST', '/api/v1/proposals/{id}/rebase'],
+  ['the tests of a proposal of section 17', 'POST', '/api/v1/proposals/{id}/test'],
   ['section 16', 'PATCH', '/api/v1/mcp-tokens/{id}'],
 ];
 

@@ -15,8 +15,8 @@ export interface Candidate {
   readonly server: FrozenServer;
   /** Null for the working copy. */
   readonly version: number | null;
-  /** It is what a proposal would make of the working copy, and nobody approved it. */
-  readonly proposed?: true;
+  /** It is what a proposal would make of the working copy, and nobody approved it. `writes`: its tests that write are run all the same. */
+  readonly proposed?: { readonly writes: boolean };
   /** What was found while the working copy was frozen. */
   readonly problems: readonly Problem[];
   readonly warnings: readonly string[];

@@ -61,6 +61,7 @@ const LESS = {
   'preview.trial': 'editor',
   'proposals.approve': 'editor',
   'proposals.reject': 'editor',
+  'proposals.test': 'editor',
   'preview.tool': 'editor',
   'preview.resource': 'editor',
   'preview.prompt': 'editor',

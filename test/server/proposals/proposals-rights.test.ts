@@ -46,6 +46,26 @@ describe('proposals', () => {
     );
   });
 
+  test('tests of writing tools run for editors, and not for viewers', async () => {
+    const owner: Member = {
+      id: '',
+      ask: (method, path, body) => shop.api(method, `/${path}`, body as object),
+      signIn: () => shop.api('GET', '/auth/me'),
+    };
+    const editor = await peopleOf(shop.t).join(owner, { username: 'erin', role: 'editor' });
+    const viewer = await peopleOf(shop.t).join(owner, { username: 'vic', role: 'viewer' });
+    const { body: connection } = await shop.api('GET', `/connections/${shop.connection_id}`);
+    const { id: connection_id, version } = connection;
+    await shop.api('PATCH', `/connections/${String(connection_id)}`, { read_only: false, version });
+    const sql_query = 'delete from orders where customer = :customer';
+    const draft = ordersTool(shop.connection_id, { name: 'drop_orders', sql_query, read_only: false });
+    const { id } = (await shop.api('POST', '/tools', draft)).body;
+    const of_tool = { owner: { kind: 'tool', id } };
+    await shop.api('POST', '/tests', { ...of_tool, name: 'drops', arguments: { customer: 'ada' }, expect: {} });
+    expect((await viewer.ask('POST', 'tests/run', of_tool)).body).toMatchObject({ passed: 0, skipped: 1 });
+    expect((await editor.ask('POST', 'tests/run', of_tool)).body).toMatchObject({ passed: 1, skipped: 0 });
+  });
+
   test('of a person who signed in to the agent endpoint with the scope propose are theirs, and change nothing', async () => {
     const browser = createBrowser(shop.t);
     await browser.signIn();

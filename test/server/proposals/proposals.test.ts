@@ -286,28 +286,38 @@ describe.each(namedStores)('what a token proposes (%s)', (metadata) => {
     }
   });
 
-  test('has no statement run that writes, by any way of its token; who reviews it sees what its tests say', async () => {
+  test('has no statement run that writes, by any way of its token, until an editor who reviews it runs its tests', async () => {
     const token = await shop.token(['propose'], 'Trier');
     const path = `/connections/${shop.connection_id}`;
     const { body: connection } = await shop.api('GET', path);
     await shop.api('PATCH', path, { read_only: false, version: connection['version'] });
-    const draft = ordersTool(shop.connection_id, {
-      name: 'drop_orders',
-      sql_query: 'delete from orders where customer = :customer',
-      read_only: false,
-    });
+    const sql_query = 'delete from orders where customer = :customer';
+    const draft = ordersTool(shop.connection_id, { name: 'drop_orders', sql_query, read_only: false });
     const made = await shop.as(token, 'POST', '/tools', draft);
     const { id, proposal_id } = made.body;
     const test_draft = { owner: { kind: 'tool', id }, name: 'drops', arguments: { customer: 'ada' }, expect: {} };
     expect((await shop.as(token, 'POST', '/tests', test_draft)).status).toBe(202);
     const skipped = [
-      { status: 'skipped', failures: [expect.stringContaining('only for people and for tokens with the scope write')] },
+      { status: 'skipped', failures: [expect.stringContaining('only for editors and for tokens with the scope write')] },
     ];
     const ran = await shop.as(token, 'POST', '/tests/run', { owner: { kind: 'tool', id } });
     expect(ran.body).toMatchObject({ skipped: 1, results: skipped });
     const seen = await shop.as(token, 'GET', `/proposals/${String(proposal_id)}`);
     expect(seen.body).toMatchObject({ tests: skipped });
-    expect(await proposal(proposal_id)).toMatchObject({ tests: [{ name: 'drops', status: 'passed' }] });
+    // Looking at it runs nothing, whoever looks.
+    expect(await proposal(proposal_id)).toMatchObject({ tests: skipped });
+    const test_path = `/proposals/${String(proposal_id)}/test`;
+    const writer = await shop.token(['read', 'write', 'deploy'], 'Tester');
+    for (const one of [token, writer]) expect((await shop.as(one, 'POST', test_path, {})).status).toBe(403);
+    expect((await shop.api('POST', test_path, { version: 1 })).status).toBe(409);
+    expect(await proposal(proposal_id)).toMatchObject({ tests: skipped });
+    const passed = { tests: [{ name: 'drops', status: 'passed' }] };
+    const tried = await shop.api('POST', test_path, { version: 2 });
+    expect([tried.status, tried.body]).toMatchObject([200, passed]);
+    expect(await proposal(proposal_id)).toMatchObject(passed);
+    expect((await shop.api('GET', `/proposals/${String(proposal_id)}`)).body['status']).toBe('open');
+    const rows = { sql_query: 'select count(*) as n from orders', connection_id: shop.connection_id };
+    expect((await shop.api('POST', '/preview/execute', rows)).body).toMatchObject({ rows: [{ n: 3 }] });
     const data = (await shop.api('GET', '/export-import/export')).body;
     const { connection_id: _, ...fields } = draft as Item;
     const tools = [{ ...fields, name: 'drop_more', connection: 'shop' }];

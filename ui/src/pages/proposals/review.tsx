@@ -137,6 +137,13 @@ function Findings(props: { proposal: Proposal }) {
 }
 
 function Tests(props: { proposal: Proposal }) {
+  const { call, session } = useKernel();
+  const running = createMutation((input: { id: string; version: number }) => call('proposals.test', input));
+  const offered = () =>
+    props.proposal.status === 'open' &&
+    session.may('proposals.test') &&
+    props.proposal.tests.some(({ status }) => status === 'skipped');
+  const run = () => void running.run({ id: props.proposal.id, version: props.proposal.version });
   return (
     <Panel title="Test results" count={props.proposal.tests.length || undefined}>
       <Show when={props.proposal.tests.length > 0} fallback={<p class="soft">No test covers what changes.</p>}>
@@ -158,6 +165,15 @@ function Tests(props: { proposal: Proposal }) {
             )}
           </For>
         </ul>
+      </Show>
+      <Show when={offered()}>
+        <p class="small soft">Tests of writing tools run only when you start them. What they write is rolled back.</p>
+        <Failed of={running} />
+        <div class="row">
+          <Button size="small" icon="play" busy={running.busy()} onPress={run}>
+            Run skipped tests
+          </Button>
+        </div>
       </Show>
     </Panel>
   );
