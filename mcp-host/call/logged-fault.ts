@@ -36,10 +36,13 @@ const SURELY_A_VALUE = 6;
 /** Values that are looked for in one sentence. */
 const MOST_VALUES = 1_000;
 
+/** Characters of values that are compared with one message. */
+const MOST_COMPARED = 4_000_000;
+
 /** Null: there are too many values to look for. */
 function withoutValues(text: string, values: unknown): string | null {
   const words = wordsIn(values);
-  return words === null ? null : words.reduce(withoutValue, text);
+  return words === null ? null : withoutParts(words.reduce(withoutValue, text), words);
 }
 
 /** Every text and number in it, however deep; null: there are too many. */
@@ -58,13 +61,24 @@ function wordsIn(values: unknown): string[] | null {
 }
 
 function withoutValue(text: string, word: string): string {
-  if (word.length >= SURELY_A_VALUE) return withoutParts(text.replaceAll(word, '…'), word);
+  if (word.length >= SURELY_A_VALUE) return text.replaceAll(word, '…');
   return text.replaceAll(`"${word}"`, '"…"').replaceAll(`'${word}'`, "'…'");
 }
 
-/** A database shortens a long value, or names the part of it that it did not understand. */
-const withoutParts = (text: string, value: string): string =>
-  text.replaceAll(QUOTED, (quoted, quote: string, inside: string) =>
-    inside.length >= SURELY_A_VALUE && inside.length < value.length && value.includes(inside) ? `${quote}…${quote}` : quoted,
-  );
+/**
+ * A database shortens a long value, or names the part of it that it did not understand. What is too much to compare is left out like
+ * a part of a value.
+ */
+function withoutParts(text: string, values: readonly string[]): string {
+  const long = values.filter(({ length }) => length > SURELY_A_VALUE);
+  const all = long.reduce((sum, { length }) => sum + length, 0);
+  let left = MOST_COMPARED;
+  return text.replaceAll(QUOTED, (quoted, quote: string, inside: string) => {
+    if (inside.length < SURELY_A_VALUE) return quoted;
+    // Looking for one text in another is not linear for every pair of texts.
+    left -= all * (1 + inside.length / 256);
+    const is_part = left < 0 || long.some((value) => inside.length < value.length && value.includes(inside));
+    return is_part ? `${quote}…${quote}` : quoted;
+  });
+}
 const QUOTED = /(["'])(.*?)\1/gs;

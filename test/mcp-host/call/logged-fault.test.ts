@@ -44,6 +44,22 @@ test.each([
   expect(logged(text, values)).toBe(kept);
 });
 
+test('a failed call with many long values is logged quickly, and none of their parts is kept', () => {
+  const long = (n: number) => `${'x'.repeat(10_000)}secret-${n}${'y'.repeat(10_000)}`;
+  const values = Array.from({ length: 900 }, (_, n) => long(n));
+  const text = Array.from({ length: 300 }, (_, n) => `"secret-${n}y" '${'z'.repeat(6)}'`).join(' ');
+  const began = performance.now();
+  const message = logged(text, [{ values }]);
+  expect(performance.now() - began).toBeLessThan(500);
+  expect(message).toStartWith('"…"');
+  expect(message).not.toContain('secret');
+});
+
+test('a part of one long value is left out wherever it stands there', () => {
+  const value = `${'x'.repeat(500_000)}secret-part${'y'.repeat(500_000)}`;
+  expect(logged('invalid input "secret-part" in column "address"', [{ value }])).toBe('invalid input "…" in column "address"');
+});
+
 test('the log keeps what is no value', () => {
   const text = 'column "channel" does not exist; did you mean "canal"?';
   expect(logged(text, [{ state: 'open', note: 'a long text about something else' }])).toBe(text);
