@@ -1,6 +1,6 @@
 import type { FrozenPrompt } from '#snapshots/format.ts';
 import { AppError } from '#core/errors.ts';
-import { renderTemplate } from '#core/lib/template/evaluate.ts';
+import { renderMessages } from '#core/lib/template/evaluate.ts';
 import { parseTemplate } from '#core/lib/template/parse.ts';
 import type { Registry } from '#mcp-host/swap/registry.ts';
 import { holderOf } from '#mcp-host/auth/caller.ts';
@@ -26,7 +26,10 @@ export function compilePrompt(entity: FrozenPrompt): PromptPlan {
   return {
     entity,
     render: (args, facts) =>
-      messages.map(({ role, template }) => ({ role, text: renderTemplate(template(), promptScope(args, facts)) })),
+      renderMessages(
+        messages.map(({ role, template }) => ({ role, template: template() })),
+        promptScope(args, facts),
+      ),
   };
 }
 

@@ -3,7 +3,7 @@ import type { GuardFinding } from '#core/contract/guard.ts';
 import type { PromptMessage } from '#core/contract/definitions/prompts.ts';
 import { ToolDraft } from '#core/contract/definitions/tools.ts';
 import { promptScope } from '#core/lib/call/values.ts';
-import { renderTemplate } from '#core/lib/template/evaluate.ts';
+import { renderMessages } from '#core/lib/template/evaluate.ts';
 import { parseTemplate } from '#core/lib/template/parse.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
@@ -79,7 +79,8 @@ async function withFindings<T>(work: (checkGuard: typeof guardDraft) => Promise<
 
 function rendered(messages: readonly PromptMessage[], input: Readonly<Record<string, unknown>>) {
   try {
-    return { messages: messages.map(({ role, template }) => ({ role, text: renderTemplate(parseTemplate(template), input) })) };
+    const templates = messages.map(({ role, template }) => ({ role, template: parseTemplate(template) }));
+    return { messages: renderMessages(templates, input) };
   } catch (error) {
     if (error instanceof AppError) return { messages: [], template_error: error.detail };
     throw error;

@@ -7,7 +7,7 @@ import { sessionOf } from '#core/lib/call/session.ts';
 import { shape, shapeResource, toToolResult } from '#core/lib/call/shape.ts';
 import { type CallFacts, promptScope } from '#core/lib/call/values.ts';
 import { typedValues } from '#core/lib/uri-template.ts';
-import { renderTemplate } from '#core/lib/template/evaluate.ts';
+import { renderMessages } from '#core/lib/template/evaluate.ts';
 import { parseTemplate } from '#core/lib/template/parse.ts';
 import { dialectNamed } from '#core/engines/index.ts';
 import type { Json, QueryResult, Source } from '#core/engines/shared/source.ts';
@@ -109,7 +109,8 @@ function renderPrompt(entity: FrozenPrompt, args: Arguments, { facts }: CallOpti
     values[name] = value ?? '';
   }
   const scope = promptScope(values, facts);
-  const messages = entity.messages.map(({ role, template }) => ({ role, text: renderTemplate(parseTemplate(template), scope) }));
+  const templates = entity.messages.map(({ role, template }) => ({ role, template: parseTemplate(template) }));
+  const messages = renderMessages(templates, scope);
   const text = messages.map((message) => message.text).join('\n');
   return { columns: null, rows: null, results: [messages, ...(messages.length === 1 ? [text] : [])], text };
 }

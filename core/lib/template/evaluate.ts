@@ -1,6 +1,6 @@
 import { AppError } from '#core/errors.ts';
 import type { TemplateAst } from './ast.ts';
-import { createBudget, type Limits, TEMPLATE_LIMITS } from './budget.ts';
+import { type Budget, createBudget, type Limits, TEMPLATE_LIMITS } from './budget.ts';
 import { type Run, tooLong } from './closures.ts';
 import { compile, type Program } from './compile.ts';
 import { data, isDenied } from './values.ts';
@@ -20,20 +20,38 @@ export function loadTemplate(ast: TemplateAst): Template {
  * Runs a template over JSON values by name: `rows`, `params` and `vars`, or the arguments of a prompt.
  * Throws `invalid` with the line when the template fails or exceeds a limit.
  */
-export function renderTemplate(
-  { program }: Template,
-  variables: Readonly<Record<string, unknown>>,
+export const renderTemplate = (template: Template, variables: Variables, limits: Limits = TEMPLATE_LIMITS): string =>
+  append('', template, variables, createBudget(limits));
+
+/** The messages of a prompt. All of them together have the limits of one template. */
+export function renderMessages<Role extends string>(
+  messages: readonly { readonly role: Role; readonly template: Template }[],
+  variables: Variables,
   limits: Limits = TEMPLATE_LIMITS,
-): string {
+): { role: Role; text: string }[] {
+  const budget = createBudget(limits);
+  let out = '';
+  return messages.map(({ role, template }) => {
+    const start = out.length;
+    out = append(out, template, variables, budget);
+    return { role, text: out.slice(start) };
+  });
+}
+
+type Variables = Readonly<Record<string, unknown>>;
+
+/** @param out what the templates before it wrote. @returns that, with what this one writes. */
+function append(out: string, { program }: Template, variables: Variables, budget: Budget): string {
   const frame = Array.from<unknown>({ length: program.slots }).fill(UNSET);
   const given = program.free.map((name) =>
     Object.hasOwn(variables, name) && !isDenied(name) ? data(variables[name]) : undefined,
   );
-  const run: Run = { budget: createBudget(limits), frame, given, out: '', line: 1 };
+  const run: Run = { budget, frame, given, out, line: 1 };
   try {
     program.run(run);
     const { length } = run.out;
-    if (length * 3 > limits.output && new TextEncoder().encode(run.out).length > limits.output) throw tooLong();
+    const most = budget.limits.output;
+    if (length * 3 > most && new TextEncoder().encode(run.out).length > most) throw tooLong();
   } catch (error) {
     throw failure(error, run.line);
   }

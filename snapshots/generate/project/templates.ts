@@ -1,4 +1,4 @@
-import { renderTemplate } from '#core/lib/template/evaluate.ts';
+import { renderMessages } from '#core/lib/template/evaluate.ts';
 import { parseTemplate } from '#core/lib/template/parse.ts';
 import { applyTransform, type TransformInput } from '#core/lib/template/transform.ts';
 import type { Transformed } from '#core/lib/call/shape.ts';
@@ -10,5 +10,6 @@ export function applyTemplate(template: string | null, input: TransformInput): T
 }
 
 export function renderPrompt({ messages }: Prompt, args: Readonly<Record<string, string>>, vars: TransformInput['vars']) {
-  return messages.map(({ role, template }) => ({ role, text: renderTemplate(parseTemplate(template), { ...args, vars }) }));
+  const templates = messages.map(({ role, template }) => ({ role, template: parseTemplate(template) }));
+  return renderMessages(templates, { ...args, vars });
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { TEMPLATE_LIMITS } from '#core/lib/template/budget.ts';
-import { renderTemplate } from '#core/lib/template/evaluate.ts';
+import { renderMessages, renderTemplate } from '#core/lib/template/evaluate.ts';
 import { parseTemplate } from '#core/lib/template/parse.ts';
 import { AppError } from '#core/errors.ts';
 
@@ -260,6 +260,28 @@ describe('a template that wants too much is stopped in time', () => {
     );
     expect(detail('{{ "a" * 600000 }}{{ "a" * 600000 }}')).toBe(
       'Line 1 of the template: The template wrote more than 1 MiB of output.',
+    );
+  });
+
+  test('the messages of a prompt have the limits of one template together', () => {
+    const messages = (text: string, count = 20) =>
+      Array.from({ length: count }, () => ({ role: 'user', template: parseTemplate(text) }));
+    const refused = (text: string) => {
+      try {
+        renderMessages(messages(text), {});
+        return 'passed';
+      } catch (error) {
+        return error instanceof AppError ? error.detail : String(error);
+      }
+    };
+    expect(refused('{% for a in range(90000) %}{% if a %}{% endif %}{% endfor %}')).toContain('used more than 2 000 000 steps');
+    expect(refused('{{ "é" * 50000 }}')).toBe('Line 1 of the template: The template wrote more than 1 MiB of output.');
+    let time = 0;
+    const limits = { ...TEMPLATE_LIMITS, now: () => (time += 100) };
+    const slow = messages('{% for i in range(4000) %}{{ i }}{% endfor %}');
+    expect(() => renderMessages(slow, {}, limits)).toThrow('ran for more than 1 000 ms');
+    expect(renderMessages(messages('{% set a = 1 %}{{ a }}b', 3), {})).toEqual(
+      Array.from({ length: 3 }, () => ({ role: 'user', text: '1b' })),
     );
   });
 
