@@ -1,13 +1,12 @@
 import net from 'node:net';
 import tls from 'node:tls';
-import type { SslMode } from '#core/contract/definitions/connections.ts';
 import { AppError } from '#core/errors.ts';
 import type { ConnectionSettings } from './source.ts';
 
 type TlsSettings = Pick<ConnectionSettings, 'host' | 'ssl_mode' | 'ssl_ca' | 'ssl_cert' | 'ssl_key'>;
 
 /** From plain text to chain and name; null takes TLS where it is offered, and `require` verifies nothing. */
-const TRUST: readonly (SslMode | null)[] = ['disable', null, 'require', 'verify-ca', 'verify-full'];
+const TRUST: readonly TlsSettings['ssl_mode'][] = ['disable', null, 'require', 'verify-ca', 'verify-full'];
 
 /**
  * How sure the client is of whom it talks to: the larger, the surer. Without a mode the certificate is verified in full when there is
