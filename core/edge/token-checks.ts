@@ -74,11 +74,13 @@ function checkClaims(payload: JWTPayload, rules: TokenRules, now: number): Check
   if (payload['cnf'] !== undefined)
     return failed('kind', 'The token is bound to a key of its client, which Sluice cannot check.');
   if (typeof sub !== 'string' || sub === '') return failed('claims', 'The token has no subject.');
-  for (const [name, wanted] of Object.entries(rules.required ?? {})) {
-    if (!includesText(claimAt(payload, name), wanted)) return failed('claims', `The claim ${name} is not what is required.`);
-  }
-  return null;
+  const wrong = wrongClaim(payload, rules);
+  return wrong === undefined ? null : failed('claims', `The claim ${wrong} is not what is required.`);
 }
+
+/** The first required claim that the token does not have. */
+export const wrongClaim = (payload: JWTPayload, { required = {} }: Pick<TokenRules, 'required'>): string | undefined =>
+  Object.entries(required).find(([name, wanted]) => !includesText(claimAt(payload, name), wanted))?.[0];
 
 /** `typ` of Keycloak, `token_use` of Cognito. */
 function isOtherKind({ typ, token_use }: JWTPayload): boolean {

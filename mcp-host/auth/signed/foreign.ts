@@ -1,5 +1,6 @@
 import type { JwtIssuer } from '#core/contract/settings/jwt-issuers.ts';
 import { foreignCaller, foreignRules } from '#core/edge/foreign-tokens.ts';
+import { wrongClaim } from '#core/edge/token-checks.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
 import { sha256 } from '#mcp-host/runtime/runtime.ts';
 import { callerName, createCaller } from '../caller.ts';
@@ -19,8 +20,9 @@ export const createForeign = (keys: ForeignKeys): TokenSource => ({
   counts({ payload, header }, server) {
     const issuer = issuerNamed(server, payload.iss);
     if (issuer === undefined || !keys.has(issuer, header.kid)) return false;
-    const { isAudience } = foreignRules(issuer, () => null);
-    return [payload.aud ?? []].flat().some((audience) => isAudience(audience));
+    const rules = foreignRules(issuer, () => null);
+    if (!rules.algorithms.includes(header.alg) || wrongClaim(payload, rules) !== undefined) return false;
+    return [payload.aud ?? []].flat().some((audience) => rules.isAudience(audience));
   },
   edition: () => keys.edition(),
   toCaller({ payload }, server, toolsets) {

@@ -129,6 +129,22 @@ describe('a token of an issuer that is trusted', () => {
     expect((await host.health()).sessions).toBe(0);
   });
 
+  test.each<[string, () => Partial<JwtIssuer>]>([
+    ['a claim', () => ({ required_claims: { tid: 't-2' } })],
+    ['another algorithm', () => ({ algorithms: ['ES256'] })],
+    ['another audience', () => ({ audience: 'api://other' })],
+  ])('loses its session when %s is required from now on', async (_, stricter) => {
+    const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'raw', version: '1' } };
+    const token = await key.sign(claims({ tid: 't-1' }));
+    const opened = await rpc(host.mcp, { id: 1, method: 'initialize', params }, bearer(token));
+    expect(opened.status).toBe(200);
+    expect((await host.health()).sessions).toBe(1);
+    await deploy([trusting({ required_claims: { tid: 't-1' }, algorithms: ['RS256'] })]);
+    expect((await host.health()).sessions).toBe(1);
+    await deploy([trusting(stricter())]);
+    expect((await host.health()).sessions).toBe(0);
+  });
+
   test.each<[string, (own: TestKey) => Promise<string> | string]>([
     ['alg none', () => handMade({ alg: 'none' }, claims())],
     ['HS256 with the public key', (own) => hs256(own, claims())],
