@@ -35,6 +35,9 @@ export function endpointOf(rest: string): Endpoint | null {
   return path.startsWith('/') && isToolsetName(name) ? { ...WHOLE, path, toolset: name } : null;
 }
 
+/** The same of an audience, as `Addresses.restOf` reads it; null: it names no endpoint of ours. */
+export const audiencePath = (rest: string | null): string | null => (rest === null ? null : (endpointOf(rest)?.path ?? null));
+
 const CANDIDATE = '/candidate/';
 
 /** The endpoint of a candidate; null: the path names none. Credentials of other endpoints are never for it, nor its token for them. */

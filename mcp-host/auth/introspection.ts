@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { AppError } from '#core/errors.ts';
 import type { Log } from '#core/log.ts';
 import type { Addresses } from '#core/edge/asked-address.ts';
+import { audiencePath } from '#core/edge/mcp-endpoint.ts';
 import { fingerprintOf } from '#core/lib/secrets.ts';
 import { boundedText } from '#core/engines/shared/bounded-text.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
@@ -108,7 +109,7 @@ export function createIntrospection(options: IntrospectionOptions): Scheme {
     failures.end();
     const ends = endOf(answer);
     const verdict =
-      answer['active'] === true && ends > now() && isForUs(answer, server) ? toCaller(answer, url, digest) : INVALID;
+      answer['active'] === true && ends > now() && isForUs(answer, server, () => true) ? toCaller(answer, url, digest) : INVALID;
     if (asked_of !== source) return verdict;
     const setting_ms = server.introspection_cache_ttl_seconds * 1_000;
     if (isCaller(verdict)) admit(verdict, digest, ends);
@@ -141,16 +142,26 @@ export function createIntrospection(options: IntrospectionOptions): Scheme {
   };
 
   /** The token is for this server: it names the audience that is set, else the resource or the client that asks (RFC 7662 section 2.2). */
-  const isForUs = ({ aud }: Members, { introspection_client_id, introspection_audience: wanted }: FrozenServer): boolean => {
+  const isForUs = (
+    { aud }: Members,
+    { introspection_client_id, introspection_audience: wanted }: FrozenServer,
+    fits: (path: string) => boolean,
+  ): boolean => {
     const named: readonly unknown[] = Array.isArray(aud) ? aud : [aud ?? null];
     if (wanted !== undefined) return named.includes(wanted);
     if (aud === undefined || aud === null) return true;
-    return named.some((name) => typeof name === 'string' && (addresses.include(name) || name === introspection_client_id));
+    return named.some((name) => {
+      const path = typeof name === 'string' ? audiencePath(addresses.restOf(name)) : null;
+      return name === introspection_client_id || (path !== null && fits(path));
+    });
   };
 
-  /** A verdict is kept for longer than toolsets stay as they are. */
-  const withRights = <V extends Caller | Refusal>(verdict: V): V =>
-    isCaller(verdict) ? { ...verdict, rights: rightsOfScopes(toolsets(), scopesOf(verdict.claims)) } : verdict;
+  /** A verdict is kept for longer than toolsets stay as they are, and for all endpoints: a token for one part is for no other, nor for the whole. */
+  const at = (path: string, server: FrozenServer, verdict: Caller | Refusal): Caller | Refusal => {
+    if (!isCaller(verdict)) return verdict;
+    if (!isForUs(verdict.claims, server, (named) => named === '' || named === path)) return INVALID;
+    return { ...verdict, rights: rightsOfScopes(toolsets(), scopesOf(verdict.claims)) };
+  };
 
   /** Other settings, other verdicts. */
   const follow = (server: FrozenServer) => {
@@ -171,21 +182,22 @@ export function createIntrospection(options: IntrospectionOptions): Scheme {
     issuers: ({ introspection_issuer, introspection_url: url }) =>
       [introspection_issuer ?? (url === null ? null : new URL(url).origin)].filter((issuer) => issuer !== null),
     scopes: ({ introspection_scopes = [] }) => introspection_scopes,
-    recall({ digest }, server) {
+    recall({ digest, path }, server) {
       follow(server);
       if (server.introspection_cache_ttl_seconds === 0) return null;
       const verdict = valueOf(known.get(digest));
-      return verdict !== undefined && isCaller(verdict) ? withRights(verdict) : null;
+      const answer = verdict === undefined ? INVALID : at(path, server, verdict);
+      return isCaller(answer) ? answer : null;
     },
     async check(credential, server) {
       follow(server);
-      const { digest } = credential;
+      const { digest, path } = credential;
       const verdict = server.introspection_cache_ttl_seconds === 0 ? undefined : valueOf(known.get(digest));
-      if (verdict !== undefined) return withRights(verdict);
+      if (verdict !== undefined) return at(path, server, verdict);
       const mine = asking;
       if (mine.count >= ASKING) return UNANSWERED;
       mine.count++;
-      return withRights(await introspect(credential, server).finally(() => mine.count--));
+      return at(path, server, await introspect(credential, server).finally(() => mine.count--));
     },
     holds({ owner }, server) {
       follow(server);
@@ -204,7 +216,10 @@ function createFailures(log: Log, ticks: () => number): { tell(reason: string): 
   let untold = 0;
   return {
     tell(reason) {
-      if (told_at !== null && ticks() - told_at < TOLD_MS) return void untold++;
+      if (told_at !== null && ticks() - told_at < TOLD_MS) {
+        untold++;
+        return;
+      }
       log.error('introspection_failed', { reason, ...(untold > 0 && { failures: untold + 1 }) });
       [told_at, untold] = [ticks(), 0];
     },

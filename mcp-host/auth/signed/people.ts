@@ -2,7 +2,7 @@ import type { Addresses } from '#core/edge/asked-address.ts';
 import { ACCESS_TOKEN_ALGORITHM } from '#core/edge/identity.ts';
 import { textsOf } from '#core/edge/token-checks.ts';
 import { type Claims, toIdentity } from '#core/lib/call/identity.ts';
-import { endpointOf } from '#core/edge/mcp-endpoint.ts';
+import { audiencePath } from '#core/edge/mcp-endpoint.ts';
 import { sha256 } from '#mcp-host/runtime/runtime.ts';
 import { callerName, createCaller, PERSON_OWNER } from '../caller.ts';
 import { rightsOfPerson } from '../rights.ts';
@@ -11,11 +11,6 @@ import type { TokenSource } from './signed-scheme.ts';
 
 /** `auth_type` oauth: people who signed in at our own server (contract section 15). */
 export function createPeople(identity: IdentityState, addresses: Addresses): TokenSource {
-  /** What stands after `/mcp` in one of our addresses; null for all others. */
-  const pathOf = (audience: string): string | null => {
-    const rest = addresses.restOf(audience);
-    return rest === null ? null : (endpointOf(rest)?.path ?? null);
-  };
   return {
     rulesOf(issuer, _, path) {
       if (issuer !== identity.issuer()) return null;
@@ -25,7 +20,7 @@ export function createPeople(identity: IdentityState, addresses: Addresses): Tok
         types: ['at+jwt'],
         keyOf: (header) => identity.keyOf(header),
         // A token is for one resource, and no other accepts it.
-        isAudience: (audience) => pathOf(audience) === path,
+        isAudience: (audience) => audiencePath(addresses.restOf(audience)) === path,
       };
     },
     counts({ payload, header }) {

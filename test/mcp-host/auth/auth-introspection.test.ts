@@ -161,6 +161,35 @@ test('a token for another audience is refused', async () => {
   expect(statuses).toEqual([401, 401, 200, 200, 200, 200]);
 });
 
+test('a token for a part is for no other part and not for the whole, and what is kept of it neither', async () => {
+  const at = async (path: string, token: string) => {
+    const url = new URL(`${host.mcp.href}${path}`);
+    return (await modern(url, 'tools/list', {}, { authorization: `Bearer ${token}` })).status;
+  };
+  const part = `${host.mcp.href}/readonly`;
+  const audiences: Record<string, string | string[]> = {
+    part,
+    other_part: [part, 'other'],
+    both: [part, host.mcp.href],
+    whole: host.mcp.href,
+    tag: `${host.mcp.href}/tag/sales`,
+  };
+  answer = (token) => ({ active: true, aud: audiences[token] });
+  for (const introspection_cache_ttl_seconds of [60, 0]) {
+    await deploy({ introspection_cache_ttl_seconds });
+    for (const [token, whole, readonly] of [
+      ['part', 401, 200],
+      ['other_part', 401, 200],
+      ['both', 200, 200],
+      ['whole', 200, 200],
+      ['tag', 401, 401],
+    ] as const) {
+      const statuses = [await at('', token), await at('/readonly', token), await at('', token)];
+      expect([token, ...statuses]).toEqual([token, whole, readonly, whole]);
+    }
+  }
+});
+
 test.each<[string, () => unknown]>([
   ['an error', () => new Response('', { status: 500 })],
   ['that our client is refused', () => new Response('{"active":true}', { status: 401 })],
