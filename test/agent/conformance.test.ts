@@ -11,7 +11,7 @@ type Exceptions = Readonly<Record<string, Exception>>;
 
 const of = (reason: string, names: readonly string[]): Exceptions => Object.fromEntries(names.map((name) => [name, { reason }]));
 
-const OWN_TOOLS = 'It calls a tool of the suite’s own; the endpoint has the 45 tools of the specification and no other.';
+const OWN_TOOLS = 'It calls a tool of the suite’s own; the endpoint has its own tools and no other.';
 const TOOLS_ONLY = 'The endpoint serves tools only: no resources, prompts, completion or logging is declared.';
 
 const COMMON: Exceptions = {
