@@ -1,4 +1,5 @@
 import { AppError } from '#core/errors.ts';
+import { atOffset, parseDatetime } from '../shared/datetimes.ts';
 import { doubleOf, fits64Bits, integerOf, textOf } from '../shared/rows.ts';
 import type { BoundType, Json } from '../shared/source.ts';
 
@@ -60,12 +61,10 @@ function plain(value: Json, type: ScalarType): string {
 const TOO_LARGE =
   'An integer beyond 2^63 - 1 does not fit a parameter of type integer. Declare the parameter as string and write toUInt64(:name) in the statement.';
 
-const MOMENT = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(?:\.(\d{1,9}))?(Z|[+-]\d\d:?\d\d)?$/i;
-
 /** Its type of a moment refuses zones. */
 function utc(text: string): string {
-  const [, day, time, fraction = '', zone = 'Z'] = MOMENT.exec(text) ?? [];
-  const moment = new Date(`${day}T${time}${zone.replace(/(\d\d)(\d\d)$/, '$1:$2').toUpperCase()}`);
-  if (Number.isNaN(moment.getTime())) throw new AppError('sql_error', 'A parameter of type datetime is no moment in time.');
-  return `${moment.toISOString().slice(0, 19).replace('T', ' ')}.${fraction.padEnd(6, '0').slice(0, 6)}`;
+  const datetime = parseDatetime(text);
+  if (datetime === null) throw new AppError('sql_error', 'A parameter of type datetime is not a date and time.');
+  const { date, time, fraction } = atOffset(datetime, 0);
+  return `${date} ${time}.${fraction.slice(1).padEnd(6, '0').slice(0, 6)}`;
 }

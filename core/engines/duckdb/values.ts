@@ -25,6 +25,7 @@ import {
   VARCHAR,
 } from '@duckdb/node-api';
 import { jsonText } from '#core/lib/exact-json.ts';
+import { utcDatetime } from '../shared/datetimes.ts';
 import { doubleOf, integerOf, textOf } from '../shared/rows.ts';
 import type { BoundType, Json, ValueKind } from '../shared/source.ts';
 import { isHuge } from './typed.ts';
@@ -209,5 +210,6 @@ function toValue(value: Json, type: ScalarType): DuckDBValue {
   if (type === 'integer') return integerOf(value);
   if (type === 'number') return doubleOf(value);
   if (type === 'boolean') return value === true || value === 'true';
-  return textOf(value);
+  // As a date it would be that of its own zone; sessions are in UTC.
+  return type === 'datetime' ? utcDatetime(textOf(value)) : textOf(value);
 }

@@ -125,7 +125,7 @@ export function createLibsqlRunner(settings: ServerSettings & Pick<ConnectionSet
     return found;
   }
 
-  function query({ text, values, types }: BoundStatement, options: RunOptions): Promise<QueryResult> {
+  async function query({ text, values, types }: BoundStatement, options: RunOptions): Promise<QueryResult> {
     const bound = values.map((value, i) => toSqliteValue(value, types[i] ?? 'string'));
     return converse(options, (stream, stop) =>
       options.mode === 'write' ? write(stream, text, bound, options, stop) : read(stream, text, bound, options),

@@ -1,7 +1,8 @@
 import mysql from 'mysql2';
 import { parseJson } from '#core/lib/exact-json.ts';
 import type { BoundType, Column, Json, ValueKind } from '../shared/source.ts';
-import { textOf } from '../shared/rows.ts';
+import { atOffset, parseDatetime } from '../shared/datetimes.ts';
+import { listText, numberText, textOf } from '../shared/rows.ts';
 import { minutesOf, UTC } from './extras.ts';
 
 /** What the server says of a column (MySQL's column definition packet). */
@@ -142,12 +143,19 @@ function encodeGeometry(value: MysqlValue): Json {
  */
 export function toMysqlValue(value: Json, type: BoundType, offset = UTC): unknown {
   if (value === null) return null;
-  if (typeof type === 'object' || type === 'json') return JSON.stringify(value);
+  if (type === 'json') return JSON.stringify(value);
+  if (typeof type === 'object') return listText(value, (item) => itemText(item, type.array, offset));
   if (typeof value === 'boolean') return value ? 1 : 0;
   if (type === 'integer') return toInteger(value);
   // Digits come as text where a double would lose some of them; sent as mere text they would be compared as doubles.
   if (type === 'number') return typeof value === 'string' ? mysql.TypedParameter.NEWDECIMAL(value) : Number(value);
   return type === 'datetime' ? toDatetime(textOf(value), offset) : textOf(value);
+}
+
+/** An element of a list, for JSON_TABLE. MySQL keeps the digits of numbers that are not whole only as text. */
+function itemText(item: Json, type: Exclude<BoundType, object>, offset: string): string {
+  if (type === 'datetime') return JSON.stringify(toDatetime(textOf(item), offset));
+  return type === 'integer' || (type === 'number' && /^-?\d{1,19}$/.test(textOf(item))) ? numberText(item) : JSON.stringify(item);
 }
 
 function toInteger(value: Json): unknown {
@@ -156,12 +164,10 @@ function toInteger(value: Json): unknown {
   return integer > 9223372036854775807n ? LONGLONG.unsigned(integer) : LONGLONG(integer);
 }
 
+/** MySQL compares a moment of another zone only as what clocks show in the zone of the session. */
 function toDatetime(text: string, offset: string): string {
-  const parts = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(\.\d+)?(Z|[+-]\d\d:?\d\d)?$/i.exec(text);
-  if (!parts) return text;
-  const [, day, time, fraction = '', zone = 'Z'] = parts;
-  const moment = new Date(`${day}T${time}${zone}`);
-  if (Number.isNaN(moment.getTime())) return text;
-  moment.setTime(moment.getTime() + minutesOf(offset) * 60_000);
-  return moment.toISOString().slice(0, 19).replace('T', ' ') + fraction.slice(0, 7);
+  const datetime = parseDatetime(text);
+  if (datetime === null) return text;
+  const { date, time, fraction } = atOffset(datetime, minutesOf(offset));
+  return `${date} ${time}${fraction.slice(0, 7)}`;
 }

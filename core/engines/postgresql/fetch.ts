@@ -14,9 +14,9 @@ import {
 import { type Incoming, readColumns, readCount, readOids, readTag } from '#core/lib/postgres/reader.ts';
 import type { Fetched, FetchOptions, Memory, SourceColumns } from './plan.ts';
 import { openRows, type RowSink } from './rows.ts';
-import { declaredOid, isJsonOid } from './types.ts';
-import { toBound } from './values.ts';
-import type { BoundStatement } from '../shared/source.ts';
+import { declaredOid, isJsonOid, keepsZone } from './types.ts';
+import { toBound, withoutZone } from './values.ts';
+import type { BoundStatement, BoundType } from '../shared/source.ts';
 
 /** A statement that a session has prepared, and what the database said of it. */
 export interface Kept {
@@ -107,8 +107,11 @@ function nextStep(type: string, rows: RowSink): Buffer | null {
 export function valuesOf({ values, types, typed }: BoundStatement, { oids }: Kept): (string | null)[] {
   return values.map((value, i) => {
     const type = types[i] ?? 'string';
-    const bound = toBound(value, type);
+    const oid = typed ? declaredOid(type) : (oids[i] ?? 0);
+    const bound = toBound(isDatetime(type) && !keepsZone(oid) ? withoutZone(value) : value, type);
     if (bound === null || typeof bound === 'string') return bound;
-    return isJsonOid(typed ? declaredOid(type) : (oids[i] ?? 0)) ? bound.json : String(bound);
+    return isJsonOid(oid) ? bound.json : String(bound);
   });
 }
+
+const isDatetime = (type: BoundType): boolean => (typeof type === 'string' ? type : type.array) === 'datetime';

@@ -128,3 +128,13 @@ export function boundTypeOf(oid: number): BoundType | null {
 
 /** Types whose text is JSON, so that an array bound to one is written as JSON. */
 export const isJsonOid = (oid: number): boolean => oid === 114 || oid === 3802;
+
+/** Types that have a zone, or are the text itself. Domains count as types without a zone. */
+const KEEP_ZONE = new Set(
+  BUILT_IN.filter(([, , name]) => /with time zone$|^text$|^character|^json/.test(name)).flatMap(([oid, array]) => [oid, array]),
+);
+export const keepsZone = (oid: number): boolean => KEEP_ZONE.has(oid);
+
+const ARRAYS: ReadonlyMap<number, number> = new Map(BUILT_IN.map(([oid, array]) => [oid, array]));
+/** The oid of the arrays of a built-in type. */
+export const arrayOidOf = (oid: number): number => ARRAYS.get(oid) ?? 0;

@@ -1,4 +1,6 @@
 import type { ScalarType } from '#core/contract/definitions/parameters.ts';
+import { utcDatetime } from '../shared/datetimes.ts';
+import { listText, numberText } from '../shared/rows.ts';
 import type { BoundType, Json } from '../shared/source.ts';
 
 /** Turns PostgreSQL's text of one value into the encoding of contract section 4. */
@@ -127,7 +129,19 @@ export function toBound(value: Json, type: BoundType): string | BoundArray | nul
   if (value === null) return null;
   if (typeof type === 'string') return scalarText(value, type);
   if (!Array.isArray(value)) return scalarText(value, type.array);
-  return { json: JSON.stringify(value), toString: () => arrayLiteral(value, type.array) };
+  const toItem = type.array === 'integer' || type.array === 'number' ? numberText : JSON.stringify;
+  return {
+    get json() {
+      return listText(value, toItem);
+    },
+    toString: () => arrayLiteral(value, type.array),
+  };
+}
+
+/** PostgreSQL ignores the zone in the text of a type that has none; sessions are in UTC, as its cast of a `timestamptz` is. */
+export function withoutZone(value: Json): Json {
+  if (Array.isArray(value)) return value.map(withoutZone);
+  return typeof value === 'string' ? utcDatetime(value) : value;
 }
 
 function scalarText(value: Json, type: ScalarType): string {

@@ -57,3 +57,12 @@ export function doubleOf(value: Json): number {
 export const integerOf = (value: Json): bigint => BigInt(typeof value === 'number' ? Math.trunc(value) : textOf(value));
 
 export const fits64Bits = (integer: bigint): boolean => BigInt.asIntN(64, integer) === integer;
+
+/** A list as JSON. @param write one element that is not null. */
+export const listText = (list: Json, write: (item: Json) => string): string =>
+  `[${(Array.isArray(list) ? list : [list]).map((item: Json) => (item === null ? 'null' : write(item))).join(',')}]`;
+
+/** A number as JSON has it: one of ours would round the digits that come as text. */
+export const numberText = (value: Json): string =>
+  typeof value === 'string' && DIGITS.test(value) ? value : JSON.stringify(value);
+const DIGITS = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/;

@@ -1,5 +1,7 @@
+import { AppError } from '#core/errors.ts';
 import { jsonText, keepsDigits } from '#core/lib/exact-json.ts';
-import { doubleOf, fits64Bits, integerOf, textOf } from '../shared/rows.ts';
+import { isoDatetime } from '../shared/datetimes.ts';
+import { doubleOf, fits64Bits, integerOf, listText, textOf } from '../shared/rows.ts';
 import type { BoundType, Json, ValueKind } from '../shared/source.ts';
 
 /** A value as SQLite knows it; integers are always bigint, so that a double stays a double. */
@@ -69,12 +71,29 @@ function isSafe(value: bigint): boolean {
 /** A bound value in SQLite's storage classes. Arrays and JSON go as JSON text, for `json_each`; booleans as 0 and 1. */
 export function toSqliteValue(value: Json, type: BoundType): SqliteValue {
   if (value === null) return null;
-  if (typeof type === 'object' || type === 'json') return JSON.stringify(value);
+  if (typeof type === 'object') return listText(value, (item) => itemText(item, type.array));
+  if (type === 'json') return JSON.stringify(value);
   if (typeof value === 'boolean') return value ? 1n : 0n;
-  if (type === 'integer') return integerOf(value);
+  if (type === 'integer') return toSqliteInteger(value);
   if (type === 'number') return toSqliteNumber(value);
-  return textOf(value);
+  // Its functions read no other spelling of a zone.
+  return type === 'datetime' ? isoDatetime(textOf(value)) : textOf(value);
 }
+
+/** An element of a list, for `json_each`. */
+function itemText(item: Json, type: Exclude<BoundType, object>): string {
+  if (type === 'json' || typeof item === 'boolean') return JSON.stringify(item);
+  const value = toSqliteValue(item, type);
+  return typeof value === 'bigint' ? String(value) : JSON.stringify(value);
+}
+
+function toSqliteInteger(value: Json): bigint {
+  const integer = integerOf(value);
+  if (fits64Bits(integer)) return integer;
+  throw new AppError('sql_error', TOO_LARGE);
+}
+
+const TOO_LARGE = 'An integer beyond 2^63 - 1 does not fit into SQLite. Send a smaller one, or declare the parameter as string.';
 
 const NUMBER = /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i;
 

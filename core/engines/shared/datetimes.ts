@@ -1,0 +1,55 @@
+import { AppError } from '#core/errors.ts';
+
+/** What a parameter of type `datetime` holds (core/lib/call/argument-values.ts). */
+const DATETIME = /^(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d)(:\d\d)?(\.\d+)?(?:([Zz])|([+-]\d\d):?(\d\d))?$/;
+
+/** The parts of an ISO 8601 date and time. */
+export interface Datetime {
+  readonly date: string;
+  /** Such as `03:04:05`. */
+  readonly time: string;
+  /** Empty, or digits behind their point. */
+  readonly fraction: string;
+  /** Empty, `Z`, or an offset such as `+02:00`. */
+  readonly zone: string;
+}
+
+/** Null: not a date and time, such as `infinity`. */
+export function parseDatetime(text: string): Datetime | null {
+  const [, date, minutes, seconds = ':00', fraction = '', utc, hours, rest] = DATETIME.exec(text) ?? [];
+  if (date === undefined || minutes === undefined) return null;
+  const zone = utc === undefined ? (hours === undefined ? '' : `${hours}:${rest}`) : 'Z';
+  const datetime = { date, time: minutes + seconds, fraction, zone };
+  return Number.isNaN(momentOf(datetime)) ? null : datetime;
+}
+
+/** As ISO 8601 writes it; other text stays. */
+export function isoDatetime(text: string): string {
+  const datetime = parseDatetime(text);
+  return datetime === null ? text : textOf(datetime);
+}
+
+/** The same moment in UTC. Without a zone it stays as it is: it is meant in the zone of the session. */
+export function utcDatetime(text: string): string {
+  const datetime = parseDatetime(text);
+  if (datetime === null || datetime.zone === '') return text;
+  return `${textOf(atOffset(datetime, 0))}Z`;
+}
+
+/** The same moment as clocks at another offset show it. Without a zone it stays as it is. @param minutes ahead of UTC. */
+export function atOffset(datetime: Datetime, minutes: number): Datetime {
+  const { zone, fraction } = datetime;
+  if (zone === '') return datetime;
+  const moment = new Date(momentOf(datetime) + minutes * 60_000);
+  const year = moment.getUTCFullYear();
+  if (year < 1 || year > 9999) throw new AppError('sql_error', OUT_OF_RANGE);
+  const [date = '', time = ''] = moment.toISOString().slice(0, 19).split('T');
+  return { date, time, fraction, zone: '' };
+}
+
+const OUT_OF_RANGE = 'A datetime is before the year 1 or after the year 9999 in the time zone of the database; send another one.';
+
+const textOf = ({ date, time, fraction, zone }: Datetime): string => `${date}T${time}${fraction}${zone}`;
+
+/** Milliseconds since 1970, without the fraction. */
+const momentOf = ({ date, time, zone }: Datetime): number => Date.parse(`${date}T${time}${zone === '' ? 'Z' : zone}`);
