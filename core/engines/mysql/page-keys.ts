@@ -1,17 +1,46 @@
-import { cast, doubled, type PageKey, type PageRules } from '#core/lib/sql/page-keys.ts';
+import { asText, cast, doubled, type PageKey, type PageRules } from '#core/lib/sql/page-keys.ts';
+import type { SqlNode } from '#core/lib/sql/statement.ts';
 
 /** Bytes of UTF-8: collations call texts equal that differ in letters or in spaces at their end. */
 const bytesOf = (text: string): string => `CAST(CONVERT(${text} USING utf8mb4) AS BINARY)`;
 
-/** A moment of the session's own zone, as the server writes it. */
-const withoutT = (cell: Parameters<PageKey['write']>[0]) => (typeof cell === 'string' ? cell.replace('T', ' ') : cell);
+/** Only digits, as MySQL reads moments and numbers alike. */
+const digits: PageKey['write'] = (cell) => (typeof cell === 'string' ? cell.replaceAll(/[^\d.]/g, '') : cell);
+
+/**
+ * A moment that no calendar has, such as `0000-00-00`, cannot be cast, and is compared as a number. As numbers MySQL compares
+ * only some columns to the microsecond.
+ */
+const moment = (by: string, more: Partial<PageKey> = {}): PageKey =>
+  cast(by, 'DECIMAL(20,6)', {
+    compare(operator, name) {
+      const value: SqlNode[] = ['CAST(', name, ' AS DATETIME(6))'];
+      const number: SqlNode[] = ['CAST(', name, ' AS DECIMAL(20,6))'];
+      return [
+        '(',
+        ...value,
+        ` IS NOT NULL AND ${by} ${operator} `,
+        ...value,
+        ' OR ',
+        ...value,
+        ` IS NULL AND ${by} ${operator} `,
+        ...number,
+        ')',
+      ];
+    },
+    write: digits,
+    ...more,
+  });
 
 const TYPES: Readonly<Record<string, (by: string) => PageKey>> = {
-  decimal: (by) => cast(by, 'DECIMAL(65,30)'),
-  date: (by) => cast(by, 'DATE'),
+  // As it is: no DECIMAL has room for every other one.
+  decimal: (by) => ({ by, value: (value) => [value], bound: 'number', write: asText }),
+  // As a number, for a date that no calendar has.
+  date: (by) => cast(by, 'SIGNED', { write: digits }),
   time: (by) => cast(by, 'TIME(6)'),
-  datetime: (by) => cast(by, 'DATETIME(6)', { write: withoutT }),
-  timestamp: (by) => cast(by, 'DATETIME(6)', { bound: 'datetime' }),
+  datetime: (by) => moment(by),
+  // In the zone of the session.
+  timestamp: (by) => moment(by, { bound: 'datetime', write: asText }),
 };
 const TEXTS: ReadonlySet<string> = new Set(['char', 'varchar', 'text', 'enum', 'set']);
 

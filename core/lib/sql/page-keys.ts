@@ -7,6 +7,8 @@ export interface PageKey {
   readonly by: string;
   /** A value of a cursor beside it. @param name of the bound value. */
   readonly value: (name: SqlNode) => readonly SqlNode[];
+  /** Compares a row with a value of a cursor; absent: by the operator between `by` and `value`. */
+  readonly compare?: (operator: string, name: SqlNode) => readonly SqlNode[];
   readonly bound: BoundType;
   /** A cell of a result as it is bound. */
   readonly write: (cell: Json) => Json;

@@ -29,6 +29,16 @@ export interface Paging {
 /** No parameter can have such a name. */
 const nameOf = (index: number): string => `page.${index}`;
 
+interface Key {
+  readonly key: PageKey;
+  readonly column: string;
+  readonly desc: boolean;
+  readonly node: SqlNode & object;
+}
+
+const compared = ({ key, node }: Key, operator: string): readonly SqlNode[] =>
+  key.compare?.(operator, node) ?? [`${key.by} ${operator} `, ...key.value(node)];
+
 /**
  * The statement within one that orders its rows and begins behind those of the page before. Nulls come last, whichever way a
  * column is ordered. Null: a column of it has no order.
@@ -41,30 +51,30 @@ export function pagingOf(
   rows: number,
 ): Paging | null {
   if (pages === null) return null;
-  const keys: { readonly key: PageKey; readonly column: string; readonly desc: boolean; readonly node: SqlNode & object }[] = [];
+  const keys: Key[] = [];
   for (const [index, { column, desc, ...its }] of columns.entries()) {
     const key = pages.key(`page.${pages.quote(column)}`, its);
     if (key === null) return null;
     keys.push({ key, column, desc, node: { name: nameOf(index) } });
   }
   const names = keys.map((_, index) => nameOf(index));
-  const isSame = ({ key, node }: (typeof keys)[number]): SqlNode[] => [`${key.by} ${pages.same} `, ...key.value(node)];
-  const isAfter = ({ key, desc, node }: (typeof keys)[number]): SqlNode[] => [
-    `(${key.by} ${desc ? '<' : '>'} `,
-    ...key.value(node),
-    ` OR ${key.by} IS NULL AND `,
-    ...key.value(node),
+  const isSame = (key: Key): readonly SqlNode[] => compared(key, pages.same);
+  const isAfter = (own: Key): SqlNode[] => [
+    '(',
+    ...compared(own, own.desc ? '<' : '>'),
+    ` OR ${own.key.by} IS NULL AND `,
+    ...own.key.value(own.node),
     ' IS NOT NULL)',
   ];
   /** Rows behind the position in the order of some of the keys, all others alike. */
-  const behind = (own: typeof keys, after: (key: (typeof keys)[number], index: number) => SqlNode[]): SqlNode[] =>
+  const behind = (own: readonly Key[], after: (key: Key, index: number) => readonly SqlNode[]): SqlNode[] =>
     own.flatMap((key, index): SqlNode[] => [
       index === 0 ? '(' : ' OR (',
       ...own.slice(0, index).flatMap((before): SqlNode[] => [...isSame(before), ' AND ']),
       ...after(key, index),
       ')',
     ]);
-  const orderOf = (own: typeof keys): string[] =>
+  const orderOf = (own: readonly Key[]): string[] =>
     own.map(({ key, desc }) => {
       const order = `${key.by}${desc ? ' DESC' : ''}`;
       return pages.nulls_last ? `${order} NULLS LAST` : `${key.by} IS NULL, ${order}`;
@@ -86,15 +96,15 @@ export function pagingOf(
   if (first === undefined) return null;
   const rest = keys.slice(1);
   const by = first.key.by;
-  const isBehind: SqlNode[] = [`${by} ${first.desc ? '<' : '>'} `, ...first.key.value(first.node)];
+  const isBehind = compared(first, first.desc ? '<' : '>');
   // Said of the first column alone, where an index range can begin.
-  const from: SqlNode[] = [`${by} ${first.desc ? '<=' : '>='} `, ...first.key.value(first.node), ' AND ('];
+  const from: SqlNode[] = [...compared(first, first.desc ? '<=' : '>='), ' AND ('];
   const values: SqlNode & object = {
     block: [' AND ', ...from, ...behind(keys, (key, index) => (index === 0 ? isBehind : isAfter(key))), ')'],
     names,
   };
   const with_value = [`WHERE ${by} IS NOT NULL`, values];
-  const plainOrder = (own: typeof keys): string[] => own.map(({ key, desc }) => `${key.by}${desc ? ' DESC' : ''}`);
+  const plainOrder = (own: readonly Key[]): string[] => own.map(({ key, desc }) => `${key.by}${desc ? ' DESC' : ''}`);
   const nulls: SqlNode[] = rest.length === 0 ? [] : [{ block: [' AND (', ...behind(rest, isAfter), ')'], names: names.slice(1) }];
   return {
     statement: within([{ block: ['WHERE ', ...behind(keys, isAfter)], names }], orderOf(keys)),

@@ -3,21 +3,16 @@ import { Database } from 'bun:sqlite';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { engineOf, openSource } from '#core/engines/index.ts';
+import { openSource } from '#core/engines/index.ts';
 import type { ConnectionSettings, Json, Source } from '#core/engines/shared/source.ts';
 import { AppError } from '#core/errors.ts';
-import { createPseudonym } from '#core/lib/call/masks.ts';
-import type { Position } from '#core/lib/call/pages.ts';
-import { planQuery, runQuery } from '#core/lib/call/query.ts';
-import { NO_CALLER } from '#core/lib/call/values.ts';
-import { parseSql } from '#core/lib/sql/parse.ts';
-import { pageColumns } from '#snapshots/entities.ts';
-import { compileQuery, describeCompiled } from '#snapshots/compile.ts';
+import type { QueryPlan } from '#core/lib/call/query.ts';
 import type { FrozenQuery } from '#snapshots/format.ts';
 import { fc } from '#test/support/chance.ts';
 import { localPolicy, reachable, testDatabase } from '#test/support/databases.ts';
 import { startSqld } from '#test/support/sqld-server.ts';
 import { createDuckdbFolder } from '../duckdb/fixture.ts';
+import { planPages, walkPages } from './page-walk.ts';
 
 interface Bench {
   readonly source: Source;
@@ -155,54 +150,10 @@ const settingsOf = (db_type: ConnectionSettings['db_type'], more: Partial<Connec
 });
 
 const SQL = 'select id, small, word, code, price, day, seen, flag, big from things where id <> 0 or id = 0 -- all of them';
-const FACTS = { arguments: {}, vars: {}, caller: NO_CALLER, call: { id: 'c', time: 0 } };
-
-async function planOf(
-  { source, db_type }: Bench,
-  page_by: readonly { column: string; desc: boolean }[],
-  limits: Partial<FrozenQuery>,
-) {
-  const { dialect } = engineOf(db_type);
-  const definition = { sql_query: SQL, parameters: [], return_type: 'rows', transform_template: null } as const;
-  const described = await source.describe(SQL, []);
-  const compiled = describeCompiled(await compileQuery(definition, db_type), definition, described);
-  const query: FrozenQuery = {
-    connection_id: 'c',
-    statement: parseSql(SQL, dialect, []),
-    mode: 'read',
-    parameters: [],
-    timeout_ms: 10_000,
-    max_rows: 3,
-    max_bytes: 1_000_000,
-    transform_template: null,
-    page_by: pageColumns(page_by, compiled, dialect),
-    ...limits,
-  };
-  return planQuery(query, dialect);
-}
-
-/** Every page, one after the other. @param between what happens before the next one. */
-async function walk(
-  bench: Bench,
-  plan: Awaited<ReturnType<typeof planOf>>,
-  between: (page: number) => Promise<unknown> = async () => {},
-) {
-  const pages: Json[][] = [];
-  let after: Position | null = null;
-  do {
-    const { result, next } = await runQuery(
-      plan,
-      {},
-      { source: () => bench.source, facts: FACTS, pseudonym: createPseudonym([]), after },
-    );
-    expect(result.truncated).toBe(next !== null);
-    pages.push(result.rows.map(({ id }) => id ?? null));
-    // As it goes through a cursor.
-    after = next === null ? null : (JSON.parse(JSON.stringify(next)) as Position);
-    if (after !== null) await between(pages.length);
-  } while (after !== null);
-  return pages;
-}
+const planOf = (bench: Bench, page_by: readonly { column: string; desc: boolean }[], limits: Partial<FrozenQuery>) =>
+  planPages(bench, SQL, page_by, limits);
+const walk = (bench: Bench, plan: QueryPlan, between?: (page: number) => Promise<unknown>) =>
+  walkPages(bench.source, plan, between);
 
 const order = fc.record({
   by: fc.uniqueArray(fc.record({ column: fc.constantFrom(...COLUMNS), desc: fc.boolean() }), {
