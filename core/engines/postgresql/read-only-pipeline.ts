@@ -5,6 +5,7 @@ import { lastRow } from '#core/lib/postgres/reader.ts';
 import { isCode } from './errors.ts';
 import { execute, type Kept, prepare, valuesOf } from './fetch.ts';
 import type { Fetched, FetchOptions, Memory } from './plan.ts';
+import { isNarrowed } from './narrowed.ts';
 import { declaredOid } from './types.ts';
 import { keepSettings, sendSettings } from '#core/lib/postgres/settings.ts';
 import { settingValues } from './session-values.ts';
@@ -18,7 +19,7 @@ import type { BoundStatement, RunOptions, SessionState } from '../shared/source.
 export interface ReadOnlyPipeline {
   /** One statement at a time. Rejects with the fields of the server's error, or with a code of the connection. */
   fetch(statement: BoundStatement, options: PipelineOptions, memory: Memory): Promise<Fetched>;
-  /** The statement as this session keeps it; undefined when it was not prepared here. */
+  /** The statement as this session keeps it; undefined when it was not prepared here, or has to be looked at again first. */
   keeps(statement: BoundStatement): Kept | undefined;
   /** Sends a kept statement behind those that are on their way. They are answered in this order. */
   send(kept: Kept, statement: BoundStatement, exchange: Exchange, session: SessionState | undefined): void;
@@ -69,7 +70,12 @@ export function openReadOnlyPipeline(line: Line, chains: boolean, names: readonl
 
   return {
     async fetch(statement, options, memory) {
-      const known = statements.get(keyOf(statement));
+      let known = statements.get(keyOf(statement));
+      // No error says that a column has become wider when the value is cut without one.
+      if (known !== undefined && isNarrowed(statement, known.oids) && (await isRetyped(known, statement))) {
+        statements.delete(keyOf(statement));
+        known = undefined;
+      }
       const settings = settingsFor(options.session);
       const run = (kept: Kept) =>
         execute(line, kept, statement, { ...options, mode: 'fixed', kind: options.portal ? 'held' : 'call', settings }, memory);
@@ -82,7 +88,10 @@ export function openReadOnlyPipeline(line: Line, chains: boolean, names: readonl
         return run(await keep(statement));
       }
     },
-    keeps: (statement) => statements.get(keyOf(statement)),
+    keeps(statement) {
+      const known = statements.get(keyOf(statement));
+      return known === undefined || isNarrowed(statement, known.oids) ? undefined : known;
+    },
     send(kept, statement, sent, session) {
       const settings = settingsFor(session);
       const bytes = bindAndExecute(kept.name, valuesOf(statement, kept));

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { openPostgres } from '#core/engines/postgresql/source.ts';
-import type { Json, Source } from '#core/engines/shared/source.ts';
+import type { BoundType, Json, Source } from '#core/engines/shared/source.ts';
 import { localPolicy, reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
 import { FIXED, READ, refusal, sql } from '../shared/suite.ts';
 
@@ -113,6 +113,29 @@ describe.skipIf(!reachable.postgres)('fixed statements on PostgreSQL', () => {
       await database.run(`update widened set id = ${value}`);
       for (let i = 0; i < 4; i++) expect(await run(value, type === 'numeric' ? 'number' : 'integer')).toEqual([{ id: row }]);
       for (let i = 0; i < 2; i++) expect(await refusal(run('x'))).toMatchObject({ code: 'sql_error', reason: '22P02' });
+    }
+  });
+
+  test('a column that became wider is compared with the whole value', async () => {
+    const day = '2026-01-01T12:00:00Z';
+    const cases: readonly (readonly [string, string, Json, BoundType, string])[] = [
+      ['date', 'timestamptz', day, 'datetime', `'${day}'`],
+      ['date', 'timestamp', day, 'datetime', `'${day}'`],
+      ['timestamp', 'timestamptz', '2026-01-01T12:00:00+02:00', 'string', `'2026-01-01T12:00:00+02:00'`],
+      ['real', 'double precision', 0.1, 'number', '0.1'],
+      ['double precision', 'numeric', '0.12345678901234567890123', 'number', '0.12345678901234567890123'],
+      ['char(4)', 'text', 'ab ', 'string', `'ab '`],
+      ['date[]', 'timestamptz[]', [day, null], { array: 'datetime' }, `array['${day}', null]::timestamptz[]`],
+    ];
+    for (const [n, [from, to, value, type, kept]] of cases.entries()) {
+      await database.run(`create table wider${n} (id int, held ${from})`);
+      const text = `select id from wider${n} where held = $1`;
+      const bound = { text, values: [value], types: [type], typed: false };
+      const run = async () => ((await source.pipelineSlot?.(bound, 1)?.query(FIXED)) ?? (await source.query(bound, FIXED))).rows;
+      for (let i = 0; i < 4; i++) expect(await run()).toEqual([]);
+      await database.run(`alter table wider${n} alter column held type ${to}`);
+      await database.run(`insert into wider${n} values (1, ${kept})`);
+      for (let i = 0; i < 4; i++) expect([from, to, await run()]).toEqual([from, to, [{ id: 1 }]]);
     }
   });
 });
