@@ -23,10 +23,8 @@ export const POSTGRESQL_PAGES: PageRules = {
   nulls_last: true,
   key(name, { type, kind }) {
     if (EXACT.has(type)) return cast(name, type);
-    // Results have no NaN and no infinity: they are null there.
-    if (type.startsWith('numeric')) {
-      return cast(`CASE WHEN ${name} > '-Infinity' AND ${name} < 'Infinity' THEN ${name} END`, 'numeric');
-    }
+    // Results have no NaN and no infinity: they are null there. PostgreSQL before 14 has no numeric of that name.
+    if (type.startsWith('numeric')) return cast(`CASE WHEN ${name} - ${name} = 0 THEN ${name} END`, 'numeric');
     // Collations call texts equal that differ; the text of a value is the value.
     if (kind !== 'string') return null;
     return cast(`CAST(${name} AS text) COLLATE "C"`, 'text', type === 'character' ? { write: withoutBlanks } : {});

@@ -237,6 +237,24 @@ for (const { kind, up, open } of KINDS) {
       });
     }
 
+    if (kind === 'postgresql') {
+      test('pages by a number of any digits keep the rows that have none', async () => {
+        const run = bench.run!;
+        const [is_recent] = (await run("select current_setting('server_version_num')::int >= 140000 as is")) as { is: boolean }[];
+        const none = ["'NaN'", 'null', ...(is_recent?.is === true ? ["'Infinity'", "'-Infinity'"] : [])];
+        const prices = ['1.5', '-1e200', '1e200', ...none, '1e-200', ...none];
+        await run('create table prices (id int, price numeric)');
+        for (const [id, price] of prices.entries()) await run(`insert into prices values (${id}, ${price})`);
+        for (const desc of [false, true]) {
+          const by = ['price', 'id'].map((column) => ({ column, desc }));
+          const plan = (max_rows: number) => planPages(bench, 'select id, price from prices', by, { max_rows });
+          const [all = []] = await walk(bench, await plan(100));
+          expect(all).toHaveLength(prices.length);
+          expect((await walk(bench, await plan(1))).flat()).toEqual(all);
+        }
+      });
+    }
+
     test(`the order of ${kind} is total, and nulls come last in every column of it`, async () => {
       const { run } = bench;
       // Nothing writes to a database of files: its rows are as they were made.
