@@ -5,13 +5,16 @@ import { grantCovers, type Grant } from './grants.ts';
 import type { MysqlSession } from './session.ts';
 
 /** Counts what runs in the session from now on. @returns what answers the count, given the rows that the statement says it changed. */
-export async function openCounter(session: MysqlSession): Promise<(direct: number | null) => Promise<Changes>> {
-  const first = await session.rowsTouched();
-  const before = await session.rowsTouched();
+export async function openCounter(
+  session: MysqlSession,
+  stop: AbortSignal,
+): Promise<(direct: number | null) => Promise<Changes>> {
+  const first = await session.rowsTouched(stop);
+  const before = await session.rowsTouched(stop);
   // MySQL collects the answer in a table of its own, whose rows count.
   const own = before - first;
   return async (direct) => {
-    const all = (await session.rowsTouched()) - before - own;
+    const all = (await session.rowsTouched(stop)) - before - own;
     if (Number.isSafeInteger(all) && all >= 0) return { direct: direct === null ? null : Math.min(direct, all), all };
     throw new AppError('not_countable', 'The statement was rolled back: the server did not count every row that it changes.');
   };

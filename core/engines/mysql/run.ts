@@ -73,7 +73,7 @@ async function runIn(session: MysqlSession, mode: SessionMode, request: MysqlRun
   const { review, rollback = false } = request;
   try {
     if (mode !== 'write') return await session.run(request, stop);
-    const counter = review === undefined ? null : await openCounter(session);
+    const counter = review === undefined ? null : await openCounter(session, stop);
     const result = await session.run(request, stop);
     stop.throwIfAborted();
     const commits = counter === null || review === undefined ? !rollback : review(await counter(result.affected_rows));

@@ -45,7 +45,7 @@ export interface MysqlSession extends PooledSession {
   run(request: MysqlRun, signal: AbortSignal): Promise<QueryResult>;
   describe(text: string, stop: AbortSignal): Promise<MysqlDescription>;
   /** Rows that the session wrote, changed or deleted so far, those of triggers and functions too; attempts that failed count. */
-  rowsTouched(): Promise<number>;
+  rowsTouched(stop: AbortSignal): Promise<number>;
   /** One of our own statements, without result. */
   command(text: string): Promise<void>;
   /** Forgets everything that statements left in the session: variables, locks, temporary tables, prepared statements. */
@@ -263,9 +263,9 @@ export async function openMysqlSession(
       };
     },
     command,
-    async rowsTouched() {
+    async rowsTouched(stop) {
       allowOwn();
-      const rows = await unlessFlooded(askMysql(connection, ROWS_TOUCHED));
+      const rows = await stoppable(stop, () => askMysql(connection, ROWS_TOUCHED));
       return rows.reduce((sum, row) => sum + Number(row['Value']), 0);
     },
     async reset() {

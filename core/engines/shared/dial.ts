@@ -1,6 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import net from 'node:net';
 import { AppError } from '#core/errors.ts';
+import { untilAborted } from './deadline.ts';
 import type { DialledFetch, DialledInit, DialPolicy } from './source.ts';
 import { canonicalAddress, classifyAddress } from './addresses.ts';
 import { badHost, isHost } from './network.ts';
@@ -99,7 +100,9 @@ export async function guardedFetch(
     return uncompressed(await policy.network.fetch(new URL(url), { ...request, headers }));
   }
   const number = Number(port || (protocol === 'https:' ? 443 : 80));
-  const target = await resolveTarget(hostname, number, policy, undefined, resolve);
+  const resolving = resolveTarget(hostname, number, policy, undefined, resolve);
+  // Nothing stops a look-up that its name server does not answer.
+  const target = await (init.signal ? untilAborted(init.signal, resolving) : resolving);
   headers.set('Host', host);
   const tls = { ...init.tls, ...(net.isIP(target.host) ? {} : { serverName: target.host }) };
   const send = policy.fetch ?? fetchUnpacked;

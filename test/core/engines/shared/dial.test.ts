@@ -147,6 +147,17 @@ describe('a target', () => {
     expect((await resolveTarget(host, 1, strict, undefined, resolvesTo('8.8.8.8'))).address).toBe('8.8.8.8');
   });
 
+  test('a request ends with its signal while a name server does not answer', async () => {
+    const never: Resolve = () => new Promise(() => undefined);
+    const late = new Error('too late');
+    const caller = new AbortController();
+    setTimeout(() => caller.abort(late), 20);
+    const outcome: unknown = await guardedFetch('https://db.example', { signal: caller.signal }, strict, never).catch(
+      (error: unknown) => error,
+    );
+    expect(outcome).toBe(late);
+  });
+
   test('an answer that is compressed although it should not be is refused', async () => {
     const server = Bun.serve({
       hostname: '127.0.0.1',
