@@ -1,5 +1,5 @@
 import { AppError } from '#core/errors.ts';
-import { atOffset, parseDatetime } from '../shared/datetimes.ts';
+import { atOffset, parseDatetime } from '#core/lib/text/datetimes.ts';
 import { doubleOf, fits64Bits, integerOf, textOf } from '../shared/rows.ts';
 import type { BoundType, Json } from '../shared/source.ts';
 
@@ -54,8 +54,18 @@ function plain(value: Json, type: ScalarType): string {
   if (type === 'json') return JSON.stringify(value);
   if (type === 'number') return String(doubleOf(value));
   if (type === 'integer' && !fits64Bits(integerOf(value))) throw new AppError('sql_error', TOO_LARGE);
+  if (type === 'date') return dateText(textOf(value));
   return type === 'datetime' ? utc(textOf(value)) : textOf(value);
 }
+
+/** Its Date32 of another year would be that of the first or the last day. */
+function dateText(text: string): string {
+  if (text >= '1900-01-01' && text <= '2299-12-31') return text;
+  throw new AppError('sql_error', DATE_RANGE);
+}
+
+const DATE_RANGE =
+  'ClickHouse has dates from 1900 to 2299. Send one of these, or declare the parameter as string and convert it in the statement.';
 
 /** Its Int64 of a larger one would be negative. */
 const TOO_LARGE =

@@ -10,7 +10,7 @@ import {
 } from '@duckdb/node-api';
 import { AppError } from '#core/errors.ts';
 import { uniqueNames } from '../shared/rows.ts';
-import type { Column } from '../shared/source.ts';
+import type { BoundType, Column } from '../shared/source.ts';
 import { typedText } from './typed.ts';
 import type { DuckdbDescribed, DuckdbFault, DuckdbRows, DuckdbRun, DuckdbText } from './requests.ts';
 import { checkTree, READS_ONLY, RefusedStatement } from './tree.ts';
@@ -18,6 +18,8 @@ import { bindValue, encoderOf, kindOf, typeName } from './values.ts';
 
 /** Texts that were found to be allowed, in one process. */
 const CHECKED_TEXTS = 500;
+/** Types that are bound as one of DuckDB's own. */
+const NUMBERS: ReadonlySet<BoundType> = new Set<BoundType>(['integer', 'number', 'boolean']);
 /** Milliseconds that opening waits for a program which writes the file. */
 const LOCK_WAIT = 2_000;
 
@@ -87,16 +89,38 @@ export async function openDuckdbEngine(path: string): Promise<DuckdbEngine> {
     return prepared;
   }
 
+  /** A null has no type of its own, and what is calculated from it would have another one than from a number. */
+  async function prepareFor(connection: DuckDBConnection, request: DuckdbRun): Promise<DuckDBPreparedStatement> {
+    const { text, types, values, prefix } = request;
+    const nulls = types.map((type, n) => (values[n] === null && NUMBERS.has(type) ? type : null));
+    if (nulls.some((type) => type !== null)) {
+      const prepared = await prepare(connection, typedText(text, nulls), prefix).catch(() => null);
+      if (prepared !== null) return prepared;
+    }
+    return prepare(connection, text, prefix);
+  }
+
   async function run(request: DuckdbRun): Promise<DuckdbRows> {
     return connected(async (connection) => {
       const trusted = request.policy === 'trusted';
-      const prepared = trusted ? await connection.prepare(request.text) : await prepare(connection, request.text, request.prefix);
+      const prepared = trusted ? await connection.prepare(request.text) : await prepareFor(connection, request);
       for (const [n, value] of request.values.entries()) {
         if (n < prepared.parameterCount) bindValue(prepared, n + 1, value, request.types[n] ?? 'string');
       }
       if (stopped) throw new Error('INTERRUPT');
       return fetch(prepared, request, () => stopped);
     });
+  }
+
+  /** What is calculated from a number has the type of the value that is bound, not the one that DuckDB inferred for its placeholder. */
+  async function boundColumns(connection: DuckDBConnection, text: string, types: readonly BoundType[]): Promise<Column[] | null> {
+    const numbers = types.map((type) => (NUMBERS.has(type) ? type : null));
+    if (numbers.every((type) => type === null)) return null;
+    try {
+      return columnsOf(await prepare(connection, typedText(text, numbers)));
+    } catch {
+      return null;
+    }
   }
 
   /** A placeholder without a type hides every column: the second try tells the declared types. */
@@ -106,7 +130,7 @@ export async function openDuckdbEngine(path: string): Promise<DuckdbEngine> {
     try {
       plain = await prepare(connection, text);
       const columns = columnsOf(plain);
-      if (columns !== null) return { columns, typed: false };
+      if (columns !== null) return { columns: (await boundColumns(connection, text, types)) ?? columns, typed: false };
     } catch (error) {
       fault = error;
     }

@@ -20,14 +20,14 @@ const NAMES: Readonly<Record<ScalarType, string>> = {
 export const isHuge = (type: ScalarType, values: readonly Json[]): boolean =>
   type === 'integer' && values.some((value) => value !== null && !fits64Bits(integerOf(value)));
 
-/** The text with the declared type behind each `$n`, or one that holds its value. */
-export function typedText(text: string, types: readonly BoundType[], values: readonly Json[] = []): string {
+/** The text with the declared type behind each `$n`, or one that holds its value; null: it stays as it is. */
+export function typedText(text: string, types: readonly (BoundType | null)[], values: readonly Json[] = []): string {
   let typed = '';
   for (const { kind, start, end } of tokenize(text, { scan: scanDuckdb })) {
     const piece = text.slice(start, end);
     const at = kind === 'placeholder' ? Number(piece.slice(1)) - 1 : -1;
     const type = types[at];
-    typed += type === undefined ? piece : `(${piece}::${nameOf(type, values[at] ?? null)})`;
+    typed += type === undefined || type === null ? piece : `(${piece}::${nameOf(type, values[at] ?? null)})`;
   }
   return typed;
 }

@@ -25,7 +25,7 @@ import {
   VARCHAR,
 } from '@duckdb/node-api';
 import { jsonText } from '#core/lib/exact-json.ts';
-import { utcDatetime } from '../shared/datetimes.ts';
+import { utcDatetime } from '#core/lib/text/datetimes.ts';
 import { doubleOf, integerOf, textOf } from '../shared/rows.ts';
 import type { BoundType, Json, ValueKind } from '../shared/source.ts';
 import { isHuge } from './typed.ts';

@@ -1,6 +1,6 @@
 import type { Lexeme } from '#core/lib/sql/classify-tokens.ts';
 import type { SqlDialect } from '#core/lib/sql/dialect.ts';
-import { MYSQL_PAGES } from './page-keys.ts';
+import { MYSQL_PAGES } from './sql/page-keys.ts';
 import { scanMysql } from './scanner.ts';
 
 export const MYSQL_DIALECT: SqlDialect = {

@@ -16,10 +16,13 @@ import { isReadOnlyRefusal } from './errors.ts';
 import { type Grant, grantsIn } from './grants.ts';
 import { createMysqlRunner } from './run.ts';
 import type { MysqlDescription, MysqlServer, MysqlSession } from './session.ts';
+import { typedColumns, typedTexts } from './sql/stand-ins.ts';
 import { MYSQL_UNTRUSTED, type MysqlUntrusted, namesMysqlUntrusted } from './untrusted.ts';
 import { containsPattern, noTable, OWN_LIMITS, textOf } from '../shared/rows.ts';
 import type {
   BoundStatement,
+  BoundType,
+  Column,
   ConnectionSettings,
   DialPolicy,
   QueryResult,
@@ -72,9 +75,21 @@ export function openMysql(settings: ConnectionSettings, policy: DialPolicy): Sou
       return runner.run(statement, { ...options, mode }, signal, variables);
     });
 
-  const describe = (text: string, caller?: StopSignal): Promise<MysqlDescription> =>
+  const describe = (text: string, types: readonly BoundType[], caller?: StopSignal): Promise<MysqlDescription> =>
     withDeadline(OWN.timeout_ms, caller, async (signal) => {
-      const describeIn = (mode: SessionMode) => runner.pool.use(mode, signal, (session) => session.describe(text, signal));
+      const describeIn = (mode: SessionMode) =>
+        runner.pool.use(mode, signal, async (session) => {
+          const described = await session.describe(text, signal);
+          const typed: (readonly Column[])[] = [];
+          for (const other of described.columns.length === 0 ? [] : typedTexts(text, types)) {
+            // A literal may not stand everywhere a placeholder may.
+            const found = await session
+              .describe(other, signal)
+              .catch((error: unknown) => (signal.aborted ? Promise.reject(error) : null));
+            if (found !== null) typed.push(found.columns);
+          }
+          return { ...described, columns: typedColumns(described.columns, typed) };
+        });
       try {
         return await describeIn('read');
       } catch (error) {
@@ -98,8 +113,8 @@ export function openMysql(settings: ConnectionSettings, policy: DialPolicy): Sou
 
   return {
     query,
-    describe: async (text, _, signal) => ({ columns: (await describe(text, signal)).columns, typed: false }),
-    origins: async (text, _, signal) => [...(await describe(text, signal)).origins],
+    describe: async (text, types, signal) => ({ columns: (await describe(text, types, signal)).columns, typed: false }),
+    origins: async (text, _, signal) => [...(await describe(text, [], signal)).origins],
     async tables(filter) {
       const found = [filter.schema ?? null, ...pattern(filter)];
       const [count] = await look(COUNT_TABLES, found);

@@ -1,7 +1,7 @@
 import mysql from 'mysql2';
 import { parseJson } from '#core/lib/exact-json.ts';
 import type { BoundType, Column, Json, ValueKind } from '../shared/source.ts';
-import { atOffset, parseDatetime } from '../shared/datetimes.ts';
+import { atOffset, parseDatetime } from '#core/lib/text/datetimes.ts';
 import { listText, numberText, textOf } from '../shared/rows.ts';
 import { minutesOf, UTC } from './extras.ts';
 
@@ -142,14 +142,21 @@ function encodeGeometry(value: MysqlValue): Json {
  * `LIMIT` would refuse them; JSON and arrays as JSON text; moments without `T` and zone, in that of the session.
  */
 export function toMysqlValue(value: Json, type: BoundType, offset = UTC): unknown {
-  if (value === null) return null;
+  if (value === null) return typedNull(type);
   if (type === 'json') return JSON.stringify(value);
   if (typeof type === 'object') return listText(value, (item) => itemText(item, type.array, offset));
-  if (typeof value === 'boolean') return value ? 1 : 0;
+  if (typeof value === 'boolean') return toInteger(value ? 1 : 0);
   if (type === 'integer') return toInteger(value);
   // Digits come as text where a double would lose some of them; sent as mere text they would be compared as doubles.
   if (type === 'number') return typeof value === 'string' ? mysql.TypedParameter.NEWDECIMAL(value) : Number(value);
   return type === 'datetime' ? toDatetime(textOf(value), offset) : textOf(value);
+}
+
+/** What is calculated from it has the same type as with any other value. */
+function typedNull(type: BoundType): unknown {
+  const { LONGLONG, DOUBLE, VAR_STRING } = mysql.TypedParameter;
+  if (type === 'integer' || type === 'boolean') return LONGLONG(null);
+  return type === 'number' ? DOUBLE(null) : VAR_STRING(null);
 }
 
 /** An element of a list, for JSON_TABLE. MySQL keeps the digits of numbers that are not whole only as text. */

@@ -1,5 +1,5 @@
 import type { ScalarType } from '#core/contract/definitions/parameters.ts';
-import { utcDatetime } from '../shared/datetimes.ts';
+import { utcDatetime } from '#core/lib/text/datetimes.ts';
 import { listText, numberText } from '../shared/rows.ts';
 import type { BoundType, Json } from '../shared/source.ts';
 

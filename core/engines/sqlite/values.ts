@@ -1,6 +1,6 @@
 import { AppError } from '#core/errors.ts';
 import { jsonText, keepsDigits } from '#core/lib/exact-json.ts';
-import { isoDatetime } from '../shared/datetimes.ts';
+import { isoDatetime } from '#core/lib/text/datetimes.ts';
 import { doubleOf, fits64Bits, integerOf, listText, textOf } from '../shared/rows.ts';
 import type { BoundType, Json, ValueKind } from '../shared/source.ts';
 

@@ -34,7 +34,7 @@ export function openDuckdb({ path }: { readonly path: string }): Database {
     const interrupt = () => engine.stop();
     stop.addEventListener('abort', interrupt, { once: true });
     try {
-      const sent = typed ? typedText(text, types) : text;
+      const sent = typed ? typedText(text, types, values) : text;
       const found = await engine.run({ text: sent, values, types, policy: 'read', max_rows, max_bytes });
       return { ...found, rows: JSON.parse(found.rows) as Row[], affected_rows: null };
     } catch (error) {

@@ -20,8 +20,8 @@ const DAYS = [
 ];
 const MOMENTS = ["'0000-00-00 00:00:00'", "'2026-00-15 01:02:03.5'", MICROSECONDS, LATER, "'2026-02-31 00:00:00'", 'null'];
 const STAMPS = ["'0000-00-00 00:00:00'", "'1970-01-02 00:00:00'", MICROSECONDS, LATER, 'null'];
-const PRICES = ['-1', '0', '0.000000000000000000000000000001', '1', `${'9'.repeat(35)}`, 'null'];
-const LARGE = [`-${'9'.repeat(65)}`, '5', `${'9'.repeat(64)}8`, `${'9'.repeat(65)}`, 'null'];
+const PRICES = ['-1', '0', '0.000000000000000000000000000001', '1', '9'.repeat(35), 'null'];
+const LARGE = [`-${'9'.repeat(65)}`, '5', `${'9'.repeat(64)}8`, '9'.repeat(65), 'null'];
 
 // The modes of MySQL's own defaults, under which a cast of such a date is null.
 describe.skipIf(!canStartMariadb)('pages of MariaDB with the modes of MySQL', () => {

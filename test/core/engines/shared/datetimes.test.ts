@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { openMysql } from '#core/engines/mysql/source.ts';
-import { parseDatetime, utcDatetime } from '#core/engines/shared/datetimes.ts';
+import { parseDatetime, utcDatetime } from '#core/lib/text/datetimes.ts';
 import type { BoundType, Json, Source } from '#core/engines/shared/source.ts';
 import { localPolicy, reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
 import { EVERY_ENGINE, type OpenEngine } from './every-engine.ts';

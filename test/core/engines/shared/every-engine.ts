@@ -21,7 +21,7 @@ export interface AnyEngine {
   readonly kind: ConnectionSettings['db_type'];
   readonly up: boolean;
   /** @param script statements that make what the database holds. */
-  open(script: readonly string[]): Promise<OpenEngine>;
+  readonly open: (script: readonly string[]) => Promise<OpenEngine>;
 }
 
 const onServer = (kind: 'postgresql' | 'mysql', up: boolean): AnyEngine => ({

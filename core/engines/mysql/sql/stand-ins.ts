@@ -1,0 +1,60 @@
+import type { ScalarType } from '#core/contract/definitions/parameters.ts';
+import { tokenize } from '#core/lib/sql/tokenize.ts';
+import type { BoundType, Column } from '#core/engines/shared/source.ts';
+import { scanMysql } from '../scanner.ts';
+
+/** A date, which columns of dates take as well as those of texts. */
+const TEXT = "'2000-01-01'";
+/** Beyond 32 bits: values are bound with 64. */
+const WHOLE = '4294967296';
+/** A number goes as a double, or as a decimal where a double would lose digits. */
+const NUMBERS = ['1e0', '1.5'] as const;
+const STAND_INS: Readonly<Record<ScalarType, string>> = {
+  string: TEXT,
+  integer: WHOLE,
+  number: NUMBERS[0],
+  boolean: WHOLE,
+  date: TEXT,
+  datetime: "'2000-01-01 00:00:00'",
+  uuid: "'00000000-0000-0000-0000-000000000000'",
+  json: "'{}'",
+};
+
+/**
+ * The statement with a literal of the declared type in the place of each placeholder: what is calculated from a bound value has the
+ * type of that value, which the server cannot know while it prepares. None: there are no placeholders.
+ */
+export function typedTexts(text: string, types: readonly BoundType[]): readonly string[] {
+  if (types.length === 0) return [];
+  return types.includes('number') ? NUMBERS.map((number) => typedText(text, types, number)) : [typedText(text, types, '')];
+}
+
+function typedText(text: string, types: readonly BoundType[], number: string): string {
+  let typed = '';
+  let index = 0;
+  /** Behind LIMIT and OFFSET only a number may stand. */
+  let limits = false;
+  for (const { kind, start, end } of tokenize(text, { scan: scanMysql })) {
+    const piece = text.slice(start, end);
+    if (kind === 'placeholder') {
+      const type = types[index++] ?? 'string';
+      typed += limits ? '1' : type === 'number' ? number : STAND_INS[typeof type === 'object' ? 'json' : type];
+      continue;
+    }
+    typed += piece;
+    if (kind === 'space' || kind === 'comment') continue;
+    limits = kind === 'word' ? /^(?:limit|offset)$/i.test(piece) : limits && (kind === 'number' || piece === ',');
+  }
+  return typed;
+}
+
+/** Columns with the types that they have for values of the declared types; of any kind where it depends on the value itself. */
+export function typedColumns(columns: readonly Column[], typed: readonly (readonly Column[])[]): readonly Column[] {
+  const fitting = typed.filter(({ length }) => length === columns.length);
+  return columns.map((column, n) => {
+    const [first, ...rest] = fitting.map((each) => each[n]!);
+    if (first === undefined) return column;
+    const { type, kind } = first;
+    return { name: column.name, type, kind: rest.every((other) => other.kind === kind) ? kind : 'json' };
+  });
+}

@@ -1,0 +1,70 @@
+import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv';
+import * as v from 'valibot';
+import { Parameter } from '#core/contract/definitions/parameters.ts';
+import type { ReturnType } from '#core/contract/definitions/tools.ts';
+import { engineOf } from '#core/engines/index.ts';
+import type { Json } from '#core/engines/shared/source.ts';
+import { createPseudonym } from '#core/lib/call/masks.ts';
+import { planQuery, runQuery } from '#core/lib/call/query.ts';
+import { shape } from '#core/lib/call/shape.ts';
+import { NO_CALLER } from '#core/lib/call/values.ts';
+import { wholeVariant } from '#core/lib/sql/bind.ts';
+import { compileQuery, describeCompiled } from '#snapshots/compile.ts';
+import type { FrozenQuery } from '#snapshots/format.ts';
+import type { OpenEngine } from './every-engine.ts';
+
+type Structured = Readonly<Record<string, Json>>;
+
+export interface CallableTool {
+  readonly output_schema: Readonly<Record<string, unknown>>;
+  /** What a client gets as structured content; it fits the output schema. */
+  call(args: Readonly<Record<string, unknown>>): Promise<Structured>;
+}
+
+const validator = new AjvJsonSchemaValidator();
+
+/** A tool as it is described, frozen and called, without the way over HTTP. */
+export async function toolOn(
+  { source, db_type }: Pick<OpenEngine, 'source' | 'db_type'>,
+  sql_query: string,
+  parameters: readonly v.InferInput<typeof Parameter>[],
+  { return_type = 'rows', mode = 'read' }: { readonly return_type?: ReturnType; readonly mode?: FrozenQuery['mode'] } = {},
+): Promise<CallableTool> {
+  const { dialect } = engineOf(db_type);
+  const declared = parameters.map((parameter) => v.parse(Parameter, parameter));
+  const definition = { sql_query, parameters: declared, return_type, transform_template: null };
+  const compiled = await compileQuery(definition, db_type);
+  const { text, types } = wholeVariant(compiled.statement, dialect);
+  const described = describeCompiled(compiled, definition, await source.describe(text, types));
+  const output_schema = described.output_schema ?? {};
+  const validate = validator.getValidator<Structured>(output_schema);
+  const plan = planQuery(
+    {
+      connection_id: 'c',
+      statement: described.statement,
+      mode,
+      parameters: declared,
+      timeout_ms: 10_000,
+      max_rows: 100,
+      max_bytes: 4_000_000,
+      transform_template: null,
+    },
+    dialect,
+  );
+  return {
+    output_schema,
+    async call(args) {
+      const facts = { arguments: args, vars: {}, caller: NO_CALLER, call: { id: 'c', time: 0 } };
+      const values = await plan.resolve(facts);
+      const { result } = await runQuery(plan, values, { source: () => source, facts, pseudonym: createPseudonym([]) });
+      const { structured } = shape(result, return_type, null);
+      // As it goes to a client.
+      const sent: unknown = JSON.parse(JSON.stringify(structured));
+      const found = validate(sent);
+      if (!found.valid) {
+        throw new Error(`${JSON.stringify(sent)} does not fit ${JSON.stringify(output_schema)}: ${found.errorMessage}`);
+      }
+      return found.data;
+    },
+  };
+}
