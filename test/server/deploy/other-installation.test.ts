@@ -39,15 +39,27 @@ describe('a server that starts on another database', () => {
     const env = { SVC_DATABASE_URL: `file:${join(first.directory, 'empty.sqlite')}`, SVC_DEMO: 'false' };
     const wrong = (programs = await startPrograms({ again: first, env }));
     await wrong.signIn();
-    const hosts = async () => (await wrong.api<{ hosts: { error: string | null }[] }>('GET', '/deploy/status')).hosts;
+    const hosts = async () => (await wrong.api<{ hosts: Shown[] }>('GET', '/deploy/status')).hosts;
     await until(async () => (await hosts()).some(({ error }) => error?.includes('another metadata database') === true), 10_000);
     expect(wrong.output()).toContain('server_refused');
     expect(await isServed()).toBe(true);
+    const [before_kept, before_start] = partsOf((await hosts())[0]?.id);
     await wrong.stop();
 
     const right = (programs = await startPrograms({ again: first }));
     await until(isServed, 10_000);
     expect(right.output()).not.toContain('server_refused');
+    // Of the id, what its folder keeps stays.
+    await right.signIn();
+    let host: Shown | undefined;
+    const isThere = async () => {
+      [host] = (await right.api<{ hosts: Shown[] }>('GET', '/deploy/status')).hosts;
+      return host !== undefined;
+    };
+    await until(isThere, 10_000);
+    const [kept, start] = partsOf(host?.id);
+    expect(kept).toBe(before_kept);
+    expect(start).not.toBe(before_start);
     await right.stop();
 
     rmSync(join(first.directory, 'host'), { recursive: true });
@@ -64,5 +76,13 @@ describe('a server that starts on another database', () => {
     });
   const isServed = async () => (await list()).status === 200;
 });
+
+interface Shown {
+  readonly id: string;
+  readonly error: string | null;
+}
+
+/** Name of the machine with what stays, and what is new at each start. */
+const partsOf = (id = '') => [id.slice(0, -9), id.slice(-8)];
 
 const INITIALIZE = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } };
