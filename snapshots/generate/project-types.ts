@@ -69,7 +69,7 @@ export interface ConnectionType {
   readonly extra_fields: readonly {
     readonly name: string;
     readonly label: string;
-    readonly hint: string | null;
+    readonly hint: string;
     readonly type: 'text';
     readonly default: string | null;
     readonly secret: boolean;
