@@ -5,6 +5,7 @@ import { FormFoot } from '#ui/src/components/form/form-foot.tsx';
 import { Select } from '#ui/src/components/form/select.tsx';
 import { useForm } from '#ui/src/components/use-form.ts';
 import type { Form } from '#ui/src/kernel/form/form.ts';
+import { allOf } from '#ui/src/kernel/data/all-of.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { minuteChoices } from '#ui/src/kernel/words.ts';
 import { ClaimsField, ToolsetsField } from './token-access.tsx';
@@ -43,18 +44,14 @@ export function EditToken(props: { token: McpToken; onDone: (token: McpToken) =>
   // oxlint-disable-next-line solid/reactivity
   const { id, version: first } = props.token;
   let version = first;
-  const find = async (skip = 0): Promise<McpToken | undefined> => {
-    const { items, total } = await call('mcp_tokens.list', { skip, limit: PAGE });
-    const found = items.find((token) => token.id === id);
-    return found === undefined && skip + items.length < total && items.length > 0 ? find(skip + items.length) : found;
-  };
   const form = useForm({
     // All fields are sent, so they are checked as those of a new one.
     schema: operations['mcp_tokens.create'].input,
     initial: () => toValues(props.token),
     unsaved: 'The changes to this token are not saved.',
     async latest() {
-      const stored = await find();
+      const { items } = await allOf((skip, limit) => call('mcp_tokens.list', { skip, limit }), PAGE);
+      const stored = items.find((token) => token.id === id);
       if (stored === undefined || stored.revoked) return undefined;
       ({ version } = stored);
       return toValues(stored);

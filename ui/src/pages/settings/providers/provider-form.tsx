@@ -8,12 +8,13 @@ import { Select } from '#ui/src/components/form/select.tsx';
 import { KeyValue } from '#ui/src/components/show/key-value.tsx';
 import { FormField } from '#ui/src/fields/form-field.tsx';
 import { useForm } from '#ui/src/components/use-form.ts';
+import { allOf } from '#ui/src/kernel/data/all-of.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { draftOf, type GroupRole, NEW, type ProviderDraft, ProviderFields, rolesOf } from './provider-draft.ts';
 import { Fieldset } from '#ui/src/components/form/fieldset.tsx';
 import { passesFocus } from '#ui/src/components/form/passes-focus.ts';
 
-const MOST = 100;
+const PAGE = 100;
 
 /** A new identity provider, or what is changed of one. */
 export function ProviderForm(props: {
@@ -34,7 +35,8 @@ export function ProviderForm(props: {
       ? {}
       : {
           latest: async () => {
-            stored = (await call('identity_providers.list', { limit: MOST })).items.find(({ id }) => id === provider.id);
+            const { items } = await allOf((skip, limit) => call('identity_providers.list', { skip, limit }), PAGE);
+            stored = items.find(({ id }) => id === provider.id);
             return stored && draftOf(stored);
           },
         }),

@@ -9,18 +9,19 @@ import { Panel } from '#ui/src/components/panel.tsx';
 import { DataTable } from '#ui/src/components/table/data-table.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { useAct } from '#ui/src/components/use-act.ts';
+import { allOf } from '#ui/src/kernel/data/all-of.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { plural } from '#ui/src/kernel/words.ts';
 import { ProviderForm } from './provider-form.tsx';
 import { ProviderTest } from './provider-test.tsx';
 
-const MOST = 100;
+const PAGE = 100;
 
 /** The identity providers that people sign in with: added, tested, changed and deleted. */
 export function ProvidersPanel() {
   const { call, toasts } = useKernel();
   const { act, ask } = useAct();
-  const list = useQuery((read) => read('identity_providers.list', { limit: MOST }));
+  const list = useQuery((read) => allOf((skip, limit) => read('identity_providers.list', { skip, limit }), PAGE));
   const [adding, setAdding] = createSignal(false);
   const [editing, setEditing] = createSignal<IdentityProvider>();
   const [testing, setTesting] = createSignal<IdentityProvider>();
