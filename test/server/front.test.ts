@@ -155,6 +155,8 @@ describe('with mcp_proxy the front port', () => {
     ] as const) {
       const document = await fetch(at('/.well-known/oauth-protected-resource/mcp'), { headers });
       expect(await document.json()).toMatchObject({ resource: `${origin}/mcp` });
+      const about_sse = await fetch(at('/.well-known/oauth-protected-resource/sse'), { headers });
+      expect(await about_sse.json()).toMatchObject({ resource: `${origin}/sse` });
       const challenge = (await rpc(at('/mcp'), hello, headers)).headers.get('www-authenticate');
       expect(challenge).toBe(`Bearer resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp"`);
       const registered = await fetch(at('/register'), { method: 'POST', headers, body: '{}' });
