@@ -39,7 +39,7 @@ export interface HostOptions {
   readonly staleSecret?: (sealed: string) => boolean;
   readonly file: SnapshotFile;
   /** Where the id of the host's installation is kept; absent: nowhere. */
-  readonly home?: ListFile<{ readonly id: string }>;
+  readonly installation?: ListFile<{ readonly id: string }>;
   /** Where configurations beside the live one are kept; absent: nowhere. */
   readonly beside?: BesideFiles;
   readonly auth: AuthSettings;

@@ -34,7 +34,7 @@ import { createBeside } from './swap/beside.ts';
 import { NO_FILES } from './swap/beside-files.ts';
 import { createControl } from './swap/control.ts';
 import { drain } from './swap/drain.ts';
-import { createHome } from './swap/home.ts';
+import { createOwnInstallation } from './swap/own-installation.ts';
 import { createHostNames } from './swap/host-names.ts';
 import { loadRegistry, type Registry, toolsetsOf } from './swap/registry.ts';
 import { createSources } from './swap/sources.ts';
@@ -109,8 +109,8 @@ export function createHost(options: HostOptions): Host {
       observation.use(registry);
     },
   });
-  const home = createHome({
-    file: options.home ?? noListFile(),
+  const own_installation = createOwnInstallation({
+    file: options.installation ?? noListFile(),
     holds: () => serving.held() !== null,
     server_url: options.server_url,
     log,
@@ -126,7 +126,7 @@ export function createHost(options: HostOptions): Host {
       const held = serving.held();
       return held === null || stale ? '' : `${held.snapshot_version}:${held.checksum}`;
     },
-    refusal: (installation) => home.refusal(installation),
+    refusal: (installation) => own_installation.refusal(installation),
     onRefused: (answer) => acknowledge(answer),
     onEvent: (event) =>
       follow(event, {
@@ -345,7 +345,7 @@ export function createHost(options: HostOptions): Host {
 
   return {
     async start() {
-      await Promise.all([auth.load(), names.load(), home.load()]);
+      await Promise.all([auth.load(), names.load(), own_installation.load()]);
       await resume();
       await beside.load();
       await bind(serving.held()?.server ?? options.address);

@@ -13,7 +13,7 @@ import { openSource } from '#core/engines/index.ts';
 import { dialPolicy, hostAddresses } from '#core/engines/shared/policy.ts';
 import type { DialPolicy } from '#core/engines/shared/source.ts';
 import { besideFiles } from '#mcp-host/swap/beside-files.ts';
-import { homeFile } from '#mcp-host/swap/home.ts';
+import { installationFile } from '#mcp-host/swap/own-installation.ts';
 import { snapshotFile } from '#mcp-host/swap/snapshot-file.ts';
 import { toViewPage, type ViewPage } from './apps/view-page.ts';
 import { foreignKeysFile } from './auth/signed/foreign-keys.ts';
@@ -53,7 +53,7 @@ export async function hostOptions(env: Env, log: Log): Promise<HostOptions> {
     openSecret: (sealed, place) => keyring.open(sealed, place),
     staleSecret: (sealed) => keyring.stale(sealed),
     file: snapshotFile(join(directory, 'snapshot.json')),
-    home: homeFile(join(directory, 'installation.json')),
+    installation: installationFile(join(directory, 'installation.json')),
     beside: besideFiles(join(directory, 'candidates')),
     auth: {
       tokens: tokenFile(join(directory, 'tokens.json')),

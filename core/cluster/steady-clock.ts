@@ -24,7 +24,7 @@ interface Noted {
 export async function withSteadyClock<T>(app: App, work: (app: App) => Promise<T>): Promise<T | null> {
   const now = await readTime(app);
   const noted = await readNoted(app, now);
-  const next = judge(noted, now);
+  const next = nextAfter(noted, now);
   if (next.at !== noted.at || next.ahead_since !== noted.ahead_since) await write(app, next);
   if (next.ahead_since === 0) return work({ ...app, clock: () => new Date(now) });
   if (noted.ahead_since !== next.ahead_since) {
@@ -34,7 +34,7 @@ export async function withSteadyClock<T>(app: App, work: (app: App) => Promise<T
   return null;
 }
 
-function judge(noted: Noted, now: number): Noted {
+function nextAfter(noted: Noted, now: number): Noted {
   const gap = now - noted.at;
   if (Math.abs(gap) < NOTED_MS && noted.ahead_since === 0) return noted;
   // It was ahead before, or is behind now: neither deletes too much.

@@ -10,7 +10,7 @@ import { createHost, type Host } from '#mcp-host/host.ts';
 import type { HostOptions } from '#mcp-host/host-options.ts';
 import { dialledFetch } from '#mcp-host/runtime/runtime.ts';
 import { besideFiles } from '#mcp-host/swap/beside-files.ts';
-import { homeFile } from '#mcp-host/swap/home.ts';
+import { installationFile } from '#mcp-host/swap/own-installation.ts';
 import { snapshotFile } from '#mcp-host/swap/snapshot-file.ts';
 
 /** Hosts of the tests, in the process of a test or in a program of their own: nothing here needs Bun. */
@@ -52,7 +52,7 @@ export function makeHost(
     openSource: (settings) => openSource(settings, policy),
     openSecret: (sealed, place) => keyring.open(sealed, place),
     file: snapshotFile(join(directory, 'host.json')),
-    home: homeFile(join(directory, 'installation.json')),
+    installation: installationFile(join(directory, 'installation.json')),
     beside: besideFiles(join(directory, 'beside')),
     auth: authSettings(directory),
     log: createLog('DEBUG', sink, 'host'),

@@ -10,13 +10,13 @@ interface Kept {
  * The installation that a host belongs to. A server with an empty or wrong database has a valid service token too: what it sends
  * would stop the host and end every credential.
  */
-export interface Home {
+export interface OwnInstallation {
   load(): Promise<void>;
   /** Takes the installation as the host's own, unless the host serves another one. @returns why not, null: it is. */
   refusal(installation: Installation | null): string | null;
 }
 
-export interface HomeOptions {
+export interface OwnInstallationOptions {
   readonly file: ListFile<Kept>;
   /** Whether the host has a version, served or stopped. */
   readonly holds: () => boolean;
@@ -24,7 +24,7 @@ export interface HomeOptions {
   readonly log: Log;
 }
 
-export function createHome({ file, holds, server_url, log }: HomeOptions): Home {
+export function createOwnInstallation({ file, holds, server_url, log }: OwnInstallationOptions): OwnInstallation {
   let known: string | null = null;
   const keep = (id: string): void => {
     if (id === known) return;
@@ -57,4 +57,4 @@ const refusalOf = (server_url: string): string =>
 const isKept = (value: unknown): value is Kept =>
   typeof value === 'object' && value !== null && 'id' in value && typeof value.id === 'string';
 
-export const homeFile = (path: string): ListFile<Kept> => listFile(path, isKept, 'the id of an installation');
+export const installationFile = (path: string): ListFile<Kept> => listFile(path, isKept, 'the id of an installation');
