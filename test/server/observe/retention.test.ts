@@ -3,6 +3,7 @@ import { forgetUsage, keepForgetting } from '#core/observe/monitoring-retention.
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { namedStores } from '#test/support/metadata.ts';
 import { until } from '#test/support/programs.ts';
+import { proposingShop } from '../proposals/shop.ts';
 
 const DAY = 24 * 3_600_000;
 
@@ -77,6 +78,30 @@ describe.each([...namedStores])('what is old goes by itself (%s)', (metadata) =>
     t.advance(2 * DAY);
     await forgetUsage(t.app);
     expect(await names()).toEqual(['stays']);
+  });
+
+  test('closed proposals after 90 days, open ones not', async () => {
+    const shop = await proposingShop({ metadata });
+    const propose = async (server_name: string) => {
+      const agent = await shop.token();
+      const { status, body } = await shop.as(agent, 'PATCH', '/server/config', { server_name });
+      expect(status).toBe(202);
+      return String(body['proposal_id']);
+    };
+    const ids = async () => ((await shop.api('GET', '/proposals')).body['items'] as { id: string }[]).map(({ id }) => id);
+    const closed = await propose('Closed');
+    await shop.api('POST', `/proposals/${closed}/reject`, {});
+    const open = await propose('Open');
+    for (const [days, left] of [
+      [89, [open, closed]],
+      [2, [open]],
+    ] as const) {
+      shop.t.advance(days * DAY);
+      await shop.t.request('POST', '/api/v1/auth/login', { body: { username: 'ada', password: 'correct horse' } });
+      await forgetUsage(shop.t.app);
+      expect(await ids()).toEqual([...left]);
+    }
+    await shop.t.close();
   });
 
   test('entries of the history of what is gone after a year, those of what exists not', async () => {

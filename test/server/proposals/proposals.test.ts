@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { forgetUsage } from '#core/observe/monitoring-retention.ts';
 import { storedConfiguration } from '#test/support/configuration.ts';
 import { namedStores } from '#test/support/metadata.ts';
 import { approve, ordersTool, type ProposingShop, proposingShop } from './shop.ts';
@@ -389,14 +388,5 @@ describe.each(namedStores)('what a token proposes (%s)', (metadata) => {
     const exported = await shop.api('GET', '/export-import/export');
     expect([exported.status, JSON.stringify(exported.body).includes('Hidden name')]).toEqual([200, false]);
     await shop.api('POST', `/proposals/${String(body['proposal_id'])}/reject`, {});
-  });
-
-  test('ends after its time when it is closed', async () => {
-    shop.t.advance(91 * 24 * 3_600_000);
-    await shop.t.request('POST', '/api/v1/auth/login', { body: { username: 'ada', password: 'correct horse' } });
-    const fresh = await shop.token();
-    const { body } = await shop.as(fresh, 'PATCH', '/server/config', { server_name: 'Newest' });
-    await forgetUsage(shop.t.app);
-    expect((await shop.api('GET', '/proposals')).body).toMatchObject({ total: 1, items: [{ id: body['proposal_id'] }] });
   });
 });
