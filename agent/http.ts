@@ -26,6 +26,8 @@ export interface AgentOptions {
   /** The front port on this machine. */
   readonly local_url: string;
   readonly allowed_hosts: ReadonlySet<string>;
+  /** At which clients on this machine reach it. */
+  readonly own_ports: ReadonlySet<number>;
   readonly log: Log;
   /** Counts over all calls. */
   readonly tally: Tally;
@@ -46,7 +48,7 @@ const BODY = { max_bytes: 4 * 1024 * 1024, within_ms: 30_000 };
 
 /** Everything that the agent endpoint answers. It keeps nothing between two requests. */
 export function createAgent(options: AgentOptions): AgentFetch {
-  const { public_url, local_url, allowed_hosts, log } = options;
+  const { public_url, local_url, allowed_hosts, own_ports, log } = options;
   const link = createServerLink(options);
   const mcp = createMcp(link, log, options.tally);
   /** Base of the address that a client asked for, when its name is ours. */
@@ -54,7 +56,8 @@ export function createAgent(options: AgentOptions): AgentFetch {
     const { domains } = await link.settings().catch(() => ({ domains: [] }));
     const public_urls = public_url === null ? [] : [public_url];
     const names = new Set([...allowed_hosts, ...domains]);
-    return createAddresses({ path: '', public_urls, names: () => names, otherwise: () => public_url ?? local_url }).at(origin);
+    const otherwise = () => public_url ?? local_url;
+    return createAddresses({ path: '', public_urls, names: () => names, own_ports: () => own_ports, otherwise }).at(origin);
   };
   const answer = async (request: Request, client: Client): Promise<Response> => {
     const { client_address, request_id } = client;

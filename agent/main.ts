@@ -1,7 +1,7 @@
 import { withDevSecrets } from '#core/edge/dev-secrets.ts';
 import { withTimeout } from '#core/lib/with-timeout.ts';
 import { EnvError, parseEnv, processEnvironment } from '#core/env.ts';
-import { acceptedHostNames } from '#core/edge/accepted-names.ts';
+import { acceptedHostNames, ownPorts } from '#core/edge/accepted-names.ts';
 import { createLog, logUnhandled, toStream } from '#core/log.ts';
 import { createAgent } from './http.ts';
 import { withEnd } from '#core/lib/stream-end.ts';
@@ -37,6 +37,7 @@ function main(): void {
     public_url: env.SVC_PUBLIC_URL,
     local_url: `http://127.0.0.1:${env.SVC_PORT}`,
     allowed_hosts: acceptedHostNames(env, [env.SVC_AGENT_MCP_URL, env.SVC_SERVER_URL]),
+    own_ports: ownPorts(env),
     log,
     tally,
   });

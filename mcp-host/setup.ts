@@ -2,7 +2,7 @@ import { mkdir, readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { type Env, hostRedisUrl } from '#core/env.ts';
-import { acceptedHostNames } from '#core/edge/accepted-names.ts';
+import { acceptedHostNames, ownPorts } from '#core/edge/accepted-names.ts';
 import type { RedisLimits } from '#core/cluster/redis-limits.ts';
 import { productFile, VIEW_PAGE } from '#core/product.ts';
 import type { Log } from '#core/log.ts';
@@ -62,6 +62,7 @@ export async function hostOptions(env: Env, log: Log): Promise<HostOptions> {
       keys: env.SVC_ENCRYPTION_KEY,
       public_url: env.SVC_MCP_PUBLIC_URL,
       front_url: env.SVC_PUBLIC_URL,
+      own_ports: [...ownPorts(env)],
       ask: (url, init) => guardedFetch(url, init, policy),
     },
     view_page: await readViewPage(log),

@@ -1,5 +1,11 @@
 import type { Env } from '#core/env.ts';
 
+/** Ports at which the programs of this installation are reached, as far as the environment says. */
+export function ownPorts(env: Env): ReadonlySet<number> {
+  const { SVC_PORT, SVC_SSL_PORT, SVC_EXTERNAL_HTTPS_PORT, SVC_FASTMCP_PORT, SVC_AGENT_MCP_PORT } = env;
+  return new Set([SVC_PORT, SVC_SSL_PORT, SVC_EXTERNAL_HTTPS_PORT, SVC_FASTMCP_PORT, SVC_AGENT_MCP_PORT]);
+}
+
 /**
  * Names under which this installation says that it is reached, for the Host header (contract section 0); in lower case.
  * @param more addresses by which one program is reached by the others.

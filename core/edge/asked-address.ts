@@ -24,23 +24,37 @@ export interface AddressOptions {
   readonly public_urls: readonly string[];
   /** Further names that are ours; loopback names always are. An IP literal is not, unless it is listed: anyone may stand there. */
   readonly names: () => ReadonlySet<string>;
+  /**
+   * Ports at which our programs are reached. Once the installation has an address on the network, a loopback name is ours at these
+   * alone, and a further name at these and at the port of its scheme: whoever listens at another one is somebody else.
+   */
+  readonly own_ports: () => ReadonlySet<number>;
+  /** The authorization server, for want of a public URL; null: it is not known. */
+  readonly issuer?: () => string | null;
   /** The public URL, or for want of one the address on this machine. */
   readonly otherwise: () => string;
   /** Whether there may be an endpoint below: what stands after the path, such as `/sales`. Absent: there is none. */
   readonly below?: (rest: string) => boolean;
 }
 
+const USUAL_PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 };
+
 export function createAddresses(options: AddressOptions): Addresses {
-  const { path, aliases = [], public_urls, names, otherwise, below = () => false } = options;
+  const { path, aliases = [], public_urls, names, own_ports, issuer = () => null, otherwise, below = () => false } = options;
+  const isPublic = (): boolean =>
+    [...public_urls, otherwise(), issuer()].some((url) => url !== null && !isLoopbackName(hostName(new URL(url).host) ?? ''));
   const known = (origin: string): string | null => {
     if (!URL.canParse(origin)) return null;
-    const { protocol, host } = new URL(origin);
+    const { protocol, host, port } = new URL(origin);
     const name = hostName(host);
     if (name === null || !/^https?:$/.test(protocol)) return null;
     const public_url = public_urls.find((url) => new URL(url).host === host);
     if (public_url !== undefined) return public_url;
-    const is_ours = isLoopbackName(name) || names().has(name) || names().has(name.replace(/^\[|\]$/g, ''));
-    return is_ours ? `${protocol}//${host}` : null;
+    const is_loopback = isLoopbackName(name);
+    if (!is_loopback && !names().has(name) && !names().has(name.replace(/^\[|\]$/g, ''))) return null;
+    const is_usual = port === '' && !is_loopback;
+    if (isPublic() && !is_usual && !own_ports().has(Number(port || USUAL_PORTS[protocol]))) return null;
+    return `${protocol}//${host}`;
   };
   const restOf = (url: string): string | null => {
     const text = url.replace(/\/+$/, '');

@@ -32,6 +32,8 @@ export interface AuthSettings extends SignedFiles {
   readonly public_url: string | null;
   /** The front port as clients see it, where it hands MCP on (`SVC_PUBLIC_URL`). */
   readonly front_url?: string | null;
+  /** Ports at which the programs of the installation are reached, beside that of this host. */
+  readonly own_ports?: readonly number[];
   readonly ask: Ask;
   /** Failed attempts of one address a minute. */
   readonly attempts?: number;
@@ -94,12 +96,14 @@ const PLAYGROUND_BEARER = `${BEARER}${PLAYGROUND_PREFIX}`;
 const toCredential = (token: string, { path }: RequestOrigin): Credential => ({ token, digest: sha256(token), path });
 
 export function createAuth(options: AuthOptions): Auth {
-  const { openSecret, log, now, public_url, front_url = null, local_url, names } = options;
+  const { openSecret, log, now, public_url, front_url = null, own_ports = [], local_url, names } = options;
   const addresses = createAddresses({
     path: '/mcp',
     aliases: [SSE_PATH],
     public_urls: [public_url, front_url].filter((url) => url !== null),
     names,
+    own_ports: () => new Set([...own_ports, Number(new URL(local_url()).port)]),
+    issuer: () => identity.issuer(),
     otherwise: () => public_url ?? local_url(),
     below: (rest) => endpointOf(rest) !== null,
   });

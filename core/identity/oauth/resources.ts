@@ -3,7 +3,7 @@ import { readSettings } from '#core/definitions/settings/settings.ts';
 import { mcpUrl } from '#core/deploy/server.ts';
 import { createAddresses } from '#core/edge/asked-address.ts';
 import { endpointOf, SSE_PATH } from '#core/edge/mcp-endpoint.ts';
-import { acceptedHostNames } from '#core/edge/accepted-names.ts';
+import { acceptedHostNames, ownPorts } from '#core/edge/accepted-names.ts';
 import { isLoopbackName } from '#core/edge/origins.ts';
 import { issuerOf } from './issuer.ts';
 
@@ -32,6 +32,7 @@ export async function resourceOf(app: App, asked: string | null): Promise<Resour
   const options = {
     public_urls: [SVC_MCP_PUBLIC_URL, SVC_PUBLIC_URL].filter((known) => known !== null),
     names: () => new Set([...names, ...[ui_domain, mcp_domain].filter((name) => name !== null)]),
+    own_ports: () => new Set([...ownPorts(app.env), settings.port]),
     otherwise: () => issuer,
   };
   const agent_path = AGENT_PATHS.find((path) => createAddresses({ ...options, path }).include(url));

@@ -149,6 +149,48 @@ describe('a token', () => {
       expect([resource, (await buy({ resource })).status]).toEqual([resource, 400]);
   });
 
+  test('is for no other program on the machine of a person, nor at another port of a name, once there is a public URL', async () => {
+    const others = [
+      'http://localhost:4444/mcp',
+      'https://localhost:4444/mcp',
+      'http://localhost/mcp',
+      'http://127.0.0.1:4444/mcp',
+      'http://[::1]:4444/mcp',
+      'http://app.localhost:4444/mcp',
+      'https://mcp.example.com:4444/mcp',
+      'https://shop.example.com:4444/mcp',
+    ];
+    const own = () => [
+      `http://localhost:${port()}/mcp`,
+      `http://127.0.0.1:${port()}/mcp`,
+      'http://localhost:3000/mcp',
+      'https://mcp.example.com/mcp',
+      'https://shop.example.com/mcp',
+      'https://shop.example.com:3000/mcp',
+    ];
+    const statuses = async (resources: readonly string[]) => {
+      const found = new Set<number>();
+      for (const resource of resources) found.add((await buy({ resource })).status);
+      return [...found];
+    };
+    for (const [public_url, front_url] of [
+      ['https://mcp.example.com', null],
+      [null, 'https://mcp.example.com'],
+    ] as const) {
+      await start({
+        allowed_hosts: ['mcp.example.com', 'shop.example.com'],
+        auth: { ...authSettings(folder.directory), public_url, front_url, own_ports: [3_000] },
+      });
+      expect([await statuses(others), await statuses(own())]).toEqual([[400], [200]]);
+      // What the metadata names is what is accepted.
+      expect(await resourceFor({ host: 'localhost:4444' })).toBe(`${public_url ?? `http://127.0.0.1:${port()}`}/mcp`);
+      await host.stop();
+    }
+    // An installation that only this machine reaches has whatever port leads to it.
+    await withPublic('http://localhost:3000');
+    expect(await statuses(['http://localhost:4444/mcp'])).toEqual([200]);
+  });
+
   test('for a part of the server is not accepted at the others', async () => {
     await start();
     const base = `http://localhost:${port()}/mcp`;

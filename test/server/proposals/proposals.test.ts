@@ -296,9 +296,8 @@ describe.each(namedStores)('what a token proposes (%s)', (metadata) => {
     const { id, proposal_id } = made.body;
     const test_draft = { owner: { kind: 'tool', id }, name: 'drops', arguments: { customer: 'ada' }, expect: {} };
     expect((await shop.as(token, 'POST', '/tests', test_draft)).status).toBe(202);
-    const skipped = [
-      { status: 'skipped', failures: [expect.stringContaining('only for editors and for tokens with the scope write')] },
-    ];
+    const failures = [expect.stringContaining('only for editors and for tokens with the scope write')];
+    const skipped = [{ status: 'skipped', failures }];
     const ran = await shop.as(token, 'POST', '/tests/run', { owner: { kind: 'tool', id } });
     expect(ran.body).toMatchObject({ skipped: 1, results: skipped });
     const seen = await shop.as(token, 'GET', `/proposals/${String(proposal_id)}`);
@@ -314,7 +313,6 @@ describe.each(namedStores)('what a token proposes (%s)', (metadata) => {
     const tried = await shop.api('POST', test_path, { version: 2 });
     expect([tried.status, tried.body]).toMatchObject([200, passed]);
     expect(await proposal(proposal_id)).toMatchObject(passed);
-    expect((await shop.api('GET', `/proposals/${String(proposal_id)}`)).body['status']).toBe('open');
     const rows = { sql_query: 'select count(*) as n from orders', connection_id: shop.connection_id };
     expect((await shop.api('POST', '/preview/execute', rows)).body).toMatchObject({ rows: [{ n: 3 }] });
     const data = (await shop.api('GET', '/export-import/export')).body;

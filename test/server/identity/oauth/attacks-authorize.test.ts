@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { readSettings } from '#core/definitions/settings/settings.ts';
+import { resourceOf } from '#core/identity/oauth/resources.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { asked, type Browser, CALLBACK, createBrowser, post, toQuery } from '#test/support/sign-in.ts';
 
@@ -238,6 +240,29 @@ describe('registration', () => {
     expect(body).not.toHaveProperty('registration_endpoint');
     await t.request('PATCH', '/api/v1/server/config', { body: { dynamic_registration: true } });
   });
+});
+
+test('no token is for another program on the machine of a person, once the server has a public address', async () => {
+  const other = await testApp({ SVC_PUBLIC_URL: 'https://sluice.example.com', SVC_ALLOWED_HOSTS: 'shop.example.com' });
+  try {
+    const kindOf = async (resource: string) => (await resourceOf(other.app, resource))?.kind ?? null;
+    for (const origin of [
+      'http://localhost:4444',
+      'http://127.0.0.1:4444',
+      'http://[::1]:4444',
+      'https://shop.example.com:4444',
+    ]) {
+      expect([origin, await kindOf(`${origin}/mcp`), await kindOf(`${origin}/agent-mcp`)]).toEqual([origin, null, null]);
+      // It is one of an installation that only this machine reaches.
+      if (!origin.startsWith('https'))
+        expect([origin, (await resourceOf(t.app, `${origin}/mcp`))?.kind]).toEqual([origin, 'mcp']);
+    }
+    const { port } = (await readSettings(other.app)).settings;
+    const own = ['https://sluice.example.com', 'https://shop.example.com', `http://localhost:${port}`, 'http://127.0.0.1:8090'];
+    for (const origin of own) expect([origin, await kindOf(`${origin}/mcp`)]).toEqual([origin, 'mcp']);
+  } finally {
+    await other.close();
+  }
 });
 
 test('where the public address is plain http beyond this machine, nobody signs in and the reason is told', async () => {
