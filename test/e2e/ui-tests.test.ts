@@ -41,9 +41,17 @@ browserTest(
     await ui.programs.api('PATCH', `/tools/${tool.id}`, { sql_query: `select * from (${tool.sql_query}) as sales limit 1` });
     const before = await version();
     await page.goto(`${ui.programs.url}/deploy`);
+    const findings = page.getByRole('region', { name: 'Tests' });
+    // What was blocked is what the button below the findings repeats.
+    await page.getByRole('button', { name: 'Dry run', exact: true }).click();
+    await findings.getByText('Tool sales_by_category, test "categories as today"').waitFor();
+    await page.getByText('A deploy would be blocked').waitFor();
+    expect(await page.getByLabel('Reason').count()).toBe(0);
+    await page.getByRole('button', { name: 'Dry run anyway' }).click();
+    await page.getByText('A deploy would succeed').waitFor();
+    expect(await version()).toBe(before);
     const deploy = page.getByRole('button', { name: /^Deploy/ }).last();
     await deploy.click();
-    const findings = page.getByRole('region', { name: 'Tests' });
     await findings.getByText('Tool sales_by_category, test "categories as today"').waitFor();
     expect(await version()).toBe(before);
     await expectAccessible(page, 'a blocked deploy');

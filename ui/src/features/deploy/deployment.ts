@@ -31,6 +31,8 @@ interface Passing {
 interface Attempt {
   /** What the button that repeats it says. */
   readonly anyway: string;
+  /** It changes nothing. */
+  readonly dry: boolean;
   readonly repeat: (passing: Passing) => Promise<boolean>;
 }
 
@@ -113,7 +115,7 @@ export function createDeployment(call: Call, cache: Cache): Deployment {
   const send = (work: Work, anyway: string, request: (passing: Passing) => Promise<DeployReceipt>): Promise<boolean> => {
     const repeat = (passing: Passing) =>
       act(work, async () => {
-        setAttempt({ anyway, repeat });
+        setAttempt({ anyway, dry: work === 'rehearsing', repeat });
         const answer = await request(passing);
         setRehearsed(work === 'rehearsing');
         setReceipt(answer);

@@ -26,12 +26,15 @@ export function DeployProblem(props: {
   problem: Problem;
   busy: boolean;
   action: string;
+  /** Nothing would have been deployed: there is no reason to keep. */
+  dry?: boolean | undefined;
   onAllow: (gates: GateName[], note: string) => void;
 }) {
   const [note, setNote] = createSignal('');
   const gates = () => blockingGates(props.problem);
   const title = () => {
-    if (gates().length > 0) return 'Deploy blocked';
+    if (gates().length > 0) return props.dry ? 'A deploy would be blocked' : 'Deploy blocked';
+    if (props.dry) return 'Dry run failed';
     return props.problem.code === 'conflict' ? 'Nothing was deployed' : 'Deploy failed';
   };
   const others = () => props.problem.errors.filter(({ gate }) => gate === undefined);
@@ -52,8 +55,13 @@ export function DeployProblem(props: {
       </For>
       <FieldErrors errors={others()} />
       <Show when={gates().length > 0}>
-        <p class="small">Fix these findings, or go on with them. History names you and the note.</p>
-        <TextField label="Reason" optional value={note()} onInput={setNote} hint="Shown with this version in the history." />
+        <p class="small">
+          Fix these findings, or go on with them.
+          <Show when={!props.dry}> History names you and the note.</Show>
+        </p>
+        <Show when={!props.dry}>
+          <TextField label="Reason" optional value={note()} onInput={setNote} hint="Shown with this version in the history." />
+        </Show>
         <div class="row">
           <Button size="small" kind="danger" busy={props.busy} needs="deploy.run" onPress={() => props.onAllow(gates(), note())}>
             {props.action}
@@ -73,6 +81,7 @@ export function LastProblem(props: { deployment: Deployment }) {
           problem={problem()}
           busy={props.deployment.phase() !== 'idle'}
           action={props.deployment.attempt()?.anyway ?? ''}
+          dry={props.deployment.attempt()?.dry}
           onAllow={(allow, note) => void props.deployment.attempt()?.repeat({ allow, ...noted(note) })}
         />
       )}
