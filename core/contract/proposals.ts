@@ -154,7 +154,11 @@ export const proposals = {
     summary: 'Close a proposal without applying it',
   }),
   'proposals.comment': operation('POST /proposals/{id}/comment', 'write', {
-    input: v.strictObject({ id: Id, text: textBetween(1, LONGEST_NOTE) }),
+    // Required; an unknown proposal is named first.
+    input: v.strictObject({
+      id: Id,
+      text: v.optional(v.pipe(textBetween(1, LONGEST_NOTE), v.description('The comment (required)'))),
+    }),
     output: ProposalComment,
     status: 201,
     agent: 'comment_on_proposal',

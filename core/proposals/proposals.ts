@@ -67,6 +67,7 @@ export const proposalHandlers: Pick<Handlers, Extract<keyof Handlers, `proposals
     const { app } = context;
     const row = await findProposal(app, id);
     refuseOthers(context, row);
+    if (text === undefined) throw invalidField('text', 'text is required.');
     return app.store.write((tx) => comment(context, tx, id, text));
   },
   'proposals.replay': (context, input) => replayProposal(context, doorOf(context), input),
