@@ -220,3 +220,39 @@ browserTest(
   },
   LIMIT_MS,
 );
+
+browserTest(
+  'tests of a writing tool run only when the person who reviews them starts them',
+  async () => {
+    const { programs } = ui;
+    const { items } = await programs.api<{ items: { id: string; name: string }[] }>('GET', '/connections');
+    const demo = items.find(({ name }) => name === 'demo');
+    await programs.api('PATCH', `/connections/${String(demo?.id)}`, { read_only: false });
+    const agent = await proposer('Scribe');
+    const { proposal_id } = await ok(agent, 'create_tool', {
+      connection_id: 'demo',
+      name: 'rename_customer',
+      description: 'Changes the name of the first customer. Use it when a person asks for another name.',
+      sql_query: 'update customers set name = :name where id = 1',
+      read_only: false,
+      parameters: [{ name: 'name', type: 'string', description: 'The new name', examples: ['Ada'] }],
+      proposal_note: 'Names change.',
+    });
+    const owner = { kind: 'tool', id: 'rename_customer' };
+    await ok(agent, 'create_test', { owner, name: 'renames one', arguments: { name: 'Ada' }, expect: {} });
+
+    const opened = await ui.signedIn();
+    const { page } = opened;
+    await page.goto(`${programs.url}/proposals/${String(proposal_id)}`);
+    const results = page.getByRole('list', { name: 'Test results' });
+    await results.getByText('Skipped').waitFor();
+    await expectAccessible(page, 'a proposal with a skipped test');
+    await page.getByRole('button', { name: 'Run skipped tests' }).click();
+    await results.getByText('Passed').waitFor();
+    expect(await page.getByRole('button', { name: 'Run skipped tests' }).count()).toBe(0);
+    await programs.api('POST', `/proposals/${String(proposal_id)}/reject`, {});
+    await agent.close();
+    await close(opened);
+  },
+  LIMIT_MS,
+);
