@@ -24,6 +24,9 @@ export function shareHosts(app: App): () => void {
   const now = databaseSeconds(app);
   let telling: Promise<void> = Promise.resolve();
   let said_at = Number.NEGATIVE_INFINITY;
+  /** Hosts as they were last read, and the last answers of hosts of other servers that the database did not take. */
+  let known: ReadonlyMap<string, { readonly connection: string; readonly acks: number }> = new Map();
+  const untold = new Map<string, Acknowledgement>();
   /** The last request that was seen; undefined until it was looked for. */
   let probed: string | null | undefined;
 
@@ -45,6 +48,7 @@ export function shareHosts(app: App): () => void {
     );
   };
   const answer = async (id: string, ack: Acknowledgement): Promise<void> => {
+    if (ack.request_id === null && !app.hosts.local().has(id)) untold.set(id, ack);
     const change =
       ack.request_id === null
         ? { ...answerOf(ack), acks: sql<number>`${hosts.acks} + 1` }
@@ -53,6 +57,7 @@ export function shareHosts(app: App): () => void {
       const told = await app.store.write((tx) =>
         tx.update(hosts).set(change).where(eq(hosts.id, id)).returning({ id: hosts.id }),
       );
+      if (untold.get(id) === ack) untold.delete(id);
       if (told.length > 0) return;
       await app.sleep(100);
     }
@@ -66,6 +71,15 @@ export function shareHosts(app: App): () => void {
     const behind = and(eq(hosts.id, id), eq(hosts.connection, connection), lt(hosts.acks, host.acks));
     await app.store.write((tx) => tx.update(hosts).set(change).where(behind));
   };
+  /** The same of a host of another server, unless that has told a later one. */
+  const handOnAgain = async (id: string, ack: Acknowledgement): Promise<void> => {
+    const before = known.get(id);
+    if (untold.get(id) !== ack || before === undefined) return;
+    const change = { ...answerOf(ack), acks: before.acks + 1 };
+    const same = and(eq(hosts.id, id), eq(hosts.connection, before.connection), eq(hosts.acks, before.acks));
+    await app.store.write((tx) => tx.update(hosts).set(change).where(same));
+    untold.delete(id);
+  };
 
   const read = async (): Promise<void> => {
     const rows = await app.store.db
@@ -73,6 +87,8 @@ export function shareHosts(app: App): () => void {
       .from(hosts)
       .where(gt(hosts.seen_at, sql`${now} - ${sql.raw(String(GONE_SECONDS))}`))
       .orderBy(hosts.id);
+    known = new Map(rows.map((row) => [row.id, row]));
+    for (const id of untold.keys()) if (!known.has(id)) untold.delete(id);
     app.hosts.learn(rows);
   };
   /** Says that the hosts of this server are there; what could not be told before is told now. */
@@ -85,6 +101,7 @@ export function shareHosts(app: App): () => void {
         .where(eq(hosts.server, server))
         .returning({ id: hosts.id, connection: hosts.connection, acks: hosts.acks });
     });
+    for (const [id, ack] of untold) tell(() => handOnAgain(id, ack));
     const told = new Map(kept.map(({ connection, acks }) => [connection, acks]));
     for (const [id, host] of app.hosts.local()) {
       const acks = told.get(host.connection);

@@ -33,10 +33,16 @@ testOnce(reachable.postgres)(
       await hosts.settled();
       await database.run('drop trigger away on hosts');
       await until(() => Bun.deepEquals(seen(), [['h1', 2]]), 10_000);
+      // The same of one that another server took.
+      await database.run(`create trigger away before update of acks on hosts for each row execute function refuse()`);
+      second.server.app.hosts.acknowledge('h1', ack(3));
+      await second.server.app.hosts.settled();
+      await database.run('drop trigger away on hosts');
+      await until(() => hosts.list()[0]?.snapshot_version === 3 && hosts.local().get('h1')?.ack?.version === 3, 10_000);
       // Nothing of it is told twice.
-      hosts.acknowledge('h1', ack(3));
-      await until(() => Bun.deepEquals(seen(), [['h1', 3]]), 10_000);
-      expect(await database.run('select acks from hosts')).toEqual([{ acks: 3 }]);
+      hosts.acknowledge('h1', ack(4));
+      await until(() => Bun.deepEquals(seen(), [['h1', 4]]), 10_000);
+      expect(await database.run('select acks from hosts')).toEqual([{ acks: 4 }]);
       leave();
     } finally {
       await second.stop();
