@@ -6,7 +6,8 @@ import * as os from 'node:os';
 import { join } from 'node:path';
 
 export const WINDOWS = process.platform === 'win32';
-const STOP_MS = 9_000;
+/** A server ends within 14 s with a host that has calls (`server/main.ts`); the containers are given 15 s. */
+const STOP_MS = 14_000;
 
 const running = new Set();
 /** What ended us, and when. */
@@ -62,7 +63,7 @@ function endGroup(child, signal) {
   }
 }
 
-/** The first signal is passed on as SIGTERM, a second one a second later (or 9 s of waiting) ends everything. */
+/** The first signal is passed on as SIGTERM, a second one a second later (or 14 s of waiting) ends everything. */
 function stop(signal) {
   const again = stopping !== null && Date.now() - stopping.at > 1_000;
   if (stopping !== null && !again) return;

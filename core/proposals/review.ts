@@ -38,8 +38,11 @@ export async function reviewOf(
   const { reviews } = context.app.overlays;
   const known = await knownReview(context, row, tried);
   if (known !== undefined) return known;
-  const review = reviewed(context, door, row, operations, tried);
   const key = await keyOf(context, row, tried);
+  // Between these lines nothing waits: two people who open it at once see one review.
+  const other = reviews.get(key);
+  if (other !== undefined) return other;
+  const review = reviewed(context, door, row, operations, tried);
   reviews.set(key, review);
   review.catch(() => reviews.delete(key));
   for (const [oldest] of [...reviews].slice(0, -MOST_REVIEWS)) reviews.delete(oldest);

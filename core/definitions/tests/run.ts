@@ -36,7 +36,7 @@ type Judged = Pick<TestResult, 'status' | 'ms' | 'rows' | 'failures'>;
 const skipped = (reason: string): Judged => ({ status: 'skipped', ms: 0, rows: null, failures: [reason] });
 export const NO_TIME = 'The run took too long, so this test was not reached.';
 export const WRITERS_ONLY =
-  'Its statement writes, and is run and rolled back only for editors and for tokens with the scope write. Of a proposal it runs when an editor asks for it.';
+  'Its statement writes, and is run and rolled back only for editors and for tokens with the scope write. In a proposal, it runs when an editor starts it.';
 export const PEOPLE_ONLY = 'It runs as a caller, which only a signed-in person can start, not a token.';
 
 /** Runs tests, in the order in which they come. */
