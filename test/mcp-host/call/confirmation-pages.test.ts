@@ -187,10 +187,9 @@ for (const kind of ['postgresql', 'sqlite'] as const) {
     });
 
     test('two hosts take one decision once, wherever the retry comes', async () => {
-      const { one, two, call, decide, notes, headersOf } = await setup(kind);
-      const headers = await headersOf();
-      const { state, question } = ledTo(await call({ headers }));
-      const retries = [one, two].map(({ host }) => call({ more: opened(state), headers }, host.mcp));
+      const { one, two, call, decide, notes } = await setup(kind);
+      const { state, question } = ledTo(await call());
+      const retries = [one, two].map(({ host }) => call({ more: opened(state) }, host.mcp));
       decide(question.nonce, true);
       const outcomes = (await Promise.all(retries.map(outcome))).map(String);
       if (reachable.redis) expect(outcomes.toSorted()).toEqual(['-32602', 'complete']);
@@ -243,13 +242,12 @@ for (const kind of ['postgresql', 'sqlite'] as const) {
 }
 
 test('hosts that share nothing ask again instead of taking a decision of each other', async () => {
-  const { two, call, decide, notes, headersOf } = await setup('sqlite', false);
-  const headers = await headersOf();
-  const { state, question } = ledTo(await call({ headers }));
+  const { two, call, decide, notes } = await setup('sqlite', false);
+  const { state, question } = ledTo(await call());
   decide(question.nonce, true);
-  const elsewhere = ledTo(await call({ more: opened(state), headers }, two.host.mcp));
+  const elsewhere = ledTo(await call({ more: opened(state) }, two.host.mcp));
   expect([elsewhere.question.nonce === question.nonce, await notes()]).toEqual([false, 2]);
-  expect(await outcome(call({ more: opened(state), headers }))).toBe('complete');
+  expect(await outcome(call({ more: opened(state) }))).toBe('complete');
   expect(await notes()).toBe(1);
 });
 
@@ -274,15 +272,14 @@ test('a person who has not decided yet is waited for over several requests, with
 test.skipIf(!reachable.redis && process.env['CI'] !== 'true')(
   'whoever waits at a host that ends goes on waiting at another one',
   async () => {
-    const { one, two, call, decide, notes, headersOf } = await setup('sqlite', true);
-    const headers = await headersOf();
-    const { state, question } = ledTo(await call({ headers }));
-    const waiting = call({ more: opened(state), headers });
+    const { one, two, call, decide, notes } = await setup('sqlite', true);
+    const { state, question } = ledTo(await call());
+    const waiting = call({ more: opened(state) });
     await Bun.sleep(200);
     await one.host.host.stop(200);
     expect((await waiting).body.result).toEqual(expect.objectContaining({ resultType: 'input_required', requestState: state }));
     decide(question.nonce, true, [two.control]);
-    expect(await outcome(call({ more: opened(state), headers }, two.host.mcp))).toBe('complete');
+    expect(await outcome(call({ more: opened(state) }, two.host.mcp))).toBe('complete');
     expect(await notes()).toBe(1);
   },
 );
