@@ -7,12 +7,18 @@ export interface Extra {
   readonly fault: (value: string) => string | null;
 }
 
+/** Characters of a value; patterns are matched with nothing longer. */
+const LONGEST = 4_000;
+
 /** @returns what is wrong with a value that somebody sent; null and the empty text take the default. */
 export function extraFault({ field, fault }: Extra, value: unknown): string | null {
   if (value === null || value === '') return null;
-  const found = typeof value === 'string' ? fault(value) : 'must be a string.';
+  const found = typeof value === 'string' ? faultIn(value, fault) : 'must be a string.';
   return found === null ? null : `extra_params.${field.name} ${found}`;
 }
+
+const faultIn = (value: string, fault: Extra['fault']): string | null =>
+  value.length > LONGEST ? 'must have at most 4,000 characters.' : fault(value);
 
 /** The settings of an engine and what each means, in a sentence; where it has none, what there is to know of its connections. */
 export function extrasThereAre(extras: readonly Extra[], engine: string, note: string | null): string {
@@ -29,7 +35,7 @@ const withinSentence = (text: string): string =>
 export function extrasOf(extras: readonly Extra[], params: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
   const given = extras.flatMap(({ field: { name }, fault }) => {
     const value = Object.hasOwn(params, name) ? params[name] : null;
-    return typeof value === 'string' && value !== '' && fault(value) === null ? [[name, value] as const] : [];
+    return typeof value === 'string' && value !== '' && faultIn(value, fault) === null ? [[name, value] as const] : [];
   });
   return Object.fromEntries(given);
 }

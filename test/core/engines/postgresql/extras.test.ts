@@ -29,6 +29,14 @@ test.each([
   expect(faultOf(name, value)).toStartWith(`extra_params.${name} `);
 });
 
+test('a long value is refused without a look at it', () => {
+  for (const { field } of engineOf('postgresql').extras) {
+    const began = performance.now();
+    expect(faultOf(field.name, `a${' '.repeat(60_000)}b`)).toEndWith('must have at most 4,000 characters.');
+    expect(performance.now() - began).toBeLessThan(300);
+  }
+});
+
 test.each([
   ['application_name', null],
   ['application_name', ''],
