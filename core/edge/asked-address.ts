@@ -37,6 +37,13 @@ export interface AddressOptions {
   readonly below?: (rest: string) => boolean;
 }
 
+/** In time linear in its length, which a pattern does not keep to. */
+export function withoutEndSlashes(url: string): string {
+  let end = url.length;
+  while (url[end - 1] === '/') end--;
+  return url.slice(0, end);
+}
+
 const USUAL_PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 };
 
 export function createAddresses(options: AddressOptions): Addresses {
@@ -57,7 +64,7 @@ export function createAddresses(options: AddressOptions): Addresses {
     return `${protocol}//${host}`;
   };
   const restOf = (url: string): string | null => {
-    const text = url.replace(/\/+$/, '');
+    const text = withoutEndSlashes(url);
     const after = (base: string): string | null => {
       const whole = `${base}${path}`;
       if (text === whole || aliases.some((alias) => text === `${base}${alias}`)) return '';

@@ -1,4 +1,5 @@
 import type { JWK } from 'jose';
+import { withoutEndSlashes } from './asked-address.ts';
 
 /** Who issues tokens, and where their keys are, if that is known. */
 interface Issuer {
@@ -48,7 +49,7 @@ async function discoverJwks(issuer: string, get: GetDocument): Promise<string> {
 
 function metadataUrls(issuer: string): string[] {
   const { origin, pathname } = new URL(issuer);
-  const path = pathname.replace(/\/+$/, '');
+  const path = withoutEndSlashes(pathname);
   return [`${origin}${path}/.well-known/openid-configuration`, `${origin}/.well-known/oauth-authorization-server${path}`];
 }
 

@@ -1,7 +1,7 @@
 import { isSameSecret } from '#core/edge/service-token.ts';
 import { BASIC_CHALLENGE, type Login, loginsOf, NO_STORE, readTokenForm, refuseToken } from '#core/edge/token-form.ts';
 import type { Log } from '#core/log.ts';
-import type { Addresses } from '#core/edge/asked-address.ts';
+import { type Addresses, withoutEndSlashes } from '#core/edge/asked-address.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
 import { noteRefusal } from '#mcp-host/observe/refusal-notes.ts';
 import { type AccessTokens, clientOf, SCOPE } from './access-tokens.ts';
@@ -71,7 +71,7 @@ export function createTokenEndpoint({ tokens, attempts, openSecret, addresses, l
     if (grant_type !== 'client_credentials') {
       return refused(400, 'unsupported_grant_type', 'grant_type must be client_credentials.');
     }
-    const targets = form.getAll('resource').map((target) => target.replace(/\/+$/, ''));
+    const targets = form.getAll('resource').map(withoutEndSlashes);
     if (!targets.every((target) => addresses.include(target)))
       return refused(400, 'invalid_target', `resource must be ${resource}.`);
     const access_token = await tokens.issue(client_id, server, issuer, targets.length === 0 ? [issuer] : [...new Set(targets)]);

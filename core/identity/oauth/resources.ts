@@ -1,7 +1,7 @@
 import type { App } from '#core/app.ts';
 import { readSettings } from '#core/definitions/settings/settings.ts';
 import { mcpUrl } from '#core/deploy/server.ts';
-import { createAddresses } from '#core/edge/asked-address.ts';
+import { createAddresses, withoutEndSlashes } from '#core/edge/asked-address.ts';
 import { endpointOf, SSE_PATH } from '#core/edge/mcp-endpoint.ts';
 import { acceptedHostNames, ownPorts } from '#core/edge/accepted-names.ts';
 import { isLoopbackName } from '#core/edge/origins.ts';
@@ -24,7 +24,7 @@ const AGENT_PATHS = ['/agent-mcp', '/agent-mcp/mcp'];
 export async function resourceOf(app: App, asked: string | null): Promise<Resource | null> {
   const { settings } = await readSettings(app);
   if (asked === null) return { url: await mcpUrl(app, settings.port), kind: 'mcp', path: '/mcp' };
-  const url = asked.replace(/\/+$/, '');
+  const url = withoutEndSlashes(asked);
   const { SVC_MCP_PUBLIC_URL, SVC_PUBLIC_URL } = app.env;
   const names = acceptedHostNames(app.env, []);
   const { ui_domain, mcp_domain } = settings;

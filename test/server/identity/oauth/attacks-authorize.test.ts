@@ -242,6 +242,13 @@ describe('registration', () => {
   });
 });
 
+test('a resource that is nearly all slashes is read in time linear in its length', async () => {
+  const began = performance.now();
+  expect(await resourceOf(t.app, `http://localhost:3000/mcp${'/'.repeat(30_000)}x`)).toBeNull();
+  expect((await resourceOf(t.app, `http://localhost:3000/mcp${'/'.repeat(30_000)}`))?.path).toBe('/mcp');
+  expect(performance.now() - began).toBeLessThan(500);
+});
+
 test('no token is for another program on the machine of a person, once the server has a public address', async () => {
   const other = await testApp({ SVC_PUBLIC_URL: 'https://sluice.example.com', SVC_ALLOWED_HOSTS: 'shop.example.com' });
   try {
