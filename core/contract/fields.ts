@@ -31,7 +31,7 @@ export const texts = {
     help: 'Letters, digits, _ and -. A verb and a noun read well: find_orders.',
     open: true,
   }),
-  title: v.optional(field(Title, { label: 'Title', help: 'For people, in clients that show one.', open: true }), null),
+  title: field(Title, { label: 'Title', help: 'For people, in clients that show one.', open: true, default: null }),
   description: field(Description, {
     label: 'Description',
     help: 'What it returns, when to use it, and units. Written for the model that will use it.',
@@ -39,10 +39,12 @@ export const texts = {
     open: true,
   }),
 };
-export const ownTags = v.optional(
-  field(Tags, { label: 'Tags', help: 'For finding and grouping here. Models do not see them.', open: true }),
-  [],
-);
+export const ownTags = field(Tags, {
+  label: 'Tags',
+  help: 'For finding and grouping here. Models do not see them.',
+  open: true,
+  default: [],
+});
 /** The template that shapes a result. */
 export const TransformTemplate = v.pipe(
   TemplateText,
@@ -50,9 +52,14 @@ export const TransformTemplate = v.pipe(
     'Jinja2-style; its output is the result. Reads rows (objects), params.<name>, vars.<name> and caller.<field> (sub, name, email, client_id, groups, token, claims)',
   ),
 );
-export const template = v.optional(field(TransformTemplate, { label: 'Transform template', control: 'code', open: true }), null);
+export const template = field(TransformTemplate, { label: 'Transform template', control: 'code', open: true, default: null });
 
 export const Version = v.pipe(integerBetween(1, 2 ** 31 - 1), v.description('If sent, must be the stored version'));
+/** Who did something, as it is kept beside what was done. */
+export const StoredActor = v.object({ type: v.string(), id: v.nullable(v.string()), name: v.string() });
+export type StoredActor = v.InferOutput<typeof StoredActor>;
+/** What the store adds to every record. */
+export const stored = { version: Version, created_at: Timestamp, updated_at: Timestamp };
 export const Warnings = v.array(v.string());
 
 export const Skip = v.optional(integerBetween(0, 2 ** 31 - 1), 0);

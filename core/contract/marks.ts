@@ -1,4 +1,4 @@
-import type * as v from 'valibot';
+import * as v from 'valibot';
 
 /** A choice of a closed list as people read it. */
 export interface Choice {
@@ -40,8 +40,16 @@ export interface Marks {
 
 const MARKS: unique symbol = Symbol('marks');
 
-/** A schema with its marks. It validates as before, and no client sees the marks. */
-export const field = <S extends v.GenericSchema>(schema: S, marks: Marks): S => ({ ...schema, [MARKS]: marks });
+/** A schema with its marks. It validates as before, and no client sees the marks. With a default it need not be sent. */
+export function field<S extends v.GenericSchema, const D extends v.Default<S, undefined>>(
+  schema: S,
+  marks: Marks & { readonly default: D },
+): v.OptionalSchema<S, D>;
+export function field<S extends v.GenericSchema>(schema: S, marks: Marks): S;
+export function field(schema: v.GenericSchema, { default: fallback, ...marks }: Marks & { readonly default?: unknown }) {
+  const own = { ...schema, [MARKS]: marks };
+  return fallback === undefined ? own : v.optional(own, fallback);
+}
 
 /** The marks of a field, whether they stand on it or on what it wraps. */
 export function marksOf(schema: v.GenericSchema): Marks | undefined {

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import { byId, Id, listInput, listOf, Nothing, patchOf, textBetween, Timestamp, Version } from './fields.ts';
+import { byId, Id, listInput, listOf, patchOf, textBetween, Timestamp, Version } from './fields.ts';
 import { field } from './marks.ts';
-import { operation } from './operation.ts';
+import { deletion, operation } from './operation.ts';
 import { HttpUrl } from './settings/setting-values.ts';
 
 /** What a webhook can be told of. */
@@ -38,7 +38,7 @@ const draft = {
     ),
     { label: 'Events' },
   ),
-  enabled: v.optional(field(v.boolean(), { label: 'Enabled', help: 'A disabled webhook receives nothing.' }), true),
+  enabled: field(v.boolean(), { label: 'Enabled', help: 'A disabled webhook receives nothing.', default: true }),
 };
 export const NoticeDraft = v.strictObject(draft);
 export type NoticeDraft = v.InferOutput<typeof NoticeDraft>;
@@ -91,12 +91,7 @@ export const notices = {
     output: Notice,
     summary: 'Change a webhook; its secret stays',
   }),
-  'notices.delete': operation('DELETE /notices/{id}', 'admin', {
-    input: byId,
-    output: Nothing,
-    status: 204,
-    summary: 'Delete a webhook with its delivery log',
-  }),
+  'notices.delete': deletion('DELETE /notices/{id}', 'admin', 'Delete a webhook with its delivery log'),
   'notices.test': operation('POST /notices/{id}/test', 'admin', {
     input: byId,
     output: Delivery,

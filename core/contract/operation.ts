@@ -1,4 +1,5 @@
 import type * as v from 'valibot';
+import { byId, Nothing } from './fields.ts';
 import type { Role } from './identity/roles.ts';
 
 /**
@@ -62,3 +63,7 @@ export function operation<
   const routed: unknown = { method, path, access };
   return { ...(routed as Routed<R, A>), ...definition };
 }
+
+/** An operation that deletes what an id names. */
+export const deletion = <const R extends `DELETE /${string}`, const A extends Access>(route: R, access: A, summary: string) =>
+  operation(route, access, { input: byId, output: Nothing, status: 204, summary });

@@ -1,10 +1,10 @@
 import * as v from 'valibot';
+import { connectionSession } from './session-values.ts';
+import { connectionCertificates, connectionLimits } from './connection-fields.ts';
 import { changesOf, entityOperations } from '../entity-operations.ts';
-import { byId, Empty, Id, integerBetween, listOf, textBetween, Timestamp, Unchanged, Version, Warnings } from '../fields.ts';
+import { byId, Empty, Id, integerBetween, listOf, stored, textBetween, Unchanged, Warnings } from '../fields.ts';
 import { field } from '../marks.ts';
 import { operation } from '../operation.ts';
-import { connectionCertificates, connectionLimits } from './connection-fields.ts';
-import { connectionSession } from './session-values.ts';
 
 export const DbType = v.picklist([
   'postgresql',
@@ -34,65 +34,55 @@ export const MASK = '********';
 const draft = {
   name: field(textBetween(1, 255), { label: 'Name', help: 'Tools and logs refer to the connection by this name.', open: true }),
   db_type: field(DbType, { label: 'Type', open: true, address: true }),
-  host: v.optional(
-    field(v.nullable(textBetween(1, 255)), {
-      label: 'Host',
-      control: 'mono',
-      placeholder: 'db.example.com',
-      open: true,
-      address: true,
-    }),
-    null,
-  ),
-  port: v.optional(field(v.nullable(integerBetween(1, 65_535)), { label: 'Port', open: true, address: true }), null),
+  host: field(v.nullable(textBetween(1, 255)), {
+    label: 'Host',
+    control: 'mono',
+    placeholder: 'db.example.com',
+    open: true,
+    address: true,
+    default: null,
+  }),
+  port: field(v.nullable(integerBetween(1, 65_535)), { label: 'Port', open: true, address: true, default: null }),
   database: field(textBetween(1, 1_024), { label: 'Database', control: 'mono', open: true, address: true }),
-  username: v.optional(
-    field(v.nullable(textBetween(1, 255)), {
-      label: 'Username',
-      help: 'A read-only user is the safest choice. Leave empty for the default user of the database server.',
-      control: 'mono',
-      open: true,
-      address: true,
-    }),
-    null,
-  ),
-  password: v.optional(field(v.nullable(textBetween(1, 4_096)), { label: 'Password', secret: true, open: true }), null),
-  ssl_mode: v.optional(
-    field(v.nullable(SslMode), {
-      label: 'TLS',
-      open: true,
-      choices: {
-        null: {
-          label: 'Automatic',
-          help: 'If the server offers it. ClickHouse and libSQL: always, known authority and host name',
-        },
-        disable: { label: 'Never', help: 'Passwords and rows are sent unencrypted.' },
-        require: { label: 'Always, any certificate' },
-        'verify-ca': { label: 'Always, known authority' },
-        'verify-full': { label: 'Always, known authority and host name', help: 'The safest' },
+  username: field(v.nullable(textBetween(1, 255)), {
+    label: 'Username',
+    help: 'A read-only user is the safest choice. Leave empty for the default user of the database server.',
+    control: 'mono',
+    open: true,
+    address: true,
+    default: null,
+  }),
+  password: field(v.nullable(textBetween(1, 4_096)), { label: 'Password', secret: true, open: true, default: null }),
+  ssl_mode: field(v.nullable(SslMode), {
+    label: 'TLS',
+    open: true,
+    choices: {
+      null: {
+        label: 'Automatic',
+        help: 'If the server offers it. ClickHouse and libSQL: always, known authority and host name',
       },
-    }),
-    null,
-  ),
+      disable: { label: 'Never', help: 'Passwords and rows are sent unencrypted.' },
+      require: { label: 'Always, any certificate' },
+      'verify-ca': { label: 'Always, known authority' },
+      'verify-full': { label: 'Always, known authority and host name', help: 'The safest' },
+    },
+    default: null,
+  }),
   ...connectionCertificates,
-  extra_params: v.optional(field(v.record(textBetween(1, 128), v.unknown()), { label: 'Engine settings', open: true }), {}),
-  enabled: v.optional(
-    field(v.boolean(), {
-      label: 'Enabled',
-      help: 'The tools of a disabled connection are left out of the next deploy.',
-      open: true,
-    }),
-    true,
-  ),
+  extra_params: field(v.record(textBetween(1, 128), v.unknown()), { label: 'Engine settings', open: true, default: {} }),
+  enabled: field(v.boolean(), {
+    label: 'Enabled',
+    help: 'The tools of a disabled connection are left out of the next deploy.',
+    open: true,
+    default: true,
+  }),
   /** A token may turn it on; `core/identity/token-limits.ts` keeps it from turning it off. */
-  read_only: v.optional(
-    field(v.boolean(), {
-      label: 'Read-only',
-      help: 'Tools that write are rejected, whatever their SQL says. The database session enforces it.',
-      open: true,
-    }),
-    false,
-  ),
+  read_only: field(v.boolean(), {
+    label: 'Read-only',
+    help: 'Tools that write are rejected, whatever their SQL says. The database session enforces it.',
+    open: true,
+    default: false,
+  }),
   ...connectionLimits,
   ...connectionSession,
 };
@@ -107,9 +97,7 @@ export const Connection = v.object({
   ...readable,
   password_set: v.boolean(),
   ssl_key_set: v.boolean(),
-  version: Version,
-  created_at: Timestamp,
-  updated_at: Timestamp,
+  ...stored,
   unchanged: Unchanged,
 });
 export type Connection = v.InferOutput<typeof Connection>;

@@ -36,7 +36,8 @@ export const Masks = v.pipe(
   v.check((masks) => masks.every(({ column }, n) => isFirst(masks, column, n)), 'must name each column once'),
 );
 
-export const masks = v.optional(
-  field(Masks, { label: 'Masks', help: 'Columns that callers see only in part. The statement itself reads the real values.' }),
-  [],
-);
+export const masks = field(Masks, {
+  label: 'Masks',
+  help: 'Columns that callers see only in part. The statement itself reads the real values.',
+  default: [],
+});

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { Id, LONGEST_STATEMENT, ownTags, TemplateText, textBetween, texts, Timestamp, Unchanged, Version } from '../fields.ts';
+import { Id, LONGEST_STATEMENT, ownTags, stored, TemplateText, textBetween, texts, Unchanged } from '../fields.ts';
 import { field } from '../marks.ts';
 import { Findings } from '../lint.ts';
 import { entityOperations, ownedFilters } from '../entity-operations.ts';
@@ -26,23 +26,28 @@ export const PromptMessage = v.strictObject({
 export type PromptMessage = v.InferOutput<typeof PromptMessage>;
 
 const draft = {
-  connection_id: v.optional(
-    field(v.nullable(Id), { label: 'Connection', help: 'The prompt is deleted with its connection. Optional.', open: true }),
-    null,
-  ),
+  connection_id: field(v.nullable(Id), {
+    label: 'Connection',
+    help: 'The prompt is deleted with its connection. Optional.',
+    open: true,
+    default: null,
+  }),
   ...texts,
   /** One message of the user; `messages` may stand in its place. */
-  template: v.optional(field(TemplateText, { label: 'Template', control: 'code', open: true }), null),
-  messages: v.optional(
-    field(v.nullable(v.pipe(v.array(PromptMessage), v.minLength(1), v.maxLength(100))), { label: 'Messages', open: true }),
-    null,
-  ),
-  arguments: v.optional(field(v.pipe(v.array(PromptArgument), v.maxLength(100)), { label: 'Arguments', open: true }), []),
+  template: field(TemplateText, { label: 'Template', control: 'code', open: true, default: null }),
+  messages: field(v.nullable(v.pipe(v.array(PromptMessage), v.minLength(1), v.maxLength(100))), {
+    label: 'Messages',
+    open: true,
+    default: null,
+  }),
+  arguments: field(v.pipe(v.array(PromptArgument), v.maxLength(100)), { label: 'Arguments', open: true, default: [] }),
   tags: ownTags,
-  enabled: v.optional(
-    field(v.boolean(), { label: 'Enabled', help: 'Disabled prompts are left out of the next deploy.', open: true }),
-    true,
-  ),
+  enabled: field(v.boolean(), {
+    label: 'Enabled',
+    help: 'Disabled prompts are left out of the next deploy.',
+    open: true,
+    default: true,
+  }),
 };
 
 export const PromptDraft = v.strictObject(draft);
@@ -53,9 +58,7 @@ export const Prompt = v.object({
   ...draft,
   connection_name: v.nullable(v.string()),
   tokens: v.pipe(v.number(), v.description('What its entry in the list of prompts costs a model, estimated')),
-  version: Version,
-  created_at: Timestamp,
-  updated_at: Timestamp,
+  ...stored,
   findings: Findings,
   unchanged: Unchanged,
 });

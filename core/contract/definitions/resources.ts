@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { Id, ownTags, SqlText, template, textBetween, texts, Timestamp, Unchanged, Version, Warnings } from '../fields.ts';
+import { Id, ownTags, SqlText, stored, template, textBetween, texts, Unchanged, Warnings } from '../fields.ts';
 import { field } from '../marks.ts';
 import { Findings } from '../lint.ts';
 import { entityOperations, ownedFilters } from '../entity-operations.ts';
@@ -17,29 +17,29 @@ const draft = {
     breaking: (now, old) => `The address of this resource is ${String(now)} instead of ${String(old)}.`,
   }),
   sql_query: field(SqlText, { label: 'SQL', control: 'code', open: true }),
-  parameters: v.optional(field(Parameters, { label: 'Parameters', open: true }), []),
+  parameters: field(Parameters, { label: 'Parameters', open: true, default: [] }),
   tags: ownTags,
-  mime_type: v.optional(
-    field(
-      v.pipe(
-        textBetween(3, 127),
-        v.regex(/^[\w.+-]+\/[\w.+-]+(;\s*charset=[\w-]+)?$/, 'must be a media type such as application/json'),
-      ),
-      {
-        label: 'Media type',
-        control: 'mono',
-        open: true,
-        breaking: (now, old) => `The content of this resource is ${String(now)} instead of ${String(old)}.`,
-      },
+  mime_type: field(
+    v.pipe(
+      textBetween(3, 127),
+      v.regex(/^[\w.+-]+\/[\w.+-]+(;\s*charset=[\w-]+)?$/, 'must be a media type such as application/json'),
     ),
-    'application/json',
+    {
+      label: 'Media type',
+      control: 'mono',
+      open: true,
+      breaking: (now, old) => `The content of this resource is ${String(now)} instead of ${String(old)}.`,
+      default: 'application/json',
+    },
   ),
   transform_template: template,
   masks,
-  enabled: v.optional(
-    field(v.boolean(), { label: 'Enabled', help: 'Disabled resources are left out of the next deploy.', open: true }),
-    true,
-  ),
+  enabled: field(v.boolean(), {
+    label: 'Enabled',
+    help: 'Disabled resources are left out of the next deploy.',
+    open: true,
+    default: true,
+  }),
 };
 
 export const ResourceDraft = v.strictObject(draft);
@@ -51,9 +51,7 @@ export const Resource = v.object({
   connection_name: v.string(),
   warnings: Warnings,
   tokens: v.pipe(v.number(), v.description('What its entry in the list of resources costs a model, estimated')),
-  version: Version,
-  created_at: Timestamp,
-  updated_at: Timestamp,
+  ...stored,
   findings: Findings,
   unchanged: Unchanged,
 });

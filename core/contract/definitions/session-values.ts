@@ -25,25 +25,21 @@ export type SessionRole = v.InferOutput<typeof SessionRole>;
 
 /** What the database is told of each caller (contract section 16). It decides who sees which rows, so people alone change it. */
 export const connectionSession = {
-  session_values: v.optional(
-    field(
-      v.pipe(
-        v.array(SessionValue),
-        v.maxLength(MOST_VALUES),
-        v.check((values) => new Set(values.map(({ name }) => name)).size === values.length, 'must name each session value once'),
-      ),
-      {
-        label: 'Session values',
-        help: 'What each statement tells the database of its caller, for policies and views. Set anew for each call.',
-      },
+  session_values: field(
+    v.pipe(
+      v.array(SessionValue),
+      v.maxLength(MOST_VALUES),
+      v.check((values) => new Set(values.map(({ name }) => name)).size === values.length, 'must name each session value once'),
     ),
-    [],
+    {
+      label: 'Session values',
+      help: 'What each statement tells the database of its caller, for policies and views. Set anew for each call.',
+      default: [],
+    },
   ),
-  session_role: v.optional(
-    field(v.nullable(SessionRole), {
-      label: 'Session role',
-      help: 'The role that statements run as, taken from the caller. PostgreSQL only.',
-    }),
-    null,
-  ),
+  session_role: field(v.nullable(SessionRole), {
+    label: 'Session role',
+    help: 'The role that statements run as, taken from the caller. PostgreSQL only.',
+    default: null,
+  }),
 };

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import { byId, Id, integerBetween, listOf, textBetween, Timestamp, Unchanged, Version } from '../fields.ts';
-import { field } from '../marks.ts';
 import { entityOperations } from '../entity-operations.ts';
+import { byId, Id, integerBetween, listOf, stored, textBetween, Timestamp, Unchanged } from '../fields.ts';
+import { field } from '../marks.ts';
 import { operation } from '../operation.ts';
 import { PretendedCaller } from './pretended-caller.ts';
 
@@ -66,31 +66,26 @@ export type Expect = v.InferOutput<typeof Expect>;
 const draft = {
   owner: field(TestOwner, { label: 'Definition', help: 'The tool, resource or prompt that it tests.', open: true }),
   name: field(textBetween(1, 100), { label: 'Name', help: 'What it checks, such as: finds the newest order.', open: true }),
-  arguments: v.optional(
-    field(v.pipe(v.record(v.string(), v.unknown()), within(MOST_ARGUMENTS)), {
-      label: 'Arguments',
-      help: 'What the caller sends; for a resource, the variables of its URI.',
-      open: true,
-    }),
-    {},
-  ),
-  caller: v.optional(
-    field(v.nullable(PretendedCaller), {
-      label: 'Caller',
-      help: 'Who calls: what caller.… reads, and whose masks and session values apply. Defaults to nobody. Not for tokens.',
-      open: true,
-      people: true,
-    }),
-    null,
-  ),
-  expect: v.optional(
-    field(Expect, { label: 'Expected', help: 'What must hold. Empty means that the call succeeds.', open: true }),
-    {},
-  ),
-  enabled: v.optional(
-    field(v.boolean(), { label: 'Enabled', help: 'Disabled tests are left out of deploys.', open: true }),
-    true,
-  ),
+  arguments: field(v.pipe(v.record(v.string(), v.unknown()), within(MOST_ARGUMENTS)), {
+    label: 'Arguments',
+    help: 'What the caller sends; for a resource, the variables of its URI.',
+    open: true,
+    default: {},
+  }),
+  caller: field(v.nullable(PretendedCaller), {
+    label: 'Caller',
+    help: 'Who calls: what caller.… reads, and whose masks and session values apply. Defaults to nobody. Not for tokens.',
+    open: true,
+    people: true,
+    default: null,
+  }),
+  expect: field(Expect, {
+    label: 'Expected',
+    help: 'What must hold. Empty means that the call succeeds.',
+    open: true,
+    default: {},
+  }),
+  enabled: field(v.boolean(), { label: 'Enabled', help: 'Disabled tests are left out of deploys.', open: true, default: true }),
 };
 export const TestDraft = v.strictObject(draft);
 export type TestDraft = v.InferOutput<typeof TestDraft>;
@@ -126,9 +121,7 @@ export const Test = v.object({
   ...draft,
   owner_name: v.string(),
   last: v.pipe(v.nullable(KeptResult), v.description('The newest result; null: it never ran')),
-  version: Version,
-  created_at: Timestamp,
-  updated_at: Timestamp,
+  ...stored,
   unchanged: Unchanged,
 });
 export type Test = v.InferOutput<typeof Test>;

@@ -1,17 +1,5 @@
 import * as v from 'valibot';
-import {
-  byId,
-  Id,
-  integerBetween,
-  ownTags,
-  SqlText,
-  template,
-  texts,
-  Timestamp,
-  Unchanged,
-  Version,
-  Warnings,
-} from '../fields.ts';
+import { byId, Id, integerBetween, ownTags, SqlText, stored, template, texts, Unchanged, Warnings } from '../fields.ts';
 import { field } from '../marks.ts';
 import { Findings } from '../lint.ts';
 import { entityOperations, ownedFilters } from '../entity-operations.ts';
@@ -34,130 +22,112 @@ export type Annotations = v.InferOutput<typeof Annotations>;
 
 /** Numbers that the host keeps to by itself. Each is frozen under its own name; null is left out. */
 export const hostLimits = {
-  cache_ttl_seconds: v.optional(
-    field(integerBetween(0, 86_400), {
-      label: 'Cache lifetime',
-      unit: 's',
-      help: 'Identical calls reuse the result for this long. 0 turns caching off.',
-      open: true,
-      bundled: { workers: 'has no effect', process: 'holds in each process' },
-    }),
-    0,
-  ),
-  rate_limit_per_minute: v.optional(
-    field(v.nullable(integerBetween(1, 100_000)), {
-      label: 'Rate limit',
-      unit: 'calls per minute',
-      help: 'Calls of all callers together. Defaults to SVC_TOOL_RATE_LIMIT.',
-      open: true,
-      bundled: { workers: 'holds in each isolate', process: 'holds in each process' },
-    }),
-    null,
-  ),
+  cache_ttl_seconds: field(integerBetween(0, 86_400), {
+    label: 'Cache lifetime',
+    unit: 's',
+    help: 'Identical calls reuse the result for this long. 0 turns caching off.',
+    open: true,
+    bundled: { workers: 'has no effect', process: 'holds in each process' },
+    default: 0,
+  }),
+  rate_limit_per_minute: field(v.nullable(integerBetween(1, 100_000)), {
+    label: 'Rate limit',
+    unit: 'calls per minute',
+    help: 'Calls of all callers together. Defaults to SVC_TOOL_RATE_LIMIT.',
+    open: true,
+    bundled: { workers: 'holds in each isolate', process: 'holds in each process' },
+    default: null,
+  }),
 };
 
 /** What only tools have of what limits a call, in the order of the form. */
 export const toolLimits = {
-  read_only: v.optional(
-    field(v.nullable(v.boolean()), {
-      label: 'Read-only',
-      help: 'A read-only tool runs in a session that the database keeps read-only.',
-      choices: {
-        null: { label: 'Detect from SQL' },
-        true: { label: 'Read only' },
-        false: { label: 'Read and write' },
-      },
-      open: true,
-    }),
-    null,
-  ),
-  timeout_ms: v.optional(
-    field(v.nullable(integerBetween(1, 600_000)), {
-      label: 'Timeout',
-      unit: 'ms',
-      help: 'Defaults to the timeout of the connection.',
-      open: true,
-    }),
-    null,
-  ),
-  max_rows: v.optional(
-    field(v.nullable(integerBetween(1, 1_000_000)), {
-      label: 'Row limit',
-      unit: 'rows',
-      help: 'Defaults to the row limit of the connection.',
-      open: true,
-    }),
-    null,
-  ),
-  max_bytes: v.optional(
-    field(v.nullable(integerBetween(1_024, 512 * 1024 * 1024)), {
-      label: 'Size limit',
-      unit: 'bytes',
-      help: 'Of the rows as JSON. Defaults to the size limit of the connection.',
-      open: true,
-    }),
-    null,
-  ),
+  read_only: field(v.nullable(v.boolean()), {
+    label: 'Read-only',
+    help: 'A read-only tool runs in a session that the database keeps read-only.',
+    choices: {
+      null: { label: 'Detect from SQL' },
+      true: { label: 'Read only' },
+      false: { label: 'Read and write' },
+    },
+    open: true,
+    default: null,
+  }),
+  timeout_ms: field(v.nullable(integerBetween(1, 600_000)), {
+    label: 'Timeout',
+    unit: 'ms',
+    help: 'Defaults to the timeout of the connection.',
+    open: true,
+    default: null,
+  }),
+  max_rows: field(v.nullable(integerBetween(1, 1_000_000)), {
+    label: 'Row limit',
+    unit: 'rows',
+    help: 'Defaults to the row limit of the connection.',
+    open: true,
+    default: null,
+  }),
+  max_bytes: field(v.nullable(integerBetween(1_024, 512 * 1024 * 1024)), {
+    label: 'Size limit',
+    unit: 'bytes',
+    help: 'Of the rows as JSON. Defaults to the size limit of the connection.',
+    open: true,
+    default: null,
+  }),
   max_tokens: maxTokens,
   ...hostLimits,
-  ask_missing: v.optional(
-    field(v.boolean(), {
-      label: 'Ask for missing arguments',
-      help: 'Clients with forms ask a person for required arguments that a model left out.',
-      open: true,
-    }),
-    false,
-  ),
-  log_arguments: v.optional(
-    field(v.boolean(), {
-      label: 'Log arguments',
-      help: 'Keeps the arguments of each call in the request log, encrypted, for people with the role editor or higher. Administrators turn it on. Defaults to off.',
-    }),
-    false,
-  ),
+  ask_missing: field(v.boolean(), {
+    label: 'Ask for missing arguments',
+    help: 'Clients with forms ask a person for required arguments that a model left out.',
+    open: true,
+    default: false,
+  }),
+  log_arguments: field(v.boolean(), {
+    label: 'Log arguments',
+    help: 'Keeps the arguments of each call in the request log, encrypted, for people with the role editor or higher. Administrators turn it on. Defaults to off.',
+    default: false,
+  }),
 };
 
 const draft = {
   connection_id: field(Id, { label: 'Connection', open: true }),
   ...texts,
   sql_query: field(SqlText, { label: 'SQL', control: 'code', open: true }),
-  parameters: v.optional(field(Parameters, { label: 'Parameters', open: true }), []),
+  parameters: field(Parameters, { label: 'Parameters', open: true, default: [] }),
   tags: ownTags,
-  return_type: v.optional(
-    field(ReturnType, {
-      label: 'Return type',
-      open: true,
-      choices: {
-        rows: { label: 'Rows', help: 'All rows with their count, structured' },
-        row: { label: 'One row', help: 'The first row, or null' },
-        column: { label: 'One column', help: 'The values of the first column' },
-        value: { label: 'One value', help: 'The first cell' },
-        text: { label: 'Text', help: 'Lines with tab-separated columns' },
-        markdown: { label: 'Markdown', help: 'A table, or a single cell as it is' },
-        csv: { label: 'CSV', help: 'With a header line' },
-        image: { label: 'Image', help: 'The bytes of the first cell' },
-        audio: { label: 'Audio', help: 'The bytes of the first cell' },
-      },
-      breaking: (now, old) => `This tool returns ${String(now)} instead of ${String(old)}.`,
-    }),
-    'rows',
-  ),
+  return_type: field(ReturnType, {
+    label: 'Return type',
+    open: true,
+    choices: {
+      rows: { label: 'Rows', help: 'All rows with their count, structured' },
+      row: { label: 'One row', help: 'The first row, or null' },
+      column: { label: 'One column', help: 'The values of the first column' },
+      value: { label: 'One value', help: 'The first cell' },
+      text: { label: 'Text', help: 'Lines with tab-separated columns' },
+      markdown: { label: 'Markdown', help: 'A table, or a single cell as it is' },
+      csv: { label: 'CSV', help: 'With a header line' },
+      image: { label: 'Image', help: 'The bytes of the first cell' },
+      audio: { label: 'Audio', help: 'The bytes of the first cell' },
+    },
+    breaking: (now, old) => `This tool returns ${String(now)} instead of ${String(old)}.`,
+    default: 'rows',
+  }),
   transform_template: template,
   masks,
-  view: v.optional(
-    field(v.nullable(View), {
-      label: 'View',
-      help: 'How clients with MCP Apps draw a structured result. Defaults to what fits its rows.',
-      open: true,
-    }),
-    null,
-  ),
-  enabled: v.optional(
-    field(v.boolean(), { label: 'Enabled', help: 'Disabled tools are left out of the next deploy.', open: true }),
-    true,
-  ),
+  view: field(v.nullable(View), {
+    label: 'View',
+    help: 'How clients with MCP Apps draw a structured result. Defaults to what fits its rows.',
+    open: true,
+    default: null,
+  }),
+  enabled: field(v.boolean(), {
+    label: 'Enabled',
+    help: 'Disabled tools are left out of the next deploy.',
+    open: true,
+    default: true,
+  }),
   ...resultShape,
-  annotations: v.optional(field(Annotations, { label: 'Annotations', open: true }), {}),
+  annotations: field(Annotations, { label: 'Annotations', open: true, default: {} }),
   ...toolLimits,
   ...writeGuard,
 };
@@ -173,9 +143,7 @@ export const Tool = v.object({
   output_schema: v.nullable(v.record(v.string(), v.unknown())),
   warnings: Warnings,
   tokens: v.pipe(v.number(), v.description('What its entry in the list of tools costs a model, estimated')),
-  version: Version,
-  created_at: Timestamp,
-  updated_at: Timestamp,
+  ...stored,
   findings: Findings,
   unchanged: Unchanged,
 });

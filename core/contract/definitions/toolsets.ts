@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { byId, Id, Tags, textBetween, Timestamp, Title, Unchanged, Version } from '../fields.ts';
+import { byId, Id, stored, Tags, textBetween, Title, Unchanged } from '../fields.ts';
 import { field } from '../marks.ts';
 import { Findings } from '../lint.ts';
 import { entityOperations } from '../entity-operations.ts';
@@ -41,22 +41,24 @@ const NOTHING: v.InferInput<typeof Selection> = {};
 
 /** What decides which definitions are in a toolset. */
 const rule = {
-  include: v.optional(
-    field(Selection, {
-      label: 'Include',
-      help: 'Tags, connections and single definitions. Anyone who can edit definitions can add one by tagging it. Defaults to nothing.',
-      open: true,
-    }),
-    NOTHING,
-  ),
-  exclude: v.optional(
-    field(Selection, { label: 'Exclude', help: 'Left out even if they are included. Defaults to nothing.', open: true }),
-    NOTHING,
-  ),
-  read_only: v.optional(
-    field(v.boolean(), { label: 'Read-only', help: 'Leaves out tools that change data. Defaults to off.', open: true }),
-    false,
-  ),
+  include: field(Selection, {
+    label: 'Include',
+    help: 'Tags, connections and single definitions. Anyone who can edit definitions can add one by tagging it. Defaults to nothing.',
+    open: true,
+    default: NOTHING,
+  }),
+  exclude: field(Selection, {
+    label: 'Exclude',
+    help: 'Left out even if they are included. Defaults to nothing.',
+    open: true,
+    default: NOTHING,
+  }),
+  read_only: field(v.boolean(), {
+    label: 'Read-only',
+    help: 'Leaves out tools that change data. Defaults to off.',
+    open: true,
+    default: false,
+  }),
 };
 
 /** Whether somebody who was in a group, or in none, has it no longer. */
@@ -69,38 +71,34 @@ const draft = {
     help: 'Part of the address, and the scope that clients ask for: lowercase letters, digits and hyphens.',
     open: true,
   }),
-  title: v.optional(field(Title, { label: 'Title', help: 'For people, in clients that show one.', open: true }), null),
-  description: v.optional(
-    field(textBetween(0, 5_000), {
-      label: 'Description',
-      help: 'Shown where people approve a client. Optional.',
-      control: 'area',
-      open: true,
-    }),
-    '',
-  ),
-  instructions: v.optional(
-    field(v.nullable(textBetween(1, 2_048)), {
-      label: 'Instructions',
-      help: 'Instructions that a model receives when it connects to this toolset. Optional.',
-      control: 'area',
-      open: true,
-    }),
-    null,
-  ),
+  title: field(Title, { label: 'Title', help: 'For people, in clients that show one.', open: true, default: null }),
+  description: field(textBetween(0, 5_000), {
+    label: 'Description',
+    help: 'Shown where people approve a client. Optional.',
+    control: 'area',
+    open: true,
+    default: '',
+  }),
+  instructions: field(v.nullable(textBetween(1, 2_048)), {
+    label: 'Instructions',
+    help: 'Instructions that a model receives when it connects to this toolset. Optional.',
+    control: 'area',
+    open: true,
+    default: null,
+  }),
   ...rule,
-  groups: v.optional(
-    field(v.pipe(v.array(textBetween(1, 255)), v.maxLength(100)), {
-      label: 'Groups',
-      help: 'Only people in one of these groups have this toolset. Empty means everyone who signs in.',
-      breaking: (now, old) => (isNarrower(now as string[], old as string[]) ? 'This toolset is for fewer people.' : null),
-    }),
-    [],
-  ),
-  enabled: v.optional(
-    field(v.boolean(), { label: 'Enabled', help: 'Disabled toolsets are left out of the next deploy.', open: true }),
-    true,
-  ),
+  groups: field(v.pipe(v.array(textBetween(1, 255)), v.maxLength(100)), {
+    label: 'Groups',
+    help: 'Only people in one of these groups have this toolset. Empty means everyone who signs in.',
+    breaking: (now, old) => (isNarrower(now as string[], old as string[]) ? 'This toolset is for fewer people.' : null),
+    default: [],
+  }),
+  enabled: field(v.boolean(), {
+    label: 'Enabled',
+    help: 'Disabled toolsets are left out of the next deploy.',
+    open: true,
+    default: true,
+  }),
 };
 
 export const ToolsetDraft = v.strictObject(draft);
@@ -109,9 +107,7 @@ export type ToolsetDraft = v.InferOutput<typeof ToolsetDraft>;
 export const Toolset = v.object({
   id: Id,
   ...draft,
-  version: Version,
-  created_at: Timestamp,
-  updated_at: Timestamp,
+  ...stored,
   findings: Findings,
   unchanged: Unchanged,
 });

@@ -10,48 +10,40 @@ const MOST_ROWS = 1_000_000_000;
 
 /** What keeps a writing tool from changing more than somebody wants. Anybody who edits tools may tighten it; only an administrator loosens it. */
 export const writeGuard = {
-  max_affected_rows: v.optional(
-    field(v.nullable(integerBetween(1, MOST_ROWS)), {
-      label: 'Affected row limit',
-      unit: 'rows',
-      help: 'A statement that changes more is rolled back. Cascades and triggers count. Defaults to no limit.',
-      open: true,
-      breaking: (now, old) =>
-        isLower(now, old) ? `This tool now refuses to change more than ${String(now)} rows in one call.` : null,
-    }),
-    null,
-  ),
-  confirm: v.optional(
-    field(Confirm, {
-      label: 'Confirmation',
-      help: 'A person sees how many rows would change, and allows it before it is committed. Defaults to never.',
-      open: true,
-      choices: {
-        never: { label: 'Never ask' },
-        always: { label: 'Ask before every change' },
-        above: { label: 'Ask above a number of rows' },
-      },
-      breaking: (_, old) =>
-        old === 'never' ? 'This tool now asks a person before it changes data; clients that cannot ask are refused.' : null,
-    }),
-    'never',
-  ),
-  confirm_rows: v.optional(
-    field(v.nullable(integerBetween(1, MOST_ROWS)), {
-      label: 'Ask above',
-      unit: 'rows',
-      help: 'A call that changes this many rows or fewer asks nobody.',
-      open: true,
-    }),
-    null,
-  ),
-  two_step: v.optional(
-    field(v.boolean(), {
-      label: 'Two-step calls',
-      help: 'Clients that cannot ask a person get a token to send with the same call. The model passes it on: a check, not consent. Defaults to off.',
-    }),
-    false,
-  ),
+  max_affected_rows: field(v.nullable(integerBetween(1, MOST_ROWS)), {
+    label: 'Affected row limit',
+    unit: 'rows',
+    help: 'A statement that changes more is rolled back. Cascades and triggers count. Defaults to no limit.',
+    open: true,
+    breaking: (now, old) =>
+      isLower(now, old) ? `This tool now refuses to change more than ${String(now)} rows in one call.` : null,
+    default: null,
+  }),
+  confirm: field(Confirm, {
+    label: 'Confirmation',
+    help: 'A person sees how many rows would change, and allows it before it is committed. Defaults to never.',
+    open: true,
+    choices: {
+      never: { label: 'Never ask' },
+      always: { label: 'Ask before every change' },
+      above: { label: 'Ask above a number of rows' },
+    },
+    breaking: (_, old) =>
+      old === 'never' ? 'This tool now asks a person before it changes data; clients that cannot ask are refused.' : null,
+    default: 'never',
+  }),
+  confirm_rows: field(v.nullable(integerBetween(1, MOST_ROWS)), {
+    label: 'Ask above',
+    unit: 'rows',
+    help: 'A call that changes this many rows or fewer asks nobody.',
+    open: true,
+    default: null,
+  }),
+  two_step: field(v.boolean(), {
+    label: 'Two-step calls',
+    help: 'Clients that cannot ask a person get a token to send with the same call. The model passes it on: a check, not consent. Defaults to off.',
+    default: false,
+  }),
 };
 
 type Entries = v.InferOutput<v.ObjectSchema<typeof writeGuard, undefined>>;

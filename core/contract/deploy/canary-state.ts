@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { integerBetween, Timestamp } from '../fields.ts';
+import { integerBetween, StoredActor, Timestamp } from '../fields.ts';
 
 const limit = <T extends v.GenericSchema<number, number>>(schema: T, description: string, otherwise: number) =>
   v.pipe(v.optional(v.nullable(schema), otherwise), v.description(description));
@@ -43,7 +43,7 @@ export const CanaryState = v.object({
   ...CanaryPlan.entries,
   base_version: v.pipe(v.number(), v.description('The live version when it began')),
   version: v.pipe(v.nullable(v.number()), v.description('The version that it was promoted to')),
-  actor: v.object({ type: v.string(), id: v.nullable(v.string()), name: v.string() }),
+  actor: StoredActor,
   started_at: Timestamp,
   ends_at: Timestamp,
   ended_at: v.nullable(Timestamp),

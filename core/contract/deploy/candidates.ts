@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { Counts } from './deploy.ts';
-import { Empty, Id, integerBetween, Nothing, textBetween, Timestamp, Warnings } from '../fields.ts';
-import { operation } from '../operation.ts';
+import { byId, Empty, Id, integerBetween, listOf, StoredActor, textBetween, Timestamp, Warnings } from '../fields.ts';
+import { deletion, operation } from '../operation.ts';
 import { Allow } from '../settings/deploy-gates.ts';
 
 /** How many may be there at a time. */
@@ -14,13 +14,11 @@ export const Candidate = v.object({
   token_prefix: v.string(),
   note: v.nullable(v.string()),
   counts: Counts,
-  actor: v.object({ type: v.string(), id: v.nullable(v.string()), name: v.string() }),
+  actor: StoredActor,
   created_at: Timestamp,
   expires_at: Timestamp,
 });
 export type Candidate = v.InferOutput<typeof Candidate>;
-
-const byId = v.strictObject({ id: Id });
 
 /** The working copy as it was at some time, served beside the live version to those who have its token. */
 export const candidates = {
@@ -40,7 +38,7 @@ export const candidates = {
   }),
   'candidates.list': operation('GET /snapshots/candidate', 'read', {
     input: Empty,
-    output: v.object({ items: v.array(Candidate), total: v.number() }),
+    output: listOf(Candidate),
     summary: 'List candidates, newest first',
   }),
   'candidates.get': operation('GET /snapshots/candidate/{id}', 'read', {
@@ -48,10 +46,5 @@ export const candidates = {
     output: Candidate,
     summary: 'Get a candidate',
   }),
-  'candidates.delete': operation('DELETE /snapshots/candidate/{id}', 'deploy', {
-    input: byId,
-    output: Nothing,
-    status: 204,
-    summary: 'Delete a candidate; its token ends at once',
-  }),
+  'candidates.delete': deletion('DELETE /snapshots/candidate/{id}', 'deploy', 'Delete a candidate; its token ends at once'),
 };

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { Change, Counts, Receipt } from './deploy.ts';
 import { Allow } from '../settings/deploy-gates.ts';
-import { integerBetween, listInput, listOf, textBetween, Timestamp } from '../fields.ts';
+import { integerBetween, listInput, listOf, StoredActor, textBetween, Timestamp } from '../fields.ts';
 import { operation } from '../operation.ts';
 
 const SnapshotVersion = integerBetween(1, 2 ** 31 - 1);
@@ -12,7 +12,7 @@ export const SnapshotSummary = v.object({
   active: v.boolean(),
   note: v.nullable(v.string()),
   counts: Counts,
-  actor: v.object({ type: v.string(), id: v.nullable(v.string()), name: v.string() }),
+  actor: StoredActor,
   created_at: Timestamp,
 });
 export type SnapshotSummary = v.InferOutput<typeof SnapshotSummary>;

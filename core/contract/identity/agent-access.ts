@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import { byId, Id, integerBetween, listInput, listOf, Nothing, textBetween, Timestamp } from '../fields.ts';
+import { Id, integerBetween, listInput, listOf, textBetween, Timestamp } from '../fields.ts';
 import { Period } from '../observe/metrics.ts';
-import { operation } from '../operation.ts';
+import { deletion, operation } from '../operation.ts';
 
 export const Scopes = v.pipe(
   v.array(v.picklist(['read', 'write', 'deploy', 'propose'])),
@@ -79,12 +79,7 @@ export const agentAccess = {
     status: 201,
     summary: 'Create a temporary token for an agent or a script',
   }),
-  'agent_tokens.delete': operation('DELETE /agent-tokens/{id}', 'admin', {
-    input: byId,
-    output: Nothing,
-    status: 204,
-    summary: 'Revoke a temporary token at once',
-  }),
+  'agent_tokens.delete': deletion('DELETE /agent-tokens/{id}', 'admin', 'Revoke a temporary token at once'),
   'oauth_clients.list': operation('GET /oauth-clients', 'admin', {
     input: v.strictObject(listInput(100)),
     output: listOf(OauthClient),
@@ -103,12 +98,7 @@ export const agentAccess = {
     status: 201,
     summary: 'Create an OAuth client of the agent endpoint',
   }),
-  'oauth_clients.delete': operation('DELETE /oauth-clients/{id}', 'admin', {
-    input: byId,
-    output: Nothing,
-    status: 204,
-    summary: 'Revoke an OAuth client and its live tokens',
-  }),
+  'oauth_clients.delete': deletion('DELETE /oauth-clients/{id}', 'admin', 'Revoke an OAuth client and its live tokens'),
   'agent_activity.list': operation('GET /agent-activity', 'admin', {
     input: v.strictObject({
       ...listInput(100),

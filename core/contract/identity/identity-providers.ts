@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import { byId, Id, listInput, listOf, Nothing, patchOf, textBetween, Timestamp, Version } from '../fields.ts';
+import { byId, Id, listInput, listOf, patchOf, stored, textBetween, Version } from '../fields.ts';
 import { field } from '../marks.ts';
-import { operation } from '../operation.ts';
+import { deletion, operation } from '../operation.ts';
 import { ClientId, Domain, IssuerUrl, ScopeName, Secret } from '../settings/setting-values.ts';
 
 /** What a sign-in may make of a person. Owners are made by owners alone, never by a group of another system. */
@@ -21,71 +21,57 @@ export const IdentityProviderDraft = v.strictObject({
     placeholder: 'https://login.example.com/realms/shop',
   }),
   client_id: field(ClientId, { label: 'Client ID', control: 'mono' }),
-  client_secret: v.optional(
-    field(v.nullable(Secret), {
-      label: 'Client secret',
-      help: 'Leave empty for a public client, which signs in with PKCE alone.',
-      secret: true,
-    }),
-    null,
-  ),
-  scopes: v.optional(
-    field(v.pipe(v.array(ScopeName), v.maxLength(MOST_SCOPES)), {
-      label: 'Scopes',
-      help: 'Requested at sign-in. openid is always included.',
-    }),
-    () => ['openid', 'email', 'profile'],
-  ),
-  groups_claim: v.optional(
-    field(v.nullable(textBetween(1, 255)), {
-      label: 'Groups claim',
-      help: 'The claim that lists a person’s groups, such as groups or realm_access.roles. Leave empty to manage groups here.',
-      control: 'mono',
-    }),
-    null,
-  ),
-  allowed_domains: v.optional(
-    field(v.pipe(v.array(Domain), v.maxLength(MOST_DOMAINS)), {
-      label: 'Allowed domains',
-      help: 'Only people with a verified email address of one of these domains can sign in. Leave empty to allow all.',
-    }),
-    () => [],
-  ),
-  create_people: v.optional(
-    field(v.boolean(), {
-      label: 'Create people',
-      help: 'Creates a person at their first sign-in. When off, only people who linked their account can sign in.',
-    }),
-    false,
-  ),
-  default_role: v.optional(
-    field(v.nullable(ProvidedRole), {
-      label: 'Default role',
-      help: 'For people without a group below. “None” lets only those groups sign in.',
-      choices: {
-        null: { label: 'None' },
-        caller: { label: 'Caller' },
-        viewer: { label: 'Viewer' },
-        editor: { label: 'Editor' },
-        admin: { label: 'Admin' },
-      },
-    }),
-    'caller',
-  ),
-  role_by_group: v.optional(
-    field(
-      v.pipe(
-        v.record(textBetween(1, 255), ProvidedRole),
-        v.check((roles) => Object.keys(roles).length <= MOST_GROUPS, `must have at most ${MOST_GROUPS} groups`),
-      ),
-      {
-        label: 'Roles by group',
-        help: 'A person in several groups gets the highest role. Roles follow the groups at every sign-in.',
-      },
+  client_secret: field(v.nullable(Secret), {
+    label: 'Client secret',
+    help: 'Leave empty for a public client, which signs in with PKCE alone.',
+    secret: true,
+    default: null,
+  }),
+  scopes: field(v.pipe(v.array(ScopeName), v.maxLength(MOST_SCOPES)), {
+    label: 'Scopes',
+    help: 'Requested at sign-in. openid is always included.',
+    default: () => ['openid', 'email', 'profile'],
+  }),
+  groups_claim: field(v.nullable(textBetween(1, 255)), {
+    label: 'Groups claim',
+    help: 'The claim that lists a person’s groups, such as groups or realm_access.roles. Leave empty to manage groups here.',
+    control: 'mono',
+    default: null,
+  }),
+  allowed_domains: field(v.pipe(v.array(Domain), v.maxLength(MOST_DOMAINS)), {
+    label: 'Allowed domains',
+    help: 'Only people with a verified email address of one of these domains can sign in. Leave empty to allow all.',
+    default: () => [],
+  }),
+  create_people: field(v.boolean(), {
+    label: 'Create people',
+    help: 'Creates a person at their first sign-in. When off, only people who linked their account can sign in.',
+    default: false,
+  }),
+  default_role: field(v.nullable(ProvidedRole), {
+    label: 'Default role',
+    help: 'For people without a group below. “None” lets only those groups sign in.',
+    choices: {
+      null: { label: 'None' },
+      caller: { label: 'Caller' },
+      viewer: { label: 'Viewer' },
+      editor: { label: 'Editor' },
+      admin: { label: 'Admin' },
+    },
+    default: 'caller',
+  }),
+  role_by_group: field(
+    v.pipe(
+      v.record(textBetween(1, 255), ProvidedRole),
+      v.check((roles) => Object.keys(roles).length <= MOST_GROUPS, `must have at most ${MOST_GROUPS} groups`),
     ),
-    () => ({}),
+    {
+      label: 'Roles by group',
+      help: 'A person in several groups gets the highest role. Roles follow the groups at every sign-in.',
+      default: () => ({}),
+    },
   ),
-  enabled: v.optional(field(v.boolean(), { label: 'Enabled', help: 'Shown on the sign-in page.' }), true),
+  enabled: field(v.boolean(), { label: 'Enabled', help: 'Shown on the sign-in page.', default: true }),
 });
 export type IdentityProviderDraft = v.InferOutput<typeof IdentityProviderDraft>;
 
@@ -100,9 +86,7 @@ export const IdentityProvider = v.object({
     v.description('To be registered with the provider; null if SVC_PUBLIC_URL is not set: the origin of the UI with this path'),
   ),
   people: v.pipe(v.number(), v.description('People who have signed in through this issuer')),
-  version: Version,
-  created_at: Timestamp,
-  updated_at: Timestamp,
+  ...stored,
 });
 export type IdentityProvider = v.InferOutput<typeof IdentityProvider>;
 
@@ -135,12 +119,11 @@ export const identityProviders = {
     output: IdentityProvider,
     summary: 'Change an identity provider; a new issuer needs the client secret again',
   }),
-  'identity_providers.delete': operation('DELETE /identity-providers/{id}', 'admin', {
-    input: byId,
-    output: Nothing,
-    status: 204,
-    summary: 'Delete an identity provider; its people stay, and can no longer sign in through it',
-  }),
+  'identity_providers.delete': deletion(
+    'DELETE /identity-providers/{id}',
+    'admin',
+    'Delete an identity provider; its people stay, and can no longer sign in through it',
+  ),
   'identity_providers.test': operation('POST /identity-providers/{id}/test', 'admin', {
     input: byId,
     output: v.object({ success: v.boolean(), checks: v.array(ProviderCheck) }),

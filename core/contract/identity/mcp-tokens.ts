@@ -1,9 +1,9 @@
 import * as v from 'valibot';
-import { byId, Id, integerBetween, listInput, listOf, Nothing, textBetween, Timestamp, Version } from '../fields.ts';
+import { Id, integerBetween, listInput, listOf, textBetween, Timestamp, Version } from '../fields.ts';
 import { ToolsetNames } from '../definitions/toolsets.ts';
 import { CallerClaims } from './caller-claims.ts';
 import { field } from '../marks.ts';
-import { operation } from '../operation.ts';
+import { deletion, operation } from '../operation.ts';
 
 export const McpToken = v.object({
   id: Id,
@@ -72,10 +72,9 @@ export const mcpTokens = {
     output: McpToken,
     summary: 'Change an access token of the MCP server; it counts within a second on every connected host',
   }),
-  'mcp_tokens.delete': operation('DELETE /mcp-tokens/{id}', 'admin', {
-    input: byId,
-    output: Nothing,
-    status: 204,
-    summary: 'Revoke an access token of the MCP server; it stops working within a second on every connected host',
-  }),
+  'mcp_tokens.delete': deletion(
+    'DELETE /mcp-tokens/{id}',
+    'admin',
+    'Revoke an access token of the MCP server; it stops working within a second on every connected host',
+  ),
 };

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { byId, Id, listInput, listOf, Nothing, textBetween, Timestamp, Version } from '../fields.ts';
 import { field } from '../marks.ts';
-import { operation } from '../operation.ts';
+import { deletion, operation } from '../operation.ts';
 
 /** What is known of a client that people sign in with. */
 export const ClientFacts = v.object({
@@ -174,12 +174,11 @@ export const oauth = {
     output: OnceSecret,
     summary: 'Give an OAuth app a new secret; the one before stops working at once',
   }),
-  'oauth_apps.delete': operation('DELETE /oauth-apps/{id}', 'admin', {
-    input: byId,
-    output: Nothing,
-    status: 204,
-    summary: 'Delete an OAuth app; its grants and tokens end within a second',
-  }),
+  'oauth_apps.delete': deletion(
+    'DELETE /oauth-apps/{id}',
+    'admin',
+    'Delete an OAuth app; its grants and tokens end within a second',
+  ),
   'grants.list': operation('GET /grants', 'admin', {
     role: 'caller',
     input: v.strictObject({ ...listInput(100), mine: v.optional(v.pipe(v.boolean(), v.description('Only your own')), false) }),

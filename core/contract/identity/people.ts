@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import { byId, Id, listInput, listOf, Nothing, patchOf, textBetween, Timestamp, Version } from '../fields.ts';
+import { byId, Id, listInput, listOf, patchOf, textBetween, Timestamp, Version } from '../fields.ts';
 import { field } from '../marks.ts';
-import { operation } from '../operation.ts';
+import { deletion, operation } from '../operation.ts';
 import { LoginResult, NewPassword, Role, Username } from './auth.ts';
 import { ROLE_CHOICES } from './roles.ts';
 
@@ -19,24 +19,24 @@ export const Groups = v.pipe(
 /** What an administrator writes of a person. */
 export const PersonDraft = v.strictObject({
   username: field(Username, { label: 'Username', help: 'What the person signs in with.' }),
-  display_name: v.optional(
-    field(v.nullable(textBetween(1, 200)), { label: 'Name', help: 'How the person is shown to others.' }),
-    null,
-  ),
-  email: v.optional(
-    field(v.nullable(v.pipe(textBetween(3, 320), v.email('must be an email address'))), {
-      label: 'Email',
-      help: 'Passed to SQL as caller.email. Sluice sends no email.',
-      control: 'email',
-    }),
-    null,
-  ),
-  role: v.optional(field(Role, { label: 'Role', control: 'cards', choices: ROLE_CHOICES }), 'caller'),
-  groups: v.optional(field(Groups, { label: 'Groups', help: 'Decide which toolsets the person may use.' }), []),
-  enabled: v.optional(
-    field(v.boolean(), { label: 'Enabled', help: 'A disabled person cannot sign in, and their sessions end.' }),
-    true,
-  ),
+  display_name: field(v.nullable(textBetween(1, 200)), {
+    label: 'Name',
+    help: 'How the person is shown to others.',
+    default: null,
+  }),
+  email: field(v.nullable(v.pipe(textBetween(3, 320), v.email('must be an email address'))), {
+    label: 'Email',
+    help: 'Passed to SQL as caller.email. Sluice sends no email.',
+    control: 'email',
+    default: null,
+  }),
+  role: field(Role, { label: 'Role', control: 'cards', choices: ROLE_CHOICES, default: 'caller' }),
+  groups: field(Groups, { label: 'Groups', help: 'Decide which toolsets the person may use.', default: [] }),
+  enabled: field(v.boolean(), {
+    label: 'Enabled',
+    help: 'A disabled person cannot sign in, and their sessions end.',
+    default: true,
+  }),
 });
 
 export const Person = v.object({
@@ -86,12 +86,11 @@ export const people = {
     output: Person,
     summary: 'Change fields of a person; role, groups and enabled apply from the next request',
   }),
-  'people.delete': operation('DELETE /people/{id}', 'admin', {
-    input: byId,
-    output: Nothing,
-    status: 204,
-    summary: 'Remove a person, their sessions and their sign-ins from MCP clients',
-  }),
+  'people.delete': deletion(
+    'DELETE /people/{id}',
+    'admin',
+    'Remove a person, their sessions and their sign-ins from MCP clients',
+  ),
   'people.invite': operation('POST /people/{id}/invite', 'admin', {
     input: byId,
     output: v.object({
@@ -110,12 +109,7 @@ export const people = {
     output: Person,
     summary: 'Turn off the second factor of a person, for a lost authenticator; their sessions end',
   }),
-  'people.end_sessions': operation('DELETE /people/{id}/sessions', 'admin', {
-    input: byId,
-    output: Nothing,
-    status: 204,
-    summary: 'Sign a person out everywhere',
-  }),
+  'people.end_sessions': deletion('DELETE /people/{id}/sessions', 'admin', 'Sign a person out everywhere'),
   'auth.accept_invite': operation('POST /auth/accept-invite', 'public', {
     input: v.strictObject({ token: textBetween(1, 200), username: v.optional(Username), password: NewPassword }),
     output: LoginResult,

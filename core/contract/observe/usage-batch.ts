@@ -24,11 +24,13 @@ const client = v.nullish(
 /** Names one run of a host. */
 export const BootId = v.pipe(v.string(), v.regex(/^[\w.:-]{1,64}$/));
 
-const CallerIds = v.object({
+export const CallerIds = v.object({
   person: v.nullish(cut(255), null),
   token: v.nullish(cut(64), null),
   client_id: v.nullish(cut(255), null),
 });
+/** At most one of person and token is known. */
+export type CallerIds = v.InferOutput<typeof CallerIds>;
 
 /** What calls of a batch have in common: what was called, and by whom. */
 export const CallGroup = v.object({
