@@ -1,28 +1,14 @@
+import { localPolicy } from '#test/support/databases.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { Client as ModernClient, StreamableHTTPClientTransport as ModernTransport } from '@modelcontextprotocol/client';
 import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as LegacyTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { Database } from 'bun:sqlite';
 import { openSource } from '#core/engines/index.ts';
-import { localPolicy } from '#test/support/databases.ts';
-import {
-  connectionOf,
-  type ControlServer,
-  controlServer,
-  parameterOf,
-  promptOf,
-  resourceOf,
-  snapshotOf,
-  sqliteFolder,
-  testHost,
-  type TestHost,
-  toolOf,
-  until,
-} from './support.ts';
+import { connectionOf, parameterOf, promptOf, resourceOf, snapshotOf, toolOf, until } from './support.ts';
+import { useHost } from './use-host.ts';
 
-const folder = sqliteFolder();
-let control: ControlServer;
-let host: TestHost;
+const { folder, control, host } = useHost('all');
 const connection = connectionOf({});
 const columns = [
   { name: 'id', type: 'INTEGER', kind: 'bigint' as const },
@@ -83,16 +69,8 @@ const content = {
 };
 
 beforeAll(async () => {
-  control = controlServer();
-  host = await testHost(folder.directory, control.url);
-  await until(async () => (await host.health()).control.connected);
   const ack = await control.deploy(snapshotOf(1, content));
   expect(ack).toMatchObject({ version: 1, error: null });
-});
-afterAll(async () => {
-  await host.stop();
-  await control.stop();
-  folder.remove();
 });
 
 interface AnyClient {

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { ClientCredentialsProvider as ModernProvider } from '@modelcontextprotocol/client';
 import { Client as ModernClient, StreamableHTTPClientTransport as ModernTransport } from '@modelcontextprotocol/client';
 import { ClientCredentialsProvider as LegacyProvider } from '@modelcontextprotocol/sdk/client/auth-extensions.js';
@@ -8,19 +8,8 @@ import { decodeJwt } from 'jose';
 import { parseEnv } from '#core/env.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
 import type { HostOptions } from '#mcp-host/host-options.ts';
-import {
-  authSettings,
-  type ControlServer,
-  controlServer,
-  keyring,
-  modern,
-  snapshotOf,
-  sqliteFolder,
-  testHost,
-  type TestHost,
-  TOKEN,
-  until,
-} from '../support.ts';
+import { authSettings, keyring, modern, snapshotOf, testHost, TOKEN, until } from '../support.ts';
+import { useHost } from '../use-host.ts';
 
 /** The address that a client asked for is the resource, an audience and, without a public URL, the issuer. */
 
@@ -28,9 +17,7 @@ const CLIENT = { client_id: 'ci', client_secret: 's3cret' };
 const ENVIRONMENT = { SVC_ENV: 'dev', SVC_ENCRYPTION_KEY: 'k'.repeat(40), SVC_AGENT_SERVICE_TOKEN: TOKEN };
 const sealed = { $sealed: keyring.seal(CLIENT.client_secret, 'server_config/oauth_clients/ci/client_secret') };
 
-let folder: ReturnType<typeof sqliteFolder>;
-let control: ControlServer;
-let host: TestHost;
+const { folder, control, host, use } = useHost('each', null);
 let version = 0;
 
 const deploy = (server: Partial<FrozenServer> = {}) =>
@@ -40,22 +27,12 @@ const deploy = (server: Partial<FrozenServer> = {}) =>
     }),
   );
 const start = async (more: Partial<HostOptions> = {}) => {
-  host = await testHost(folder.directory, control.url, more);
+  use(await testHost(folder.directory, control.url, more));
   await until(async () => (await host.health()).control.connected);
   await deploy();
 };
 const withPublic = (public_url: string | null, front_url: string | null = null) =>
   start({ auth: { ...authSettings(folder.directory), public_url, front_url } });
-
-beforeEach(() => {
-  folder = sqliteFolder();
-  control = controlServer();
-});
-afterEach(async () => {
-  await host.stop();
-  await control.stop();
-  folder.remove();
-});
 
 const port = () => new URL(host.mcp).port;
 const read = async (document: string, headers: Record<string, string>) =>

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { beforeEach, describe, expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,28 +9,26 @@ import type { LiveToken } from '#core/deploy/hosts.ts';
 import { halfSent } from '#test/support/half-sent.ts';
 import {
   connectionOf,
-  type ControlServer,
-  controlServer,
   hostHere,
   keyring,
   modern,
   rpc,
   snapshotOf,
-  sqliteFolder,
   testHost,
-  type TestHost,
   TOKEN as SERVICE_TOKEN,
   toolOf,
   until,
 } from '../support.ts';
+import { useHost } from '../use-host.ts';
 
-let folder: ReturnType<typeof sqliteFolder>;
-let control: ControlServer;
-let host: TestHost;
 let now = 0;
 /** How far the clock was set, beside what has passed. */
 let set_ms = 0;
-const closing: (() => unknown)[] = [];
+beforeEach(() => {
+  now = Date.parse('2026-03-01T12:00:00.000Z');
+  set_ms = 0;
+});
+const { folder, control, host, closing, use } = useHost('each', { now: () => now + set_ms, ticks: () => now });
 const connection = connectionOf({});
 const snapshot = snapshotOf(1, {
   connections: [connection],
@@ -38,21 +36,7 @@ const snapshot = snapshotOf(1, {
   server: { auth_type: 'bearer' },
 });
 
-beforeEach(async () => {
-  now = Date.parse('2026-03-01T12:00:00.000Z');
-  set_ms = 0;
-  folder = sqliteFolder();
-  control = controlServer();
-  host = await testHost(folder.directory, control.url, { now: () => now + set_ms, ticks: () => now });
-  await until(async () => (await host.health()).control.connected);
-  await control.deploy(snapshot);
-});
-afterEach(async () => {
-  for (const close of closing.splice(0)) await close();
-  await host.stop();
-  await control.stop();
-  folder.remove();
-});
+beforeEach(() => control.deploy(snapshot));
 
 const TOKEN = `svc_mcp_${'a'.repeat(40)}`;
 const OTHER = `svc_mcp_${'b'.repeat(40)}`;
@@ -160,7 +144,7 @@ test('bcrypt is run once for a token until it is sealed anew, and never for a di
     opened++;
     return keyring.open(sealed, place);
   };
-  host = await hostHere(folder.directory, control.url, { now: () => now, openSecret });
+  use(await hostHere(folder.directory, control.url, { now: () => now, openSecret }));
   await until(async () => (await host.health()).control.connected);
   await tell(await liveToken(TOKEN, { id, secret_hash }));
   expect(await Promise.all(Array.from({ length: 20 }, () => statusWith(TOKEN)))).toEqual(Array.from({ length: 20 }, () => 200));
@@ -282,7 +266,7 @@ describe('a host that is cut off', () => {
     expect(await statusWith(OTHER)).toBe(200);
     await host.stop();
     await control.stop();
-    host = await testHost(folder.directory, control.url, { now: () => now });
+    use(await testHost(folder.directory, control.url, { now: () => now }));
     const health = (await (await fetch(new URL('/health', host.mcp))).json()) as Record<string, unknown>;
     expect(health['access_tokens']).toEqual({ as_of, current: false });
     now += 9 * 60_000;
@@ -294,7 +278,7 @@ describe('a host that is cut off', () => {
   test('writes a revocation once its disk takes it, and keeps to it after a restart', async () => {
     const [token, path] = [await liveToken(TOKEN), join(folder.directory, 'tokens.json')];
     await host.stop();
-    host = await testHost(folder.directory, control.url, { now: () => now, keep_alive_ms: 50 });
+    use(await testHost(folder.directory, control.url, { now: () => now, keep_alive_ms: 50 }));
     await until(async () => (await host.health()).control.connected);
     await tell(token);
     await until(() => existsSync(path) && readFileSync(path, 'utf8').includes(token.id));
@@ -311,7 +295,7 @@ describe('a host that is cut off', () => {
     await host.stop();
     await control.stop();
     writeFileSync(join(folder.directory, 'tokens.json'), '{"as_of":"2026');
-    host = await testHost(folder.directory, control.url, { now: () => now });
+    use(await testHost(folder.directory, control.url, { now: () => now }));
     expect(await statusWith(TOKEN)).toBe(401);
     expect(host.log.some(({ message }) => message === 'token_file_damaged')).toBe(true);
   });

@@ -1,21 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { AppError } from '#core/errors.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
-import {
-  authSettings,
-  connectionOf,
-  type ControlServer,
-  controlServer,
-  keyring,
-  modern,
-  rpc,
-  snapshotOf,
-  sqliteFolder,
-  testHost,
-  type TestHost,
-  toolOf,
-  until,
-} from '../support.ts';
+import { authSettings, connectionOf, keyring, modern, rpc, snapshotOf, testHost, toolOf, until } from '../support.ts';
+import { useHost } from '../use-host.ts';
 
 interface Asked {
   readonly authorization: string | null;
@@ -23,9 +10,6 @@ interface Asked {
   readonly form: Record<string, string>;
 }
 
-let folder: ReturnType<typeof sqliteFolder>;
-let control: ControlServer;
-let host: TestHost;
 /** An authorization server of another maker, as far as introspection goes. */
 let issuer: Bun.Server<undefined>;
 let asked: Asked[];
@@ -52,7 +36,7 @@ const deploy = (server: Partial<FrozenServer> = {}) =>
     }),
   );
 
-beforeEach(async () => {
+beforeEach(() => {
   now = Date.now();
   set_ms = 0;
   asked = [];
@@ -68,18 +52,10 @@ beforeEach(async () => {
       return said instanceof Response ? said : Response.json(said);
     },
   });
-  folder = sqliteFolder();
-  control = controlServer();
-  host = await testHost(folder.directory, control.url, { now: () => now + set_ms, ticks: () => now, keep_alive_ms: 30 });
-  await until(async () => (await host.health()).control.connected);
-  await deploy();
 });
-afterEach(async () => {
-  await host.stop();
-  await control.stop();
-  await issuer.stop(true);
-  folder.remove();
-});
+const { folder, control, host, use } = useHost('each', { now: () => now + set_ms, ticks: () => now, keep_alive_ms: 30 });
+beforeEach(() => deploy());
+afterEach(() => issuer.stop(true));
 
 const call = (token: string) => modern(host.mcp, 'tools/call', { name: 'one' }, { authorization: `Bearer ${token}` });
 const statusWith = async (token: string) => (await call(token)).status;
@@ -219,7 +195,7 @@ test('when the endpoint is down, known tokens go on and others are 503', async (
 test('an address that the guard refuses is not asked', async () => {
   await host.stop();
   const ask = () => Promise.reject(new AppError('private_network_blocked', 'This address is not public.'));
-  host = await testHost(folder.directory, control.url, { auth: { ...authSettings(folder.directory), ask } });
+  use(await testHost(folder.directory, control.url, { auth: { ...authSettings(folder.directory), ask } }));
   expect(await statusWith('good')).toBe(503);
   expect(asked).toEqual([]);
 });

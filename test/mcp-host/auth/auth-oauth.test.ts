@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { beforeEach, describe, expect, test } from 'bun:test';
 import {
   Client as ModernClient,
   ClientCredentialsProvider as ModernProvider,
@@ -10,28 +10,15 @@ import { StreamableHTTPClientTransport as LegacyTransport } from '@modelcontextp
 import { decodeJwt, decodeProtectedHeader, SignJWT } from 'jose';
 import type { FrozenServer } from '#snapshots/format.ts';
 import { halfSent } from '#test/support/half-sent.ts';
-import {
-  authSettings,
-  connectionOf,
-  type ControlServer,
-  controlServer,
-  keyring,
-  modern,
-  rpc,
-  snapshotOf,
-  sqliteFolder,
-  testHost,
-  type TestHost,
-  toolOf,
-  until,
-} from '../support.ts';
+import { authSettings, connectionOf, keyring, modern, rpc, snapshotOf, testHost, toolOf, until } from '../support.ts';
+import { useHost } from '../use-host.ts';
 
-let folder: ReturnType<typeof sqliteFolder>;
-let control: ControlServer;
-let host: TestHost;
 let now = 0;
 let version = 0;
-const closing: (() => unknown)[] = [];
+beforeEach(() => {
+  now = Date.now();
+});
+const { folder, control, host, closing, use } = useHost('each', { now: () => now });
 const connection = connectionOf({});
 
 /** ids with every character that a careless encoding would break. */
@@ -49,20 +36,7 @@ const deploy = (server: Partial<FrozenServer> = {}) =>
     }),
   );
 
-beforeEach(async () => {
-  now = Date.now();
-  folder = sqliteFolder();
-  control = controlServer();
-  host = await testHost(folder.directory, control.url, { now: () => now });
-  await until(async () => (await host.health()).control.connected);
-  await deploy();
-});
-afterEach(async () => {
-  for (const close of closing.splice(0)) await close();
-  await host.stop();
-  await control.stop();
-  folder.remove();
-});
+beforeEach(() => deploy());
 
 interface Answer {
   readonly status: number;
@@ -249,7 +223,7 @@ describe('an access token', () => {
       await hostWith({ ...settings, keys: ['a-foreign-key-0123456789-0123456789-01'] }),
       await hostWith({ ...settings, public_url: 'https://other.example.com' }),
     ];
-    host = hosts[0] ?? host;
+    use(hosts[0]!);
     const token = await buy();
     expect(decodeJwt(token).aud).toBe('https://mcp.example.com/mcp');
     expect(await Promise.all(hosts.map(({ mcp }) => statusWith(token, mcp)))).toEqual([200, 200, 401, 401]);

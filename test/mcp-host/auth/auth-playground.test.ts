@@ -1,45 +1,20 @@
-import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { BY_GROUPS, type PlaygroundCaller, signPlaygroundToken } from '#core/edge/playground-token.ts';
 import { NO_IDENTITY } from '#core/lib/call/identity.ts';
+import { beforeEach, describe, expect, test } from 'bun:test';
+import { BY_GROUPS, type PlaygroundCaller, signPlaygroundToken } from '#core/edge/playground-token.ts';
 import type { FrozenServer, FrozenToolset } from '#snapshots/format.ts';
-import {
-  connectionOf,
-  type ControlServer,
-  controlServer,
-  KEY,
-  modern,
-  parameterOf,
-  snapshotOf,
-  sqliteFolder,
-  testHost,
-  type TestHost,
-  TOKEN as SERVICE_TOKEN,
-  toolOf,
-  until,
-} from '../support.ts';
+import { connectionOf, KEY, modern, parameterOf, snapshotOf, TOKEN as SERVICE_TOKEN, toolOf, until } from '../support.ts';
+import { useHost } from '../use-host.ts';
 
 import { toolsetOf } from '../toolsets/toolsets-support.ts';
 
-let folder: ReturnType<typeof sqliteFolder>;
-let control: ControlServer;
-let host: TestHost;
 let now = 0;
-const connection = connectionOf({});
-let version = 0;
-
-beforeEach(async () => {
+beforeEach(() => {
   now = Date.parse('2026-03-01T12:00:00.000Z');
   version = 0;
-  folder = sqliteFolder();
-  control = controlServer();
-  host = await testHost(folder.directory, control.url, { now: () => now, ticks: () => now });
-  await until(async () => (await host.health()).control.connected);
 });
-afterEach(async () => {
-  await host.stop();
-  await control.stop();
-  folder.remove();
-});
+const { control, host } = useHost('each', { now: () => now, ticks: () => now });
+const connection = connectionOf({});
+let version = 0;
 
 const deploy = (server: Partial<FrozenServer>) =>
   control.deploy(

@@ -1,27 +1,8 @@
-import { afterEach, beforeEach, expect, test } from 'bun:test';
-import {
-  type ControlServer,
-  controlServer,
-  modern,
-  snapshotOf,
-  sqliteFolder,
-  testHost,
-  type TestHost,
-  until,
-} from '../support.ts';
+import { expect, test } from 'bun:test';
+import { modern, snapshotOf, testHost, until } from '../support.ts';
+import { useHost } from '../use-host.ts';
 
-let folder: ReturnType<typeof sqliteFolder>;
-let control: ControlServer;
-let host: TestHost;
-beforeEach(() => {
-  folder = sqliteFolder();
-  control = controlServer();
-});
-afterEach(async () => {
-  await host.stop();
-  await control.stop();
-  folder.remove();
-});
+const { folder, control, host, use } = useHost('each', null);
 
 const ping = async () => {
   const { status, body } = await modern(host.mcp, 'tools/list', {});
@@ -30,20 +11,20 @@ const ping = async () => {
 const OPEN = { host: '0.0.0.0' };
 
 test('a host that requires authentication does not serve the open snapshot on its disk, and says why', async () => {
-  host = await testHost(folder.directory, control.url);
+  use(await testHost(folder.directory, control.url));
   await until(async () => (await host.health()).control.connected);
   await control.deploy(snapshotOf(1, { server: OPEN }));
   expect((await ping())[0]).toBe(200);
   await host.stop();
   control.fail(503);
 
-  host = await testHost(folder.directory, control.url, { require_auth: true });
+  use(await testHost(folder.directory, control.url, { require_auth: true }));
   expect(await ping()).toEqual([503, expect.stringContaining('SVC_REQUIRE_AUTH')]);
   expect(await host.health()).toMatchObject({ status: 'stopped', snapshot_version: null });
 });
 
 test('nor one that the server sends: what it serves stays', async () => {
-  host = await testHost(folder.directory, control.url, { require_auth: true });
+  use(await testHost(folder.directory, control.url, { require_auth: true }));
   await until(async () => (await host.health()).control.connected);
   expect(await control.deploy(snapshotOf(1))).toMatchObject({ version: 1, error: null });
   const refused = await control.deploy(snapshotOf(2, { server: OPEN }));
@@ -56,7 +37,7 @@ test('nor one that the server sends: what it serves stays', async () => {
 });
 
 test('a host to which nothing was deployed yet does not say that it was stopped', async () => {
-  host = await testHost(folder.directory, control.url);
+  use(await testHost(folder.directory, control.url));
   await until(() => host.host.health().control.connected);
   const told = control.nextAck();
   control.send('stop', {});

@@ -1,44 +1,21 @@
-import { afterEach, beforeEach, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createKeyring, keyIdOf } from '#core/lib/secrets.ts';
 import type { Snapshot } from '#snapshots/format.ts';
-import {
-  connectionOf,
-  type ControlServer,
-  controlServer,
-  modern,
-  snapshotOf,
-  sqliteFolder,
-  testHost,
-  type TestHost,
-  toolOf,
-  until,
-} from '../support.ts';
+import { connectionOf, modern, snapshotOf, testHost, toolOf, until } from '../support.ts';
+import { useHost } from '../use-host.ts';
 
 const OLD = 'old-key-old-key-old-key-old-key-old';
 const NEW = 'new-key-new-key-new-key-new-key-new';
 const fingerprints = new Uint8Array(32);
 
-let folder: ReturnType<typeof sqliteFolder>;
-let control: ControlServer;
-let host: TestHost;
-beforeEach(() => {
-  folder = sqliteFolder();
-  control = controlServer();
-});
-afterEach(async () => {
-  await host.stop();
-  await control.stop();
-  folder.remove();
-});
+const { folder, control, host, use } = useHost('each', null);
 
 const start = async (...keys: string[]) => {
   const ring = createKeyring(keys, fingerprints);
-  host = await testHost(folder.directory, control.url, {
-    openSecret: (sealed, place) => ring.open(sealed, place),
-    staleSecret: (sealed) => ring.stale(sealed),
-  });
+  const openSecret = (sealed: string, place: string) => ring.open(sealed, place);
+  use(await testHost(folder.directory, control.url, { openSecret, staleSecret: (sealed) => ring.stale(sealed) }));
   await until(async () => (await host.health()).control.connected);
 };
 

@@ -1,25 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { beforeAll, expect, test } from 'bun:test';
 import { canonical } from '#snapshots/canonical.ts';
 import type { Snapshot } from '#snapshots/format.ts';
-import {
-  connectionOf,
-  type ControlServer,
-  controlServer,
-  modern,
-  parameterOf,
-  rpc,
-  snapshotOf,
-  sqliteFolder,
-  testHost,
-  type TestHost,
-  TOKEN,
-  toolOf,
-  until,
-} from '../support.ts';
+import { connectionOf, modern, parameterOf, rpc, snapshotOf, TOKEN, toolOf } from '../support.ts';
+import { useHost } from '../use-host.ts';
 
-const folder = sqliteFolder();
-let control: ControlServer;
-let host: TestHost;
+const { control, host } = useHost('all');
 const shop = connectionOf({});
 const listOf = (name: string, pattern: string) =>
   toolOf(shop, name, 'select count(*) as n from json_each(:texts)', {
@@ -27,9 +12,6 @@ const listOf = (name: string, pattern: string) =>
   });
 
 beforeAll(async () => {
-  control = controlServer();
-  host = await testHost(folder.directory, control.url);
-  await until(async () => (await host.health()).control.connected);
   const tools = [
     listOf('codes', '[a-z]{1,200}!'),
     listOf('addresses', '^[^@\\s]+@[^@\\s]+\\.[a-z]{2,}$'),
@@ -41,11 +23,6 @@ beforeAll(async () => {
   // As the server sends it.
   const ack = await control.deploy(JSON.parse(canonical(snapshotOf(1, { connections: [shop], tools }))) as Snapshot);
   expect(ack.error).toBeNull();
-});
-afterAll(async () => {
-  await host.stop();
-  await control.stop();
-  folder.remove();
 });
 
 const call = (name: string, args: object) => modern(host.mcp, 'tools/call', { name, arguments: args });

@@ -1,31 +1,21 @@
 import { Database } from 'bun:sqlite';
-import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { beforeEach, describe, expect, test } from 'bun:test';
 import type { StopSignal } from '#core/engines/shared/stop.ts';
 import { type CallResult, createResultCache } from '#mcp-host/call/cache.ts';
 import { createCaller } from '#mcp-host/auth/caller.ts';
 import { rightsOf } from '#mcp-host/auth/rights.ts';
 import { loadRegistry } from '#mcp-host/swap/registry.ts';
 import type { FrozenTool } from '#snapshots/format.ts';
-import {
-  connectionOf,
-  type ControlServer,
-  controlServer,
-  modern,
-  parameterOf,
-  snapshotOf,
-  sqliteFolder,
-  testHost,
-  type TestHost,
-  toolOf,
-  until,
-} from '../support.ts';
+import { connectionOf, modern, parameterOf, snapshotOf, toolOf } from '../support.ts';
+import { useHost } from '../use-host.ts';
 import { loadableOf } from '#test/mcp-host/snapshot-forms.ts';
 
-let folder: ReturnType<typeof sqliteFolder>;
-let control: ControlServer;
-let host: TestHost;
 let now = 0;
 let version = 0;
+beforeEach(() => {
+  now = Date.now();
+});
+const { folder, control, host } = useHost('each', { now: () => now });
 const connection = connectionOf({});
 const count = (more: Partial<FrozenTool> = {}) => ({
   ...toolOf(connection, 'count', 'select count(*) as n, :tag as tag from customers', {
@@ -37,19 +27,6 @@ const count = (more: Partial<FrozenTool> = {}) => ({
 });
 const deploy = (tool: FrozenTool, more: Parameters<typeof snapshotOf>[1] = {}) =>
   control.deploy(snapshotOf(++version, { connections: [connection], tools: [tool], ...more }));
-
-beforeEach(async () => {
-  now = Date.now();
-  folder = sqliteFolder();
-  control = controlServer();
-  host = await testHost(folder.directory, control.url, { now: () => now });
-  await until(async () => (await host.health()).control.connected);
-});
-afterEach(async () => {
-  await host.stop();
-  await control.stop();
-  folder.remove();
-});
 
 function addCustomer(): void {
   const db = new Database(folder.file);

@@ -2,21 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { reachable, type TestDatabase, testDatabase } from '#test/support/databases.ts';
 import type { FrozenConnection } from '#snapshots/format.ts';
 import { testCaller, type TestCaller } from '../callers.ts';
-import {
-  connectionOf,
-  type ControlServer,
-  controlServer,
-  ENVELOPE,
-  keyring,
-  modern,
-  parameterOf,
-  snapshotOf,
-  sqliteFolder,
-  testHost,
-  type TestHost,
-  toolOf,
-  until,
-} from '../support.ts';
+import { connectionOf, ENVELOPE, keyring, modern, parameterOf, snapshotOf, toolOf, until } from '../support.ts';
+import { useHost } from '../use-host.ts';
 
 /** Calls of two callers over one session; CALLER_CALLS=10000 for the long proof. */
 const CALLS = Number(process.env['CALLER_CALLS'] ?? 300);
@@ -53,11 +40,9 @@ const KINDS = [
 
 for (const { kind, up, name, value, nap, setup, fail, modes } of KINDS) {
   describe.skipIf(!up && process.env['CI'] !== 'true')(`one session of ${kind} for many callers`, () => {
-    const folder = sqliteFolder();
+    const { control, host } = useHost('all');
     const account = `caller_${crypto.randomUUID().slice(0, 8)}`;
     let database: TestDatabase;
-    let control: ControlServer;
-    let host: TestHost;
     let connection: FrozenConnection;
     let callers: Record<'ada' | 'grace' | 'nobody', TestCaller>;
 
@@ -70,9 +55,6 @@ for (const { kind, up, name, value, nap, setup, fail, modes } of KINDS) {
         await database.run(`create user ${account}@'%'; grant select on orders to ${account}@'%';
           grant execute on function tenant to ${account}@'%'`);
       }
-      control = controlServer();
-      host = await testHost(folder.directory, control.url);
-      await until(async () => (await host.health()).control.connected);
       const { password: _, ...settings } = database.settings;
       const draft = connectionOf({
         ...settings,
@@ -111,11 +93,9 @@ for (const { kind, up, name, value, nap, setup, fail, modes } of KINDS) {
     });
     afterAll(async () => {
       await host.stop();
-      await control.stop();
       if (kind === 'postgresql') await database.run(`drop owned by ${account}`);
       await database.run(kind === 'postgresql' ? `drop role ${account}` : `drop user ${account}@'%'`);
       await database.drop();
-      folder.remove();
     });
 
     const call = async (caller: keyof typeof callers, tool: string, args: Record<string, unknown> = {}) =>

@@ -1,30 +1,15 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { beforeAll, expect, test } from 'bun:test';
 import type { Parameter } from '#core/contract/definitions/parameters.ts';
 import { testCaller, type TestCaller } from '../callers.ts';
-import {
-  connectionOf,
-  type ControlServer,
-  controlServer,
-  modern,
-  parameterOf,
-  promptOf,
-  resourceOf,
-  snapshotOf,
-  sqliteFolder,
-  testHost,
-  type TestHost,
-  toolOf,
-  until,
-} from '../support.ts';
+import { connectionOf, modern, parameterOf, promptOf, resourceOf, snapshotOf, toolOf, until } from '../support.ts';
+import { useHost } from '../use-host.ts';
 
-const folder = sqliteFolder();
+const { control, host } = useHost('all');
 const connection = connectionOf({});
 const from = (name: string, source: string, more: Partial<Parameter> = {}) =>
   parameterOf(name, 'string', { from: source, ...more });
 const limited = 'select id, name from customers where name = :who and id > :above order by id';
 
-let control: ControlServer;
-let host: TestHost;
 let ada: TestCaller;
 let grace: TestCaller;
 let nobody: TestCaller;
@@ -81,9 +66,6 @@ const prompts = [
 ];
 
 beforeAll(async () => {
-  control = controlServer();
-  host = await testHost(folder.directory, control.url);
-  await until(async () => (await host.health()).control.connected);
   [ada, grace, numbered, nobody] = await Promise.all([
     testCaller('ada', {
       sub: 'u-ada',
@@ -102,11 +84,6 @@ beforeAll(async () => {
   await control.deploy(snapshotOf(1, { connections: [connection], tools, resources, prompts, server }));
   control.send('tokens', { tokens: [ada.live, grace.live, numbered.live, nobody.live] });
   await until(async () => (await host.health()).access_tokens.as_of !== null);
-});
-afterAll(async () => {
-  await host.stop();
-  await control.stop();
-  folder.remove();
 });
 
 const call = async (caller: TestCaller, name: string, args: Record<string, unknown> = {}) =>

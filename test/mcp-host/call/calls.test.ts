@@ -1,24 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import {
-  connectionOf,
-  type ControlServer,
-  controlServer,
-  ENVELOPE,
-  modern,
-  parameterOf,
-  rpc,
-  snapshotOf,
-  sqliteFolder,
-  testHost,
-  type TestHost,
-  TOKEN,
-  toolOf,
-  until,
-} from '../support.ts';
+import { beforeAll, describe, expect, test } from 'bun:test';
+import { connectionOf, ENVELOPE, modern, parameterOf, rpc, snapshotOf, TOKEN, toolOf, until } from '../support.ts';
+import { useHost } from '../use-host.ts';
 
-const folder = sqliteFolder();
-let control: ControlServer;
-let host: TestHost;
+const { control, host } = useHost('all');
 const ENDLESS = 'with recursive c(n) as (select 1 union all select n + 1 from c) select count(*) as n from c';
 const connection = connectionOf({ name: 'narrow', max_concurrency: 1, queue_limit: 1, queue_timeout_ms: 200 });
 const wide = connectionOf({ name: 'wide', max_concurrency: 4 });
@@ -27,9 +11,6 @@ const outside = connectionOf({ name: 'outside', database: '/etc/passwd' });
 const sealed = connectionOf({ name: 'sealed', password: { $sealed: 'v1.00000000.x.AAAA' } });
 
 beforeAll(async () => {
-  control = controlServer();
-  host = await testHost(folder.directory, control.url);
-  await until(async () => (await host.health()).control.connected);
   const ack = await control.deploy(
     snapshotOf(1, {
       connections: [connection, wide, absent, outside, sealed],
@@ -53,11 +34,6 @@ beforeAll(async () => {
     }),
   );
   expect(ack.error).toBeNull();
-});
-afterAll(async () => {
-  await host.stop();
-  await control.stop();
-  folder.remove();
 });
 
 const queue = async (of = 'narrow') => (await host.health()).connections.find(({ name }) => name === of)?.queue;

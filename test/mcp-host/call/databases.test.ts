@@ -2,21 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { FrozenConnection } from '#snapshots/format.ts';
 import { openTcpProxy } from '#test/support/tcp-proxy.ts';
 import { reachable, type TestDatabase, testDatabase } from '#test/support/databases.ts';
-import {
-  connectionOf,
-  type ControlServer,
-  controlServer,
-  ENVELOPE,
-  keyring,
-  modern,
-  parameterOf,
-  snapshotOf,
-  sqliteFolder,
-  testHost,
-  type TestHost,
-  toolOf,
-  until,
-} from '../support.ts';
+import { connectionOf, ENVELOPE, keyring, modern, parameterOf, snapshotOf, toolOf, until } from '../support.ts';
+import { useHost } from '../use-host.ts';
 
 const KINDS = [
   {
@@ -39,10 +26,8 @@ const KINDS = [
 
 for (const { kind, up, sleep, running, sessions } of KINDS) {
   describe.skipIf(!up && process.env['CI'] !== 'true')(`a host in front of ${kind}`, () => {
-    const folder = sqliteFolder();
+    const { control, host } = useHost('all');
     let database: TestDatabase;
-    let control: ControlServer;
-    let host: TestHost;
     let connection: FrozenConnection;
     const call = (name: string, args: Record<string, unknown> = {}) => modern(host.mcp, 'tools/call', { name, arguments: args });
 
@@ -50,9 +35,6 @@ for (const { kind, up, sleep, running, sessions } of KINDS) {
       database = await testDatabase(kind);
       await database.run('create table items (id bigint primary key, name varchar(50) not null)');
       await database.run("insert into items values (1, 'one'), (9007199254740993, 'big')");
-      control = controlServer();
-      host = await testHost(folder.directory, control.url);
-      await until(async () => (await host.health()).control.connected);
       const { password, ...settings } = database.settings;
       const draft = connectionOf({ ...settings, name: 'db', ssl_key: null, password: null });
       const $sealed = keyring.seal(password ?? '', `connection/${draft.id}/password`);
@@ -73,9 +55,7 @@ for (const { kind, up, sleep, running, sessions } of KINDS) {
     });
     afterAll(async () => {
       await host.stop();
-      await control.stop();
       await database.drop();
-      folder.remove();
     });
 
     test('reads, with integers beyond 2^53 as text', async () => {

@@ -1,20 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { beforeAll, expect, test } from 'bun:test';
 import { testCaller, type TestCaller } from '../callers.ts';
-import {
-  connectionOf,
-  type ControlServer,
-  controlServer,
-  modern,
-  resourceOf,
-  snapshotOf,
-  sqliteFolder,
-  testHost,
-  type TestHost,
-  toolOf,
-  until,
-} from '../support.ts';
+import { connectionOf, modern, resourceOf, snapshotOf, toolOf, until } from '../support.ts';
+import { useHost } from '../use-host.ts';
 
-const folder = sqliteFolder();
+const { control, host } = useHost('all');
 const connection = connectionOf({});
 const masks = [
   { columns: ['name'], mask: 'text' as const, unless_groups: ['staff'] },
@@ -22,8 +11,6 @@ const masks = [
 ];
 const sql = 'select id, name, score from customers order by id limit 2';
 
-let control: ControlServer;
-let host: TestHost;
 let staff: TestCaller;
 let guest: TestCaller;
 
@@ -54,18 +41,10 @@ const tools = [
 const resources = [resourceOf(connection, 'shop://customers', sql, { name: 'customers', masks })];
 
 beforeAll(async () => {
-  control = controlServer();
-  host = await testHost(folder.directory, control.url);
-  await until(async () => (await host.health()).control.connected);
   [staff, guest] = await Promise.all([testCaller('staff', { groups: ['staff'] }), testCaller('guest', {})]);
   await control.deploy(snapshotOf(1, { connections: [connection], tools, resources, server: { auth_type: 'bearer' } }));
   control.send('tokens', { tokens: [staff.live, guest.live] });
   await until(async () => (await host.health()).access_tokens.as_of !== null);
-});
-afterAll(async () => {
-  await host.stop();
-  await control.stop();
-  folder.remove();
 });
 
 const call = async (caller: TestCaller, name: string) =>

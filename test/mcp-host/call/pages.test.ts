@@ -1,22 +1,11 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { beforeEach, describe, expect, test } from 'bun:test';
 import type { FrozenTool } from '#snapshots/format.ts';
-import {
-  connectionOf,
-  type ControlServer,
-  controlServer,
-  ENVELOPE,
-  parameterOf,
-  snapshotOf,
-  sqliteFolder,
-  testHost,
-  type TestHost,
-  toolOf,
-  until,
-} from '../support.ts';
+import { connectionOf, ENVELOPE, parameterOf, snapshotOf, toolOf, until } from '../support.ts';
+import { useHost } from '../use-host.ts';
 import { liveToken, tokenText } from '../toolsets/toolsets-support.ts';
 import { ask, textIn } from './confirmation-support.ts';
 
-const folder = sqliteFolder();
+const { control, host } = useHost('all');
 const connection = connectionOf({ database: 'shop.sqlite' });
 const ID = { column: 'id', desc: false, type: 'INTEGER', kind: 'bigint' } as const;
 const tool = (name: string, more: Omit<Partial<FrozenTool>, 'parameters'> = {}) =>
@@ -36,19 +25,7 @@ const TOOLS = [
   tool('tokens', { max_rows: 100, max_tokens: 25 }),
 ];
 
-let control: ControlServer;
-let host: TestHost;
 const [mine = {}, theirs = {}] = [1, 2].map((n) => ({ authorization: `Bearer ${tokenText(n)}` }));
-beforeAll(async () => {
-  control = controlServer();
-  host = await testHost(folder.directory, control.url);
-  await until(() => host.host.health().control.connected);
-});
-afterAll(async () => {
-  await host.stop();
-  await control.stop();
-  folder.remove();
-});
 let version = 0;
 const deploy = (tools: FrozenTool[] = TOOLS) =>
   control.deploy(snapshotOf(++version, { connections: [connection], tools, server: { auth_type: 'bearer' } }));

@@ -1,33 +1,17 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { Client as ModernClient, StreamableHTTPClientTransport as ModernTransport } from '@modelcontextprotocol/client';
 import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as LegacyTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { LoggingMessageNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
-import {
-  connectionOf,
-  type ControlServer,
-  controlServer,
-  ENVELOPE,
-  resourceOf,
-  snapshotOf,
-  sqliteFolder,
-  testHost,
-  type TestHost,
-  toolOf,
-  until,
-} from '../support.ts';
+import { connectionOf, ENVELOPE, resourceOf, snapshotOf, toolOf, until } from '../support.ts';
+import { useHost } from '../use-host.ts';
 
 const ENDLESS = 'with recursive c(n) as (select 1 union all select n + 1 from c) select count(*) as n from c';
-const folder = sqliteFolder();
-let control: ControlServer;
-let host: TestHost;
+const { control, host } = useHost('all');
 const connection = connectionOf({ max_concurrency: 1 });
 const other = connectionOf({ name: 'other' });
 
 beforeAll(async () => {
-  control = controlServer();
-  host = await testHost(folder.directory, control.url);
-  await until(async () => (await host.health()).control.connected);
   await control.deploy(
     snapshotOf(1, {
       connections: [connection, other],
@@ -40,11 +24,6 @@ beforeAll(async () => {
       resources: [resourceOf(connection, 'db://customers', 'select name from customers')],
     }),
   );
-});
-afterAll(async () => {
-  await host.stop();
-  await control.stop();
-  folder.remove();
 });
 
 interface Message {

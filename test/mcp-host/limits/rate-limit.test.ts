@@ -1,22 +1,21 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import ipaddr from 'ipaddr.js';
 import { ANONYMOUS, createCaller, holderOf } from '#mcp-host/auth/caller.ts';
 import { createRateLimits, type RateSettings, type RateSubject } from '#mcp-host/limits/rate-limit.ts';
 import {
   connectionOf,
   controlServer,
-  type ControlServer,
   modern,
   promptOf,
   resourceOf,
   snapshotOf,
   sqliteFolder,
-  TOKEN,
-  type TestHost,
   testHost,
+  TOKEN,
   toolOf,
   until,
 } from '../support.ts';
+import { useHost } from '../use-host.ts';
 
 const TOOL = { id: 'tool-1', name: 'one' };
 const OTHER = { id: 'tool-2', name: 'two' };
@@ -133,7 +132,6 @@ test('a caller is its credential, or its address, where one machine of IPv6 has 
 });
 
 describe('a host with limits', () => {
-  const folder = sqliteFolder();
   const connection = connectionOf({});
   const snapshot = snapshotOf(1, {
     connections: [connection],
@@ -145,20 +143,8 @@ describe('a host with limits', () => {
     resources: [resourceOf(connection, 'shop://all', 'select 3 as three')],
     prompts: [promptOf('greet', 'Hello')],
   });
-  let control: ControlServer;
-  let host: TestHost;
-
-  beforeAll(async () => {
-    control = controlServer();
-    host = await testHost(folder.directory, control.url, { rates: { tool_per_minute: 3, caller_per_minute: 5 } });
-    await until(() => control.haves.length > 0);
-    await control.deploy(snapshot);
-  });
-  afterAll(async () => {
-    await host.stop();
-    await control.stop();
-    folder.remove();
-  });
+  const { control, host } = useHost('all', { rates: { tool_per_minute: 3, caller_per_minute: 5 } });
+  beforeAll(() => control.deploy(snapshot));
 
   const from = (address: string) => ({ 'x-service-token': TOKEN, 'x-client-address': address });
   const call = async (name: string, address: string) =>

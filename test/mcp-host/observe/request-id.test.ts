@@ -1,33 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
-import {
-  connectionOf,
-  type ControlServer,
-  controlServer,
-  modern,
-  snapshotOf,
-  sqliteFolder,
-  testHost,
-  type TestHost,
-  toolOf,
-  until,
-} from '../support.ts';
+import { beforeAll, expect, test } from 'bun:test';
+import { connectionOf, modern, snapshotOf, toolOf, until } from '../support.ts';
+import { useHost } from '../use-host.ts';
 
-let folder: ReturnType<typeof sqliteFolder>;
-let control: ControlServer;
-let host: TestHost;
+const { control, host } = useHost('all');
 beforeAll(async () => {
-  folder = sqliteFolder();
-  control = controlServer();
-  host = await testHost(folder.directory, control.url);
-  await until(async () => (await host.health()).control.connected);
   const gone = connectionOf({ database: 'gone.sqlite' });
   const tools = [toolOf(connectionOf({ ...gone }), 'broken', 'select 1 as one')];
   await control.deploy(snapshotOf(1, { connections: [gone], tools: tools.map((tool) => ({ ...tool, connection_id: gone.id })) }));
-});
-afterAll(async () => {
-  await host.stop();
-  await control.stop();
-  folder.remove();
 });
 
 test('every answer of the host has a request id: the one that came, when it is sane, or a new one', async () => {

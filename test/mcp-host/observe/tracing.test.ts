@@ -3,8 +3,6 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   connectionOf,
-  controlServer,
-  type ControlServer,
   ENVELOPE,
   modern,
   parameterOf,
@@ -12,13 +10,12 @@ import {
   resourceOf,
   rpc,
   snapshotOf,
-  sqliteFolder,
-  TOKEN,
-  type TestHost,
   testHost,
+  TOKEN,
   toolOf,
   until,
 } from '../support.ts';
+import { useHost } from '../use-host.ts';
 
 interface Span {
   readonly traceId: string;
@@ -62,7 +59,7 @@ const attributesOf = ({ attributes }: { attributes: Span['attributes'] }) =>
 const spanOf = (name: string): Promise<Span> => until(() => spans().find((span) => span.name === name));
 const childOf = (parent: Span): Promise<Span> => until(() => spans().find((span) => span.parentSpanId === parent.spanId));
 
-const folder = sqliteFolder();
+const { folder, control, host } = useHost('all', { otlp_endpoint: `http://127.0.0.1:${collector.port}` });
 const connection = connectionOf({});
 const SECRET = 'literal-of-the-author';
 const content = {
@@ -82,22 +79,12 @@ const content = {
   ],
   prompts: [promptOf('greet', 'Hello {{ name }}', [{ name: 'name', required: true }])],
 };
-let control: ControlServer;
-let host: TestHost;
 
 beforeAll(async () => {
-  control = controlServer();
-  host = await testHost(folder.directory, control.url, { otlp_endpoint: `http://127.0.0.1:${collector.port}` });
-  await until(() => control.haves.length > 0);
   await control.deploy(snapshotOf(1, { ...content, server: { otel_enabled: true } }));
   await until(() => host.log.some(({ message }) => message === 'tracing_on'));
 });
-afterAll(async () => {
-  await host.stop();
-  await control.stop();
-  await collector.stop(true);
-  folder.remove();
-});
+afterAll(() => collector.stop(true));
 beforeEach(() => {
   exports = [];
 });

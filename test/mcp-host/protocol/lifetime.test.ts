@@ -1,20 +1,8 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
-import {
-  connectionOf,
-  type ControlServer,
-  controlServer,
-  modern,
-  resourceOf,
-  snapshotOf,
-  sqliteFolder,
-  testHost,
-  type TestHost,
-  until,
-} from '../support.ts';
+import { expect, test } from 'bun:test';
+import { connectionOf, modern, resourceOf, snapshotOf } from '../support.ts';
+import { useHost } from '../use-host.ts';
 
-const folder = sqliteFolder();
-let control: ControlServer;
-let host: TestHost;
+const { control, host } = useHost('all', { now: () => now });
 let now = Date.now();
 let version = 0;
 const connection = connectionOf({});
@@ -22,17 +10,6 @@ const deploy = () => {
   const resources = [resourceOf(connection, 'db://one', 'select 1 as one')];
   return control.deploy(snapshotOf(++version, { connections: [connection], resources, server: { auth_type: 'none' } }));
 };
-
-beforeAll(async () => {
-  control = controlServer();
-  host = await testHost(folder.directory, control.url, { now: () => now });
-  await until(async () => (await host.health()).control.connected);
-});
-afterAll(async () => {
-  await host.stop();
-  await control.stop();
-  folder.remove();
-});
 
 const LISTS = ['server/discover', 'tools/list', 'prompts/list', 'resources/list', 'resources/templates/list'];
 const lifetimes = async (methods: readonly string[], params = {}) =>

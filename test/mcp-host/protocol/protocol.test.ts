@@ -1,9 +1,8 @@
 import { connect } from 'node:net';
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { PRODUCT_VERSION } from '#core/version.ts';
 import {
   connectionOf,
-  type ControlServer,
   controlServer,
   ENVELOPE,
   modern,
@@ -11,29 +10,19 @@ import {
   snapshotOf,
   sqliteFolder,
   testHost,
-  type TestHost,
   toolOf,
   until,
 } from '../support.ts';
+import { useHost } from '../use-host.ts';
 
-const folder = sqliteFolder();
-let control: ControlServer;
-let host: TestHost;
+const { control, host } = useHost('all');
 const connection = connectionOf({});
 /** In the order of their letters, as a snapshot lists them. */
 const names = Array.from({ length: 2_300 }, (_, n) => `tool_${n}`).toSorted();
 
 beforeAll(async () => {
-  control = controlServer();
-  host = await testHost(folder.directory, control.url);
-  await until(async () => (await host.health()).control.connected);
   const tools = names.map((name) => toolOf(connection, name, 'select 1 as one'));
   await control.deploy(snapshotOf(7, { connections: [connection], tools }));
-});
-afterAll(async () => {
-  await host.stop();
-  await control.stop();
-  folder.remove();
 });
 
 const call = { name: 'tool_1', _meta: ENVELOPE };

@@ -1,35 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { PRODUCT_VERSION } from '#core/version.ts';
 import { createSessions } from '#mcp-host/protocol/sessions.ts';
-import {
-  connectionOf,
-  type ControlServer,
-  controlServer,
-  rpc,
-  snapshotOf,
-  sqliteFolder,
-  testHost,
-  type TestHost,
-  toolOf,
-  until,
-} from '../support.ts';
+import { connectionOf, rpc, snapshotOf, toolOf, until } from '../support.ts';
+import { useHost } from '../use-host.ts';
 
-const folder = sqliteFolder();
-let control: ControlServer;
-let host: TestHost;
+const { control, host } = useHost('all');
 const connection = connectionOf({});
 
-beforeAll(async () => {
-  control = controlServer();
-  host = await testHost(folder.directory, control.url);
-  await until(async () => (await host.health()).control.connected);
-  await control.deploy(snapshotOf(1, { connections: [connection], tools: [toolOf(connection, 'one', 'select 1 as one')] }));
-});
-afterAll(async () => {
-  await host.stop();
-  await control.stop();
-  folder.remove();
-});
+beforeAll(() =>
+  control.deploy(snapshotOf(1, { connections: [connection], tools: [toolOf(connection, 'one', 'select 1 as one')] })),
+);
 
 const initialize = (protocolVersion: string) =>
   rpc(host.mcp, {

@@ -1,28 +1,16 @@
-import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { beforeEach, describe, expect, test } from 'bun:test';
 import { Client as ModernClient, StreamableHTTPClientTransport as ModernTransport } from '@modelcontextprotocol/client';
 import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as LegacyTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { ResourceUpdatedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
-import {
-  connectionOf,
-  type ControlServer,
-  controlServer,
-  ENVELOPE,
-  modern,
-  parameterOf,
-  resourceOf,
-  rpc,
-  snapshotOf,
-  sqliteFolder,
-  testHost,
-  type TestHost,
-  until,
-} from '../support.ts';
+import { connectionOf, ENVELOPE, modern, parameterOf, resourceOf, rpc, snapshotOf, until } from '../support.ts';
+import { useHost } from '../use-host.ts';
 
-let folder: ReturnType<typeof sqliteFolder>;
-let control: ControlServer;
-let host: TestHost;
 let version = 0;
+beforeEach(() => {
+  version = 0;
+});
+const { control, host } = useHost('each');
 const connection = connectionOf({});
 
 interface Definitions {
@@ -57,19 +45,7 @@ const deploy = ({ all = 'select name from customers', pool_key = 'sha256:first',
   );
 };
 
-beforeEach(async () => {
-  version = 0;
-  folder = sqliteFolder();
-  control = controlServer();
-  host = await testHost(folder.directory, control.url);
-  await until(async () => (await host.health()).control.connected);
-  await deploy();
-});
-afterEach(async () => {
-  await host.stop();
-  await control.stop();
-  folder.remove();
-});
+beforeEach(() => deploy());
 
 const URIS = ['db://customers', 'db://customers/2', 'db://greeting'];
 /** A client that follows all of them, and what it has heard since it was last asked. */

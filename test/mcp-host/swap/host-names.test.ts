@@ -1,31 +1,10 @@
-import { afterEach, beforeEach, expect, test } from 'bun:test';
-import {
-  connectionOf,
-  type ControlServer,
-  controlServer,
-  modern,
-  snapshotOf,
-  sqliteFolder,
-  testHost,
-  until,
-} from '../support.ts';
+import { beforeEach, expect, test } from 'bun:test';
+import { connectionOf, modern, snapshotOf, testHost, until } from '../support.ts';
+import { useHost } from '../use-host.ts';
 
-let folder: ReturnType<typeof sqliteFolder>;
-let control: ControlServer;
-let host: Awaited<ReturnType<typeof testHost>>;
+const { folder, control, host, use } = useHost('each');
 
-beforeEach(async () => {
-  folder = sqliteFolder();
-  control = controlServer();
-  host = await testHost(folder.directory, control.url);
-  await until(async () => (await host.health()).control.connected);
-  await control.deploy(snapshotOf(1, { connections: [connectionOf({})] }));
-});
-afterEach(async () => {
-  await host.stop();
-  await control.stop();
-  folder.remove();
-});
+beforeEach(() => control.deploy(snapshotOf(1, { connections: [connectionOf({})] })));
 
 const statusOf = async (name: string) => (await modern(host.mcp, 'tools/list', {}, { host: name })).status;
 const statuses = (...names: string[]) => Promise.all(names.map(statusOf));
@@ -45,14 +24,14 @@ test('a host that starts without its server knows the domains', async () => {
   await until(() => Bun.file(`${folder.directory}/names.json`).exists());
   await host.stop();
   await control.stop();
-  host = await testHost(folder.directory, control.url);
+  use(await testHost(folder.directory, control.url));
   expect(await statuses('mcp.example.org', 'other.example.org')).toEqual([200, 403]);
 });
 
 test('a damaged copy keeps no host from starting', async () => {
   await host.stop();
   await Bun.write(`${folder.directory}/names.json`, '{"names":[1');
-  host = await testHost(folder.directory, control.url);
+  use(await testHost(folder.directory, control.url));
   expect(await statuses('mcp.example.com', 'mcp.example.org')).toEqual([200, 403]);
   expect(host.log.map(({ message }) => message)).toContain('names_file_damaged');
 });

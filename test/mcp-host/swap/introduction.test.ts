@@ -1,37 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import {
-  connectionOf,
-  type ControlServer,
-  controlServer,
-  modern,
-  promptOf,
-  rpc,
-  snapshotOf,
-  sqliteFolder,
-  testHost,
-  type TestHost,
-  toolOf,
-  until,
-} from '../support.ts';
+import { describe, expect, test } from 'bun:test';
+import { connectionOf, modern, promptOf, rpc, snapshotOf, toolOf } from '../support.ts';
+import { useHost } from '../use-host.ts';
 
-let control: ControlServer;
-let host: TestHost;
-const folder = sqliteFolder();
+const { control, host } = useHost('all');
 const shop = connectionOf({});
 const look = toolOf(shop, 'find_customers', 'select 1 as n');
 const change = toolOf(shop, 'rename', 'delete from customers', { mode: 'write' });
 let version = 0;
-
-beforeAll(async () => {
-  control = controlServer();
-  host = await testHost(folder.directory, control.url);
-  await until(() => host.host.health().control.connected);
-});
-afterAll(async () => {
-  await host.stop();
-  await control.stop();
-  folder.remove();
-});
 
 const told = async (): Promise<readonly unknown[]> => {
   const discovered = await modern(host.mcp, 'server/discover');

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client as ModernClient, StreamableHTTPClientTransport as ModernTransport } from '@modelcontextprotocol/client';
@@ -8,7 +8,6 @@ import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/typ
 import type { FrozenConnection } from '#snapshots/format.ts';
 import {
   connectionOf,
-  type ControlServer,
   controlServer,
   ENVELOPE,
   modern,
@@ -19,28 +18,12 @@ import {
   snapshotOf,
   sqliteFolder,
   testHost,
-  type TestHost,
   toolOf,
   until,
 } from '../support.ts';
+import { useHost } from '../use-host.ts';
 
-let folder: ReturnType<typeof sqliteFolder>;
-let control: ControlServer;
-let host: TestHost;
-const closing: (() => unknown)[] = [];
-
-beforeEach(async () => {
-  folder = sqliteFolder();
-  control = controlServer();
-  host = await testHost(folder.directory, control.url);
-  await until(async () => (await host.health()).control.connected);
-});
-afterEach(async () => {
-  for (const close of closing.splice(0)) await close();
-  await host.stop();
-  await control.stop();
-  folder.remove();
-});
+const { folder, control, host, closing, use } = useHost('each');
 
 const ENDLESS = 'with recursive c(n) as (select 1 union all select n + 1 from c) select count(*) as n from c';
 const versioned = (version: number, connection: FrozenConnection, more: Parameters<typeof snapshotOf>[1] = {}) =>
@@ -294,7 +277,7 @@ describe('without the server', () => {
     await until(async () => !(await host.health()).control.connected);
     expect(await callVersion()).toBe(3);
     await host.stop();
-    host = await testHost(folder.directory, control.url);
+    use(await testHost(folder.directory, control.url));
     expect(await callVersion()).toBe(3);
     expect(await host.health()).toMatchObject({ status: 'running', control: { connected: false } });
   });
@@ -305,7 +288,7 @@ describe('without the server', () => {
     control.send('stop', {});
     await ack;
     await host.stop();
-    host = await testHost(folder.directory, 'http://127.0.0.1:1');
+    use(await testHost(folder.directory, 'http://127.0.0.1:1'));
     expect((await modern(host.mcp, 'tools/list')).status).toBe(503);
     expect((await host.health()).status).toBe('stopped');
   });
@@ -319,7 +302,7 @@ describe('without the server', () => {
     }
     await host.stop();
     writeFileSync(path, readFileSync(path, 'utf8').replace('"version":2', '"version":9'));
-    host = await testHost(folder.directory, 'http://127.0.0.1:1');
+    use(await testHost(folder.directory, 'http://127.0.0.1:1'));
     expect(await callVersion()).toBe(1);
     expect(host.log.find(({ message }) => message === 'snapshot_file_damaged')).toBeDefined();
   });
@@ -338,9 +321,10 @@ describe('without the server', () => {
     const port = Number(new URL(control.url).port);
     await control.stop();
     await Bun.sleep(50);
-    control = controlServer(port);
-    await until(() => control.haves.length > 0);
-    expect(control.haves).toEqual([`4:${snapshot.checksum}`]);
+    const again = controlServer(port);
+    closing.push(() => again.stop());
+    await until(() => again.haves.length > 0);
+    expect(again.haves).toEqual([`4:${snapshot.checksum}`]);
   });
 
   test('a server that refuses the token is not asked in a hurry, and the log says why', async () => {

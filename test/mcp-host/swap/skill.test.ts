@@ -1,39 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { SkillsClient } from '@modelcontextprotocol/client/ext/skills';
 import { skillName } from '#mcp-host/swap/skill.ts';
-import {
-  connectionOf,
-  type ControlServer,
-  controlServer,
-  modern,
-  promptOf,
-  rpc,
-  snapshotOf,
-  sqliteFolder,
-  testHost,
-  type TestHost,
-  toolOf,
-  until,
-} from '../support.ts';
+import { connectionOf, modern, promptOf, rpc, snapshotOf, toolOf } from '../support.ts';
+import { useHost } from '../use-host.ts';
 import { toolsetOf } from '../toolsets/toolsets-support.ts';
 
-let control: ControlServer;
-let host: TestHost;
-const folder = sqliteFolder();
+const { control, host } = useHost('all');
 const shop = connectionOf({});
 let version = 0;
-
-beforeAll(async () => {
-  control = controlServer();
-  host = await testHost(folder.directory, control.url);
-  await until(async () => (await host.health()).control.connected);
-});
-afterAll(async () => {
-  await host.stop();
-  await control.stop();
-  folder.remove();
-});
 
 const SALES = toolsetOf('sales', { tags: ['sales'] }, { instructions: 'Orders only.' });
 const tools = [

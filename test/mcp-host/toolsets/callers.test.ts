@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
 import type { Selection } from '#core/contract/definitions/toolsets.ts';
 import { rightsOf } from '#mcp-host/auth/rights.ts';
@@ -7,20 +7,8 @@ import { loadRegistry } from '#mcp-host/swap/registry.ts';
 import { createViews } from '#mcp-host/swap/views.ts';
 import type { FrozenPrompt, FrozenResource, FrozenTool, FrozenToolset } from '#snapshots/format.ts';
 import { loadableOf } from '#test/mcp-host/snapshot-forms.ts';
-import {
-  connectionOf,
-  type ControlServer,
-  controlServer,
-  promptOf,
-  resourceOf,
-  rpc,
-  snapshotOf,
-  sqliteFolder,
-  testHost,
-  type TestHost,
-  toolOf,
-  until,
-} from '../support.ts';
+import { connectionOf, promptOf, resourceOf, rpc, snapshotOf, toolOf, until } from '../support.ts';
+import { useHost } from '../use-host.ts';
 import { liveToken, selectionOf, tokenText, toolsetOf } from './toolsets-support.ts';
 
 /** The same numbers at every run (Numerical Recipes, section 7.1). */
@@ -87,24 +75,13 @@ const seenBy = <T extends FrozenTool | FrozenResource | FrozenPrompt>(list: read
   list.filter((one) => toolsets.some((toolset) => own.includes(toolset.name) && isIn(one, toolset)));
 const EVERYTHING = CALLERS;
 
-let folder: ReturnType<typeof sqliteFolder>;
-let control: ControlServer;
-let host: TestHost;
+const { control, host } = useHost('all');
 const snapshot = snapshotOf(1, { connections, tools, resources, prompts, toolsets, server: { auth_type: 'bearer' } });
 
 beforeAll(async () => {
-  folder = sqliteFolder();
-  control = controlServer();
-  host = await testHost(folder.directory, control.url);
-  await until(async () => (await host.health()).control.connected);
   await control.deploy(snapshot);
   control.send('tokens', { tokens: await Promise.all([...rights, null].map((own, n) => liveToken(tokenText(n), own))) });
   await until(async () => (await host.health()).access_tokens.as_of !== null);
-});
-afterAll(async () => {
-  await host.stop();
-  await control.stop();
-  folder.remove();
 });
 
 const headersOf = (n: number) => ({ authorization: `Bearer ${tokenText(n)}` });

@@ -1,29 +1,15 @@
-import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { beforeEach, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { identityFile } from '#mcp-host/auth/signed/identity-state.ts';
 import { rightsOfPerson, rightsOfScopes } from '#mcp-host/auth/rights.ts';
 import { identityOf, personClaims, type TestKey, testKey } from '#test/support/signed-tokens.ts';
-import {
-  authSettings,
-  connectionOf,
-  type ControlServer,
-  controlServer,
-  modern,
-  promptOf,
-  resourceOf,
-  rpc,
-  snapshotOf,
-  sqliteFolder,
-  testHost,
-  type TestHost,
-  toolOf,
-  until,
-} from '../support.ts';
+import { authSettings, connectionOf, modern, promptOf, resourceOf, rpc, snapshotOf, toolOf, until } from '../support.ts';
+import { useHost } from '../use-host.ts';
 import { toolsetOf } from './toolsets-support.ts';
 
-let folder: ReturnType<typeof sqliteFolder>;
-let control: ControlServer;
-let host: TestHost;
+const { control, host } = useHost('each', (directory) => ({
+  auth: { ...authSettings(directory), identity: identityFile(join(directory, 'identity.json')) },
+}));
 let key: TestKey;
 const shop = connectionOf({});
 const tools = ['orders', 'refunds', 'salaries', 'loose'].map((name) => toolOf(shop, name, 'select 1 as n', { tags: [name] }));
@@ -47,21 +33,11 @@ const deploy = (version: number, sets = toolsets) =>
     }),
   );
 beforeEach(async () => {
-  folder = sqliteFolder();
-  control = controlServer();
   key = await testKey();
-  const auth = { ...authSettings(folder.directory), identity: identityFile(join(folder.directory, 'identity.json')) };
-  host = await testHost(folder.directory, control.url, { auth });
-  await until(async () => (await host.health()).control.connected);
   await deploy(1);
   const list = identityOf([key]);
   control.send('identity', list);
   await until(() => host.log.some(({ message, fields }) => message === 'identity_list' && fields['as_of'] === list.as_of));
-});
-afterEach(async () => {
-  await host.stop();
-  await control.stop();
-  folder.remove();
 });
 
 const at = (path: string) => new URL(`/mcp${path}`, host.mcp);

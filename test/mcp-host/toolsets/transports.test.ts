@@ -1,39 +1,15 @@
-import { afterEach, beforeEach, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
-import {
-  connectionOf,
-  type ControlServer,
-  controlServer,
-  modern,
-  promptOf,
-  snapshotOf,
-  sqliteFolder,
-  testHost,
-  type TestHost,
-  toolOf,
-  until,
-} from '../support.ts';
+import { connectionOf, modern, promptOf, snapshotOf, toolOf, until } from '../support.ts';
+import { useHost } from '../use-host.ts';
 import { liveToken, tokenText, toolsetOf } from './toolsets-support.ts';
 
-let folder: ReturnType<typeof sqliteFolder>;
-let control: ControlServer;
-let host: TestHost;
+const { control, host } = useHost('each');
 const shop = connectionOf({});
 const tools = ['orders', 'salaries'].map((name) => toolOf(shop, name, 'select 1 as n', { tags: [name] }));
 const toolsets = [toolsetOf('orders', { tags: ['orders'] }), toolsetOf('salaries', { tags: ['salaries'] })];
 
-beforeEach(async () => {
-  folder = sqliteFolder();
-  control = controlServer();
-  host = await testHost(folder.directory, control.url);
-  await until(async () => (await host.health()).control.connected);
-});
-afterEach(async () => {
-  await host.stop();
-  await control.stop();
-  folder.remove();
-});
 const deploy = (server: object) =>
   control.deploy(snapshotOf(1, { connections: [shop], tools, prompts: [promptOf('greet', 'Hello')], toolsets, server }));
 

@@ -1,28 +1,11 @@
-import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { beforeEach, describe, expect, test } from 'bun:test';
 import { Client as ModernClient, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import type { FrozenToolset } from '#snapshots/format.ts';
-import {
-  connectionOf,
-  type ControlServer,
-  controlServer,
-  modern,
-  parameterOf,
-  promptOf,
-  resourceOf,
-  rpc,
-  snapshotOf,
-  sqliteFolder,
-  testHost,
-  type TestHost,
-  toolOf,
-  until,
-} from '../support.ts';
+import { connectionOf, modern, parameterOf, promptOf, resourceOf, rpc, snapshotOf, toolOf, until } from '../support.ts';
+import { useHost } from '../use-host.ts';
 import { liveToken, selectionOf, tokenText, toolsetOf } from './toolsets-support.ts';
 
-let folder: ReturnType<typeof sqliteFolder>;
-let control: ControlServer;
-let host: TestHost;
-const closing: (() => unknown)[] = [];
+const { control, host, closing } = useHost('each');
 const shop = connectionOf({});
 const hr = connectionOf({ name: 'hr' });
 const orders = toolOf(shop, 'orders', 'select 1 as n', { tags: ['sales'] });
@@ -55,19 +38,7 @@ const content = (toolsets: readonly FrozenToolset[] = [SALES, PEOPLE, LOOK], too
   server: { auth_type: 'bearer' as const },
 });
 
-beforeEach(async () => {
-  folder = sqliteFolder();
-  control = controlServer();
-  host = await testHost(folder.directory, control.url);
-  await until(async () => (await host.health()).control.connected);
-  await control.deploy(snapshotOf(1, content()));
-});
-afterEach(async () => {
-  for (const close of closing.splice(0)) await close();
-  await host.stop();
-  await control.stop();
-  folder.remove();
-});
+beforeEach(() => control.deploy(snapshotOf(1, content())));
 
 let told = 0;
 async function tell(...tokens: Awaited<ReturnType<typeof liveToken>>[]): Promise<void> {

@@ -1,18 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { fc } from '#test/support/chance.ts';
 import { gunzipSync } from 'node:zlib';
 import { acceptsGzip, createPacked } from '#mcp-host/transports/gzip.ts';
-import {
-  connectionOf,
-  type ControlServer,
-  controlServer,
-  snapshotOf,
-  sqliteFolder,
-  testHost,
-  type TestHost,
-  toolOf,
-  until,
-} from '../support.ts';
+import { connectionOf, snapshotOf, toolOf, until } from '../support.ts';
+import { useHost } from '../use-host.ts';
 
 describe('a text that is compressed once', () => {
   test('is the middle of every answer', async () => {
@@ -55,21 +46,11 @@ test.each([
 ])('Accept-Encoding %j takes gzip: %j', (header, takes) => expect(acceptsGzip(header)).toBe(takes));
 
 describe('a list that is long', () => {
-  const folder = sqliteFolder();
+  const { control, host } = useHost('all');
   const connection = connectionOf({});
-  let control: ControlServer;
-  let host: TestHost;
   beforeAll(async () => {
-    control = controlServer();
-    host = await testHost(folder.directory, control.url);
-    await until(async () => (await host.health()).control.connected);
     const tools = Array.from({ length: 200 }, (_, n) => toolOf(connection, `tool_${n}`, `select ${n} as n`));
     await control.deploy(snapshotOf(1, { connections: [connection], tools }));
-  });
-  afterAll(async () => {
-    await host.stop();
-    await control.stop();
-    folder.remove();
   });
 
   const list = (id: string | number, headers: Record<string, string>, path = host.mcp) =>

@@ -1,36 +1,11 @@
-import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { createListener } from '#mcp-host/transports/listener.ts';
-import {
-  connectionOf,
-  type ControlServer,
-  controlServer,
-  modern,
-  rpc,
-  snapshotOf,
-  sqliteFolder,
-  testHost,
-  type TestHost,
-  toolOf,
-  until,
-} from '../support.ts';
+import { connectionOf, modern, rpc, snapshotOf, toolOf, until } from '../support.ts';
+import { useHost } from '../use-host.ts';
 import { freePort } from '#test/support/free-port.ts';
 import { isAnswered } from '#test/support/programs.ts';
 
-let folder: ReturnType<typeof sqliteFolder>;
-let control: ControlServer;
-let host: TestHost;
-
-beforeEach(async () => {
-  folder = sqliteFolder();
-  control = controlServer();
-  host = await testHost(folder.directory, control.url);
-  await until(async () => (await host.health()).control.connected);
-});
-afterEach(async () => {
-  await host.stop();
-  await control.stop();
-  folder.remove();
-});
+const { control, host } = useHost('each');
 
 const slow = 'with recursive c(n) as (select 1 union all select n + 1 from c where n < 2000000) select count(*) as n from c';
 const at = (version: number, address: { host: string; port: number }) => {

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { beforeEach, describe, expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
 import { connect } from 'node:net';
 import { Client as ModernClient, SSEClientTransport as ModernTransport } from '@modelcontextprotocol/client';
@@ -7,27 +7,16 @@ import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
 import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import type { FrozenServer, FrozenTool } from '#snapshots/format.ts';
 import { readEvents } from '#mcp-host/swap/control.ts';
-import {
-  connectionOf,
-  type ControlServer,
-  controlServer,
-  keyring,
-  modern,
-  snapshotOf,
-  sqliteFolder,
-  testHost,
-  type TestHost,
-  toolOf,
-  until,
-} from '../support.ts';
+import { connectionOf, keyring, modern, snapshotOf, toolOf, until } from '../support.ts';
+import { useHost } from '../use-host.ts';
 
 const ENDLESS = 'with recursive c(n) as (select 1 union all select n + 1 from c) select count(*) as n from c';
 const connection = connectionOf({});
-let folder: ReturnType<typeof sqliteFolder>;
-let control: ControlServer;
-let host: TestHost;
 let version = 0;
-const closing: (() => unknown)[] = [];
+beforeEach(() => {
+  version = 0;
+});
+const { control, host, closing } = useHost('each');
 
 const LARGE = 'select hex(randomblob(1000000)) as text';
 const deploy = (server: Partial<FrozenServer> = {}, more: FrozenTool[] = []) => {
@@ -41,20 +30,7 @@ const deploy = (server: Partial<FrozenServer> = {}, more: FrozenTool[] = []) => 
   );
 };
 
-beforeEach(async () => {
-  version = 0;
-  folder = sqliteFolder();
-  control = controlServer();
-  host = await testHost(folder.directory, control.url);
-  await until(async () => (await host.health()).control.connected);
-  await deploy();
-});
-afterEach(async () => {
-  for (const close of closing.splice(0)) await close();
-  await host.stop();
-  await control.stop();
-  folder.remove();
-});
+beforeEach(() => deploy());
 
 async function connectClient(heard: () => void = () => undefined): Promise<LegacyClient> {
   const client = new LegacyClient({ name: 'sse', version: '1' });

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { createHmac } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { JwtIssuer } from '#core/contract/settings/jwt-issuers.ts';
 import { guardedFetch } from '#core/engines/shared/dial.ts';
@@ -7,28 +8,14 @@ import { foreignKeysFile } from '#mcp-host/auth/signed/foreign-keys.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
 import { type TestIssuer, testIssuer } from '#test/support/issuer.ts';
 import { handMade, type TestKey, testKey } from '#test/support/signed-tokens.ts';
-import {
-  authSettings,
-  connectionOf,
-  type ControlServer,
-  controlServer,
-  modern,
-  rpc,
-  snapshotOf,
-  sqliteFolder,
-  testHost,
-  type TestHost,
-  toolOf,
-  until,
-} from '#test/mcp-host/support.ts';
+import { authSettings, connectionOf, modern, rpc, snapshotOf, testHost, toolOf, until } from '#test/mcp-host/support.ts';
+import { useHost } from '#test/mcp-host/use-host.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 
 const AUDIENCE = 'api://shop';
 const connection = connectionOf({});
-let folder: ReturnType<typeof sqliteFolder>;
-let control: ControlServer;
-let host: TestHost;
+const { folder, control, host, use } = useHost('each', null);
 let issuer: TestIssuer;
 let key: TestKey;
 let now = 0;
@@ -79,22 +66,15 @@ const readings = () => issuer.asked.filter((path) => path === '/keys').length;
 
 beforeEach(async () => {
   now = Date.now();
-  folder = sqliteFolder();
-  control = controlServer();
   issuer = testIssuer();
   key = await testKey('RS256');
   issuer.keys = [key.public_key];
-  host = await start();
+  use(await start());
   await until(async () => (await host.health()).control.connected);
   await deploy();
   await until(() => readings() === 1);
 });
-afterEach(async () => {
-  await host.stop();
-  await control.stop();
-  await issuer.stop();
-  folder.remove();
-});
+afterEach(() => issuer.stop());
 
 describe('a token of an issuer that is trusted', () => {
   test.each<[string, Members, Members]>([
@@ -223,7 +203,7 @@ describe('keys of an issuer', () => {
     expect(await statusOf(token)).toBe(200);
     await host.stop();
     await control.stop();
-    host = await start();
+    use(await start());
     expect(await statusOf(token)).toBe(200);
   });
 
@@ -295,8 +275,8 @@ describe('keys of an issuer', () => {
   test('are not asked for at an address that the address rule forbids', async () => {
     await host.stop();
     folder.remove();
-    folder = sqliteFolder();
-    host = await start(false);
+    mkdirSync(folder.directory);
+    use(await start(false));
     await until(async () => (await host.health()).control.connected);
     const before = issuer.asked.length;
     await deploy();

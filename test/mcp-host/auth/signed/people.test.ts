@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { beforeEach, describe, expect, test } from 'bun:test';
 import { createHmac } from 'node:crypto';
 import { join } from 'node:path';
 import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.js';
@@ -7,27 +7,20 @@ import type { IdentityList } from '#core/edge/identity.ts';
 import { identityFile } from '#mcp-host/auth/signed/identity-state.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
 import { handMade, identityOf, ISSUER, personClaims, type TestKey, testKey } from '#test/support/signed-tokens.ts';
-import {
-  authSettings,
-  connectionOf,
-  type ControlServer,
-  controlServer,
-  modern,
-  rpc,
-  snapshotOf,
-  sqliteFolder,
-  testHost,
-  type TestHost,
-  toolOf,
-  until,
-} from '#test/mcp-host/support.ts';
+import { authSettings, connectionOf, modern, rpc, snapshotOf, toolOf, until } from '#test/mcp-host/support.ts';
+import { useHost } from '#test/mcp-host/use-host.ts';
 
-let folder: ReturnType<typeof sqliteFolder>;
-let control: ControlServer;
-let host: TestHost;
 let key: TestKey;
 let now = 0;
 let version = 0;
+beforeEach(() => {
+  now = Date.now();
+});
+const { control, host } = useHost('each', (directory) => ({
+  now: () => now,
+  ticks: () => now,
+  auth: { ...authSettings(directory), identity: identityFile(join(directory, 'identity.json')) },
+}));
 const connection = connectionOf({});
 type Members = Readonly<Record<string, unknown>>;
 
@@ -39,10 +32,6 @@ const deploy = (server: Partial<FrozenServer> = {}) =>
       server: { auth_type: 'oauth', ...server },
     }),
   );
-const start = () => {
-  const auth = { ...authSettings(folder.directory), identity: identityFile(join(folder.directory, 'identity.json')) };
-  return testHost(folder.directory, control.url, { now: () => now, ticks: () => now, auth });
-};
 const say = async (list: IdentityList, at = host): Promise<void> => {
   control.send('identity', list);
   await until(() => at.log.some(({ message, fields }) => message === 'identity_list' && fields['as_of'] === list.as_of));
@@ -53,19 +42,9 @@ const claims = (more: Members = {}) => personClaims(host.mcp.href, now, more);
 const statusOf = (token: string) => call(token).then(({ status }) => status);
 
 beforeEach(async () => {
-  now = Date.now();
-  folder = sqliteFolder();
-  control = controlServer();
   key = await testKey();
-  host = await start();
-  await until(async () => (await host.health()).control.connected);
   await deploy();
   await say(identityOf([key]));
-});
-afterEach(async () => {
-  await host.stop();
-  await control.stop();
-  folder.remove();
 });
 
 describe('a token of a signed-in person', () => {
