@@ -1,3 +1,4 @@
+import { sql } from 'drizzle-orm';
 import {
   bigint as pgBigint,
   customType as pgCustom,
@@ -15,16 +16,13 @@ import { customType, index, integer, real, sqliteTable, text, uniqueIndex } from
  * One schema, two dialects. Field names are those of the wire; times are ISO 8601 text in UTC (they sort as text); JSON is text
  * in both, so that what was written is what is read, key order included.
  */
-const sqliteJson = customType<{ data: unknown; driverData: string }>({
+const JSON_TEXT = {
   dataType: () => 'text',
-  toDriver: (value) => JSON.stringify(value),
-  fromDriver: (value) => JSON.parse(value) as unknown,
-});
-const pgJson = pgCustom<{ data: unknown; driverData: string }>({
-  dataType: () => 'text',
-  toDriver: (value) => JSON.stringify(value),
-  fromDriver: (value) => JSON.parse(value) as unknown,
-});
+  toDriver: (value: unknown) => JSON.stringify(value),
+  fromDriver: (value: string) => JSON.parse(value) as unknown,
+};
+const sqliteJson = customType<{ data: unknown; driverData: string }>(JSON_TEXT);
+const pgJson = pgCustom<{ data: unknown; driverData: string }>(JSON_TEXT);
 
 /** Before the base64 of a text that was compressed with Zstandard (RFC 8878). */
 const PACKED = 'zstd:';
@@ -60,7 +58,18 @@ export const sqliteKit = {
   cyclicCounter: () => integer(),
   real: () => real(),
   bool: () => integer({ mode: 'boolean' }),
+  /** False in rows that are older than the column. */
+  flag: () =>
+    integer({ mode: 'boolean' })
+      .notNull()
+      .default(sql`false`),
   json: <T>() => sqliteJson().$type<T>(),
+  /** A list in JSON, empty in rows that are older than the column. */
+  list: <T>() =>
+    sqliteJson()
+      .$type<T>()
+      .notNull()
+      .default(sql`'[]'`),
   unique: (name: string) => uniqueIndex(name),
   index: (name: string) => index(name),
 };
@@ -76,7 +85,24 @@ export const pgKit = {
   cyclicCounter: () => pgBigint({ mode: 'number' }).generatedByDefaultAsIdentity({ maxValue: 2 ** 31 - 1, cycle: true }),
   real: () => pgDouble(),
   bool: () => pgBoolean(),
+  flag: () =>
+    pgBoolean()
+      .notNull()
+      .default(sql`false`),
   json: () => pgJson(),
+  list: () =>
+    pgJson()
+      .notNull()
+      .default(sql`'[]'`),
   unique: (name: string) => pgUnique(name),
   index: (name: string) => pgIndex(name),
 } as unknown as Kit;
+
+/** Of every record that has a version. */
+export const recordColumns = (k: Kit) => ({
+  id: k.text().primaryKey(),
+  name: k.text().notNull(),
+  version: k.int().notNull(),
+  created_at: k.text().notNull(),
+  updated_at: k.text().notNull(),
+});

@@ -1,4 +1,15 @@
-import { sql } from 'drizzle-orm';
+import { usageTables } from './tables/usage.ts';
+import { tlsTables } from './tables/tls.ts';
+import { testTables } from './tables/tests.ts';
+import { proposalTables } from './tables/proposals.ts';
+import { noticeTables } from './tables/notices.ts';
+import { candidateTables } from './tables/candidates.ts';
+import { oauthTables } from './tables/oauth.ts';
+import { providerTables } from './tables/providers.ts';
+import { peopleTables } from './tables/people.ts';
+import { deployTables } from './tables/deploy.ts';
+import { oauthKeyTables } from './tables/oauth-keys.ts';
+import { clusterTables } from './tables/cluster.ts';
 import type { AgentActivity } from '#core/contract/identity/agent-access.ts';
 import type { ConnectionDraft } from '#core/contract/definitions/connections.ts';
 import type { Mask } from '#core/contract/definitions/masks.ts';
@@ -12,34 +23,15 @@ import type { Annotations, ReturnType as ToolReturnType } from '#core/contract/d
 import type { Confirm } from '#core/contract/definitions/write-guard.ts';
 import type { Selection } from '#core/contract/definitions/toolsets.ts';
 import type { Sealed } from '#snapshots/format.ts';
-import { type Kit, pgKit, sqliteKit } from './kit.ts';
-import { clusterTables } from './schema-cluster.ts';
-import { oauthKeyTables } from './schema-oauth-keys.ts';
-import { deployTables } from './schema-deploy.ts';
-import { peopleTables } from './schema-people.ts';
-import { providerTables } from './schema-providers.ts';
-import { oauthTables } from './tables/oauth.ts';
-import { candidateTables } from './tables/candidates.ts';
-import { noticeTables } from './tables/notices.ts';
-import { proposalTables } from './tables/proposals.ts';
-import { testTables } from './tables/tests.ts';
-import { tlsTables } from './tables/tls.ts';
-import { usageTables } from './schema-usage.ts';
+import { type Kit, pgKit, recordColumns, sqliteKit } from './kit.ts';
 
 /** The tables of one dialect. */
 function define(k: Kit) {
-  const common = () => ({
-    id: k.text().primaryKey(),
-    name: k.text().notNull(),
-    version: k.int().notNull(),
-    created_at: k.text().notNull(),
-    updated_at: k.text().notNull(),
-  });
   const meta = k.table('meta', { key: k.text().primaryKey(), value: k.text().notNull() });
   const connections = k.table(
     'connections',
     {
-      ...common(),
+      ...recordColumns(k),
       db_type: k.text().$type<ConnectionDraft['db_type']>().notNull(),
       host: k.text(),
       port: k.int(),
@@ -60,10 +52,7 @@ function define(k: Kit) {
       query_timeout_ms: k.int().notNull(),
       max_rows: k.int().notNull(),
       max_bytes: k.int().notNull(),
-      session_values: k
-        .json<ConnectionDraft['session_values']>()
-        .notNull()
-        .default(sql`'[]'`),
+      session_values: k.list<ConnectionDraft['session_values']>(),
       session_role: k.json<NonNullable<ConnectionDraft['session_role']>>(),
     },
     (t) => [k.unique('connections_name').on(t.name)],
@@ -71,7 +60,7 @@ function define(k: Kit) {
   const tools = k.table(
     'tools',
     {
-      ...common(),
+      ...recordColumns(k),
       connection_id: k.text().notNull(),
       title: k.text(),
       description: k.text().notNull(),
@@ -80,10 +69,7 @@ function define(k: Kit) {
       tags: k.json<string[]>().notNull(),
       return_type: k.text().$type<ToolReturnType>().notNull(),
       transform_template: k.text(),
-      masks: k
-        .json<Mask[]>()
-        .notNull()
-        .default(sql`'[]'`),
+      masks: k.list<Mask[]>(),
       enabled: k.bool().notNull(),
       read_only: k.bool().notNull(),
       annotations: k.json<Annotations>().notNull(),
@@ -93,34 +79,14 @@ function define(k: Kit) {
       rate_limit_per_minute: k.int(),
       max_bytes: k.int(),
       max_tokens: k.int(),
-      page_by: k
-        .json<PageBy[]>()
-        .notNull()
-        .default(sql`'[]'`),
-      text_format: k
-        .text()
-        .$type<TextFormat>()
-        .notNull()
-        .default(sql`'json'`),
+      page_by: k.list<PageBy[]>(),
+      text_format: k.text().$type<TextFormat>().notNull().default('json'),
       max_affected_rows: k.int(),
-      confirm: k
-        .text()
-        .$type<Confirm>()
-        .notNull()
-        .default(sql`'never'`),
+      confirm: k.text().$type<Confirm>().notNull().default('never'),
       confirm_rows: k.int(),
-      two_step: k
-        .bool()
-        .notNull()
-        .default(sql`false`),
-      ask_missing: k
-        .bool()
-        .notNull()
-        .default(sql`false`),
-      log_arguments: k
-        .bool()
-        .notNull()
-        .default(sql`false`),
+      two_step: k.flag(),
+      ask_missing: k.flag(),
+      log_arguments: k.flag(),
       view: k.json<View>(),
     },
     (t) => [k.unique('tools_name').on(t.name), k.index('tools_connection').on(t.connection_id)],
@@ -128,7 +94,7 @@ function define(k: Kit) {
   const resources = k.table(
     'resources',
     {
-      ...common(),
+      ...recordColumns(k),
       connection_id: k.text().notNull(),
       title: k.text(),
       description: k.text().notNull(),
@@ -138,10 +104,7 @@ function define(k: Kit) {
       tags: k.json<string[]>().notNull(),
       mime_type: k.text().notNull(),
       transform_template: k.text(),
-      masks: k
-        .json<Mask[]>()
-        .notNull()
-        .default(sql`'[]'`),
+      masks: k.list<Mask[]>(),
       enabled: k.bool().notNull(),
     },
     (t) => [
@@ -153,7 +116,7 @@ function define(k: Kit) {
   const prompts = k.table(
     'prompts',
     {
-      ...common(),
+      ...recordColumns(k),
       connection_id: k.text(),
       title: k.text(),
       description: k.text().notNull(),
@@ -168,7 +131,7 @@ function define(k: Kit) {
   const toolsets = k.table(
     'toolsets',
     {
-      ...common(),
+      ...recordColumns(k),
       title: k.text(),
       description: k.text().notNull(),
       instructions: k.text(),

@@ -1,14 +1,8 @@
 import type { GateName } from '#core/contract/settings/deploy-gates.ts';
 import type { Counts } from '#core/contract/deploy/deploy.ts';
+import type { StoredActor } from '#core/contract/fields.ts';
 import type { Histogram } from '#core/lib/histogram.ts';
 import type { Kit } from '../kit.ts';
-
-/** Who did something, as it is kept beside what was done. */
-export interface StoredActor {
-  readonly type: string;
-  readonly id: string | null;
-  readonly name: string;
-}
 
 /** Frozen configurations that are served beside the live version. Their entities are among the blobs. */
 export function candidateTables(k: Kit) {

@@ -1,5 +1,5 @@
 import type { ClientFacts, OauthAttempt } from '#core/contract/identity/oauth.ts';
-import type { Kit } from '../kit.ts';
+import { type Kit, recordColumns } from '../kit.ts';
 
 /** Signing in from MCP clients (contract section 15): who may ask, what was asked and granted. Secrets are kept as their SHA-256. */
 export function oauthTables(k: Kit) {
@@ -7,16 +7,12 @@ export function oauthTables(k: Kit) {
   const oauth_apps = k.table(
     'oauth_apps',
     {
-      id: k.text().primaryKey(),
-      name: k.text().notNull(),
+      ...recordColumns(k),
       client_id: k.text().notNull(),
       redirect_uris: k.json<string[]>().notNull(),
       confidential: k.bool().notNull(),
       trusted: k.bool().notNull(),
       secret_digest: k.text(),
-      version: k.int().notNull(),
-      created_at: k.text().notNull(),
-      updated_at: k.text().notNull(),
     },
     (t) => [k.unique('oauth_apps_client_id').on(t.client_id), k.unique('oauth_apps_name').on(t.name)],
   );

@@ -1,16 +1,12 @@
 import type { TestDraft } from '#core/contract/definitions/tests.ts';
-import type { Kit } from '../kit.ts';
+import { type Kit, recordColumns } from '../kit.ts';
 
 /** Tests of definitions, and what their latest runs found. */
 export function testTables(k: Kit) {
   const tests = k.table(
     'tests',
     {
-      id: k.text().primaryKey(),
-      name: k.text().notNull(),
-      version: k.int().notNull(),
-      created_at: k.text().notNull(),
-      updated_at: k.text().notNull(),
+      ...recordColumns(k),
       owner: k.json<TestDraft['owner']>().notNull(),
       /** That of `owner`, to find tests by. */
       owner_id: k.text().notNull(),

@@ -8,7 +8,7 @@ describe.each(['sqlite', 'postgresql'] as const)('a long text in %s', (dialect) 
   let version = 0;
   const write = async (content: string) => {
     version += 1;
-    const head = { version, checksum: '', note: null, actor: {}, created_at: '' };
+    const head = { version, checksum: '', note: null, actor: { type: 'system', id: null, name: 'system' }, created_at: '' };
     const counts = { connections: 0, tools: 0, resources: 0, prompts: 0 };
     await made.store.write((tx) => tx.insert(made.store.tables.snapshots).values({ ...head, counts, content }));
   };

@@ -23,7 +23,11 @@ async function leaveFirstEdition({ db, tables }: Store): Promise<void> {
   await db.delete(tables.snapshots);
   for (const version of VERSIONS) {
     const content = canonical({ ...contentOf(version), format: WHOLE_FORMAT });
-    const rest = { counts: { connections: 0, tools: 0, resources: 0, prompts: 0 }, actor: {}, created_at: '' };
+    const rest = {
+      counts: { connections: 0, tools: 0, resources: 0, prompts: 0 },
+      actor: { type: 'system', id: null, name: 'system' },
+      created_at: '',
+    };
     await db.insert(tables.snapshots).values({ version, checksum: 'sha256:old', content, note: null, ...rest });
   }
 }

@@ -128,7 +128,7 @@ describe.each([...namedStores])('what is old goes by itself (%s)', (metadata) =>
       content: '{}',
       note: null,
       counts: { connections: 0, tools: 0, resources: 0, prompts: 0 },
-      actor: {},
+      actor: { type: 'system', id: null, name: 'system' },
       created_at: at(0),
     };
     await t.app.store.db.insert(t.app.store.tables.snapshots).values({ version: 7, ...snapshot });

@@ -1,5 +1,7 @@
 import type { Kind } from '#snapshots/tree.ts';
-import type { Kit } from './kit.ts';
+import type { Counts } from '#core/contract/deploy/deploy.ts';
+import type { StoredActor } from '#core/contract/fields.ts';
+import type { Kit } from '../kit.ts';
 
 /** What was deployed, and what a deploy reads to learn of changes. */
 export const deployTables = (k: Kit) => ({
@@ -8,11 +10,9 @@ export const deployTables = (k: Kit) => ({
     version: k.int().primaryKey(),
     checksum: k.text().notNull(),
     content: k.long().notNull(),
-    counts: k
-      .json<{ connections: number; tools: number; resources: number; prompts: number; toolsets?: number | undefined }>()
-      .notNull(),
+    counts: k.json<Counts>().notNull(),
     note: k.text(),
-    actor: k.json<unknown>().notNull(),
+    actor: k.json<StoredActor>().notNull(),
     created_at: k.text().notNull(),
   }),
   /** Each frozen entity, and each branch of a tree, once. `since`: the version with which it came, or came back. */

@@ -1,6 +1,6 @@
 import type { JWK } from 'jose';
 import type { Sealed } from '#snapshots/format.ts';
-import type { Kit } from './kit.ts';
+import type { Kit } from '../kit.ts';
 
 /** What access tokens of signed-in people are signed with, and which of them count no more. */
 export function oauthKeyTables(k: Kit) {

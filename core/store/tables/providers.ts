@@ -1,14 +1,13 @@
 import type { ProvidedRole } from '#core/contract/identity/identity-providers.ts';
 import type { Sealed } from '#snapshots/format.ts';
-import type { Kit } from './kit.ts';
+import { type Kit, recordColumns } from '../kit.ts';
 
 /** Signing in through OpenID Connect providers. */
 export function providerTables(k: Kit) {
   const identity_providers = k.table(
     'identity_providers',
     {
-      id: k.text().primaryKey(),
-      name: k.text().notNull(),
+      ...recordColumns(k),
       issuer: k.text().notNull(),
       client_id: k.text().notNull(),
       client_secret: k.json<Sealed>(),
@@ -19,9 +18,6 @@ export function providerTables(k: Kit) {
       default_role: k.text().$type<ProvidedRole>(),
       role_by_group: k.json<Record<string, ProvidedRole>>().notNull(),
       enabled: k.bool().notNull(),
-      version: k.int().notNull(),
-      created_at: k.text().notNull(),
-      updated_at: k.text().notNull(),
     },
     (t) => [k.unique('identity_providers_name').on(t.name)],
   );

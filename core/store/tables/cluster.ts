@@ -1,4 +1,4 @@
-import type { Kit } from './kit.ts';
+import type { Kit } from '../kit.ts';
 
 /** What the servers of one installation tell each other. Times are seconds by the clock of the database, the one that they share. */
 export function clusterTables(k: Kit) {

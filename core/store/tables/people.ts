@@ -1,6 +1,6 @@
 import type { Role } from '#core/contract/identity/roles.ts';
 import type { Sealed } from '#snapshots/format.ts';
-import type { Kit } from './kit.ts';
+import type { Kit } from '../kit.ts';
 
 /** People who sign in, and what belongs to their signing in. */
 export function peopleTables(k: Kit) {

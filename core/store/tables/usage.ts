@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import type { Confirmation, RefusalKind, UsageKind } from '#core/contract/observe/calls.ts';
 import type { QueueGauge, RunningCall } from '#core/contract/observe/usage-batch.ts';
 import type { Histogram } from '#core/lib/histogram.ts';
-import type { Kit } from './kit.ts';
+import type { Kit } from '../kit.ts';
 
 /** What hosts report: calls, their series and queues. */
 export function usageTables(k: Kit) {
