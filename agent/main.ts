@@ -3,6 +3,7 @@ import { withTimeout } from '#core/lib/with-timeout.ts';
 import { EnvError, parseEnv, processEnvironment } from '#core/env.ts';
 import { acceptedHostNames, ownPorts } from '#core/edge/accepted-names.ts';
 import { createLog, logUnhandled, toStream } from '#core/log.ts';
+import { onStop } from '#core/product.ts';
 import { createAgent } from './http.ts';
 import { withEnd } from '#core/lib/stream-end.ts';
 import { sendLines } from './lines.ts';
@@ -41,8 +42,14 @@ function main(): void {
     log,
     tally,
   });
-  let stopping = false;
-  const probes = createAgentProbes({ ...server, metrics_token: env.SVC_METRICS_TOKEN, tally, ending: () => stopping });
+  const ending = onStop(async () => {
+    log.info('agent stops');
+    // Running calls may finish.
+    await withTimeout(listener.stop(), 5_000, () => undefined);
+    // The server may be gone already.
+    await withTimeout(lines.stop(), 500, () => undefined);
+  });
+  const probes = createAgentProbes({ ...server, metrics_token: env.SVC_METRICS_TOKEN, tally, ending });
   const listener = Bun.serve({
     hostname: env.SVC_BIND,
     port: env.SVC_AGENT_MCP_PORT,
@@ -62,18 +69,4 @@ function main(): void {
     },
   });
   log.info('agent listens', { address: env.SVC_BIND, port: listener.port });
-  const stop = async (): Promise<void> => {
-    if (stopping) process.exit(1);
-    stopping = true;
-    log.info('agent stops');
-    // Running calls may finish.
-    await withTimeout(listener.stop(), 5_000, () => undefined);
-    // The server may be gone already.
-    await withTimeout(lines.stop(), 500, () => undefined);
-    process.exit(0);
-  };
-  process.on('SIGTERM', () => void stop());
-  process.on('SIGINT', () => void stop());
-  // Started with a channel: its end means that the parent is gone.
-  process.on('disconnect', () => void stop());
 }

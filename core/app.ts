@@ -1,5 +1,4 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import { eq } from 'drizzle-orm';
 import type { Env } from '#core/env.ts';
 import type { DecisionNews } from './edge/confirmation-page.ts';
 import { createHostRegistry, type HostRegistry } from './deploy/hosts.ts';
@@ -11,6 +10,7 @@ import { withTimeout } from './lib/with-timeout.ts';
 import { createSourcePool, type SourcePool } from './definitions/source-pool.ts';
 import { dialPolicy, hostAddresses } from './engines/shared/policy.ts';
 import type { DialPolicy } from './engines/shared/source.ts';
+import { readMeta, writeMeta } from './store/meta.ts';
 import { createLock, type Lock, type Store } from './store/open.ts';
 import type { Guard } from './lib/prompt-guard/guard.ts';
 import { readSettings } from './definitions/settings/config.ts';
@@ -162,15 +162,9 @@ async function openKeyring({ env, store }: AppOptions): Promise<Pick<App, 'keyri
   const plain = await store.write(async (tx) => {
     const fresh = bootstrap.seal(randomBytes(32).toString('hex'), place);
     await tx.insert(meta).values({ key: 'fingerprint_key', value: fresh }).onConflictDoNothing();
-    const rows = await tx.select().from(meta).where(eq(meta.key, 'fingerprint_key'));
-    const sealed = rows[0]?.value ?? fresh;
+    const sealed = (await readMeta(store, tx, 'fingerprint_key')) ?? fresh;
     const opened = bootstrap.open(sealed, place);
-    if (bootstrap.stale(sealed)) {
-      await tx
-        .update(meta)
-        .set({ value: bootstrap.seal(opened, place) })
-        .where(eq(meta.key, 'fingerprint_key'));
-    }
+    if (bootstrap.stale(sealed)) await writeMeta(store, tx, 'fingerprint_key', bootstrap.seal(opened, place));
     return opened;
   });
   const fingerprint_key = Buffer.from(plain, 'hex');

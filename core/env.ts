@@ -159,6 +159,10 @@ const retiredNames = (source: Readonly<Record<string, string | undefined>>): str
     .filter(([name, { retired }]) => retired === true && (source[name] ?? '') !== '')
     .map(([name, { meaning }]) => `${name} has ${meaning}.`);
 
+/** Where a domain of this installation is reached over HTTPS, without a slash at the end. */
+export const httpsOrigin = ({ SVC_EXTERNAL_HTTPS_PORT: port }: Pick<Env, 'SVC_EXTERNAL_HTTPS_PORT'>, domain: string): string =>
+  `https://${domain}${port === 443 ? '' : `:${port}`}`;
+
 /** Where the server's Redis is (contract section 0). */
 export const redisUrl = (env: Pick<Env, 'SVC_REDIS_URL' | 'REDIS_URL' | 'REDIS_PASSWORD'>): string =>
   env.SVC_REDIS_URL ?? env.REDIS_URL ?? `redis://:${encodeURIComponent(env.REDIS_PASSWORD ?? '')}@redis:6379/0`;

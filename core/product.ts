@@ -44,3 +44,20 @@ export function programCommand(name: keyof typeof PROGRAMS, flags: readonly stri
 
 /** The arguments that a program was started with; the word that names it was taken out (`server/sluice.ts`). */
 export const programArguments = (): string[] => process.argv.slice(2);
+
+/**
+ * Ends the program when a signal or the end of its parent, which started it with a channel, asks for it. Asked again, it ends at once.
+ * @returns whether it ends.
+ */
+export function onStop(stop: () => Promise<void>, signals: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT']): () => boolean {
+  let stopping = false;
+  const end = async (): Promise<void> => {
+    if (stopping) process.exit(1);
+    stopping = true;
+    await stop();
+    process.exit(0);
+  };
+  for (const signal of signals) process.on(signal, () => void end());
+  process.on('disconnect', () => void end());
+  return () => stopping;
+}

@@ -1,6 +1,7 @@
 import { withDevSecrets } from '#core/edge/dev-secrets.ts';
 import { EnvError, parseEnv, processEnvironment } from '#core/env.ts';
 import { createLog, logUnhandled, toStream } from '#core/log.ts';
+import { onStop } from '#core/product.ts';
 import { createHost } from './host.ts';
 import { hostOptions } from './setup.ts';
 
@@ -18,17 +19,7 @@ async function main(): Promise<void> {
   for (const warning of warnings) log.warning(warning);
   logUnhandled(log);
   const host = createHost(await hostOptions(env, log));
-  let stopping = false;
-  const stop = async (): Promise<void> => {
-    if (stopping) process.exit(1);
-    stopping = true;
-    await host.stop(GRACE_MS);
-    process.exit(0);
-  };
-  process.on('SIGTERM', () => void stop());
-  process.on('SIGINT', () => void stop());
-  // Started with a channel: its end means that the parent is gone.
-  process.on('disconnect', () => void stop());
+  onStop(() => host.stop(GRACE_MS));
   await host.start();
   log.info('host listens', { url: host.url() });
 }

@@ -2,7 +2,7 @@ import { withDevSecrets } from '#core/edge/dev-secrets.ts';
 import { EnvError, parseEnv, processEnvironment } from '#core/env.ts';
 import { AppError } from '#core/errors.ts';
 import { createLog, logUnhandled, toStream } from '#core/log.ts';
-import { programCommand } from '#core/product.ts';
+import { onStop, programCommand } from '#core/product.ts';
 import { createDemo, deployDemo } from '#core/transfer/demo.ts';
 import { printBanner } from './banner.ts';
 import { startServer } from './start.ts';
@@ -33,21 +33,13 @@ async function main(): Promise<void> {
     supervise(name, programCommand(name), { ...environment, SVC_SERVER_URL: server_url }, log);
   const programs = env.SVC_ROLE === 'all' ? OTHERS.map(start) : [];
 
-  let stopping = false;
   const stop = async (): Promise<void> => {
-    if (stopping) process.exit(1);
-    stopping = true;
     log.info('server stops');
     server.app.life.ending = true;
     await Promise.all(programs.map((program) => program.stop(GRACE_MS)));
     await server.stop();
-    process.exit(0);
   };
-  process.on('SIGTERM', () => void stop());
-  process.on('SIGINT', () => void stop());
-  process.on('SIGHUP', () => void stop());
-  // Started with a channel: its end means that the parent is gone.
-  process.on('disconnect', () => void stop());
+  onStop(stop, ['SIGTERM', 'SIGINT', 'SIGHUP']);
 
   if (env.SVC_ENV === 'dev' && env.SVC_DEMO && (await createDemo(server.app))) {
     // The log has the reason, such as a port in use; the next start tries again.

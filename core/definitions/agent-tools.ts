@@ -19,7 +19,7 @@ import { writeAll } from './batch.ts';
 import { checkUpdate, configHandlers, readSettings } from './settings/config.ts';
 import { type Entities, flowHandlers } from './flow.ts';
 import { KIND_OF } from './kinds.ts';
-import { retryOnConflict } from './records.ts';
+import { retryOnConflict } from './versioned.ts';
 import type { EntityType } from '#core/observe/history.ts';
 import { shortEntry } from '#core/observe/history-entry.ts';
 import { historyHandlers } from '#core/observe/history-handlers.ts';

@@ -4,7 +4,7 @@ import type { AppError } from '#core/errors.ts';
 import type { Change, Context } from '#core/run.ts';
 import { createSlices } from '#core/lib/slices.ts';
 import type { Source } from '#core/engines/shared/source.ts';
-import { type ConnectionRow, createSourcePool, type SourcePool } from './source-pool.ts';
+import { type ConnectionRow, createSourcePool, type SourcePool, wrapSources } from './source-pool.ts';
 import { isUnreachable } from './statements.ts';
 
 /** A context in which connections that are not stored yet can be planned. */
@@ -33,40 +33,31 @@ export async function asBatch<T>(
 /** A database that was out of reach is not asked again: every further statement would wait for its time limit. */
 function askedOnce(pool: SourcePool): SourcePool {
   const faults = new Map<string, AppError>();
-  const wrapped = new WeakMap<Source, Source>();
-  return {
-    ...pool,
-    async of(row) {
-      const source = await pool.of(row);
-      const kept = wrapped.get(source);
-      if (kept !== undefined) return kept;
-      const remember = (answer: unknown): void => {
-        if (isUnreachable(answer)) faults.set(row.id, answer);
+  return wrapSources(pool, (source, row) => {
+    const remember = (answer: unknown): void => {
+      if (isUnreachable(answer)) faults.set(row.id, answer);
+    };
+    const asked =
+      <A extends unknown[], R>(ask: (...input: A) => Promise<R>) =>
+      async (...input: A): Promise<R> => {
+        const fault = faults.get(row.id);
+        if (fault !== undefined) throw fault;
+        try {
+          const answer = await ask(...input);
+          if (Array.isArray(answer)) answer.forEach(remember);
+          return answer;
+        } catch (error) {
+          remember(error);
+          throw error;
+        }
       };
-      const asked =
-        <A extends unknown[], R>(ask: (...input: A) => Promise<R>) =>
-        async (...input: A): Promise<R> => {
-          const fault = faults.get(row.id);
-          if (fault !== undefined) throw fault;
-          try {
-            const answer = await ask(...input);
-            if (Array.isArray(answer)) answer.forEach(remember);
-            return answer;
-          } catch (error) {
-            remember(error);
-            throw error;
-          }
-        };
-      const all = source.describeAll?.bind(source);
-      const careful: Source = {
-        ...source,
-        describe: asked(source.describe.bind(source)),
-        ...(all === undefined ? {} : { describeAll: together(asked(all)) }),
-      };
-      wrapped.set(source, careful);
-      return careful;
-    },
-  };
+    const all = source.describeAll?.bind(source);
+    return {
+      ...source,
+      describe: asked(source.describe.bind(source)),
+      ...(all === undefined ? {} : { describeAll: together(asked(all)) }),
+    };
+  });
 }
 
 type DescribeAll = NonNullable<Source['describeAll']>;

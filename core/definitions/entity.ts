@@ -9,19 +9,8 @@ import { AppError } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import type { Compiled } from '#snapshots/compile.ts';
 import { ownerOf, testedOf } from './owners.ts';
-import {
-  checkVersion,
-  createNoun,
-  ignoresRepeats,
-  newId,
-  type ListFilter,
-  type Noun,
-  retryOnConflict,
-  type RowOf,
-  toDraft,
-  touches,
-  type ValuesOf,
-} from './records.ts';
+import { createNoun, ignoresRepeats, type ListFilter, newId, type Noun, type RowOf, touches, type ValuesOf } from './records.ts';
+import { checkVersion, retryOnConflict, toDraft } from './versioned.ts';
 import { isAdministrator } from '#core/identity/roles.ts';
 import { lastState, refuseFields } from '#core/identity/token-limits.ts';
 import { storeCompiled } from './statements.ts';

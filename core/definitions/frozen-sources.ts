@@ -1,9 +1,9 @@
 import { eq } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import type { Source } from '#core/engines/shared/source.ts';
+import { toSettings } from '#core/lib/places.ts';
 import { freezeConnection } from '#snapshots/entities.ts';
 import type { FrozenConnection } from '#snapshots/format.ts';
-import { type ConnectionRow, toSettings } from './source-pool.ts';
 
 export interface FrozenSources {
   of(connection: FrozenConnection): Promise<Source>;
@@ -18,8 +18,7 @@ export function createFrozenSources(app: App): FrozenSources {
     const { connections } = app.store.tables;
     const [row] = await app.store.db.select().from(connections).where(eq(connections.id, connection.id));
     if (row !== undefined && freezeConnection(row).pool_key === connection.pool_key) return app.sources.of(row);
-    const earlier = { session_values: [], session_role: null, ...connection } as unknown as ConnectionRow;
-    const source = app.sources.open(toSettings(earlier, app.keyring));
+    const source = app.sources.open(toSettings(connection, app.keyring));
     own.push(source);
     return source;
   };

@@ -9,7 +9,7 @@ import { oauthAppUndo } from '#core/identity/oauth/clients/undo-apps.ts';
 import { providerUndo } from '#core/identity/providers/undo.ts';
 import type { Entity, Prepared } from './entity.ts';
 import { prompt } from './prompts.ts';
-import type { NewRecord } from './records.ts';
+import type { NewRecord } from './versioned.ts';
 import { resource } from './resources.ts';
 import { test } from './tests/tests.ts';
 import { tool } from './tools.ts';

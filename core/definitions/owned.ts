@@ -4,8 +4,9 @@ import type { Compiled } from '#snapshots/compile.ts';
 import { createEntity, type Entity, type Prepared } from './entity.ts';
 import { guardDraft } from './guard/guard.ts';
 import { connectionNames } from './owners.ts';
-import { type RowOf, toDraft, touches, type ValuesOf } from './records.ts';
+import { type RowOf, touches, type ValuesOf } from './records.ts';
 import { type Described, readCompiled } from './statements.ts';
+import { toDraft } from './versioned.ts';
 
 export type GuardCheck = typeof guardDraft;
 

@@ -1,22 +1,19 @@
 import { and, asc, type Column, eq, is, or, type SQL, sql } from 'drizzle-orm';
 import { PgColumn } from 'drizzle-orm/pg-core';
-import type { EntityKind, Plural } from '#core/contract/entities.ts';
-import { type Db, uniqueViolation } from '#core/store/open.ts';
+import { ENTITIES, type EntityKind, type Plural } from '#core/contract/entities.ts';
+import type { Db } from '#core/store/open.ts';
 import { entityTable } from '#core/store/entity-table.ts';
+import { readPage } from '#core/store/pages.ts';
 import type { Schema } from '#core/store/schema.ts';
-import { AppError } from '#core/errors.ts';
 import type { Context } from '#core/run.ts';
 import { globContaining, regexContaining } from '#core/lib/text/letter-case.ts';
 import { canonical } from '#snapshots/canonical.ts';
-import { type EntityType, recordCreated, recordHistory } from '#core/observe/history.ts';
 import { noteChange } from '#core/store/journal.ts';
 import { refuseTooMany } from './guard/most.ts';
+import { createVersioned, type NewRecord, type Past, type Values } from './versioned.ts';
 
 export type RowOf<K extends EntityKind> = Schema[Plural<K>]['$inferSelect'];
-export type ValuesOf<K extends EntityKind> = Omit<
-  Schema[Plural<K>]['$inferInsert'],
-  'id' | 'version' | 'created_at' | 'updated_at'
->;
+export type ValuesOf<K extends EntityKind> = Values<Plural<K>>;
 
 export interface ListFilter {
   readonly skip: number;
@@ -30,147 +27,79 @@ export interface ListFilter {
   readonly owner?: string | undefined;
 }
 
-/** The one list, get and write path of every noun: optimistic lock, unique names and history are here. */
-export interface Noun<T extends EntityKind> {
-  list(context: Context, filter: ListFilter): Promise<{ items: RowOf<T>[]; total: number }>;
-  get(context: Context, id: string, tx?: Db): Promise<RowOf<T>>;
-  /** @param past of a record that comes back: its version counts on. */
-  insert(context: Context, tx: Db, values: ValuesOf<T>, id?: string, past?: Past): Promise<RowOf<T>>;
-  /** New records with one statement a table, whatever their number: a statement costs more than a row. */
-  insertAll(context: Context, tx: Db, records: readonly NewRecord<ValuesOf<T>>[]): Promise<RowOf<T>[]>;
-  /** @param expected the version that the change was made on; another one stored is a conflict. */
-  update(context: Context, tx: Db, id: string, expected: number | undefined, values: Partial<ValuesOf<T>>): Promise<RowOf<T>>;
-  remove(context: Context, tx: Db, id: string, batch_id?: string): Promise<RowOf<T>>;
-  /**
-   * Writes the whole of an earlier state under its id, with the next version: over what is stored, or as a record that comes back.
-   * @param expected the stored version, null when nothing must be stored.
-   */
-  restore(
+export type Noun<K extends EntityKind> = ReturnType<typeof createNoun<K>>;
+
+/** The one list, get and write path of every noun. */
+export function createNoun<K extends EntityKind>(kind: K) {
+  const table: Plural<K> = ENTITIES[kind].plural;
+  const records = createVersioned({ table, entity_type: kind, label: kind });
+
+  const insertAll = async (context: Context, tx: Db, added: readonly NewRecord<ValuesOf<K>>[]): Promise<RowOf<K>[]> => {
+    await noteChange(context.app.store, tx, kind, ...added.map(({ id }) => id));
+    const stored = await records.insertAll(context, tx, added);
+    await refuseTooMany(context.app, tx, kind, stored);
+    return stored;
+  };
+  const insert = async (
     context: Context,
     tx: Db,
-    earlier: Past & { id: string },
-    expected: number | null,
-    values: ValuesOf<T>,
-  ): Promise<RowOf<T>>;
-}
-
-export interface NewRecord<V> {
-  readonly id: string;
-  readonly values: V;
-  readonly past?: Past | undefined;
-}
-
-interface Past {
-  readonly version: number;
-  readonly created_at: string;
-}
-
-export function createNoun<T extends EntityKind>(entity_type: T): Noun<T> {
-  const tableOf = ({ app }: Context): Schema['tools'] => entityTable(app.store, entity_type);
-  // The row's own type is restored at the edges of this file.
-  const toRow = (row: unknown): RowOf<T> => row as RowOf<T>;
-  const missing = () => new AppError('not_found', `There is no ${entity_type} with this id.`);
-
-  const get: Noun<T>['get'] = async (context, id, tx = context.app.store.db) => {
-    const table = tableOf(context);
-    const rows = await tx.select().from(table).where(eq(table.id, id)).limit(1);
-    if (rows[0] === undefined) throw missing();
-    return toRow(rows[0]);
+    values: ValuesOf<K>,
+    id = newId(context, kind, values),
+    past?: Past,
+  ): Promise<RowOf<K>> => {
+    const [stored] = await insertAll(context, tx, [{ id, values, past }]);
+    return stored as RowOf<K>;
+  };
+  const update = async (
+    context: Context,
+    tx: Db,
+    id: string,
+    expected: number | undefined,
+    values: Partial<ValuesOf<K>>,
+  ): Promise<RowOf<K>> => {
+    await noteChange(context.app.store, tx, kind, id);
+    const { before, after } = await records.update(context, tx, id, expected, values);
+    if (touches(after, before, ['owner'])) await refuseTooMany(context.app, tx, kind, [after]);
+    return after;
   };
 
-  const noun: Noun<T> = {
-    get,
-    async list(context, { skip, limit, search, enabled, connection_id, tags, owner }) {
-      const table = tableOf(context);
-      const condition = and(
+  return {
+    get: records.get,
+    insert,
+    insertAll,
+    update,
+    async list(context: Context, filter: ListFilter): Promise<{ items: RowOf<K>[]; total: number }> {
+      const { skip, limit, search, enabled, connection_id, tags, owner } = filter;
+      const table = entityTable(context.app.store, kind);
+      const where = and(
         connection_id === undefined ? undefined : eq(table.connection_id, connection_id),
         anyTag(table, tags),
         owner === undefined ? undefined : eq(context.app.store.tables.tests.owner_id, owner.slice(owner.indexOf(':') + 1)),
         enabled === undefined ? undefined : eq(table.enabled, enabled),
         search === undefined ? undefined : or(contains(table.name, search), ...descriptionContains(table, search)),
       );
-      const { db } = context.app.store;
-      const [items, total] = await Promise.all([
-        db.select().from(table).where(condition).orderBy(asc(table.name), asc(table.id)).limit(limit).offset(skip),
-        db.$count(table, condition),
-      ]);
-      return { items: items.map(toRow), total };
+      const order = [asc(table.name), asc(table.id)];
+      const { rows, total } = await readPage(context.app.store.db, table, { where, order, skip, limit });
+      return { items: rows as unknown[] as RowOf<K>[], total };
     },
-    async insert(context, tx, values, id = newId(context, entity_type, values), past) {
-      const [stored] = await noun.insertAll(context, tx, [{ id, values, past }]);
-      return toRow(stored);
-    },
-    async insertAll(context, tx, records) {
-      const updated_at = context.app.clock().toISOString();
-      const rows = records.map(({ id, values, past }) => {
-        const common = { id, version: (past?.version ?? 0) + 1, created_at: past?.created_at ?? updated_at, updated_at };
-        return { ...values, ...common } as unknown as Schema['tools']['$inferInsert'];
-      });
-      await noteChange(context.app.store, tx, entity_type, ...rows.map(({ id }) => id));
-      const stored = await named(entity_type, () => tx.insert(tableOf(context)).values(rows).returning());
-      await refuseTooMany(context.app, tx, entity_type, stored);
-      const entries = stored.map((row) => ({
-        entity_type,
-        entity_id: row.id,
-        entity_name: row.name,
-        action: 'create' as const,
-        before: null,
-        after: { ...row },
-      }));
-      await recordCreated(tx, context, entries);
-      return stored.map(toRow);
-    },
-    async update(context, tx, id, expected, values) {
-      const table = tableOf(context);
-      await noteChange(context.app.store, tx, entity_type, id);
-      const before = (await get(context, id, tx)) as unknown as Schema['tools']['$inferSelect'];
-      checkVersion(entity_type, before, expected);
-      const change = { ...values, version: before.version + 1, updated_at: context.app.clock().toISOString() };
-      const stored = await named(entity_type, () =>
-        tx
-          .update(table)
-          .set(change)
-          .where(and(eq(table.id, id), eq(table.version, before.version)))
-          .returning(),
-      );
-      const after = stored[0];
-      if (after === undefined) throw stale(entity_type, before.version + 1);
-      if (touches(after, before, ['owner'])) await refuseTooMany(context.app, tx, entity_type, [after]);
-      await recordHistory(tx, context, {
-        entity_type,
-        entity_id: id,
-        entity_name: after.name,
-        action: 'update',
-        before: { ...before },
-        after: { ...after },
-      });
-      return toRow(after);
-    },
-    async remove(context, tx, id, batch_id) {
-      const table = tableOf(context);
-      await noteChange(context.app.store, tx, entity_type, id);
+    async remove(context: Context, tx: Db, id: string, batch_id?: string): Promise<RowOf<K>> {
+      const { store } = context.app;
+      await noteChange(store, tx, kind, id);
       const batch = await removeTests(context, tx, id, batch_id);
-      const row = (await tx.delete(table).where(eq(table.id, id)).returning())[0];
-      if (row === undefined) throw missing();
-      await tx.delete(context.app.store.tables.compiled).where(eq(context.app.store.tables.compiled.entity_id, id));
-      await recordHistory(tx, context, {
-        entity_type,
-        entity_id: id,
-        entity_name: row.name,
-        action: 'delete',
-        before: { ...row },
-        after: null,
-        ...(batch === undefined ? {} : { batch_id: batch }),
-      });
-      return toRow(row);
+      await tx.delete(store.tables.compiled).where(eq(store.tables.compiled.entity_id, id));
+      return records.remove(context, tx, id, batch);
     },
-    restore(context, tx, earlier, expected, values) {
-      return expected === null
-        ? noun.insert(context, tx, values, earlier.id, earlier)
-        : noun.update(context, tx, earlier.id, expected, values);
-    },
+    /** Writes the whole of an earlier state under its id, with the next version: over what is stored, or as a record that comes back. */
+    restore: (
+      context: Context,
+      tx: Db,
+      earlier: Past & { readonly id: string },
+      /** The stored version; null: nothing must be stored. */
+      expected: number | null,
+      values: ValuesOf<K>,
+    ): Promise<RowOf<K>> =>
+      expected === null ? insert(context, tx, values, earlier.id, earlier) : update(context, tx, earlier.id, expected, values),
   };
-  return noun;
 }
 
 /** The id of a new record; that of a proposed one is the same whenever the proposal is tried, and when it is approved. */
@@ -200,15 +129,6 @@ const descriptionContains = (table: Schema['tools'], text: string): (SQL | undef
   // Connections have no description.
   (table.description as unknown) === undefined ? [] : [contains(table.description, text)];
 
-/** Refuses a change that was made on another version than the stored one. */
-export function checkVersion(
-  noun: EntityType | 'person',
-  stored: { readonly version: number },
-  expected: number | undefined,
-): void {
-  if (expected !== undefined && expected !== stored.version) throw stale(noun, stored.version);
-}
-
 /** Whether a draft gives one of these fields another value than the stored record has. What is not touched is not checked again. */
 export function touches(draft: object, stored: object, fields: readonly string[]): boolean {
   const [now, before] = [draft, stored] as Readonly<Record<string, unknown>>[];
@@ -221,46 +141,6 @@ export function touches(draft: object, stored: object, fields: readonly string[]
  */
 export const ignoresRepeats = ({ by_name, replay }: Context): boolean => by_name === true || replay !== undefined;
 
-const ATTEMPTS = 20;
-
-/** Makes a change on what is stored now. Without a version the last one wins, so a change that met another one is made again. */
-export async function retryOnConflict<T>(version: number | undefined, change: () => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await change();
-    } catch (error) {
-      // A conflict that names a field is about that field.
-      const retry = version === undefined && error instanceof AppError && error.code === 'conflict' && error.errors.length === 0;
-      if (!retry || attempt === ATTEMPTS) throw error;
-    }
-  }
-}
-
-const stale = (noun: EntityType | 'person', stored: number): AppError =>
-  new AppError(
-    'conflict',
-    `Someone else changed this ${noun}; it is now at version ${stored}. Read it again and repeat your change.`,
-  );
-
-/** Fields of unique indexes by a part of their names; every other one is of names. */
-const TAKEN: readonly (readonly [part: string, field: string])[] = [
-  ['client_id', 'client_id'],
-  ['uri', 'uri_template'],
-];
-
-/** Says at its field what is taken when a unique index refuses. */
-export async function named<R>(noun: string, write: () => Promise<R>): Promise<R> {
-  try {
-    return await write();
-  } catch (error) {
-    const index = uniqueViolation(error);
-    if (index === null) throw error;
-    const field = TAKEN.find(([part]) => index.includes(part))?.[1] ?? 'name';
-    const message = `Another ${noun} already has this ${field}. Choose another one.`;
-    throw new AppError('conflict', message, { cause: error, errors: [{ field, message }] });
-  }
-}
-
 /** Rows that have any tag of a comma list. Tags are JSON text, so a tag stands there in quotes; it is compared as it is. */
 function anyTag(table: Schema['tools'], tags: string | undefined): SQL | undefined {
   const wanted = tags
@@ -269,13 +149,4 @@ function anyTag(table: Schema['tools'], tags: string | undefined): SQL | undefin
     .filter((tag) => tag !== '');
   if (wanted === undefined || wanted.length === 0) return undefined;
   return or(...wanted.map((tag) => sql`replace(${table.tags}, ${JSON.stringify(tag)}, '') <> ${table.tags}`));
-}
-
-/** What a person wrote of a stored record: without what the store adds. */
-export function toDraft<R extends { readonly id: string; readonly version: number; readonly created_at: string }>(
-  row: R,
-): Omit<R, 'id' | 'version' | 'created_at' | 'updated_at'> {
-  const { id: _, version: _version, created_at: _created, ...rest } = row;
-  const { updated_at: _updated, ...draft } = rest as typeof rest & { readonly updated_at?: string };
-  return draft as unknown as Omit<R, 'id' | 'version' | 'created_at' | 'updated_at'>;
 }

@@ -1,11 +1,10 @@
 import type { Schema } from '#core/store/schema.ts';
 import { AppError } from '#core/errors.ts';
-import { isSealed } from '#core/lib/places.ts';
+import { isSealed, toSettings } from '#core/lib/places.ts';
 import { withTimeout } from '#core/lib/with-timeout.ts';
 import type { Keyring } from '#core/lib/secrets.ts';
 import { openSource } from '#core/engines/index.ts';
 import type { ConnectionSettings, DialPolicy, Source } from '#core/engines/shared/source.ts';
-import type { Sealed } from '#snapshots/format.ts';
 
 export type ConnectionRow = Schema['connections']['$inferSelect'];
 
@@ -81,6 +80,20 @@ export function createSourcePool(policy: DialPolicy, keyring: Keyring): SourcePo
   };
 }
 
+/** The same pool with something between each of its sources and whoever asks it. */
+export function wrapSources(pool: SourcePool, wrap: (source: Source, row: ConnectionRow) => Source): SourcePool {
+  const wrapped = new WeakMap<Source, Source>();
+  return {
+    ...pool,
+    async of(row) {
+      const source = await pool.of(row);
+      const made = wrapped.get(source) ?? wrap(source, row);
+      wrapped.set(source, made);
+      return made;
+    },
+  };
+}
+
 export { isSealed };
 
 /** Where a secret of a connection belongs: the associated data of its ciphertext. */
@@ -95,31 +108,4 @@ export function unreadableSecret(row: ConnectionRow, keyring: Keyring): AppError
     if (error instanceof AppError && error.code === 'secrets_unavailable') return error;
     throw error;
   }
-}
-
-/** A stored connection with its secrets opened. */
-export function toSettings(row: ConnectionRow, keyring: Keyring): ConnectionSettings {
-  const opened = (field: string, value: Sealed | null) =>
-    value === null ? null : keyring.open(value.$sealed, secretPlace(row.id, field));
-  return {
-    db_type: row.db_type,
-    host: row.host,
-    port: row.port,
-    database: row.database,
-    username: row.username,
-    password: opened('password', row.password),
-    ssl_mode: row.ssl_mode,
-    ssl_ca: row.ssl_ca,
-    ssl_cert: row.ssl_cert,
-    ssl_key: opened('ssl_key', row.ssl_key),
-    extra_params: Object.fromEntries(
-      Object.entries(row.extra_params).map(([key, value]) => [
-        key,
-        isSealed(value) ? opened(`extra_params/${key}`, value) : value,
-      ]),
-    ),
-    pool_size: row.pool_size,
-    session_values: row.session_values,
-    session_role: row.session_role,
-  };
 }

@@ -6,8 +6,9 @@ import { signal } from '#core/cluster/signals.ts';
 import { readSettings, toFrozen } from '#core/definitions/settings/settings.ts';
 import { replaceCompiled } from '#core/definitions/statements.ts';
 import { AppError } from '#core/errors.ts';
+import { authorOf } from '#core/identity/roles.ts';
 import { collectAfter } from '#core/observe/garbage.ts';
-import { recordHistory } from '#core/observe/history.ts';
+import { recordVersion } from '#core/observe/history.ts';
 import { emitNotice } from '#core/observe/notices/emit.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import { pruneChanges, noteChange } from '#core/store/journal.ts';
@@ -203,7 +204,7 @@ async function store(
 ): Promise<StoredSnapshot> {
   const { app, actor } = context;
   const created_at = app.clock().toISOString();
-  const by = { type: actor?.type ?? 'system', id: actor?.id ?? null, name: actor?.name ?? 'system' };
+  const by = authorOf(actor);
   const head = { checksum: tree.checksum, created_at, counts: countsOf(tree), tree, server };
   const storing = app.store.write(async (tx) => {
     const snapshot = await storeSnapshot(app, tx, { ...head, note: said_of.note, actor: by }, prepared.textOf);
@@ -211,14 +212,7 @@ async function store(
     await storeArtifacts(app, tx, prepared);
     await Promise.all([
       writeDeployment(app, tx, { desired: 'running', active_version: version, deployed_at: created_at, last_error: null }),
-      recordHistory(tx, context, {
-        entity_type: 'snapshot',
-        entity_id: String(version),
-        entity_name: `v${version}`,
-        action: 'deploy',
-        before: null,
-        after: { version, checksum, ...said_of },
-      }),
+      recordVersion(tx, context, version, { action: 'deploy', before: null, after: { version, checksum, ...said_of } }),
       emitNotice(app, 'deploy', { version, checksum, note: said_of.note, by: by.name }, tx),
       pruneChanges(app.store, tx),
     ]);
@@ -238,14 +232,7 @@ async function store(
 async function recordSwitch(context: Context, tx: Db, status: 'running' | 'stopped'): Promise<void> {
   const { desired, active_version: version } = await readDeployment(context.app, tx);
   if (version === null || desired === status) return;
-  await recordHistory(tx, context, {
-    entity_type: 'snapshot',
-    entity_id: String(version),
-    entity_name: `v${version}`,
-    action: 'update',
-    before: { version, status: desired },
-    after: { version, status },
-  });
+  await recordVersion(tx, context, version, { before: { version, status: desired }, after: { version, status } });
 }
 
 /** The same configuration again: a stopped server starts. */

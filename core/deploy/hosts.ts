@@ -1,10 +1,11 @@
+import * as v from 'valibot';
 import type { McpToken } from '#core/contract/identity/mcp-tokens.ts';
 import { type HostAck, type HostState, isNetworkHost } from '#core/contract/deploy/deploy.ts';
+import { BootId } from '#core/contract/observe/usage-batch.ts';
 import type { DecisionNews } from '#core/edge/confirmation-page.ts';
 import type { IdentityList } from '#core/edge/identity.ts';
 import type { Sealed } from '#snapshots/format.ts';
 import type { Kind } from '#snapshots/tree.ts';
-import type * as v from 'valibot';
 import { createTakenLists, isListName } from './taken-lists.ts';
 
 /** A snapshot as a host is told of it; without a delta it is the one that the host has. */
@@ -92,15 +93,16 @@ export interface LiveToken extends Omit<McpToken, 'version'> {
   readonly secret_hash: Sealed;
 }
 
-export interface Acknowledgement {
-  readonly boot_id: string;
-  readonly version: number | null;
-  readonly checksum: string | null;
-  readonly load_ms: number | null;
-  readonly url: string | null;
-  readonly error: string | null;
-  readonly request_id: string | null;
-}
+export const Acknowledgement = v.object({
+  boot_id: BootId,
+  version: v.nullish(v.number(), null),
+  checksum: v.nullish(v.string(), null),
+  load_ms: v.nullish(v.number(), null),
+  url: v.nullish(v.string(), null),
+  error: v.nullish(v.string(), null),
+  request_id: v.nullish(v.string(), null),
+});
+export type Acknowledgement = v.InferOutput<typeof Acknowledgement>;
 
 type HostAck = v.InferOutput<typeof HostAck>;
 

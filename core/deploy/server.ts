@@ -1,5 +1,7 @@
 import type { App } from '#core/app.ts';
+import { httpsOrigin } from '#core/env.ts';
 import { AppError, invalidField } from '#core/errors.ts';
+import { publicUrl } from '#core/identity/providers/stored.ts';
 import { withTimeout } from '#core/lib/with-timeout.ts';
 import type { FrozenConnection } from '#snapshots/format.ts';
 import { onlyToolset } from '#snapshots/toolsets.ts';
@@ -65,21 +67,16 @@ export const serverHandlers: Pick<Handlers, 'health.get' | `server.${'health' | 
 
 /** Where clients find the MCP server: what the environment says, the domain that the front port hands on, or its own port. */
 export async function mcpUrl(app: App, port: number): Promise<string> {
-  const { SVC_MCP_PUBLIC_URL, SVC_PUBLIC_URL, SVC_EXTERNAL_HTTPS_PORT } = app.env;
+  const { SVC_MCP_PUBLIC_URL, SVC_PUBLIC_URL } = app.env;
   const { ssl_enabled, mcp_proxy, mcp_domain, ui_domain } = (await readSettings(app)).settings;
   const domain = mcp_domain ?? ui_domain;
-  const https_port = SVC_EXTERNAL_HTTPS_PORT === 443 ? '' : `:${SVC_EXTERNAL_HTTPS_PORT}`;
-  const front = ssl_enabled && domain !== null ? `https://${domain}${https_port}` : SVC_PUBLIC_URL;
+  const front = ssl_enabled && domain !== null ? httpsOrigin(app.env, domain) : SVC_PUBLIC_URL;
   return `${SVC_MCP_PUBLIC_URL ?? (mcp_proxy ? front : null) ?? `http://127.0.0.1:${port}`}/mcp`;
 }
 
 /** Where a browser finds this server: what the environment says, its domain, or its own port on this machine. Nobody's Host header. */
 export async function uiUrl(app: App): Promise<string> {
-  const { SVC_PUBLIC_URL, SVC_EXTERNAL_HTTPS_PORT, SVC_PORT } = app.env;
-  const { ssl_enabled, ui_domain } = (await readSettings(app)).settings;
-  const https_port = SVC_EXTERNAL_HTTPS_PORT === 443 ? '' : `:${SVC_EXTERNAL_HTTPS_PORT}`;
-  const own = ssl_enabled && ui_domain !== null ? `https://${ui_domain}${https_port}` : `http://127.0.0.1:${SVC_PORT}`;
-  return (SVC_PUBLIC_URL ?? own).replace(/\/$/, '');
+  return ((await publicUrl(app)) ?? `http://127.0.0.1:${app.env.SVC_PORT}`).replace(/\/$/, '');
 }
 
 /** Asks every deployed database whether it answers, through the settings that are deployed. */

@@ -1,5 +1,6 @@
 import { and, eq, gt, lt, sql } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
+import { readMeta, writeMeta } from '#core/store/meta.ts';
 import type { Acknowledgement, LocalHost } from './hosts.ts';
 import { runEvery } from '#core/cluster/run-every.ts';
 import { databaseSeconds } from '#core/cluster/leases.ts';
@@ -19,7 +20,7 @@ const PROBE = 'listener_probe';
 export function shareHosts(app: App): () => void {
   // An embedded database has one server.
   if (app.store.dialect === 'sqlite') return () => undefined;
-  const { hosts, meta } = app.store.tables;
+  const { hosts } = app.store.tables;
   const server = app.ids();
   const now = databaseSeconds(app);
   let telling: Promise<void> = Promise.resolve();
@@ -118,11 +119,11 @@ export function shareHosts(app: App): () => void {
   };
   /** Hands on what another server asks the hosts to try. */
   const passOn = async (): Promise<void> => {
-    const [row] = await app.store.db.select().from(meta).where(eq(meta.key, PROBE));
+    const text = await readMeta(app.store, app.store.db, PROBE);
     const before = probed;
-    probed = row?.value ?? null;
-    if (row === undefined || before === undefined || row.value === before) return;
-    const request = JSON.parse(row.value) as { host: string; port: number; request_id: string; server: string };
+    probed = text;
+    if (text === null || before === undefined || text === before) return;
+    const request = JSON.parse(text) as { host: string; port: number; request_id: string; server: string };
     if (request.server !== server) app.hosts.publish({ event: 'listen', data: request });
   };
 
@@ -138,9 +139,7 @@ export function shareHosts(app: App): () => void {
     taken: (id, list) => app.background(signal(app, 'lists', JSON.stringify([id, list]))),
     async probe(request) {
       const value = JSON.stringify({ ...request, server });
-      await app.store.write((tx) =>
-        tx.insert(meta).values({ key: PROBE, value }).onConflictDoUpdate({ target: meta.key, set: { value } }),
-      );
+      await app.store.write((tx) => writeMeta(app.store, tx, PROBE, value));
       await signal(app, 'hosts');
     },
     refresh: read,

@@ -1,4 +1,4 @@
-import { desc, eq } from 'drizzle-orm';
+import { desc, eq, getTableColumns } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import type { Input } from '#core/contract/index.ts';
 import type { SnapshotSummary } from '#core/contract/deploy/snapshots.ts';
@@ -11,7 +11,7 @@ import { isAdministrator } from '#core/identity/roles.ts';
 import { refuseActivation } from '#core/identity/token-limits.ts';
 import { activeSnapshot, readDeployment, writeDeployment } from './deployment.ts';
 import { inTurn } from './deploys.ts';
-import { recordHistory } from '#core/observe/history.ts';
+import { recordVersion } from '#core/observe/history.ts';
 import { emitNotice } from '#core/observe/notices/emit.ts';
 import { blobSecrets } from '#core/identity/sealed-records.ts';
 import { readTree } from '#core/store/trees.ts';
@@ -28,11 +28,12 @@ type Row = Omit<Schema['snapshots']['$inferSelect'], 'content'>;
 
 export const snapshotHandlers: Pick<Handlers, Extract<keyof Handlers, `snapshots.${string}`>> = {
   'snapshots.list': async ({ app }, { skip, limit }) => {
-    const { content: _, ...columns } = columnsOf(app.store.tables.snapshots);
+    const { snapshots } = app.store.tables;
+    const { content: _, ...columns } = getTableColumns(snapshots);
     const [{ active_version }, rows, total] = await Promise.all([
       readDeployment(app),
-      app.store.db.select(columns).from(app.store.tables.snapshots).orderBy(desc(columns.version)).limit(limit).offset(skip),
-      app.store.db.$count(app.store.tables.snapshots),
+      app.store.db.select(columns).from(snapshots).orderBy(desc(columns.version)).limit(limit).offset(skip),
+      app.store.db.$count(snapshots),
     ]);
     return { items: rows.map((row) => toSummary(row, active_version)), total };
   },
@@ -68,14 +69,9 @@ async function activate(context: Context, { version, note, allow }: Input<'snaps
   await app.store.write(async (tx) => {
     const deployed_at = app.clock().toISOString();
     await writeDeployment(app, tx, { desired: 'running', active_version: version, deployed_at, last_error: null });
-    await recordHistory(tx, context, {
-      entity_type: 'snapshot',
-      entity_id: String(version),
-      entity_name: `v${version}`,
-      action: 'deploy',
-      before: active === null ? null : { version: active.version, checksum: active.checksum },
-      after: { version, checksum: snapshot.checksum, note, ...said(allowed) },
-    });
+    const before = active === null ? null : { version: active.version, checksum: active.checksum };
+    const after = { version, checksum: snapshot.checksum, note, ...said(allowed) };
+    await recordVersion(tx, context, version, { action: 'deploy', before, after });
     const data = { version, from_version: active?.version ?? null, checksum: snapshot.checksum, note };
     await emitNotice(app, 'rollback', { ...data, by: context.actor?.name ?? 'system' }, tx);
   });
@@ -139,25 +135,7 @@ async function unavailable(app: App, leaves: readonly Leaf[]): Promise<{ secrets
 
 const missing = (version: number): AppError => new AppError('not_found', `There is no snapshot ${version}.`);
 
-const columnsOf = ({ version, checksum, counts, note, actor, created_at, content }: Schema['snapshots']) => ({
-  version,
-  checksum,
-  counts,
-  note,
-  actor,
-  created_at,
-  content,
-});
-
-const toSummary = (
-  { version, checksum, counts, note, actor, created_at }: Row,
-  active_version: number | null,
-): SnapshotSummary => ({
-  version,
-  checksum,
-  active: version === active_version,
-  note,
-  counts,
-  actor: actor as SnapshotSummary['actor'],
-  created_at,
+const toSummary = (row: Row, active_version: number | null): SnapshotSummary => ({
+  ...row,
+  active: row.version === active_version,
 });

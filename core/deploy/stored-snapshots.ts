@@ -1,6 +1,7 @@
 import { and, desc, eq, inArray, lt, lte, sql } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import type { Counts } from '#core/contract/deploy/deploy.ts';
+import type { StoredActor } from '#core/contract/fields.ts';
 import { AppError } from '#core/errors.ts';
 import type { Db } from '#core/store/open.ts';
 import type { Schema } from '#core/store/schema.ts';
@@ -27,7 +28,7 @@ export interface StoredSnapshot {
 
 export interface NewSnapshot extends Omit<StoredSnapshot, 'version' | 'branched'> {
   readonly note: string | null;
-  readonly actor: { readonly type: string; readonly id: string | null; readonly name: string };
+  readonly actor: StoredActor;
 }
 
 /** The versions read or stored last, and the texts that came with the newest, but for secrets: another server may seal them anew. */
@@ -109,35 +110,47 @@ export async function storeSnapshot(
   const { snapshots } = app.store.tables;
   const newest = await newestVersion(app, tx);
   const version = newest + 1;
-  const before = await listedOf(app, tx, newest);
-  const added = deltaOf(before?.tree.leaves ?? null, tree.leaves).added;
+  const rows = await newBlobs(app, tx, tree, newest, version, textOf);
+  const { checksum, created_at, counts } = head;
+  await Promise.all([
+    storeBlobs(app, tx, rows),
+    tx.insert(snapshots).values({ version, checksum, content: listOf(tree), counts, note, actor, created_at }),
+  ]);
+  await forgetOldest(app, tx, version - app.snapshot_cache.kept);
+  const kept = rows.filter(({ kind }) => kind !== 'branch' && !HOLDS_SECRETS.includes(kind));
+  app.snapshot_cache.texts = new Map(kept.map(({ hash, text }) => [hash, text]));
+  return { version, ...head, tree, server, branched: true };
+}
+
+type NewBlob = Schema['blobs']['$inferInsert'];
+
+/** The entities and branches of a tree that an earlier version lacks. Rejects when a text is neither given nor stored. */
+export async function newBlobs(
+  app: App,
+  tx: Db,
+  tree: Tree,
+  earlier: number,
+  since: number,
+  textOf: (hash: string) => string | undefined,
+): Promise<NewBlob[]> {
+  const before = await listedOf(app, tx, earlier);
+  const { added } = deltaOf(before?.tree.leaves ?? null, tree.leaves);
   const stored = await readTexts(
     app.store,
     tx,
     added.flatMap(({ hash }) => (textOf(hash) === undefined ? [hash] : [])),
   );
-  const texts = new Map<string, string>();
   const rows = new Map<string, NewBlob>();
   for (const leaf of added) {
-    const text = textOf(leaf.hash) ?? stored.get(leaf.hash);
+    const { hash, kind } = leaf;
+    const text = textOf(hash) ?? stored.get(hash);
     if (text === undefined) throw notStored(leaf);
-    if (!HOLDS_SECRETS.includes(leaf.kind)) texts.set(leaf.hash, text);
-    rows.set(leaf.hash, { hash: leaf.hash, kind: leaf.kind, text, since: version });
+    rows.set(hash, { hash, kind, text, since });
   }
   const known = new Set(before?.branched === true ? before.tree.branches.map(({ hash }) => hash) : []);
-  for (const { hash, text } of tree.branches)
-    if (!known.has(hash)) rows.set(hash, { hash, kind: 'branch', text, since: version });
-  const { checksum, created_at, counts } = head;
-  await Promise.all([
-    storeBlobs(app, tx, [...rows.values()]),
-    tx.insert(snapshots).values({ version, checksum, content: listOf(tree), counts, note, actor, created_at }),
-  ]);
-  await forgetOldest(app, tx, version - app.snapshot_cache.kept);
-  app.snapshot_cache.texts = texts;
-  return { version, ...head, tree, server, branched: true };
+  for (const { hash, text } of tree.branches) if (!known.has(hash)) rows.set(hash, { hash, kind: 'branch', text, since });
+  return [...rows.values()];
 }
-
-type NewBlob = Schema['blobs']['$inferInsert'];
 
 async function storeBlobs(app: App, tx: Db, rows: readonly NewBlob[]): Promise<void> {
   const { blobs } = app.store.tables;

@@ -95,14 +95,7 @@ export async function changeAccount(
     const change = { ...renewed(context, stored), ...set, version: stored.version + 1, updated_at: app.clock().toISOString() };
     await tx.update(people).set(change).where(eq(people.id, id));
     const person = { ...stored, ...change };
-    await recordHistory(tx, context, {
-      entity_type: 'admin',
-      entity_id: id,
-      entity_name: person.username,
-      action: 'update',
-      before,
-      after,
-    });
+    await recordPerson(tx, context, person, before, after);
     await endHalfDone(app, tx, id);
     const sessions_ended = await revokeSessions(app, tx, eq(sessions.person_id, id));
     const mine = actor?.id === id && actor.session_id !== undefined;
@@ -118,6 +111,15 @@ export async function endHalfDone({ store }: App, tx: Db, person_id: string): Pr
   await tx.delete(pending_logins).where(eq(pending_logins.person_id, person_id));
   await tx.delete(provider_sign_ins).where(eq(provider_sign_ins.person_id, person_id));
 }
+
+/** Notes in the history what became of an account. */
+export const recordPerson = (
+  tx: Db,
+  context: Context,
+  { id, username }: Pick<PersonRow, 'id' | 'username'>,
+  before: object | null,
+  after: object | null,
+): Promise<void> => recordHistory(tx, context, { entity_type: 'admin', entity_id: id, entity_name: username, before, after });
 
 /**
  * Refuses a sign-in whose account has changed since its password was checked, which takes its time. Until the transaction ends

@@ -9,11 +9,11 @@ import {
   newPerson,
   personByName,
   type PersonRow,
+  recordPerson,
   refuseChanged,
   requirePassword,
 } from './account.ts';
 import { countAttempt } from './attempts.ts';
-import { recordHistory } from '#core/observe/history.ts';
 import { readSettings } from '#core/definitions/settings/settings.ts';
 import { refuseTakenName } from './people-rules.ts';
 import { offeredProviders } from './providers/providers.ts';
@@ -134,14 +134,7 @@ export async function createOwner(context: Context, username: string, password: 
       .onConflictDoNothing()
       .returning();
     if (owner === undefined) throw taken;
-    await recordHistory(tx, context, {
-      entity_type: 'admin',
-      entity_id: id,
-      entity_name: username,
-      action: 'create',
-      before: null,
-      after: { username, role: 'owner' },
-    });
+    await recordPerson(tx, context, owner, null, { username, role: 'owner' });
     return owner;
   });
 }

@@ -1,6 +1,7 @@
 import { desc, eq } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import type { Db } from '#core/store/open.ts';
+import { readPage } from '#core/store/pages.ts';
 import type { Schema } from '#core/store/schema.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context } from '#core/run.ts';
@@ -31,23 +32,29 @@ export function createCredentials<Name extends Table, Shown extends Record<strin
 }: CredentialKind<Name, Shown>) {
   // What is read here, every one of these tables has; the row's own type is restored where it leaves.
   const tableOf = ({ store }: App): Schema['agent_tokens'] => store.tables[name] as Schema['agent_tokens'];
+  const find = async (tx: Db, table: Schema['agent_tokens'], id: string): Promise<Row<Name>> => {
+    const [row] = (await tx.select().from(table).where(eq(table.id, id))) as Row<Name>[];
+    if (row === undefined) throw new AppError('not_found', `There is no ${label} with this id.`);
+    return row;
+  };
+  const record = (tx: Db, context: Context, before: Row<Name> | null, after: Row<Name> | null): Promise<void> => {
+    const { id: entity_id = '', name: entity_name = '' } = after ?? before ?? {};
+    const shown = { before: before && show(before), after: after && show(after) };
+    return recordHistory(tx, context, { entity_type, entity_id, entity_name, ...shown });
+  };
 
   return {
     list: async ({ app }: Context, { skip, limit }: { readonly skip: number; readonly limit: number }) => {
       const table = tableOf(app);
-      const [rows, total] = await Promise.all([
-        // Ids grow with time.
-        app.store.db.select().from(table).orderBy(desc(table.id)).limit(limit).offset(skip),
-        app.store.db.$count(table),
-      ]);
+      // Ids grow with time.
+      const { rows, total } = await readPage(app.store.db, table, { order: [desc(table.id)], skip, limit });
       return { items: rows.map((row) => show(row as Row<Name>)), total };
     },
     async add(context: Context, row: Row<Name>, also = nothing): Promise<Shown> {
       await context.app.store.write(async (tx) => {
         await also(tx);
         await tx.insert(tableOf(context.app)).values(row as Row<'agent_tokens'>);
-        const entry = { entity_type, entity_id: row.id, entity_name: row.name } as const;
-        await recordHistory(tx, context, { ...entry, action: 'create', before: null, after: show(row) });
+        await record(tx, context, null, row);
       });
       return show(row);
     },
@@ -55,16 +62,14 @@ export function createCredentials<Name extends Table, Shown extends Record<strin
     async revoke(context: Context, id: string, also = nothing, more: Partial<Row<Name>> = {}): Promise<void> {
       const table = tableOf(context.app);
       await context.app.store.write(async (tx) => {
-        const [row] = (await tx.select().from(table).where(eq(table.id, id))) as Row<Name>[];
-        if (row === undefined) throw new AppError('not_found', `There is no ${label} with this id.`);
+        const row = await find(tx, table, id);
         if (row.revoked) return;
         await tx
           .update(table)
           .set({ ...more, revoked: true })
           .where(eq(table.id, id));
         await also(tx);
-        const entry = { entity_type, entity_id: id, entity_name: row.name } as const;
-        await recordHistory(tx, context, { ...entry, action: 'delete', before: show(row), after: null });
+        await record(tx, context, row, null);
       });
     },
   };

@@ -3,11 +3,10 @@ import { holds } from '#core/contract/identity/roles.ts';
 import { uiUrl } from '#core/deploy/server.ts';
 import { AppError } from '#core/errors.ts';
 import { hashPassword } from '#core/identity/passwords.ts';
-import { recordHistory } from '#core/observe/history.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import type { Db } from '#core/store/open.ts';
 import type { Schema } from '#core/store/schema.ts';
-import { changeAccount, NO_INVITATION, type PersonRow } from './account.ts';
+import { changeAccount, NO_INVITATION, type PersonRow, recordPerson } from './account.ts';
 import { requirePasswords, signIn } from './auth.ts';
 import { personById, signOut, toPerson } from './people.ts';
 import { refuseOwner, refuseSelf, refuseTakenName, writePeople } from './people-rules.ts';
@@ -39,7 +38,7 @@ export const invitationHandlers: Pick<Handlers, Own> = {
           invited_by: actor?.type === 'admin' ? actor.id : null,
         })
         .where(eq(people.id, id));
-      await recordStep(context, tx, person, { invite_expires_at: expires_at });
+      await recordPerson(tx, context, person, {}, { invite_expires_at: expires_at });
       return person.username;
     });
     // After the # it is in no log and no Referer header.
@@ -65,7 +64,7 @@ export const invitationHandlers: Pick<Handlers, Own> = {
       refuseOwner(actor, person.role);
       await endAccess(id);
       const sessions_ended = await signOut(context, tx, id);
-      if (sessions_ended > 0) await recordStep(context, tx, person, { sessions_ended });
+      if (sessions_ended > 0) await recordPerson(tx, context, person, {}, { sessions_ended });
     });
     if (actor?.id === id) context.setSession?.(null);
     return {};
@@ -116,13 +115,3 @@ async function couldInvite(tx: Db, people: Schema['people'], { invited_by, role 
   const [by] = await tx.select({ role: people.role, enabled: people.enabled }).from(people).where(eq(people.id, invited_by));
   return by?.enabled === true && holds(by.role, role === 'owner' ? 'owner' : 'admin');
 }
-
-const recordStep = (context: Context, tx: Db, person: PersonRow, after: Record<string, unknown>) =>
-  recordHistory(tx, context, {
-    entity_type: 'admin',
-    entity_id: person.id,
-    entity_name: person.username,
-    action: 'update',
-    before: {},
-    after,
-  });

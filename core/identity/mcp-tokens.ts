@@ -1,6 +1,6 @@
 import { and, eq, isNotNull } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
-import { checkVersion } from '#core/definitions/records.ts';
+import { checkVersion } from '#core/definitions/versioned.ts';
 import { AppError } from '#core/errors.ts';
 import { recordHistory } from '#core/observe/history.ts';
 import { writeAlone } from '#core/store/journal.ts';
@@ -8,6 +8,7 @@ import { canonical } from '#snapshots/canonical.ts';
 import type { McpToken } from '#core/contract/identity/mcp-tokens.ts';
 import { refuseUnknownToolsets } from '#core/definitions/toolsets/names.ts';
 import type { Claims } from '#core/lib/call/identity.ts';
+import { readMeta, writeMeta } from '#core/store/meta.ts';
 import type { Db } from '#core/store/open.ts';
 import type { Schema } from '#core/store/schema.ts';
 import type { HostEvent, LiveToken } from '#core/deploy/hosts.ts';
@@ -97,8 +98,8 @@ async function changeToken(
   const after = { ...row, ...change, version: row.version + 1 };
   await tx.update(table).set(after).where(eq(table.id, id));
   await touch(app, tx);
-  const entry = { entity_type: 'mcp_token', entity_id: id, entity_name: after.name } as const;
-  await recordHistory(tx, context, { ...entry, action: 'update', before, after: toToken(after) });
+  const subject = { entity_type: 'mcp_token', entity_id: id, entity_name: after.name } as const;
+  await recordHistory(tx, context, { ...subject, before, after: toToken(after) });
   return toToken(after);
 }
 
@@ -124,17 +125,9 @@ async function tellTokens(app: App): Promise<void> {
 }
 
 /** Other servers see that the list has changed. */
-async function touch(app: App, tx: Db): Promise<void> {
-  const { meta } = app.store.tables;
-  const value = app.ids();
-  await tx.insert(meta).values({ key: REVISION, value }).onConflictDoUpdate({ target: meta.key, set: { value } });
-}
+const touch = (app: App, tx: Db): Promise<void> => writeMeta(app.store, tx, REVISION, app.ids());
 
-async function revision(app: App): Promise<string> {
-  const { meta } = app.store.tables;
-  const rows = await app.store.db.select().from(meta).where(eq(meta.key, REVISION));
-  return rows[0]?.value ?? '';
-}
+const revision = async ({ store }: App): Promise<string> => (await readMeta(store, store.db, REVISION)) ?? '';
 
 const FOLLOW_MS = 500;
 

@@ -1,13 +1,14 @@
 import { and, asc, eq, or, sql } from 'drizzle-orm';
 import type { Person } from '#core/contract/identity/people.ts';
-import { contains, checkVersion } from '#core/definitions/records.ts';
+import { contains } from '#core/definitions/records.ts';
+import { checkVersion } from '#core/definitions/versioned.ts';
 import { AppError } from '#core/errors.ts';
-import { recordHistory } from '#core/observe/history.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import type { Db } from '#core/store/open.ts';
 import { canonical } from '#snapshots/canonical.ts';
+import { readPage } from '#core/store/pages.ts';
 import { unlinkInvited } from './providers/identities.ts';
-import { canSignIn, endHalfDone, newPerson, NO_INVITATION, type PersonRow } from './account.ts';
+import { canSignIn, endHalfDone, newPerson, NO_INVITATION, type PersonRow, recordPerson } from './account.ts';
 import { refuseOwner, refuseSelf, refuseTakenName, refuseTooMany, writePeople } from './people-rules.ts';
 import { revokeSessions } from './sessions.ts';
 
@@ -29,10 +30,8 @@ export const peopleHandlers: Pick<Handlers, Own> = {
         ? undefined
         : or(contains(people.username, search), contains(people.display_name, search), contains(people.email, search)),
     );
-    const [rows, total] = await Promise.all([
-      db.select().from(people).where(where).orderBy(asc(people.username), asc(people.id)).limit(limit).offset(skip),
-      db.$count(people, where),
-    ]);
+    const order = [asc(people.username), asc(people.id)];
+    const { rows, total } = await readPage(db, people, { where, order, skip, limit });
     return { items: rows.map(toPerson), total };
   },
   'people.create': async (context, draft) => {
@@ -43,7 +42,7 @@ export const peopleHandlers: Pick<Handlers, Own> = {
       await refuseTooMany(app, tx);
       await refuseTakenName(app, tx, row.id, row.username);
       await tx.insert(app.store.tables.people).values(row);
-      await recordPerson(tx, context, null, row);
+      await recordPersonChange(tx, context, null, row);
       return toPerson(row);
     });
   },
@@ -69,7 +68,7 @@ export const peopleHandlers: Pick<Handlers, Own> = {
         await refuseTakenName(app, tx, id, after.username);
       }
       await tx.update(people).set(after).where(eq(people.id, id));
-      await recordPerson(tx, context, before, after);
+      await recordPersonChange(tx, context, before, after);
       if (!after.enabled || (raised && (await unlinkInvited(context, tx, after)))) await signOut(context, tx, id);
       if (CLAIMED.some((field) => canonical(before[field]) !== canonical(after[field]))) await endAccess(id);
       return toPerson(after);
@@ -88,7 +87,7 @@ export const peopleHandlers: Pick<Handlers, Own> = {
       await tx.delete(identities).where(eq(identities.person_id, id));
       await tx.delete(people).where(eq(people.id, id));
       await endAccess(id);
-      await recordPerson(tx, context, before, null);
+      await recordPersonChange(tx, context, before, null);
     });
     return {};
   },
@@ -115,19 +114,11 @@ export function toPerson(row: PersonRow): Person {
 }
 
 /** One entry in the history; being seen is no change. */
-export function recordPerson(tx: Db, context: Context, before: PersonRow | null, after: PersonRow | null): Promise<void> {
+export function recordPersonChange(tx: Db, context: Context, before: PersonRow | null, after: PersonRow | null): Promise<void> {
   const recorded = (row: PersonRow | null) => {
     if (row === null) return null;
     const { last_seen_at: _, ...shown } = toPerson(row);
     return shown;
   };
-  const { id, username } = after ?? before ?? { id: '', username: '' };
-  return recordHistory(tx, context, {
-    entity_type: 'admin',
-    entity_id: id,
-    entity_name: username,
-    action: before === null ? 'create' : after === null ? 'delete' : 'update',
-    before: recorded(before),
-    after: recorded(after),
-  });
+  return recordPerson(tx, context, after ?? before ?? { id: '', username: '' }, recorded(before), recorded(after));
 }

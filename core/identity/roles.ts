@@ -8,6 +8,13 @@ export function roleOf({ type, role }: Actor): Role | null {
   return role ?? (type === 'admin' ? 'caller' : null);
 }
 
+/** Whoever acts, as it is kept beside what they did. */
+export const authorOf = (actor: Actor | null): Pick<Actor, 'type' | 'id' | 'name'> => ({
+  type: actor?.type ?? 'system',
+  id: actor?.id ?? null,
+  name: actor?.name ?? 'system',
+});
+
 /** Refuses a person whose role is less than `least`. */
 export function requireRole(actor: Actor, least: Role | null): void {
   const role = roleOf(actor);

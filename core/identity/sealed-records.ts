@@ -1,4 +1,5 @@
-import { asc, eq, inArray } from 'drizzle-orm';
+import { eq, inArray, type SQL } from 'drizzle-orm';
+import { readMeta } from '#core/store/meta.ts';
 import type { Db, Store } from '#core/store/open.ts';
 import type { Schema } from '#core/store/schema.ts';
 import { readFirst } from '#core/store/trees.ts';
@@ -28,82 +29,55 @@ export interface Holder {
 export const opens = (keyring: Keyring, { sealed, place }: PlacedSecret): boolean => openOrNull(keyring, sealed, place) !== null;
 
 /** The records that the server works with; a table with a sealed column belongs here. */
-export async function liveHolders({ store: { db, tables } }: Vault): Promise<Holder[]> {
-  const { meta, connections, people, server_config, mcp_tokens, certificates, acme_accounts, signing_keys } = tables;
-  const [fingerprint, databases, accounts, settings, tokens, chains, acme, signing] = await Promise.all([
-    db.select().from(meta).where(eq(meta.key, 'fingerprint_key')),
-    db.select().from(connections).orderBy(asc(connections.name)),
-    db.select().from(people),
-    db.select().from(server_config),
-    db.select().from(mcp_tokens).where(eq(mcp_tokens.revoked, false)),
-    db.select().from(certificates),
-    db.select().from(acme_accounts),
-    db.select().from(signing_keys),
+export async function liveHolders({ store }: Vault): Promise<Holder[]> {
+  const { db, tables } = store;
+  /** @param place where the secrets of its records belong, before the id. @param columns JSON columns that may hold them. */
+  const holdersIn = async <T extends keyof Schema>(
+    table: T,
+    place: string,
+    columns: readonly string[],
+    nameOf: (row: Schema[T]['$inferSelect']) => string,
+    { key = 'id', where }: { readonly key?: string; readonly where?: SQL } = {},
+  ): Promise<Holder[]> => {
+    // Every one of these tables is read alike.
+    const rows = await db
+      .select()
+      .from(tables[table] as Schema['connections'])
+      .where(where);
+    const holders = rows.map((row) => {
+      const id = (row as Record<string, unknown>)[key] as string | number;
+      const secrets = secretsIn(row, `${place}/${id}`);
+      return { name: nameOf(row), secrets, table, key, id, columns };
+    });
+    return holders.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  };
+  const fingerprint = await readMeta(store, db, 'fingerprint_key');
+  const found = await Promise.all([
+    holdersIn('connections', 'connection', ['password', 'ssl_key', 'extra_params'], ({ name }) => `connection ${name}`),
+    holdersIn('people', 'admin', ['totp_secret'], ({ username }) => `the account ${username}`),
+    holdersIn('identity_providers', 'identity_provider', ['client_secret'], ({ name }) => `identity provider ${name}`),
+    db
+      .select()
+      .from(tables.server_config)
+      .then((rows) => rows.map(({ id, settings }) => ({ ...SETTINGS, id, secrets: secretsIn(settings, 'server_config') }))),
+    holdersIn('mcp_tokens', 'mcp_token', ['secret_hash'], ({ name }) => `access token ${name}`, {
+      where: eq(tables.mcp_tokens.revoked, false),
+    }),
+    holdersIn('certificates', 'certificate', ['private_key'], () => 'the certificate of this server'),
+    holdersIn('acme_accounts', 'acme_account', ['private_key'], ({ directory }) => `the account at ${new URL(directory).host}`, {
+      key: 'directory',
+    }),
+    holdersIn('notices', 'notice', ['secret'], ({ name }) => `webhook ${name}`),
+    holdersIn('proposal_operations', 'proposal_operation', ['input'], ({ summary }) => `a proposal (${summary})`),
+    holdersIn('signing_keys', 'signing_key', ['private_key'], ({ kid }) => `the signing key ${kid.slice(0, 8)}`, { key: 'kid' }),
   ]);
-  const providers = await db.select().from(tables.identity_providers).orderBy(asc(tables.identity_providers.name));
-  const webhooks = await db.select().from(tables.notices).orderBy(asc(tables.notices.name));
-  const proposed = await db.select().from(tables.proposal_operations);
-  const row = (table: keyof Schema, columns: string[], id: string | number, key = 'id') => ({ table, columns, id, key });
-  const holders: Holder[] = [
-    // A start seals it again by itself.
-    ...fingerprint.map(({ key, value }) => ({
-      name: 'the fingerprint key',
-      secrets: [{ place: `meta/${key}`, sealed: value }],
-      ...row('meta', [], key, 'key'),
-    })),
-    ...databases.map((connection) => ({
-      name: `connection ${connection.name}`,
-      secrets: secretsIn(connection, `connection/${connection.id}`),
-      ...row('connections', ['password', 'ssl_key', 'extra_params'], connection.id),
-    })),
-    ...accounts.map((person) => ({
-      name: `the account ${person.username}`,
-      secrets: secretsIn(person, `admin/${person.id}`),
-      ...row('people', ['totp_secret'], person.id),
-    })),
-    ...providers.map((provider) => ({
-      name: `identity provider ${provider.name}`,
-      secrets: secretsIn(provider, `identity_provider/${provider.id}`),
-      ...row('identity_providers', ['client_secret'], provider.id),
-    })),
-    ...settings.map(({ id, settings: values }) => ({
-      name: 'the server configuration',
-      secrets: secretsIn(values, 'server_config'),
-      ...row('server_config', ['settings'], id),
-    })),
-    ...tokens.map((token) => ({
-      name: `access token ${token.name}`,
-      secrets: secretsIn(token, `mcp_token/${token.id}`),
-      ...row('mcp_tokens', ['secret_hash'], token.id),
-    })),
-    ...chains.map((certificate) => ({
-      name: 'the certificate of this server',
-      secrets: secretsIn(certificate, `certificate/${certificate.id}`),
-      ...row('certificates', ['private_key'], certificate.id),
-    })),
-    ...acme.map((account) => ({
-      name: `the account at ${new URL(account.directory).host}`,
-      secrets: secretsIn(account, `acme_account/${account.directory}`),
-      ...row('acme_accounts', ['private_key'], account.directory, 'directory'),
-    })),
-    ...webhooks.map((webhook) => ({
-      name: `webhook ${webhook.name}`,
-      secrets: secretsIn(webhook, `notice/${webhook.id}`),
-      ...row('notices', ['secret'], webhook.id),
-    })),
-    ...proposed.map((operation) => ({
-      name: `a proposal (${operation.summary})`,
-      secrets: secretsIn(operation, `proposal_operation/${operation.id}`),
-      ...row('proposal_operations', ['input'], operation.id),
-    })),
-    ...signing.map((key) => ({
-      name: `the signing key ${key.kid.slice(0, 8)}`,
-      secrets: secretsIn(key, `signing_key/${key.kid}`),
-      ...row('signing_keys', ['private_key'], key.kid, 'kid'),
-    })),
-  ];
-  return holders.filter(({ secrets }) => secrets.length > 0);
+  // A start seals it again by itself.
+  const own = fingerprint === null ? [] : [{ ...FINGERPRINT, secrets: [{ place: 'meta/fingerprint_key', sealed: fingerprint }] }];
+  return [...own, ...found.flat()].filter(({ secrets }) => secrets.length > 0);
 }
+
+const FINGERPRINT = { name: 'the fingerprint key', table: 'meta', key: 'key', id: 'fingerprint_key', columns: [] } as const;
+const SETTINGS = { name: 'the server configuration', table: 'server_config', key: 'id', columns: ['settings'] } as const;
 
 /** With what hosts are given: the active snapshot and candidates. */
 export async function allHolders(vault: Vault): Promise<Pick<Holder, 'name' | 'secrets'>[]> {

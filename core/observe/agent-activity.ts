@@ -2,6 +2,7 @@ import { asc, desc, inArray, lte } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import type { AgentActivity } from '#core/contract/identity/agent-access.ts';
 import type { Handlers } from '#core/run.ts';
+import { readPage } from '#core/store/pages.ts';
 import { inPages } from './sessions/forget-sessions.ts';
 
 const KEPT = 10_000;
@@ -10,7 +11,7 @@ const PERIOD_MS = { '1h': 3_600_000, '6h': 6 * 3_600_000, '24h': 24 * 3_600_000,
 
 export const agentActivityHandlers: Pick<Handlers, `agent_activity.${'list' | 'stats'}`> = {
   'agent_activity.list': async ({ app }, { skip, limit, tool_name, token_prefix, success }) => {
-    if (tool_name === undefined && token_prefix === undefined && success === undefined) return readPage(app, skip, limit);
+    if (tool_name === undefined && token_prefix === undefined && success === undefined) return readNewest(app, skip, limit);
     const fits = (entry: AgentActivity): boolean =>
       (tool_name === undefined || entry.tool_name === tool_name) &&
       (token_prefix === undefined || entry.token_prefix === token_prefix) &&
@@ -103,13 +104,10 @@ export async function forgetActivity(app: App): Promise<void> {
 }
 
 /** Newest first, no more than are kept. */
-async function readPage(app: App, skip: number, limit: number): Promise<{ items: AgentActivity[]; total: number }> {
+async function readNewest(app: App, skip: number, limit: number): Promise<{ items: AgentActivity[]; total: number }> {
   const { agent_activity: table } = app.store.tables;
   const most = Math.max(0, Math.min(limit, KEPT - skip));
-  const [rows, total] = await Promise.all([
-    app.store.db.select().from(table).orderBy(desc(table.id)).limit(most).offset(skip),
-    app.store.db.$count(table),
-  ]);
+  const { rows, total } = await readPage(app.store.db, table, { order: [desc(table.id)], skip, limit: most });
   return { items: rows.map(({ entry }) => entry), total: Math.min(KEPT, total) };
 }
 

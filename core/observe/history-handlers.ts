@@ -4,6 +4,7 @@ import { EntityType, OF_DEFINITIONS } from '#core/contract/history.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import { contains } from '#core/definitions/records.ts';
+import { readPage } from '#core/store/pages.ts';
 import { toEntry } from './history-entry.ts';
 import { rollback } from './rollback.ts';
 
@@ -48,11 +49,8 @@ function ofRecord({ app, by_name }: Context, entity_id: string): SQL | undefined
 async function page({ app }: Context, where: SQL | undefined, skip: number, limit: number) {
   const { db, tables } = app.store;
   const { history } = tables;
-  const [rows, total] = await Promise.all([
-    // Ids grow with time.
-    db.select().from(history).where(where).orderBy(desc(history.id)).limit(limit).offset(skip),
-    db.$count(history, where),
-  ]);
+  // Ids grow with time.
+  const { rows, total } = await readPage(db, history, { where, order: [desc(history.id)], skip, limit });
   return { items: rows.map((row) => toEntry(app, row)), total };
 }
 

@@ -1,21 +1,35 @@
-import { and, desc, eq, ne, type SQL, sql } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
+import { and, eq, ne } from 'drizzle-orm';
 import type { Action, EntityType } from '#core/contract/history.ts';
+import { authorOf } from '#core/identity/roles.ts';
 import type { Db } from '#core/store/open.ts';
+import { keepNewest } from '#core/store/pages.ts';
 import type { Schema } from '#core/store/schema.ts';
 import type { Context } from '#core/run.ts';
 
 export type { Action, EntityType } from '#core/contract/history.ts';
 export type HistoryRow = Schema['history']['$inferSelect'];
 
-export interface Recorded {
+/** What an entry is about. */
+export interface Subject {
   readonly entity_type: EntityType;
   readonly entity_id: string;
   readonly entity_name: string;
+}
+
+export interface Recorded extends Subject {
   readonly action: Action;
   readonly before: Record<string, unknown> | null;
   readonly after: Record<string, unknown> | null;
-  readonly batch_id?: string;
+  readonly batch_id?: string | undefined;
+}
+
+interface Entry extends Subject {
+  /** Absent: that it was created, changed or deleted, as `before` and `after` say. */
+  readonly action?: Action;
+  /** The record before and after; null: there was none, or there is none any more. */
+  readonly before: object | null;
+  readonly after: object | null;
+  readonly batch_id?: string | undefined;
 }
 
 /** Contract section 13. */
@@ -23,12 +37,13 @@ const KEPT_OF_AN_ENTITY = 200;
 const KEPT_BLOCKED = 1_000;
 
 /** Writes one history entry in the transaction of the change itself, and forgets the oldest beyond what is kept. */
-export async function recordHistory(tx: Db, context: Context, entry: Recorded): Promise<void> {
-  const { app } = context;
-  const { history } = app.store.tables;
+export async function recordHistory(tx: Db, context: Context, { before, after, ...rest }: Entry): Promise<void> {
+  const action = before === null ? 'create' : after === null ? 'delete' : 'update';
+  const entry: Recorded = { action, ...rest, before: before && { ...before }, after: after && { ...after } };
+  const { history } = context.app.store.tables;
   context.replay?.written.push(entry);
   await tx.insert(history).values(toRow(context, entry));
-  if (entry.action === 'blocked') await forget(tx, app, eq(history.action, 'blocked'), KEPT_BLOCKED);
+  if (entry.action === 'blocked') await keepNewest(tx, history, KEPT_BLOCKED, eq(history.action, 'blocked'));
   // A new record has no past.
   else if (entry.before !== null) {
     const same = and(
@@ -36,9 +51,13 @@ export async function recordHistory(tx: Db, context: Context, entry: Recorded): 
       eq(history.entity_id, entry.entity_id),
       ne(history.action, 'blocked'),
     );
-    await forget(tx, app, same, KEPT_OF_AN_ENTITY);
+    await keepNewest(tx, history, KEPT_OF_AN_ENTITY, same);
   }
 }
+
+/** The same of a deployed version. */
+export const recordVersion = (tx: Db, context: Context, version: number, entry: Omit<Entry, keyof Subject>): Promise<void> =>
+  recordHistory(tx, context, { entity_type: 'snapshot', entity_id: String(version), entity_name: `v${version}`, ...entry });
 
 /** The same of new records, which have no past that could be too long. */
 export async function recordCreated(
@@ -55,9 +74,7 @@ const toRow = ({ app, actor, ip, change, replay }: Context, entry: Recorded) => 
   ...entry,
   action: entry.action === 'blocked' ? entry.action : (change?.action ?? entry.action),
   actor: {
-    type: actor?.type ?? 'system',
-    id: actor?.id ?? null,
-    name: actor?.name ?? 'system',
+    ...authorOf(actor),
     ...(replay === undefined ? {} : { proposal: { id: replay.proposal_id, author: replay.author } }),
   },
   ip,
@@ -66,12 +83,6 @@ const toRow = ({ app, actor, ip, change, replay }: Context, entry: Recorded) => 
   batch_id: change?.batch_id ?? entry.batch_id ?? null,
   created_at: app.clock().toISOString(),
 });
-
-async function forget(tx: Db, { store }: App, which: SQL | undefined, kept: number): Promise<void> {
-  const { history } = store.tables;
-  const oldest = tx.select({ id: history.id }).from(history).where(which).orderBy(desc(history.id)).limit(1).offset(kept);
-  await tx.delete(history).where(and(which, sql`${history.id} <= ${oldest}`));
-}
 
 const versionOf = (row: Record<string, unknown> | null): number | null =>
   typeof row?.['version'] === 'number' ? row['version'] : null;

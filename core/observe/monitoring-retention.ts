@@ -7,6 +7,7 @@ import { removeUnused } from '#core/engines/shared/files/unused-folders.ts';
 import { forgetCredentials } from '#core/identity/agent-credentials.ts';
 import { forgetClosed } from '#core/proposals/rows.ts';
 import { forgetActivity } from './agent-activity.ts';
+import { readMeta, writeMeta } from '#core/store/meta.ts';
 import { forgetArguments } from './logged-arguments.ts';
 import { forgetSeries } from './metrics/retention.ts';
 import { forgetEvents } from './notices/events.ts';
@@ -84,7 +85,7 @@ async function forget(app: App, most_logs: number): Promise<number> {
     forgotten += gone.length;
     return gone.length;
   });
-  if (done) await setDone(app);
+  if (done) await app.store.write((tx) => writeMeta(app.store, tx, DONE, app.clock().toISOString()));
   return forgotten;
 }
 
@@ -92,20 +93,11 @@ async function forget(app: App, most_logs: number): Promise<number> {
 const DONE = 'usage_forgotten_at';
 
 async function isDue(app: App): Promise<boolean> {
-  const { meta } = app.store.tables;
-  const [row] = await app.store.db.select().from(meta).where(eq(meta.key, DONE));
-  if (row === undefined) return true;
-  const age = app.clock().getTime() - Date.parse(row.value);
+  const done_at = await readMeta(app.store, app.store.db, DONE);
+  if (done_at === null) return true;
+  const age = app.clock().getTime() - Date.parse(done_at);
   // A time to come is of a clock that was ahead.
   return age < 0 || age > INTERVAL_MS - 1_000;
-}
-
-async function setDone(app: App): Promise<void> {
-  const { meta } = app.store.tables;
-  const value = app.clock().toISOString();
-  await app.store.write((tx) =>
-    tx.insert(meta).values({ key: DONE, value }).onConflictDoUpdate({ target: meta.key, set: { value } }),
-  );
 }
 
 /** Forgets at once and whenever it is due, on one server at a time. @returns a function that ends it. */

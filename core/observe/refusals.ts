@@ -1,9 +1,10 @@
-import { desc, eq, gte, lt, lte, sql } from 'drizzle-orm';
+import { desc, eq, gte, lt, sql } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import type { RefusalKind } from '#core/contract/observe/calls.ts';
 import type { UsageBatch } from '#core/contract/observe/usage-batch.ts';
 import type { Handlers } from '#core/run.ts';
 import type { Db } from '#core/store/open.ts';
+import { keepNewest, readPage } from '#core/store/pages.ts';
 import { HOUR_MS, hourOf } from './metrics/sums.ts';
 
 const KEPT = 1_000;
@@ -25,8 +26,7 @@ export async function storeRefusals(
           .slice(-KEPT)
           .map(({ timestamp, ...rest }) => ({ ...rest, timestamp: new Date(Math.min(timestamp, now)).toISOString() })),
       );
-    const [oldest] = await tx.select({ id: table.id }).from(table).orderBy(desc(table.id)).limit(1).offset(KEPT);
-    if (oldest !== undefined) await tx.delete(table).where(lte(table.id, oldest.id));
+    await keepNewest(tx, table, KEPT);
   }
   const hour = hourOf(now);
   for (const [kind, count] of Object.entries(refused) as [RefusalKind, number][]) {
@@ -48,13 +48,12 @@ export const refusalHandlers: Pick<Handlers, 'logs.refusals'> = {
     const { db } = app.store;
     const where = kind === undefined ? undefined : eq(table.kind, kind);
     const since = hourOf(app.clock().getTime() - COUNTED_MS);
-    const [items, total, hours] = await Promise.all([
-      db.select().from(table).where(where).orderBy(desc(table.id)).limit(limit).offset(skip),
-      db.$count(table, where),
+    const [{ rows, total }, hours] = await Promise.all([
+      readPage(db, table, { where, order: [desc(table.id)], skip, limit }),
       db.select().from(refusal_counts).where(gte(refusal_counts.hour, since)),
     ]);
     const counts: Partial<Record<RefusalKind, number>> = {};
     for (const { kind: counted, count } of hours) counts[counted] = (counts[counted] ?? 0) + count;
-    return { items: items.map((item) => ({ ...item, id: String(item.id) })), total, counts, counted_since: since };
+    return { items: rows.map((row) => ({ ...row, id: String(row.id) })), total, counts, counted_since: since };
   },
 };

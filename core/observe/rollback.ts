@@ -1,14 +1,14 @@
 import { and, eq, isNull } from 'drizzle-orm';
 import type { Db } from '#core/store/open.ts';
 import { AppError } from '#core/errors.ts';
-import { operations, type Output } from '#core/contract/index.ts';
+import { type Input, operations, type Output } from '#core/contract/index.ts';
 import { leastRole } from '#core/contract/operation.ts';
 import type { Context } from '#core/run.ts';
 import { requireRole } from '#core/identity/roles.ts';
 import { createSlices } from '#core/lib/slices.ts';
 import { asBatch, type BatchContext, fewAtATime, writeAll } from '#core/definitions/batch.ts';
 import { recordBlocked } from '#core/definitions/guard/blocked.ts';
-import { checkVersion } from '#core/definitions/records.ts';
+import { checkVersion } from '#core/definitions/versioned.ts';
 import type { HistoryRow } from './history.ts';
 import { openSecrets, shortEntry, toEntry } from './history-entry.ts';
 import type { Prepared } from '#core/definitions/entity.ts';
@@ -18,13 +18,6 @@ import { storeCompiled } from '#core/definitions/statements.ts';
 
 /** Records that are checked at once; the statements among them are described together. */
 const AT_ONCE = 64;
-
-interface RollbackInput {
-  readonly history_id: string;
-  readonly dry_run: boolean;
-  /** The version that the record must currently have. */
-  readonly version?: number | undefined;
-}
 
 /** One record on the way back: `earlier` is what it was before the entry, `now` what is stored; null: not there. */
 interface Step {
@@ -38,7 +31,7 @@ interface Step {
 /** Restores the state before an entry, through every check that a write passes (contract section 10). */
 export async function rollback(
   context: Context,
-  { history_id, dry_run, version }: RollbackInput,
+  { history_id, dry_run, version }: Input<'history.rollback'>,
 ): Promise<Output<'history.rollback'>> {
   const target = await readEntry(context, history_id);
   refuseOthers(target);

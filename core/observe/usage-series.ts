@@ -1,7 +1,8 @@
-import { and, type SQL, sql } from 'drizzle-orm';
+import { and, sql } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import type { CallGroup } from '#core/contract/observe/usage-batch.ts';
-import { type Column, rowsOf } from '#core/store/columns.ts';
+import { type Column, laterOf, rowsOf } from '#core/store/columns.ts';
+import { writeMeta } from '#core/store/meta.ts';
 import type { Db } from '#core/store/open.ts';
 import type { Schema } from '#core/store/schema.ts';
 import { type Histogram, mergeInto } from '#core/lib/histogram.ts';
@@ -31,11 +32,7 @@ async function add(app: App, tx: Db, series: Series, rows: readonly Sum[]): Prom
 /** Servers add to the same rows one after the other; embedded, writers take turns anyway. */
 export async function takeTurns(app: App, tx: Db): Promise<void> {
   if (app.store.dialect === 'sqlite') return;
-  const { meta } = app.store.tables;
-  await tx
-    .insert(meta)
-    .values({ key: 'usage_lock', value: '' })
-    .onConflictDoUpdate({ target: meta.key, set: { value: '' } });
+  await writeMeta(app.store, tx, 'usage_lock', '');
 }
 
 const keysOf = (rows: readonly Sum[], own: Series['own']) => {
@@ -94,6 +91,3 @@ async function write(app: App, tx: Db, { table, own }: Series, rows: readonly Su
 }
 
 const keyOf = ({ seconds, start, kind, name }: Series['table']) => [seconds, start, kind, name];
-
-const laterOf = (stored: Series['table']['last_called_at']): SQL =>
-  sql`case when excluded.last_called_at > ${stored} then excluded.last_called_at else ${stored} end`;

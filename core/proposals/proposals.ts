@@ -1,3 +1,4 @@
+import { callOf } from './propose.ts';
 import type { App } from '#core/app.ts';
 import { ENTITY_KINDS } from '#core/contract/entities.ts';
 import type { Input } from '#core/contract/index.ts';
@@ -5,6 +6,7 @@ import { MOST_COMMENTS, type ProposalItem, type StaleRecord, type TouchedRecord 
 import { notedAs, recordBlocked } from '#core/definitions/guard/blocked.ts';
 import { CONFIG_ID, readSettings } from '#core/definitions/settings/config.ts';
 import { AppError, invalidField } from '#core/errors.ts';
+import { authorOf } from '#core/identity/roles.ts';
 import { emitNotice } from '#core/observe/notices/emit.ts';
 import type { Context, Door, Handlers } from '#core/run.ts';
 import { entityTable } from '#core/store/entity-table.ts';
@@ -15,13 +17,11 @@ import { createWorkingCopyHolder } from '#core/deploy/working-copy.ts';
 import { eq } from 'drizzle-orm';
 import { createIds, openOverlay, type Overlay, replayOf, touchedBy } from './overlay.ts';
 import { applyAll, cannotApply, drop, inTurn } from './overlays.ts';
-import { callOf } from './propose.ts';
 import { recalling } from './recall.ts';
 import { replayProposal } from './replay.ts';
 import { lastReviewOf, reviewOf } from './review.ts';
 import {
   authorKey,
-  authorOf,
   commentsOf,
   findProposal,
   forgetOperations,

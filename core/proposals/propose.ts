@@ -12,13 +12,14 @@ import {
 import { notedAs, recordBlocked } from '#core/definitions/guard/blocked.ts';
 import { AppError, invalidField } from '#core/errors.ts';
 import { resolveNames } from '#core/identity/agent-names.ts';
+import { authorOf } from '#core/identity/roles.ts';
 import { recordHistory } from '#core/observe/history.ts';
 import { emitNotice } from '#core/observe/notices/emit.ts';
 import type { Call, Context, Door } from '#core/run.ts';
 import { writeAlone } from '#core/store/journal.ts';
 import { type Step, touchedBy } from './overlay.ts';
 import { inTurn, withOverlay } from './overlays.ts';
-import { authorKey, authorOf, findProposal, operationsOf, type ProposalRow, sealInput, toStep, updateOpen } from './rows.ts';
+import { authorKey, findProposal, operationsOf, type ProposalRow, sealInput, toStep, updateOpen } from './rows.ts';
 import { looksByItself, wayOf } from '#core/contract/proposal-ways.ts';
 import { summaryOf, titleOf } from './words.ts';
 

@@ -1,6 +1,5 @@
 import { AppError } from '#core/errors.ts';
-import type { SourcePool } from '#core/definitions/source-pool.ts';
-import type { Source } from '#core/engines/shared/source.ts';
+import { type SourcePool, wrapSources } from '#core/definitions/source-pool.ts';
 
 /** What databases said of statements, by connection and statement. */
 export type Recalled = Map<string, unknown>;
@@ -10,31 +9,22 @@ export type Recalled = Map<string, unknown>;
  * transaction of the metadata database is open.
  */
 export function recalling(pool: SourcePool, recalled: Recalled, mode: 'note' | 'repeat'): SourcePool {
-  const wrapped = new WeakMap<Source, Source>();
-  return {
-    ...pool,
-    async of(row) {
-      const source = await pool.of(row);
-      const known = wrapped.get(source);
-      if (known !== undefined) return known;
-      const asked =
-        <A extends unknown[], R>(method: string, ask: (...input: A) => Promise<R>) =>
-        async (...input: A): Promise<R> => {
-          const key = JSON.stringify([row.id, method, input]);
-          if (mode === 'repeat' && recalled.has(key)) return recalled.get(key) as R;
-          const answer = await ask(...input);
-          const whole = !Array.isArray(answer) || !answer.some((one) => one instanceof AppError);
-          if (whole) recalled.set(key, answer);
-          return answer;
-        };
-      const careful: Source = {
-        ...source,
-        describe: asked('describe', source.describe.bind(source)),
-        ...(source.describeAll === undefined ? {} : { describeAll: asked('describeAll', source.describeAll.bind(source)) }),
-        ...(source.origins === undefined ? {} : { origins: asked('origins', source.origins.bind(source)) }),
+  return wrapSources(pool, (source, row) => {
+    const asked =
+      <A extends unknown[], R>(method: string, ask: (...input: A) => Promise<R>) =>
+      async (...input: A): Promise<R> => {
+        const key = JSON.stringify([row.id, method, input]);
+        if (mode === 'repeat' && recalled.has(key)) return recalled.get(key) as R;
+        const answer = await ask(...input);
+        const whole = !Array.isArray(answer) || !answer.some((one) => one instanceof AppError);
+        if (whole) recalled.set(key, answer);
+        return answer;
       };
-      wrapped.set(source, careful);
-      return careful;
-    },
-  };
+    return {
+      ...source,
+      describe: asked('describe', source.describe.bind(source)),
+      ...(source.describeAll === undefined ? {} : { describeAll: asked('describeAll', source.describeAll.bind(source)) }),
+      ...(source.origins === undefined ? {} : { origins: asked('origins', source.origins.bind(source)) }),
+    };
+  });
 }

@@ -9,8 +9,8 @@ import {
 } from '#core/contract/proposals.ts';
 import type { OperationName } from '#core/contract/index.ts';
 import { AppError } from '#core/errors.ts';
-import type { Actor } from '#core/run.ts';
 import type { Db } from '#core/store/open.ts';
+import { readPage } from '#core/store/pages.ts';
 import type { Schema } from '#core/store/schema.ts';
 import type { Sealed } from '#snapshots/format.ts';
 import type { Step } from './overlay.ts';
@@ -19,12 +19,6 @@ export type ProposalRow = Schema['proposals']['$inferSelect'];
 export type OperationRow = Schema['proposal_operations']['$inferSelect'];
 
 const DAY_MS = 24 * 3_600_000;
-
-export const authorOf = (actor: Actor | null): ProposalAuthor => ({
-  type: actor?.type ?? 'system',
-  id: actor?.id ?? null,
-  name: actor?.name ?? 'system',
-});
 
 /** Who proposes, however many tokens of its name there are. */
 export const authorKey = ({ type, id }: ProposalAuthor): string => `${type}:${id}`;
@@ -92,13 +86,12 @@ export async function toItem(app: App, row: ProposalRow, tx?: Db): Promise<Propo
 
 export async function listProposals({ store }: App, state: ProposalItem['status'] | undefined, skip: number, limit: number) {
   const { proposals } = store.tables;
-  const wanted = state === undefined ? undefined : eq(proposals.status, state);
-  const [rows, total, open] = await Promise.all([
-    store.db.select().from(proposals).where(wanted).orderBy(desc(proposals.id)).limit(limit).offset(skip),
-    store.db.$count(proposals, wanted),
+  const where = state === undefined ? undefined : eq(proposals.status, state);
+  const [page, open] = await Promise.all([
+    readPage(store.db, proposals, { where, order: [desc(proposals.id)], skip, limit }),
     store.db.$count(proposals, eq(proposals.status, 'open')),
   ]);
-  return { rows, total, open };
+  return { ...page, open };
 }
 
 /** Forgets closed proposals after their time. */

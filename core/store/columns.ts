@@ -1,4 +1,4 @@
-import { SQL, type SQLChunk, sql, StringChunk } from 'drizzle-orm';
+import { type Column as TableColumn, SQL, sql, type SQLChunk, StringChunk } from 'drizzle-orm';
 import type { Store } from './open.ts';
 
 /**
@@ -17,6 +17,12 @@ export interface Shared {
   readonly places: readonly number[];
   readonly columns: Columns;
 }
+
+/** Of a time that is stored and the one that an insertion met it with: the later one. */
+export const laterOf = (stored: TableColumn): SQL => {
+  const given = sql`excluded.${sql.identifier(stored.name)}`;
+  return sql`case when ${given} > ${stored} then ${given} else ${stored} end`;
+};
 
 const NOTHING_SHARED: Shared = { places: [], columns: {} };
 

@@ -5,7 +5,7 @@ import { entityTable } from '#core/store/entity-table.ts';
 import type { Context } from '#core/run.ts';
 import { canonical } from '#snapshots/canonical.ts';
 import { isSecretEntry } from '#core/definitions/connection-draft.ts';
-import { toDraft } from '#core/definitions/records.ts';
+import { toDraft } from '#core/definitions/versioned.ts';
 import { KINDS, type Kind, type Stored, type Values } from '#core/definitions/kinds.ts';
 import { isSealed } from '#core/definitions/source-pool.ts';
 import { exportServerConfig } from './transfer-config.ts';

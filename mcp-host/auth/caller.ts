@@ -1,3 +1,4 @@
+import type { CallerIds } from '#core/contract/observe/usage-batch.ts';
 import { networkOf } from '#core/edge/network.ts';
 import { type Claims, type Identity, NO_CLAIMS, NO_IDENTITY } from '#core/lib/call/identity.ts';
 import { FULL_RIGHTS, type Rights } from './rights.ts';
@@ -19,13 +20,6 @@ export interface Caller {
 
 /** What a caller is let in by, for as long as it is. Without a grant, any sign-in of the owner. */
 export type Admission = Pick<Caller, 'owner' | 'grant'>;
-
-/** At most one of person and token is known. */
-export interface CallerIds {
-  readonly person: string | null;
-  readonly token: string | null;
-  readonly client_id: string | null;
-}
 
 export const createCaller = (
   owner: string,

@@ -1,6 +1,7 @@
-import type { FrozenConnection, Sealed } from '#snapshots/format.ts';
+import type { FrozenConnection } from '#snapshots/format.ts';
 import type { ConnectionSettings, Source } from '#core/engines/shared/source.ts';
 import type { QueueGauge } from '#core/contract/observe/usage-batch.ts';
+import { toSettings } from '#core/lib/places.ts';
 import type { Log } from '#core/log.ts';
 import { createQueue, type Queue, type QueueCounters } from '#mcp-host/limits/queue.ts';
 
@@ -59,7 +60,7 @@ export function createSources({ open, openSecret, log }: SourcesOptions): Source
     return queue;
   };
   const start = (pool: Pool, connection: FrozenConnection): Promise<Source> => {
-    const source = (async () => open(toSettings(connection, openSecret)))();
+    const source = (async () => open(toSettings(connection, { open: openSecret })))();
     pool.source = source;
     // A secret that does not open fails before anything is awaited: only now is there a source to forget.
     source.then(
@@ -140,34 +141,3 @@ export function createSources({ open, openSecret, log }: SourcesOptions): Source
 
 /** The id too: two connections with equal settings have their own limits, so also their own sessions. */
 const keyOf = ({ id, pool_key }: FrozenConnection): string => `${id}/${pool_key}`;
-
-const isSealed = (value: unknown): value is Sealed => typeof value === 'object' && value !== null && '$sealed' in value;
-
-function toSettings(connection: FrozenConnection, openSecret: SourcesOptions['openSecret']): ConnectionSettings {
-  const place = `connection/${connection.id}`;
-  const plain = (sealed: Sealed | null, name: string) => sealed && openSecret(sealed.$sealed, `${place}/${name}`);
-  const { db_type, host, port, database, username, ssl_mode, ssl_ca, ssl_cert, pool_size } = connection;
-  const { session_values = [], session_role = null } = connection;
-  const extra_params = Object.fromEntries(
-    Object.entries(connection.extra_params).map(([key, value]) => [
-      key,
-      isSealed(value) ? plain(value, `extra_params/${key}`) : value,
-    ]),
-  );
-  return {
-    db_type,
-    host,
-    port,
-    database,
-    username,
-    password: plain(connection.password, 'password'),
-    ssl_mode,
-    ssl_ca,
-    ssl_cert,
-    ssl_key: plain(connection.ssl_key, 'ssl_key'),
-    extra_params,
-    pool_size,
-    session_values,
-    session_role,
-  };
-}

@@ -5,7 +5,7 @@ import { BootId, UsageBatch } from '#core/contract/observe/usage-batch.ts';
 import { installationHeaders } from '#core/contract/deploy/installation.ts';
 import { isOurs } from '#core/edge/service-token.ts';
 import { AppError } from '#core/errors.ts';
-import type { HostEvent } from '#core/deploy/hosts.ts';
+import { Acknowledgement, type HostEvent } from '#core/deploy/hosts.ts';
 import { toInvalid } from '#core/issues.ts';
 import { besideEvent } from '#core/deploy/candidates/beside.ts';
 import { snapshotNamed } from '#core/deploy/candidates/stored-candidates.ts';
@@ -26,16 +26,6 @@ import type { ServerEnv } from '../http/routes.ts';
 
 const MAX_USAGE = 16 * 1024 * 1024;
 const MAX_REPLAY = 8 * 1024 * 1024;
-
-const Ack = v.object({
-  boot_id: BootId,
-  version: v.nullish(v.number(), null),
-  checksum: v.nullish(v.string(), null),
-  load_ms: v.nullish(v.number(), null),
-  url: v.nullish(v.string(), null),
-  error: v.nullish(v.string(), null),
-  request_id: v.nullish(v.string(), null),
-});
 
 const Leave = v.object({ boot_id: BootId });
 
@@ -59,8 +49,8 @@ export function addHostRoutes(app: App, router: Hono<ServerEnv>, live_logs: Live
     return c.json(await newsOf(app, snapshot, c.req.query('have') ?? null));
   });
   router.post('/api/internal/hosts/:id/ack', async (c) => {
-    const ack = v.safeParse(Ack, await readJson(c.req.raw, 64 * 1024));
-    if (!ack.success) throw toInvalid(ack.issues, Object.keys(Ack.entries));
+    const ack = v.safeParse(Acknowledgement, await readJson(c.req.raw, 64 * 1024));
+    if (!ack.success) throw toInvalid(ack.issues, Object.keys(Acknowledgement.entries));
     app.hosts.acknowledge(c.req.param('id'), ack.output);
     // The host says the next thing, to whichever server, only after this one is known to all.
     await app.hosts.settled();

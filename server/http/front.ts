@@ -1,5 +1,6 @@
 import type { Context, Hono, MiddlewareHandler } from 'hono';
 import type { App } from '#core/app.ts';
+import { httpsOrigin } from '#core/env.ts';
 import { AppError } from '#core/errors.ts';
 import { hostName } from '#core/edge/origins.ts';
 import { REGISTER_PATH } from '#core/edge/registration.ts';
@@ -146,12 +147,10 @@ const isServing = (https: HttpsState, name: string): boolean => https.serving()?
 
 /** The redirect of what came over plain HTTP to a name with a certificate; null: it stays. 308 keeps method and body (RFC 9110, section 15.4.9). */
 export function toHttps(app: App, c: Context<ServerEnv>, https: HttpsState): Response | null {
-  const { env } = app;
   const name = hostName(c.req.header('host') ?? '') ?? '';
   if (!isServing(https, name) || spokenScheme(app, c) === 'https' || stays(c.req.path)) return null;
-  const port = env.SVC_EXTERNAL_HTTPS_PORT === 443 ? '' : `:${env.SVC_EXTERNAL_HTTPS_PORT}`;
   const { pathname, search } = new URL(c.req.url);
-  const target = new URL(`https://${name}${port}`);
+  const target = new URL(httpsOrigin(app.env, name));
   // The target of a CONNECT is no path, and would go on with the name.
   target.pathname = pathname;
   target.search = search;

@@ -3,6 +3,7 @@ import { withTimeout } from '#core/lib/with-timeout.ts';
 import { AppError } from '#core/errors.ts';
 import { reasonOf } from '#core/log.ts';
 import type { Readiness } from '#core/edge/probes.ts';
+import { writeMeta } from '#core/store/meta.ts';
 
 /** One look serves every probe of a moment, so that asking costs the stores nothing. */
 const FRESH_MS = 1_000;
@@ -59,16 +60,13 @@ const WRITE_MS = 500;
 
 /** @returns a function that answers why nothing can be written, as far as is known by then; a write that takes long is none. */
 function createWriteCheck(app: App): () => Promise<string | null> {
-  const { meta } = app.store.tables;
   let next = 0;
   let refusal: string | null = null;
   let running: Promise<void> | null = null;
   const write = async (): Promise<void> => {
     try {
       const value = `${app.clock().toISOString()} `.padEnd(WRITTEN, '.');
-      await app.store.write((tx) =>
-        tx.insert(meta).values({ key: 'readyz', value }).onConflictDoUpdate({ target: meta.key, set: { value } }),
-      );
+      await app.store.write((tx) => writeMeta(app.store, tx, 'readyz', value));
       refusal = null;
       next = performance.now() + WRITE_EVERY_MS;
     } catch (error) {

@@ -80,15 +80,8 @@ export const fileHandlers: Pick<Handlers, Extract<keyof Handlers, `files.${strin
 /** An entry of the history; the file itself is not kept. @param old bytes before, null where there was no such file. */
 function record(context: Context, of: ConnectionRow, name: string, old: number | null, now: number | null): Promise<void> {
   const state = (bytes: number | null) => (bytes === null ? null : { name, bytes, connection_id: of.id, connection: of.name });
-  const entry = {
-    entity_type: 'file',
-    entity_id: of.id,
-    entity_name: name,
-    action: old === null ? 'create' : now === null ? 'delete' : 'update',
-    before: state(old),
-    after: state(now),
-  } as const;
-  return context.app.store.write((tx) => recordHistory(tx, context, entry));
+  const subject = { entity_type: 'file', entity_id: of.id, entity_name: name } as const;
+  return context.app.store.write((tx) => recordHistory(tx, context, { ...subject, before: state(old), after: state(now) }));
 }
 
 /** Where the files of a connection are. Throws `not_found`, or `invalid` where it has none. */

@@ -96,14 +96,8 @@ export async function recordBlocked(
       );
     });
     if (same === undefined) {
-      await recordHistory(tx, context, {
-        entity_type,
-        entity_id,
-        entity_name,
-        action: 'blocked',
-        before: null,
-        after: { ...what, count: 1 },
-      });
+      const after = { ...what, count: 1 };
+      await recordHistory(tx, context, { entity_type, entity_id, entity_name, action: 'blocked', before: null, after });
       const by = actor?.name ?? 'system';
       await emitNotice(app, 'guard_hit', { ...what, entity_type, entity_name, by }, tx);
       return;

@@ -1,3 +1,4 @@
+import { mergeSecrets, sealAgain } from './secrets.ts';
 import { and, eq } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import type { ServerConfigPatch } from '#core/contract/settings/config.ts';
@@ -7,7 +8,6 @@ import type { Context, Handlers } from '#core/run.ts';
 import { canonical } from '#snapshots/canonical.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
 import { checkSettings, differs } from './rules.ts';
-import { mergeSecrets, sealAgain } from './secrets.ts';
 import {
   CONFIG_ROW,
   readSettings,
@@ -18,7 +18,8 @@ import {
   toVariables,
   withGates,
 } from './settings.ts';
-import { checkVersion, ignoresRepeats, retryOnConflict } from '../records.ts';
+import { ignoresRepeats } from '../records.ts';
+import { checkVersion, retryOnConflict } from '../versioned.ts';
 import { refuseUnknownToolsets } from '../toolsets/names.ts';
 import { guardDraft } from '../guard/guard.ts';
 import { recordHistory } from '#core/observe/history.ts';
@@ -133,14 +134,8 @@ async function storeSettings(context: Context, tx: Db, expected: number, after: 
   if (stored.length === 0)
     throw new AppError('conflict', 'Someone else changed the server configuration. Read it again and repeat your change.');
   const now = await readSettings(app, tx);
-  await recordHistory(tx, context, {
-    entity_type: CONFIG_ID,
-    entity_id: CONFIG_ID,
-    entity_name: now.settings.server_name,
-    action: 'update',
-    before: toRecord(before),
-    after: toRecord(now),
-  });
+  const subject = { entity_type: CONFIG_ID, entity_id: CONFIG_ID, entity_name: now.settings.server_name } as const;
+  await recordHistory(tx, context, { ...subject, before: toRecord(before), after: toRecord(now) });
   return now;
 }
 

@@ -1,5 +1,5 @@
 import { hostName, isLoopbackName } from '#core/edge/origins.ts';
-import type { Env } from '#core/env.ts';
+import { type Env, httpsOrigin } from '#core/env.ts';
 import type { Settings } from './settings.ts';
 
 type Where = Pick<Settings, 'ssl_enabled' | 'ui_domain'>;
@@ -9,9 +9,8 @@ type Where = Pick<Settings, 'ssl_enabled' | 'ui_domain'>;
  * or a final slash. The one that is https counts first: SVC_PUBLIC_URL, else the UI domain. Without either it is this machine.
  */
 export function issuerFrom(env: Env, { ssl_enabled, ui_domain }: Where): string {
-  const { SVC_PUBLIC_URL, SVC_EXTERNAL_HTTPS_PORT, SVC_PORT } = env;
-  const port = SVC_EXTERNAL_HTTPS_PORT === 443 ? '' : `:${SVC_EXTERNAL_HTTPS_PORT}`;
-  const domain = ssl_enabled && ui_domain !== null ? `https://${ui_domain}${port}` : null;
+  const { SVC_PUBLIC_URL, SVC_PORT } = env;
+  const domain = ssl_enabled && ui_domain !== null ? httpsOrigin(env, ui_domain) : null;
   const stated = SVC_PUBLIC_URL === null ? null : new URL(SVC_PUBLIC_URL).origin;
   if (stated?.startsWith('https:')) return stated;
   return domain ?? stated ?? `http://localhost:${SVC_PORT}`;

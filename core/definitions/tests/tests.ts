@@ -8,7 +8,8 @@ import type { Db } from '#core/store/open.ts';
 import { canonical } from '#snapshots/canonical.ts';
 import { createEntity } from '../entity.ts';
 import { testedOf } from '../owners.ts';
-import { type RowOf, toDraft } from '../records.ts';
+import type { RowOf } from '../records.ts';
+import { toDraft } from '../versioned.ts';
 import { lastResults } from './results.ts';
 
 export type TestRow = RowOf<'test'>;

@@ -7,7 +7,8 @@ import type { Db } from '#core/store/open.ts';
 import { createEntity } from '../entity.ts';
 import { guardDraft } from '../guard/guard.ts';
 import { refuseFaults } from '../prompts.ts';
-import { createNoun, type RowOf, toDraft } from '../records.ts';
+import { createNoun, type RowOf } from '../records.ts';
+import { toDraft } from '../versioned.ts';
 import { membersOf, missingIds, visibleTo } from './members.ts';
 
 type Row = RowOf<'toolset'>;

@@ -5,7 +5,8 @@ import type { Input } from '#core/contract/index.ts';
 import type { CanaryPlan } from '#core/contract/deploy/canary-state.ts';
 import type { Receipt } from '#core/contract/deploy/deploy.ts';
 import { AppError, invalidField } from '#core/errors.ts';
-import { recordHistory } from '#core/observe/history.ts';
+import { authorOf } from '#core/identity/roles.ts';
+import { recordVersion } from '#core/observe/history.ts';
 import { emitNotice } from '#core/observe/notices/emit.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import { pruneChanges } from '#core/store/journal.ts';
@@ -128,7 +129,7 @@ async function start(
     seed: randomBytes(16).toString('hex'),
     base_version: active.version,
     version: null,
-    actor: { type: actor?.type ?? 'system', id: actor?.id ?? null, name: actor?.name ?? 'system' },
+    actor: authorOf(actor),
     started_at: now.toISOString(),
     ends_at: new Date(ends).toISOString(),
     ended_at: null,
@@ -234,7 +235,7 @@ async function serve(
   const { warnings, allowed } = await passGates(context, id, active, wanted, GATES);
   const changed = snapshot.checksum !== active.checksum;
   const deployed_at = app.clock().toISOString();
-  const by = { type: actor?.type ?? 'system', id: actor?.id ?? null, name: actor?.name ?? 'system' };
+  const by = authorOf(actor);
   const served = await app.store.write(async (tx) => {
     const { checksum, counts, tree, server } = snapshot;
     const fresh = { checksum, counts, tree, server, created_at: deployed_at, note, actor: by };
@@ -242,14 +243,8 @@ async function serve(
     const { version } = stored;
     if (changed) {
       await writeDeployment(app, tx, { desired: 'running', active_version: version, deployed_at, last_error: null });
-      await recordHistory(tx, context, {
-        entity_type: 'snapshot',
-        entity_id: String(version),
-        entity_name: `v${version}`,
-        action: 'deploy',
-        before: null,
-        after: { version, checksum, note, candidate: id, ...(end && { canary: end.row.id }), ...said(allowed) },
-      });
+      const after = { version, checksum, note, candidate: id, ...(end && { canary: end.row.id }), ...said(allowed) };
+      await recordVersion(tx, context, version, { action: 'deploy', before: null, after });
       await emitNotice(app, 'deploy', { version, checksum, note, by: by.name }, tx);
       await pruneChanges(app.store, tx);
     }

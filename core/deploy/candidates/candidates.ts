@@ -6,6 +6,7 @@ import type { Counts } from '#core/contract/deploy/deploy.ts';
 import type { Input } from '#core/contract/index.ts';
 import type { GateName } from '#core/contract/settings/deploy-gates.ts';
 import { AppError } from '#core/errors.ts';
+import { authorOf } from '#core/identity/roles.ts';
 import { digestOf, randomToken, shownPrefix } from '#core/lib/random-token.ts';
 import { recordHistory } from '#core/observe/history.ts';
 import type { Call, Context, Handlers } from '#core/run.ts';
@@ -116,7 +117,7 @@ export async function storeChecked(
       counts,
       note,
       allowed: [...allowed],
-      actor: { type: actor?.type ?? 'system', id: actor?.id ?? null, name: actor?.name ?? 'system' },
+      actor: authorOf(actor),
       created_at: app.clock().toISOString(),
       expires_at,
       digest: token === null ? null : digestOf(token),
@@ -125,7 +126,7 @@ export async function storeChecked(
     await storeCandidate(app, tx, row, tree, prepared.textOf);
     if (token === null) return;
     const after = { candidate: id, checksum: tree.checksum, expires_at, note, ...said(allowed) };
-    await recordHistory(tx, context, { ...named(id), action: 'create', before: null, after });
+    await recordHistory(tx, context, { ...named(id), before: null, after });
   });
   return id;
 }
@@ -137,7 +138,7 @@ async function remove(context: Context, { id, checksum, expires_at, note }: Cand
   await app.store.write(async (tx) => {
     await removeCandidate(app, tx, id);
     const before = { candidate: id, checksum, expires_at, note };
-    await recordHistory(tx, context, { ...named(id), action: 'delete', before, after: null });
+    await recordHistory(tx, context, { ...named(id), before, after: null });
   });
   app.log.from('deploy').info('candidate deleted', { candidate: id });
 }

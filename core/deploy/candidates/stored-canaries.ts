@@ -53,7 +53,7 @@ export async function addCanary(context: Context, tx: Db, row: CanaryRow): Promi
   const { candidate_id, percent, minutes, max_error_rate, max_p95_ratio, min_calls, checksum, note } = row;
   const plan = { percent, minutes, max_error_rate, max_p95_ratio, min_calls };
   const after = { canary: row.id, candidate: candidate_id, checksum, ...plan, note, status: row.status };
-  await recordHistory(tx, context, { ...named(row), action: 'create', before: null, after });
+  await recordHistory(tx, context, { ...named(row), before: null, after });
 }
 
 /** Ends a canary in the transaction of what ends it. */
@@ -75,7 +75,6 @@ export async function endCanary(
   const of = { canary: row.id, checksum: row.checksum };
   await recordHistory(tx, context, {
     ...named(row),
-    action: 'update',
     before: { ...of, status: row.status },
     after: { ...of, status: end.status, reason: end.reason },
   });

@@ -1,12 +1,11 @@
-import { desc, eq, inArray, isNotNull } from 'drizzle-orm';
+import { desc, eq, getTableColumns, inArray, isNotNull } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import type { Db } from '#core/store/open.ts';
 import type { Schema } from '#core/store/schema.ts';
-import { listOf, PAGE, readBranches, readTexts, readTree, branchesIn } from '#core/store/trees.ts';
-import { AppError } from '#core/errors.ts';
-import { deltaOf, parseTree, type Leaf, type Tree } from '#snapshots/tree.ts';
+import { branchesIn, listOf, PAGE, readBranches, readTree } from '#core/store/trees.ts';
+import { parseTree, type Tree } from '#snapshots/tree.ts';
 import { hashesOf, pinnedByCandidates } from './pinned.ts';
-import { contentOf, newestVersion, readSnapshot, type StoredSnapshot } from '../stored-snapshots.ts';
+import { contentOf, newBlobs, newestVersion, readSnapshot, type StoredSnapshot } from '../stored-snapshots.ts';
 import { pagesOf } from '#core/lib/slices.ts';
 
 export type CandidateRow = Schema['candidates']['$inferSelect'];
@@ -19,21 +18,9 @@ export type CandidateHead = Omit<CandidateRow, 'content'>;
 
 export async function candidateHeads(app: App, tx: Db = app.store.db): Promise<CandidateHead[]> {
   const { candidates } = app.store.tables;
-  return tx.select(columnsOf(candidates)).from(candidates).orderBy(desc(candidates.id));
+  const { content: _, ...columns } = getTableColumns(candidates);
+  return tx.select(columns).from(candidates).orderBy(desc(candidates.id));
 }
-
-const columnsOf = (t: Schema['candidates']) => ({
-  id: t.id,
-  checksum: t.checksum,
-  counts: t.counts,
-  note: t.note,
-  allowed: t.allowed,
-  actor: t.actor,
-  created_at: t.created_at,
-  expires_at: t.expires_at,
-  digest: t.digest,
-  token_prefix: t.token_prefix,
-});
 
 /** Those with an address of their own, which are the ones that people count. */
 export async function countShown(app: App, tx: Db): Promise<number> {
@@ -68,47 +55,12 @@ export async function storeCandidate(
   textOf: (hash: string) => string | undefined,
 ): Promise<void> {
   const { candidates, blobs } = app.store.tables;
-  const since = await newestVersion(app, tx);
-  const before = since === 0 ? null : await treeOfVersion(app, tx, since);
-  const { added } = deltaOf(before?.leaves ?? null, tree.leaves);
-  const known = new Set(before?.branches.map(({ hash }) => hash));
-  const missing = await missingOf(app, tx, added, textOf);
-  const texts = new Map<string, Schema['blobs']['$inferInsert']>();
-  for (const { kind, hash } of added) {
-    const text = textOf(hash);
-    if (text !== undefined) texts.set(hash, { hash, kind, text, since });
-  }
-  for (const { hash, text } of tree.branches) if (!known.has(hash)) texts.set(hash, { hash, kind: 'branch', text, since });
-  if (missing !== undefined) throw new AppError('internal', `The text of the ${missing.kind} ${missing.name} is not stored.`);
-  const rows = [...texts.values()];
-  for (const page of pagesOf(rows, PAGE)) {
+  const newest = await newestVersion(app, tx);
+  for (const page of pagesOf(await newBlobs(app, tx, tree, newest, newest, textOf), PAGE)) {
     // What is there already stays the version's that brought it, with its secrets as they are sealed there.
     await tx.insert(blobs).values(page).onConflictDoNothing();
   }
   await tx.insert(candidates).values({ ...row, checksum: tree.checksum, content: listOf(tree) });
-}
-
-async function treeOfVersion(app: App, tx: Db, version: number): Promise<Tree | null> {
-  const cached = app.snapshot_cache.versions.get(version);
-  if (cached !== undefined) return cached.branched ? cached.tree : null;
-  const { snapshots } = app.store.tables;
-  const [row] = await tx.select({ content: snapshots.content }).from(snapshots).where(eq(snapshots.version, version));
-  return row === undefined || branchesIn(row.content) === null ? null : readTree(app.store, tx, row.content);
-}
-
-async function missingOf(
-  app: App,
-  tx: Db,
-  added: readonly Leaf[],
-  textOf: (hash: string) => string | undefined,
-): Promise<Leaf | undefined> {
-  const asked = added.filter(({ hash }) => textOf(hash) === undefined);
-  const found = await readTexts(
-    app.store,
-    tx,
-    asked.map(({ hash }) => hash),
-  );
-  return asked.find(({ hash }) => !found.has(hash));
 }
 
 /** Removes a candidate, and what no version and no other candidate has. */

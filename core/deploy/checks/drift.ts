@@ -1,4 +1,4 @@
-import { eq, sql } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import { withLease } from '#core/cluster/leases.ts';
 import { runEvery } from '#core/cluster/run-every.ts';
@@ -6,6 +6,7 @@ import { type Drift, DRIFT_WARNING, type Drifted } from '#core/contract/deploy/d
 import { readSettings } from '#core/definitions/settings/settings.ts';
 import { emitNotice } from '#core/observe/notices/emit.ts';
 import type { Handlers } from '#core/run.ts';
+import { readMeta, writeMeta } from '#core/store/meta.ts';
 import type { Db } from '#core/store/open.ts';
 import { readDeployment } from '../deployment.ts';
 import { readSnapshot, textsOf } from '../stored-snapshots.ts';
@@ -31,9 +32,8 @@ const shown = (state: State): Drift => ({ ...state, total: state.items.length })
 
 /** What the last check found. */
 export async function readDrift({ store }: App): Promise<State> {
-  const { meta } = store.tables;
-  const [row] = await store.db.select().from(meta).where(eq(meta.key, STATE));
-  return row === undefined ? NEVER : (JSON.parse(row.value) as State);
+  const text = await readMeta(store, store.db, STATE);
+  return text === null ? NEVER : (JSON.parse(text) as State);
 }
 
 /** Definitions that one notice names. */
@@ -97,11 +97,7 @@ async function lockDrift({ store }: App, tx: Db): Promise<State> {
 
 /** @param fresh what was not known before: webhooks are told of it. */
 async function writeDrift(app: App, tx: Db, state: State, fresh: readonly Drifted[]): Promise<void> {
-  const { meta } = app.store.tables;
-  await tx
-    .update(meta)
-    .set({ value: JSON.stringify(state) })
-    .where(eq(meta.key, STATE));
+  await writeMeta(app.store, tx, STATE, JSON.stringify(state));
   if (fresh.length === 0) return;
   const definitions = fresh
     .slice(0, NAMED)

@@ -1,10 +1,11 @@
-import { desc, isNotNull, isNull, lte } from 'drizzle-orm';
+import { desc, isNotNull, isNull } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import { countMinute } from '#core/cluster/count-in.ts';
 import type { OauthAttempt } from '#core/contract/identity/oauth.ts';
 import { networkOf } from '#core/edge/network.ts';
 import { reasonOf } from '#core/log.ts';
 import type { Handlers } from '#core/run.ts';
+import { keepNewest, readPage } from '#core/store/pages.ts';
 import { clientName } from './clients/client-name.ts';
 
 export interface Attempt {
@@ -45,8 +46,7 @@ export async function noteAttempt(app: App, { client, client_id, step, reason, p
   await app.store
     .write(async (tx) => {
       await tx.insert(table).values(row);
-      const [last] = await tx.select({ id: table.id }).from(table).orderBy(desc(table.id)).limit(1).offset(KEPT);
-      if (last !== undefined) await tx.delete(table).where(lte(table.id, last.id));
+      await keepNewest(tx, table, KEPT);
     })
     .catch((error: unknown) => log.warning('a sign-in attempt was not stored', { reason: reasonOf(error) }));
 }
@@ -54,11 +54,8 @@ export async function noteAttempt(app: App, { client, client_id, step, reason, p
 export const oauthAttemptHandlers: Pick<Handlers, 'oauth_attempts.list'> = {
   'oauth_attempts.list': async ({ app }, { skip, limit, success }) => {
     const { oauth_attempts: table } = app.store.tables;
-    const wanted = success === undefined ? undefined : success ? isNull(table.reason) : isNotNull(table.reason);
-    const [rows, total] = await Promise.all([
-      app.store.db.select().from(table).where(wanted).orderBy(desc(table.id)).limit(limit).offset(skip),
-      app.store.db.$count(table, wanted),
-    ]);
+    const where = success === undefined ? undefined : success ? isNull(table.reason) : isNotNull(table.reason);
+    const { rows, total } = await readPage(app.store.db, table, { where, order: [desc(table.id)], skip, limit });
     const items = rows.map(({ created_at, ...row }) => ({ ...row, timestamp: created_at, success: row.reason === null }));
     return { items, total };
   },

@@ -5,6 +5,7 @@ import { AppError } from '#core/errors.ts';
 import { recordHistory } from '#core/observe/history.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import type { Db } from '#core/store/open.ts';
+import { readPage } from '#core/store/pages.ts';
 import type { Schema } from '#core/store/schema.ts';
 import { isAdministrator } from '../roles.ts';
 import { noteEnded } from './ended.ts';
@@ -22,11 +23,9 @@ export const grantHandlers: Pick<Handlers, 'grants.list' | 'grants.delete'> = {
       throw new AppError('role_required', 'Only an administrator sees the grants of others. Ask for yours with mine=true.');
     }
     const { oauth_grants: table } = app.store.tables;
-    const wanted = mine ? eq(table.person_id, actor?.id ?? '') : undefined;
-    const [rows, total] = await Promise.all([
-      app.store.db.select().from(table).where(wanted).orderBy(desc(table.last_used_at), desc(table.id)).limit(limit).offset(skip),
-      app.store.db.$count(table, wanted),
-    ]);
+    const where = mine ? eq(table.person_id, actor?.id ?? '') : undefined;
+    const order = [desc(table.last_used_at), desc(table.id)];
+    const { rows, total } = await readPage(app.store.db, table, { where, order, skip, limit });
     const names = await usernamesOf(app, [...new Set(rows.map(({ person_id }) => person_id))]);
     return { items: rows.map((row) => toGrant(row, names.get(row.person_id))), total };
   },
@@ -61,14 +60,9 @@ export async function recordGrant(
 ): Promise<void> {
   const { client, resource, scopes } = row;
   const state = { client: client.name, client_id: client.client_id, person: username ?? null, resource, scopes };
-  await recordHistory(tx, context, {
-    entity_type: 'grant',
-    entity_id: row.id,
-    entity_name: client.name,
-    action,
-    before: action === 'delete' ? state : null,
-    after: action === 'create' ? state : null,
-  });
+  const subject = { entity_type: 'grant', entity_id: row.id, entity_name: client.name } as const;
+  const [before, after] = action === 'create' ? [null, state] : [state, null];
+  await recordHistory(tx, context, { ...subject, before, after });
 }
 
 /** Ends a grant: its refresh tokens go, its access tokens are refused. Call `tellIdentity` after the commit. @returns whether there was one. */

@@ -9,6 +9,7 @@ import { keyRotation, rotateKeys } from './keys.ts';
 export const REST_MS = 10 * 60_000;
 /** Clocks of servers may differ by it. */
 const SKEW_MS = 60_000;
+const SUBJECT = { entity_type: 'signing_key', entity_id: 'signing_keys', entity_name: 'Signing keys' } as const;
 const ORDER = ['current', 'next', 'retired'] as const;
 
 export const signingKeyHandlers: Pick<Handlers, Extract<keyof Handlers, `signing_keys.${string}`>> = {
@@ -27,14 +28,7 @@ export const signingKeyHandlers: Pick<Handlers, Extract<keyof Handlers, `signing
     const rotated = await rotateKeys(app, {
       now: true,
       noteRotation: (tx, before, after) =>
-        recordHistory(tx, context, {
-          entity_type: 'signing_key',
-          entity_id: 'signing_keys',
-          entity_name: 'Signing keys',
-          action: 'update',
-          before: { kid: before },
-          after: { kid: after },
-        }),
+        recordHistory(tx, context, { ...SUBJECT, before: { kid: before }, after: { kid: after } }),
     });
     if (!rotated) throw new AppError('conflict', 'Another server is rotating the keys. Try again in a moment.');
     return show(app);

@@ -1,10 +1,11 @@
-import { asc, eq, gte } from 'drizzle-orm';
+import { asc, gte } from 'drizzle-orm';
 import type { JWK } from 'jose';
 import type { App } from '#core/app.ts';
 import { runEvery } from '#core/cluster/run-every.ts';
 import { signal } from '#core/cluster/signals.ts';
 import type { HostEvent } from '#core/deploy/hosts.ts';
 import { listName, TOLD_MS } from '#core/deploy/taken-lists.ts';
+import { readMeta, writeMeta } from '#core/store/meta.ts';
 import type { Db } from '#core/store/open.ts';
 import { type EndedGrant, type IdentityList, LONGEST_TOKEN_MS } from '#core/edge/identity.ts';
 import { issuerOf } from './issuer.ts';
@@ -65,17 +66,9 @@ export async function tellIdentity(app: App): Promise<void> {
 }
 
 /** Other servers see that something has changed. */
-export async function touchIdentity(app: App, tx: Db): Promise<void> {
-  const { meta } = app.store.tables;
-  const value = app.ids();
-  await tx.insert(meta).values({ key: REVISION, value }).onConflictDoUpdate({ target: meta.key, set: { value } });
-}
+export const touchIdentity = (app: App, tx: Db): Promise<void> => writeMeta(app.store, tx, REVISION, app.ids());
 
-async function revision(app: App): Promise<string> {
-  const { meta } = app.store.tables;
-  const [row] = await app.store.db.select().from(meta).where(eq(meta.key, REVISION));
-  return row?.value ?? '';
-}
+const revision = async ({ store }: App): Promise<string> => (await readMeta(store, store.db, REVISION)) ?? '';
 
 /** Hands the changes that other servers make, and those of the settings, to the hosts of this one. @returns a function that ends it. */
 export function followIdentity(app: App): () => void {

@@ -4,13 +4,12 @@ import { AppError } from '#core/errors.ts';
 import type { Context } from '#core/run.ts';
 import type { Db } from '#core/store/open.ts';
 import { canonical } from '#snapshots/canonical.ts';
-import { newPerson, NO_INVITATION, type PersonRow } from '../account.ts';
+import { newPerson, NO_INVITATION, type PersonRow, recordPerson } from '../account.ts';
 import { invitedBy } from '../invitations.ts';
-import { recordPerson, signOut } from '../people.ts';
+import { recordPersonChange, signOut } from '../people.ts';
 import { freeName, refuseTooMany, writePeople } from '../people-rules.ts';
 import { openSession } from '../sessions.ts';
 import type { Profile } from './claims.ts';
-import { recordIdentity } from './identities.ts';
 import type { ProviderRow } from './stored.ts';
 
 const refused = (reason: 'not_admitted' | 'disabled' | 'taken' | 'second_factor', detail: string) =>
@@ -51,8 +50,7 @@ export async function link(context: Context, provider: ProviderRow, profile: Pro
       throw refused('disabled', 'This account is disabled. Ask an administrator to enable it.');
     if (known !== null) return;
     await remember(app, tx, provider, profile, person_id);
-    const { name } = provider;
-    await recordIdentity(context, tx, person, { before: { linked_account: null }, after: { linked_account: name } });
+    await recordPerson(tx, context, person, { linked_account: null }, { linked_account: provider.name });
   });
   return null;
 }
@@ -88,10 +86,8 @@ export function accept(context: Context, provider: ProviderRow, profile: Profile
     await tx.update(people).set(change).where(eq(people.id, invited.id));
     const person = { ...invited, ...change };
     const as_them = { ...context, actor: { type: 'admin', id: person.id, name: person.username, scopes: [] } as const };
-    await recordIdentity(as_them, tx, person, {
-      before: { invitation_accepted: false, linked_account: null },
-      after: { invitation_accepted: true, linked_account: provider.name },
-    });
+    const linked = { invitation_accepted: true, linked_account: provider.name };
+    await recordPerson(tx, as_them, person, { invitation_accepted: false, linked_account: null }, linked);
     await signOut(context, tx, person.id);
     await follow(as_them, tx, provider, profile, person);
     return openSession(context, tx, person.id);
@@ -146,7 +142,7 @@ async function create(context: Context, tx: Db, provider: ProviderRow, profile: 
     groups: [...(groups ?? [])],
   };
   await tx.insert(app.store.tables.people).values(person);
-  await recordPerson(tx, context, null, person);
+  await recordPersonChange(tx, context, null, person);
   await remember(app, tx, provider, profile, id);
   return person;
 }
@@ -168,6 +164,6 @@ async function follow(context: Context, tx: Db, provider: ProviderRow, profile: 
   if (canonical({ ...after }) === canonical({ ...person })) return person;
   const stored = { ...after, version: person.version + 1, updated_at: app.clock().toISOString() };
   await tx.update(people).set(stored).where(eq(people.id, person.id));
-  await recordPerson(tx, context, person, stored);
+  await recordPersonChange(tx, context, person, stored);
   return stored;
 }

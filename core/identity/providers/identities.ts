@@ -2,10 +2,9 @@ import { and, asc, eq } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import { readSettings } from '#core/definitions/settings/settings.ts';
 import { AppError } from '#core/errors.ts';
-import { recordHistory } from '#core/observe/history.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import type { Db } from '#core/store/open.ts';
-import { currentPerson, type PersonRow } from '../account.ts';
+import { currentPerson, type PersonRow, recordPerson } from '../account.ts';
 import { removeGrant } from '../oauth/grants.ts';
 import { writePeople } from '../people-rules.ts';
 
@@ -45,7 +44,7 @@ export const identityHandlers: Pick<Handlers, 'auth.identities' | 'auth.unlink_i
       }
       await tx.delete(identities).where(and(eq(identities.id, id), eq(identities.person_id, person_id)));
       const provider = providers.get(row.issuer)?.name ?? row.issuer;
-      await recordIdentity(context, tx, person, { before: { linked_account: provider }, after: { linked_account: null } });
+      await recordPerson(tx, context, person, { linked_account: provider }, { linked_account: null });
     });
     return {};
   },
@@ -67,22 +66,13 @@ export async function unlinkInvited(context: Context, tx: Db, person: PersonRow)
   for (const { id, issuer } of theirs) {
     await tx.delete(identities).where(eq(identities.id, id));
     const linked_account = providers.get(issuer)?.name ?? issuer;
-    await recordIdentity(context, tx, person, { before: { linked_account }, after: { linked_account: null } });
+    await recordPerson(tx, context, person, { linked_account }, { linked_account: null });
   }
   const { oauth_grants: grants } = app.store.tables;
   const granted = await tx.select({ id: grants.id }).from(grants).where(eq(grants.person_id, person.id));
   for (const { id } of granted) await removeGrant(app, tx, id);
   return true;
 }
-
-/** Notes in the history of a person that an account was linked or unlinked. */
-export const recordIdentity = (
-  context: Context,
-  tx: Db,
-  { id, username }: PersonRow,
-  change: { readonly before: Record<string, unknown>; readonly after: Record<string, unknown> },
-): Promise<void> =>
-  recordHistory(tx, context, { entity_type: 'admin', entity_id: id, entity_name: username, action: 'update', ...change });
 
 const identitiesOf = ({ store: { tables } }: App, tx: Db, person_id: string) =>
   tx.select().from(tables.identities).where(eq(tables.identities.person_id, person_id)).orderBy(asc(tables.identities.id));

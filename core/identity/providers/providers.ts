@@ -3,25 +3,23 @@ import type { App } from '#core/app.ts';
 import { CALLBACK_PATH, type IdentityProvider } from '#core/contract/identity/identity-providers.ts';
 import { AppError } from '#core/errors.ts';
 import type { Handlers } from '#core/run.ts';
-import { checkVersion, retryOnConflict } from '#core/definitions/records.ts';
+import { checkVersion, retryOnConflict, toDraft } from '#core/definitions/versioned.ts';
+import { readPage } from '#core/store/pages.ts';
 import { checkConnection } from './check.ts';
 import { prepareProvider } from './draft.ts';
-import { deleteProvider, insertProvider, providerById, type ProviderRow, publicUrl, toValues, updateProvider } from './stored.ts';
+import { deleteProvider, insertProvider, providerById, type ProviderRow, publicUrl, updateProvider } from './stored.ts';
 
 export const providerHandlers: Pick<Handlers, Extract<keyof Handlers, `identity_providers.${string}`>> = {
   'identity_providers.list': async ({ app }, { skip, limit }) => {
     const { identity_providers: table } = app.store.tables;
-    const [rows, total] = await Promise.all([
-      app.store.db.select().from(table).orderBy(asc(table.name), asc(table.id)).limit(limit).offset(skip),
-      app.store.db.$count(table),
-    ]);
+    const { rows, total } = await readPage(app.store.db, table, { order: [asc(table.name), asc(table.id)], skip, limit });
     return { items: await showAll(app, rows), total };
   },
   'identity_providers.create': async (context, draft) => {
     const { app } = context;
     const id = app.ids();
     const values = await prepareProvider(app, id, draft, null);
-    return show(app, await app.store.write((tx) => insertProvider(context, tx, id, values)));
+    return show(app, await app.store.write((tx) => insertProvider(context, tx, values, id)));
   },
   'identity_providers.update': (context, { id, version, ...patch }) =>
     retryOnConflict(version, async () => {
@@ -31,7 +29,7 @@ export const providerHandlers: Pick<Handlers, Extract<keyof Handlers, `identity_
       const sent = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined));
       // A change that changes nothing is no version and leaves no history.
       if (Object.keys(sent).length === 0) return show(app, before);
-      const { client_secret: _, ...stored } = toValues(before);
+      const { client_secret: _, ...stored } = toDraft(before);
       const values = await prepareProvider(app, id, { ...stored, ...sent }, before);
       app.providers.forget(before.issuer);
       return show(app, await app.store.write((tx) => updateProvider(context, tx, id, version ?? before.version, values)));

@@ -1,10 +1,11 @@
 import { asc } from 'drizzle-orm';
 import * as v from 'valibot';
 import { IdentityProviderDraft } from '#core/contract/identity/identity-providers.ts';
+import { toDraft } from '#core/definitions/versioned.ts';
 import type { Context } from '#core/run.ts';
 import { canonical } from '#snapshots/canonical.ts';
 import { providerHandlers } from './providers.ts';
-import { type ProviderRow, toValues } from './stored.ts';
+import type { ProviderRow } from './stored.ts';
 
 const MOST = 100;
 
@@ -27,7 +28,7 @@ export async function exportProviders(context: Context): Promise<Record<string, 
 }
 
 function toItem(row: ProviderRow): Record<string, unknown> {
-  const { client_secret, ...rest } = toValues(row);
+  const { client_secret, ...rest } = toDraft(row);
   return client_secret === null ? { ...rest, client_secret } : rest;
 }
 
@@ -51,7 +52,7 @@ export async function importProviders(
       if (!has_secret) needs_secrets.push(`identity_providers.${item.name}.client_secret`);
       continue;
     }
-    const { client_secret: _, ...now } = toValues(row);
+    const { client_secret: _, ...now } = toDraft(row);
     const same = canonical(now) === canonical(draft) && (!has_secret || (client_secret === null && row.client_secret === null));
     if (!overwrite || same) continue;
     changed = true;

@@ -1,10 +1,11 @@
 import type { Undoable } from '#core/definitions/kinds.ts';
+import { toDraft } from '#core/definitions/versioned.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context } from '#core/run.ts';
 import { isAdministrator } from '#core/identity/roles.ts';
 import { checkProvider } from './draft.ts';
 import { show } from './providers.ts';
-import { deleteProvider, insertProvider, providerById, type ProviderRow, toValues, updateProvider } from './stored.ts';
+import { deleteProvider, insertProvider, providerById, type ProviderRow, type ProviderValues, updateProvider } from './stored.ts';
 
 /** History may be undone by tokens too; who comes in is for an administrator to decide, whichever way the change takes. */
 function refuseTokens({ actor }: Context): void {
@@ -18,15 +19,15 @@ export const providerUndo: Undoable = {
   noun: {
     get: ({ app }, id, tx) => providerById(app, id, tx),
     restore(context, tx, earlier, expected, values) {
-      const restored = toValues({ ...earlier, ...values } as unknown as ProviderRow);
+      const restored = values as unknown as ProviderValues;
       return expected === null
-        ? insertProvider(context, tx, earlier.id, restored, earlier)
+        ? insertProvider(context, tx, restored, earlier.id, earlier)
         : updateProvider(context, tx, earlier.id, expected, restored);
     },
   },
   async prepareEarlier(context, earlier, stored) {
     refuseTokens(context);
-    const values = toValues(earlier as unknown as ProviderRow);
+    const values = toDraft(earlier) as unknown as ProviderValues;
     await checkProvider(context.app, values, stored as unknown as ProviderRow | null);
     return { values, compiled: null };
   },

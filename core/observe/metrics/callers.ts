@@ -1,9 +1,9 @@
 import { sql } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import type { CallGroup } from '#core/contract/observe/usage-batch.ts';
-import { rowsOf } from '#core/store/columns.ts';
+import { laterOf, rowsOf } from '#core/store/columns.ts';
 import type { Db } from '#core/store/open.ts';
-import { callerKey } from '../sessions/caller-key.ts';
+import { callerColumns, callerKey } from '../sessions/caller-key.ts';
 import type { Cell } from '../count-calls.ts';
 
 /** @returns the id of the caller of each group; new ones are stored. */
@@ -17,15 +17,9 @@ export async function keepCallers(app: App, tx: Db, groups: readonly CallGroup[]
   }
   const found = new Map(groups.map((one, place) => [keys[place] ?? '', one] as const).filter(([key]) => last.has(key)));
   const callers = [...found];
-  const text = (read: (of: CallGroup) => string | null | undefined) =>
-    ({ type: 'text', cells: callers.map(([, of]) => read(of) ?? null) }) as const;
   const added = rowsOf(app.store.dialect, 'added', {
     key: { type: 'text', cells: callers.map(([key]) => key) },
-    client: text(({ client }) => client),
-    token_prefix: text(({ token_prefix }) => token_prefix),
-    person: text(({ caller }) => caller?.person),
-    token: text(({ caller }) => caller?.token),
-    client_id: text(({ caller }) => caller?.client_id),
+    ...callerColumns(callers.map(([, group]) => group)),
     last_at: { type: 'time', cells: callers.map(([key]) => last.get(key) ?? 0) },
   });
   // A row that is there keeps its number: one taken for every batch would use them up within months.
@@ -37,7 +31,7 @@ export async function keepCallers(app: App, tx: Db, groups: readonly CallGroup[]
     .select(sql`with recursive ${added} select ${sql.raw(columns)} from added where true`)
     .onConflictDoUpdate({
       target: table.key,
-      set: { last_at: sql`case when excluded.last_at > ${table.last_at} then excluded.last_at else ${table.last_at} end` },
+      set: { last_at: laterOf(table.last_at) },
     })
     .returning({ id: table.id, key: table.key });
   const ids = new Map(stored.map((row) => [row.key, row.id]));

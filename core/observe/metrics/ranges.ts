@@ -1,4 +1,3 @@
-import { eq } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import {
   HOURS_KEPT_DAYS,
@@ -9,6 +8,7 @@ import {
   PERIOD_MINUTES,
 } from '#core/contract/observe/metric-ranges.ts';
 import { invalidField } from '#core/errors.ts';
+import { readMeta } from '#core/store/meta.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from './sums.ts';
 
 /** A stretch of time in ms since 1970; its end is not part of it. */
@@ -36,9 +36,8 @@ export async function keptOf(app: App, of_callers: boolean): Promise<Kept> {
   const since = (days: number) => down(now - days * DAY_MS, HOUR_MS);
   const kept = { now, minutes: since(MINUTES_KEPT_DAYS), hours: since(HOURS_KEPT_DAYS) };
   if (!of_callers) return kept;
-  const { meta } = app.store.tables;
-  const [row] = await app.store.db.select().from(meta).where(eq(meta.key, CALLER_MINUTES_FROM));
-  return row === undefined ? kept : { ...kept, minutes: Math.max(kept.minutes, Date.parse(row.value)) };
+  const from = await readMeta(app.store, app.store.db, CALLER_MINUTES_FROM);
+  return from === null ? kept : { ...kept, minutes: Math.max(kept.minutes, Date.parse(from)) };
 }
 
 /** Says from when on the minutes of callers are all there. */

@@ -1,6 +1,7 @@
 import { and, desc, eq, lt, ne } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import { HOURS_KEPT_DAYS, MINUTES_KEPT_DAYS } from '#core/contract/observe/metric-ranges.ts';
+import { writeMeta } from '#core/store/meta.ts';
 import { CALLER_MINUTES_FROM } from './ranges.ts';
 import { DAY_MS, HOUR_MS } from './sums.ts';
 
@@ -9,7 +10,7 @@ export const MOST_CALLER_MINUTES = 1_000_000;
 
 /** Forgets minutes and hours that are too old, and callers of whom nothing is left. */
 export async function forgetSeries(app: App, most_minutes = MOST_CALLER_MINUTES): Promise<void> {
-  const { usage_series, caller_series, usage_callers, meta } = app.store.tables;
+  const { usage_series, caller_series, usage_callers } = app.store.tables;
   // The hour in which the oldest minute lies is still asked for.
   const before = (days: number) => new Date(app.clock().getTime() - days * DAY_MS - HOUR_MS).toISOString();
   const surplus = await app.store.db
@@ -30,6 +31,6 @@ export async function forgetSeries(app: App, most_minutes = MOST_CALLER_MINUTES)
     // Whole minutes go, so that those that stay are complete.
     const value = new Date(Date.parse(last.start) + 60_000).toISOString();
     await tx.delete(caller_series).where(and(eq(caller_series.seconds, 60), lt(caller_series.start, value)));
-    await tx.insert(meta).values({ key: CALLER_MINUTES_FROM, value }).onConflictDoUpdate({ target: meta.key, set: { value } });
+    await writeMeta(app.store, tx, CALLER_MINUTES_FROM, value);
   });
 }

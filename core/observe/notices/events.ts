@@ -1,3 +1,4 @@
+import { describeEvent } from './describe.ts';
 import { and, count, desc, eq, gt, gte, lt, lte, notInArray, type SQL, sql } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import type { NoticeEvent } from '#core/contract/notices.ts';
@@ -6,7 +7,7 @@ import { isAdministrator } from '#core/identity/roles.ts';
 import type { Actor, Handlers } from '#core/run.ts';
 import { countUpTo } from '#core/store/count.ts';
 import type { Db } from '#core/store/open.ts';
-import { describeEvent } from './describe.ts';
+import { keepNewest, readPage } from '#core/store/pages.ts';
 
 const DAY_MS = 24 * 3_600_000;
 /** Their pages are administrators' as well. */
@@ -16,9 +17,8 @@ export const noticeEventHandlers: Pick<Handlers, 'notices.events' | 'notices.rea
   'notices.events': async ({ app, actor }, { skip, limit, event }) => {
     const { notice_events: table } = app.store.tables;
     const where = and(visibleTo(app, actor), event === undefined ? undefined : eq(table.event, event));
-    const [rows, total, read] = await Promise.all([
-      app.store.db.select().from(table).where(where).orderBy(desc(table.id)).limit(limit).offset(skip),
-      app.store.db.$count(table, where),
+    const [{ rows, total }, read] = await Promise.all([
+      readPage(app.store.db, table, { where, order: [desc(table.id)], skip, limit }),
       unreadOf(app, actor),
     ]);
     const items = rows.map(({ id, event: kind, created_at, data }) => ({
@@ -100,15 +100,7 @@ export async function forgetEvents(app: App): Promise<void> {
   await app.store.write(async (tx) => {
     await tx.delete(table).where(and(lt(table.created_at, before), lt(table.id, newest)));
     for (const { event, count: kept } of many) {
-      if (kept <= EVENTS_KEPT) continue;
-      const [last] = await tx
-        .select({ id: table.id })
-        .from(table)
-        .where(eq(table.event, event))
-        .orderBy(desc(table.id))
-        .limit(1)
-        .offset(EVENTS_KEPT);
-      if (last !== undefined) await tx.delete(table).where(and(eq(table.event, event), lte(table.id, last.id)));
+      if (kept > EVENTS_KEPT) await keepNewest(tx, table, EVENTS_KEPT, eq(table.event, event));
     }
   });
 }

@@ -2,10 +2,11 @@ import { and, asc, desc, eq, ne } from 'drizzle-orm';
 import { type Delivery, MOST_NOTICES, type Notice } from '#core/contract/notices.ts';
 import { AppError, invalidField } from '#core/errors.ts';
 import { resolveTarget } from '#core/engines/shared/dial.ts';
-import { checkVersion } from '#core/definitions/records.ts';
+import { checkVersion } from '#core/definitions/versioned.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import { writeAlone } from '#core/store/journal.ts';
 import type { Db } from '#core/store/open.ts';
+import { readPage } from '#core/store/pages.ts';
 import { recordHistory } from '../history.ts';
 import { bodyOf, newDelivery } from './emit.ts';
 import { deliver, type DeliveryRow, newSecret, type NoticeRow, sealSecret, secretsOf } from './send.ts';
@@ -64,9 +65,8 @@ export const noticeHandlers: Omit<
   'notices.list': async (context, { skip, limit }) => {
     const { app } = context;
     const { notices } = app.store.tables;
-    const rows = await app.store.db.select().from(notices).orderBy(asc(notices.name)).limit(limit).offset(skip);
-    const items = await Promise.all(rows.map(async (row) => toNotice(row, await lastOf(context, row.id))));
-    return { items, total: await app.store.db.$count(notices) };
+    const { rows, total } = await readPage(app.store.db, notices, { order: [asc(notices.name)], skip, limit });
+    return { items: await Promise.all(rows.map(async (row) => toNotice(row, await lastOf(context, row.id)))), total };
   },
   'notices.create': async (context, draft) => {
     const { app } = context;
@@ -81,7 +81,7 @@ export const noticeHandlers: Omit<
         throw new AppError('invalid', `There can be at most ${MOST_NOTICES} webhooks. Delete one first.`);
       }
       await tx.insert(notices).values(row);
-      await recordHistory(tx, context, { ...entryOf(row), action: 'create', before: null, after: { ...row } });
+      await recordHistory(tx, context, { ...entryOf(row), before: null, after: row });
     });
     return { ...toNotice(row, null), secret };
   },
@@ -105,7 +105,7 @@ export const noticeHandlers: Omit<
           .set(ended)
           .where(and(eq(deliveries.notice_id, id), eq(deliveries.status, 'waiting')));
       }
-      await recordHistory(tx, context, { ...entryOf(after), action: 'update', before: { ...before }, after: { ...after } });
+      await recordHistory(tx, context, { ...entryOf(after), before, after });
       return after;
     });
     return toNotice(row, await lastOf(context, id));
@@ -117,7 +117,7 @@ export const noticeHandlers: Omit<
       const row = await find(context, id, tx);
       await tx.delete(deliveries).where(eq(deliveries.notice_id, id));
       await tx.delete(notices).where(eq(notices.id, id));
-      await recordHistory(tx, context, { ...entryOf(row), action: 'delete', before: { ...row }, after: null });
+      await recordHistory(tx, context, { ...entryOf(row), before: row, after: null });
     });
     return {};
   },
@@ -142,7 +142,7 @@ export const noticeHandlers: Omit<
       const sealed = sealSecret(app, id, secret, newest);
       const after = { ...before, secret: sealed, version: before.version + 1, updated_at: app.clock().toISOString() };
       await tx.update(notices).set(after).where(eq(notices.id, id));
-      await recordHistory(tx, context, { ...entryOf(after), action: 'update', before: { ...before }, after: { ...after } });
+      await recordHistory(tx, context, { ...entryOf(after), before, after });
       return after;
     });
     return { ...toNotice(row, await lastOf(context, id)), secret };
@@ -161,8 +161,8 @@ export const noticeHandlers: Omit<
     const { app } = context;
     const { notice_deliveries: deliveries } = app.store.tables;
     await find(context, id);
-    const own = eq(deliveries.notice_id, id);
-    const rows = await app.store.db.select().from(deliveries).where(own).orderBy(desc(deliveries.id)).limit(limit).offset(skip);
-    return { items: rows.map(toDelivery), total: await app.store.db.$count(deliveries, own) };
+    const where = eq(deliveries.notice_id, id);
+    const { rows, total } = await readPage(app.store.db, deliveries, { where, order: [desc(deliveries.id)], skip, limit });
+    return { items: rows.map(toDelivery), total };
   },
 };

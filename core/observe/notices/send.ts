@@ -6,6 +6,7 @@ import { AppError } from '#core/errors.ts';
 import { guardedFetch } from '#core/engines/shared/dial.ts';
 import { runEvery } from '#core/cluster/run-every.ts';
 import { withLease } from '#core/cluster/leases.ts';
+import { keepNewest } from '#core/store/pages.ts';
 import type { Schema } from '#core/store/schema.ts';
 
 export type NoticeRow = Schema['notices']['$inferSelect'];
@@ -235,14 +236,6 @@ export async function forgetDeliveries(app: App): Promise<void> {
   const before = new Date(app.clock().getTime() - KEPT_DAYS * DAY_MS).toISOString();
   await app.store.write((tx) => tx.delete(deliveries).where(and(done, lt(deliveries.created_at, before))));
   for (const { id } of await app.store.db.select({ id: notices.id }).from(notices)) {
-    const its = and(eq(deliveries.notice_id, id), done);
-    const [oldest] = await app.store.db
-      .select({ id: deliveries.id })
-      .from(deliveries)
-      .where(its)
-      .orderBy(desc(deliveries.id))
-      .limit(1)
-      .offset(KEPT);
-    if (oldest !== undefined) await app.store.write((tx) => tx.delete(deliveries).where(and(its, lte(deliveries.id, oldest.id))));
+    await app.store.write((tx) => keepNewest(tx, deliveries, KEPT, and(eq(deliveries.notice_id, id), done)));
   }
 }

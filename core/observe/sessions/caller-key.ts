@@ -13,3 +13,16 @@ export const sessionKey = ({ session, ...caller }: Caller & Pick<CallGroup, 'ses
 
 const digestOf = (said: readonly (string | null | undefined)[]): string =>
   createHash('sha256').update(JSON.stringify(said)).digest('base64url').slice(0, 22);
+
+/** The columns that say who called, of each of these groups. */
+export function callerColumns(groups: readonly CallGroup[]) {
+  const text = (read: (group: CallGroup) => string | null | undefined) =>
+    ({ type: 'text', cells: groups.map((group) => read(group) ?? null) }) as const;
+  return {
+    client: text(({ client }) => client),
+    token_prefix: text(({ token_prefix }) => token_prefix),
+    person: text(({ caller }) => caller?.person),
+    token: text(({ caller }) => caller?.token),
+    client_id: text(({ caller }) => caller?.client_id),
+  };
+}

@@ -1,10 +1,10 @@
-import { and, gte, inArray, or, type SQL, sql } from 'drizzle-orm';
+import { and, gte, inArray, or, sql } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import type { CallGroup, ListRead } from '#core/contract/observe/usage-batch.ts';
-import { rowsOf } from '#core/store/columns.ts';
+import { laterOf, rowsOf } from '#core/store/columns.ts';
 import type { Db } from '#core/store/open.ts';
 import type { Schema } from '#core/store/schema.ts';
-import { sessionKey } from './caller-key.ts';
+import { callerColumns, sessionKey } from './caller-key.ts';
 import { type Cell, errorsOf } from '../count-calls.ts';
 import { pagesOf } from '#core/lib/slices.ts';
 
@@ -170,18 +170,12 @@ function mergeSame(stretches: readonly Stretch[]): Stretch[][] {
 async function write(app: App, tx: Db, merged: readonly Stretch[][]): Promise<void> {
   const { mcp_sessions: table } = app.store.tables;
   const first = merged.flatMap(([one]) => one ?? []);
-  const text = (read: (of: CallGroup) => string | null | undefined) =>
-    ({ type: 'text', cells: first.map(({ of }) => read(of) ?? null) }) as const;
   const total = (name: (typeof SUMS)[number]) =>
     merged.map((stretches) => stretches.reduce((sum, stretch) => sum + stretch[name], 0));
   const added = rowsOf(app.store.dialect, 'added', {
     key: { type: 'text', cells: first.map(({ key }) => key) },
-    session: text(({ session }) => session),
-    client: text(({ client }) => client),
-    token_prefix: text(({ token_prefix }) => token_prefix),
-    person: text(({ caller }) => caller?.person),
-    token: text(({ caller }) => caller?.token),
-    client_id: text(({ caller }) => caller?.client_id),
+    session: { type: 'text', cells: first.map(({ of }) => of.session ?? null) },
+    ...callerColumns(first.map(({ of }) => of)),
     started_at: { type: 'time', cells: first.map(({ started_ms }) => started_ms) },
     last_at: { type: 'time', cells: merged.map((stretches) => Math.max(...stretches.map(({ last_ms }) => last_ms))) },
     lists: { type: 'integer', cells: total('lists') },
@@ -199,7 +193,7 @@ async function write(app: App, tx: Db, merged: readonly Stretch[][]): Promise<vo
       target: [table.key, table.started_at],
       set: {
         ...Object.fromEntries(SUMS.map((name) => [name, sql`${table[name]} + excluded.${sql.identifier(name)}`])),
-        last_at: later(table.last_at),
+        last_at: laterOf(table.last_at),
       },
     })
     .returning({ id: table.id, key: table.key, started_at: table.started_at });
@@ -215,6 +209,3 @@ const COLUMNS = [
   ...(['key', 'session', 'client', 'token_prefix', 'person', 'token', 'client_id', 'started_at', 'last_at'] as const),
   ...SUMS,
 ];
-
-const later = (stored: Schema['mcp_sessions']['last_at']): SQL =>
-  sql`case when excluded.last_at > ${stored} then excluded.last_at else ${stored} end`;

@@ -7,6 +7,7 @@ import { createKeyring } from '#core/lib/secrets.ts';
 import { CONFIG_ID, readSettings } from '#core/definitions/settings/config.ts';
 import { openDnsCredentials } from '#core/definitions/settings/secrets.ts';
 import { type Answer, isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
+import { DEFAULTS } from '#test/server/specification-tables.ts';
 import { connectHost } from '#test/support/host.ts';
 
 let t: TestApp;
@@ -28,54 +29,13 @@ const history = async () =>
   };
 
 test('nothing stored reads as the defaults, at version 1', async () => {
-  expect(await get()).toEqual({
-    server_name: 'Sluice',
-    instructions: null,
-    skill: null,
-    openai_apps_challenge: null,
-    transport: 'http',
-    host: '127.0.0.1',
-    port: 8080,
-    log_level: 'INFO',
-    otel_enabled: false,
-    auth_type: 'none',
-    oauth_clients: [],
-    token_ttl_seconds: 3600,
-    introspection_url: null,
-    introspection_client_id: null,
-    introspection_client_secret_set: false,
-    introspection_issuer: null,
-    introspection_scopes: [],
-    introspection_audience: null,
-    introspection_cache_ttl_seconds: 60,
-    accept_mcp_tokens: true,
-    jwt_issuers: [],
-    cors_origins: ['http://localhost:3000', 'http://localhost:5173'],
-    ssl_enabled: false,
-    ui_domain: null,
-    mcp_domain: null,
-    mcp_proxy: false,
-    acme_email: null,
-    acme_challenge: 'http-01',
-    dns_provider: null,
-    dns_credentials_set: false,
-    auto_renew: true,
-    global_variables: {},
+  expect((await t.request('GET', PATH)).body).toEqual({
+    ...DEFAULTS,
     prompt_guard_enabled: true,
     prompt_guard_threshold: 'medium',
     prompt_guard_allow: [],
     lint_off: [],
-    drift_check_minutes: 60,
-    replay_samples: 0,
-    log_arguments_hours: 24,
     agent_enabled: true,
-    password_sign_in: true,
-    agent_rate_limit: 120,
-    oauth_access_minutes: 60,
-    oauth_refresh_days: 30,
-    oauth_grant_days: 90,
-    dynamic_registration: true,
-    deploy_gates: { breaking: 'warn', lint: 'warn', tests: 'block', drift: 'warn' },
     version: 1,
     updated_at: null,
     warnings: [],

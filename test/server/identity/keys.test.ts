@@ -10,7 +10,7 @@ import { parseEnv } from '#core/env.ts';
 import { AppError } from '#core/errors.ts';
 import { createLog } from '#core/log.ts';
 import { type Context, run, systemCall } from '#core/run.ts';
-import { keyOf } from '#core/lib/places.ts';
+import { keyOf, toSettings } from '#core/lib/places.ts';
 import { keyIdOf, openOrNull } from '#core/lib/secrets.ts';
 import { createOwner } from '#core/identity/auth.ts';
 import { activeSnapshot } from '#core/deploy/deployment.ts';
@@ -18,7 +18,6 @@ import { keysReport, requireSecrets, secretFaults } from '#core/identity/keys.ts
 import { rotateKeys } from '#core/identity/oauth/keys.ts';
 import { blobSecrets } from '#core/identity/sealed-records.ts';
 import { rewrapSecrets } from '#core/identity/rewrap.ts';
-import { toSettings } from '#core/definitions/source-pool.ts';
 import { startServer } from '#server/start.ts';
 import { storeExtras } from '#test/support/extras.ts';
 import { reachable, testDatabase } from '#test/support/databases.ts';

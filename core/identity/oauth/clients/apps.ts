@@ -2,6 +2,7 @@ import { desc } from 'drizzle-orm';
 import { AppError } from '#core/errors.ts';
 import { digestOf, randomToken } from '#core/lib/random-token.ts';
 import type { Handlers } from '#core/run.ts';
+import { readPage } from '#core/store/pages.ts';
 import { tellIdentity } from '../published.ts';
 import { APP_PREFIX } from './clients.ts';
 import { appById, checkRedirects, deleteApp, insertApp, toApp, updateApp } from './stored-apps.ts';
@@ -11,10 +12,7 @@ const newSecret = (): string => randomToken('svc_as_');
 export const oauthAppHandlers: Pick<Handlers, Extract<keyof Handlers, `oauth_apps.${string}`>> = {
   'oauth_apps.list': async ({ app }, { skip, limit }) => {
     const { oauth_apps: table } = app.store.tables;
-    const [rows, total] = await Promise.all([
-      app.store.db.select().from(table).orderBy(desc(table.id)).limit(limit).offset(skip),
-      app.store.db.$count(table),
-    ]);
+    const { rows, total } = await readPage(app.store.db, table, { order: [desc(table.id)], skip, limit });
     return { items: rows.map(toApp), total };
   },
   'oauth_apps.create': async (context, { redirect_uris, ...draft }) => {

@@ -1,9 +1,7 @@
-import { and, eq } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import type { OauthApp } from '#core/contract/identity/oauth.ts';
-import { checkVersion, named } from '#core/definitions/records.ts';
+import { createVersioned, type Past } from '#core/definitions/versioned.ts';
 import { AppError, type FieldError, refuseFields } from '#core/errors.ts';
-import { recordHistory } from '#core/observe/history.ts';
 import type { Context } from '#core/run.ts';
 import { writeAlone } from '#core/store/journal.ts';
 import type { Db } from '#core/store/open.ts';
@@ -15,7 +13,6 @@ export type AppRow = Schema['oauth_apps']['$inferSelect'];
 /** What is stored of an app, but for what the store adds. */
 export type AppValues = Omit<AppRow, 'id' | 'version' | 'created_at' | 'updated_at'>;
 
-const NOUN = 'OAuth app';
 /** Contract section 22: as many as there are registrations. */
 export const MOST_APPS = 1_000;
 
@@ -24,33 +21,24 @@ export const secretPlace = (id: string): string => `oauth_app/${id}/client_secre
 
 export const toApp = ({ secret_digest, ...row }: AppRow): OauthApp => ({ ...row, client_secret_set: secret_digest !== null });
 
-export async function appById({ store }: App, id: string, tx: Db = store.db): Promise<AppRow> {
-  const { oauth_apps: table } = store.tables;
-  const [row] = await tx.select().from(table).where(eq(table.id, id));
-  if (row === undefined) throw new AppError('not_found', 'There is no OAuth app with this id.');
-  return row;
+const records = createVersioned({ table: 'oauth_apps', entity_type: 'oauth_app', label: 'OAuth app', toRecord });
+
+/** As the history keeps it: a rollback restores the secret, which nobody can read from it. */
+function toRecord({ app: { keyring } }: Context, { secret_digest, ...row }: AppRow): object {
+  const client_secret = secret_digest === null ? null : { $sealed: keyring.seal(secret_digest, secretPlace(row.id)) };
+  return { ...row, client_secret };
 }
 
+export const appById = (app: App, id: string, tx?: Db): Promise<AppRow> => records.get({ app }, id, tx);
+
 /** @param past of an app that comes back: its version counts on. */
-export async function insertApp(
-  context: Context,
-  tx: Db,
-  id: string,
-  values: AppValues,
-  past?: Pick<AppRow, 'version' | 'created_at'>,
-): Promise<AppRow> {
-  const { app } = context;
-  const { oauth_apps: table } = app.store.tables;
-  await writeAlone(app.store, tx);
-  if ((await tx.$count(table)) >= MOST_APPS) {
+export async function insertApp(context: Context, tx: Db, id: string, values: AppValues, past?: Past): Promise<AppRow> {
+  const { store } = context.app;
+  await writeAlone(store, tx);
+  if ((await tx.$count(store.tables.oauth_apps)) >= MOST_APPS) {
     throw new AppError('conflict', `There can be at most ${MOST_APPS} OAuth apps. Delete one that is not used.`);
   }
-  const updated_at = app.clock().toISOString();
-  const version = (past?.version ?? 0) + 1;
-  const row: AppRow = { ...values, id, version, created_at: past?.created_at ?? updated_at, updated_at };
-  await named(NOUN, () => tx.insert(table).values(row));
-  await record(context, tx, 'create', null, row);
-  return row;
+  return records.insert(context, tx, values, id, past);
 }
 
 /** @param expected the version that the change was made on; undefined: whichever is stored. */
@@ -61,58 +49,14 @@ export async function updateApp(
   expected: number | undefined,
   values: Partial<AppValues>,
 ): Promise<AppRow> {
-  const { app } = context;
-  const { oauth_apps: table } = app.store.tables;
-  const before = await appById(app, id, tx);
-  checkVersion('oauth_app', before, expected);
-  // A change that changes nothing is no version and leaves no history.
-  if (Object.keys(values).length === 0) return before;
-  const change = { ...values, version: before.version + 1, updated_at: app.clock().toISOString() };
-  const [after] = await named(NOUN, () =>
-    tx
-      .update(table)
-      .set(change)
-      .where(and(eq(table.id, id), eq(table.version, before.version)))
-      .returning(),
-  );
-  if (after === undefined)
-    throw new AppError('conflict', 'The OAuth app has changed since you loaded it. Reload it and try again.');
-  await record(context, tx, 'update', before, after);
-  return after;
+  return (await records.update(context, tx, id, expected, values)).after;
 }
 
 /** Its grants end. Call `tellIdentity` after the commit. */
 export async function deleteApp(context: Context, tx: Db, id: string): Promise<AppRow> {
-  const { app } = context;
-  const row = await appById(app, id, tx);
-  await tx.delete(app.store.tables.oauth_apps).where(eq(app.store.tables.oauth_apps.id, id));
-  await removeGrantsOf(app, tx, row.client_id);
-  await record(context, tx, 'delete', row, null);
+  const row = await records.remove(context, tx, id);
+  await removeGrantsOf(context.app, tx, row.client_id);
   return row;
-}
-
-function record(
-  context: Context,
-  tx: Db,
-  action: 'create' | 'update' | 'delete',
-  before: AppRow | null,
-  after: AppRow | null,
-): Promise<void> {
-  const { id = '', name = '' } = after ?? before ?? {};
-  return recordHistory(tx, context, {
-    entity_type: 'oauth_app',
-    entity_id: id,
-    entity_name: name,
-    action,
-    before: before === null ? null : toRecord(context.app, before),
-    after: after === null ? null : toRecord(context.app, after),
-  });
-}
-
-/** As the history keeps it: a rollback restores the secret, which nobody can read from it. */
-function toRecord({ keyring }: App, { secret_digest, ...row }: AppRow): Record<string, unknown> {
-  const client_secret = secret_digest === null ? null : { $sealed: keyring.seal(secret_digest, secretPlace(row.id)) };
-  return { ...row, client_secret };
 }
 
 /** An administrator may name any private scheme, but nothing that runs in a browser or goes out in the clear. */

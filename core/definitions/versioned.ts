@@ -1,0 +1,168 @@
+import { and, eq } from 'drizzle-orm';
+import type { Plural } from '#core/contract/entities.ts';
+import { AppError } from '#core/errors.ts';
+import { type EntityType, recordCreated, recordHistory } from '#core/observe/history.ts';
+import type { Context } from '#core/run.ts';
+import { type Db, uniqueViolation } from '#core/store/open.ts';
+import type { Schema } from '#core/store/schema.ts';
+
+/** Tables whose records have a version. */
+type Table = Plural | 'identity_providers' | 'oauth_apps';
+type Row<T extends Table> = Schema[T]['$inferSelect'];
+/** What is stored of a record, but for what the store adds. */
+export type Values<T extends Table> = Omit<Schema[T]['$inferInsert'], 'id' | 'version' | 'created_at' | 'updated_at'>;
+
+/** Of a record that comes back. */
+export interface Past {
+  readonly version: number;
+  readonly created_at: string;
+}
+
+export interface NewRecord<V> {
+  readonly id: string;
+  readonly values: V;
+  readonly past?: Past | undefined;
+}
+
+interface Kind<T extends Table> {
+  readonly table: T;
+  readonly entity_type: EntityType;
+  /** As a sentence names it. */
+  readonly label: string;
+  /** As the history keeps a row; absent: as it is. */
+  toRecord?(this: void, context: Context, row: Row<T>): object;
+}
+
+/** How records with a version are read and written: optimistic lock, unique names and history are here. */
+export function createVersioned<T extends Table>({ table: name, entity_type, label, toRecord = (_, row) => row }: Kind<T>) {
+  // What is read here, every one of these tables has; the row's own type is restored where it leaves.
+  const tableOf = ({ app }: Pick<Context, 'app'>): Schema['tools'] => app.store.tables[name] as unknown as Schema['tools'];
+  const missing = () => new AppError('not_found', `There is no ${label} with this id.`);
+  const recorded = (context: Context, row: Row<T> | null) => row && { ...toRecord(context, row) };
+
+  const get = async ({ app }: Pick<Context, 'app'>, id: string, tx: Db = app.store.db): Promise<Row<T>> => {
+    const table = tableOf({ app });
+    const [row] = await tx.select().from(table).where(eq(table.id, id)).limit(1);
+    if (row === undefined) throw missing();
+    return row;
+  };
+
+  /** New records with one statement a table, whatever their number: a statement costs more than a row. */
+  const insertAll = async (context: Context, tx: Db, records: readonly NewRecord<Values<T>>[]): Promise<Row<T>[]> => {
+    const updated_at = context.app.clock().toISOString();
+    const rows = records.map(({ id, values, past }) => {
+      const common = { id, version: (past?.version ?? 0) + 1, created_at: past?.created_at ?? updated_at, updated_at };
+      return { ...values, ...common } as unknown as Schema['tools']['$inferInsert'];
+    });
+    const stored = await named(label, () => tx.insert(tableOf(context)).values(rows).returning());
+    const entries = stored.map((row) => ({
+      entity_type,
+      entity_id: row.id,
+      entity_name: row.name,
+      action: 'create' as const,
+      before: null,
+      after: recorded(context, row),
+    }));
+    await recordCreated(tx, context, entries);
+    return stored;
+  };
+
+  return {
+    get,
+    insertAll,
+    /** @param past of a record that comes back: its version counts on. */
+    async insert(context: Context, tx: Db, values: Values<T>, id: string, past?: Past): Promise<Row<T>> {
+      const [stored] = await insertAll(context, tx, [{ id, values, past }]);
+      return stored as Row<T>;
+    },
+    /** @param expected the version that the change was made on; another one stored is a conflict. */
+    async update(
+      context: Context,
+      tx: Db,
+      id: string,
+      expected: number | undefined,
+      values: Partial<Values<T>>,
+    ): Promise<{ before: Row<T>; after: Row<T> }> {
+      const table = tableOf(context);
+      const before = await get(context, id, tx);
+      checkVersion(label, before, expected);
+      // A change that changes nothing is no version and leaves no history.
+      if (Object.keys(values).length === 0) return { before, after: before };
+      const change = { ...values, version: before.version + 1, updated_at: context.app.clock().toISOString() };
+      const [after] = await named(label, () =>
+        tx
+          .update(table)
+          .set(change)
+          .where(and(eq(table.id, id), eq(table.version, before.version)))
+          .returning(),
+      );
+      if (after === undefined) throw stale(label, before.version + 1);
+      const subject = { entity_type, entity_id: id, entity_name: after.name };
+      const changed = { before: recorded(context, before), after: recorded(context, after) };
+      await recordHistory(tx, context, { ...subject, ...changed });
+      return { before, after };
+    },
+    async remove(context: Context, tx: Db, id: string, batch_id?: string): Promise<Row<T>> {
+      const table = tableOf(context);
+      const [row] = await tx.delete(table).where(eq(table.id, id)).returning();
+      if (row === undefined) throw missing();
+      const subject = { entity_type, entity_id: id, entity_name: row.name };
+      await recordHistory(tx, context, { ...subject, before: recorded(context, row), after: null, batch_id });
+      return row;
+    },
+  };
+}
+
+/** Refuses a change that was made on another version than the stored one. */
+export function checkVersion(label: string, stored: { readonly version: number }, expected: number | undefined): void {
+  if (expected !== undefined && expected !== stored.version) throw stale(label, stored.version);
+}
+
+const stale = (label: string, stored: number): AppError =>
+  new AppError(
+    'conflict',
+    `Someone else changed this ${label}; it is now at version ${stored}. Read it again and repeat your change.`,
+  );
+
+const ATTEMPTS = 20;
+
+/** Makes a change on what is stored now. Without a version the last one wins, so a change that met another one is made again. */
+export async function retryOnConflict<T>(version: number | undefined, change: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await change();
+    } catch (error) {
+      // A conflict that names a field is about that field.
+      const retry = version === undefined && error instanceof AppError && error.code === 'conflict' && error.errors.length === 0;
+      if (!retry || attempt === ATTEMPTS) throw error;
+    }
+  }
+}
+
+/** Fields of unique indexes by a part of their names; every other one is of names. */
+const TAKEN: readonly (readonly [part: string, field: string])[] = [
+  ['client_id', 'client_id'],
+  ['uri', 'uri_template'],
+];
+
+/** Says at its field what is taken when a unique index refuses. */
+async function named<R>(label: string, write: () => Promise<R>): Promise<R> {
+  try {
+    return await write();
+  } catch (error) {
+    const index = uniqueViolation(error);
+    if (index === null) throw error;
+    const field = TAKEN.find(([part]) => index.includes(part))?.[1] ?? 'name';
+    const message = `Another ${label} already has this ${field}. Choose another one.`;
+    throw new AppError('conflict', message, { cause: error, errors: [{ field, message }] });
+  }
+}
+
+/** What a person wrote of a stored record: without what the store adds. */
+export function toDraft<R extends { readonly id: string; readonly version: number; readonly created_at: string }>(
+  row: R,
+): Omit<R, 'id' | 'version' | 'created_at' | 'updated_at'> {
+  const { id: _, version: _version, created_at: _created, ...rest } = row;
+  const { updated_at: _updated, ...draft } = rest as typeof rest & { readonly updated_at?: string };
+  return draft as unknown as Omit<R, 'id' | 'version' | 'created_at' | 'updated_at'>;
+}

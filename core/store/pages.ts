@@ -1,0 +1,32 @@
+import { and, desc, type SQL, sql } from 'drizzle-orm';
+import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core';
+import type { Db } from './open.ts';
+
+export interface Page {
+  readonly where?: SQL | undefined;
+  readonly order: readonly (SQL | SQLiteColumn)[];
+  readonly skip: number;
+  readonly limit: number;
+}
+
+/** One page of a table's rows, and how many rows there are in all. */
+export async function readPage<T extends SQLiteTable>(
+  db: Db,
+  table: T,
+  { where, order, skip, limit }: Page,
+): Promise<{ rows: T['$inferSelect'][]; total: number }> {
+  const query = db
+    .select()
+    .from(table as SQLiteTable)
+    .where(where)
+    .orderBy(...order);
+  const [rows, total] = await Promise.all([query.limit(limit).offset(skip), db.$count(table, where)]);
+  return { rows, total };
+}
+
+/** Deletes all rows but the newest; ids grow with time. @param which rows of the table; absent: all. */
+export async function keepNewest(tx: Db, table: SQLiteTable & { readonly id: SQLiteColumn }, kept: number, which?: SQL) {
+  const { id } = table;
+  const last = tx.select({ id }).from(table).where(which).orderBy(desc(id)).limit(1).offset(kept);
+  await tx.delete(table).where(and(which, sql`${id} <= ${last}`));
+}
