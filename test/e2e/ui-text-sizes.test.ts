@@ -28,6 +28,7 @@ const PLACES = [
 /** Twice the size of the texts in a window as it is, and of everything: it has half the width then. */
 const SIZES = [
   { name: 'text', width: 1280, text: '200%' },
+  { name: 'text on a tablet', width: 900, text: '200%' },
   { name: 'page', width: 640, text: '' },
 ];
 

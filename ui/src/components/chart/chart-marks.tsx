@@ -19,6 +19,8 @@ const NEAR_PX = 34;
 
 interface Shown {
   readonly left: number;
+  /** It would stand out at the right. */
+  readonly at_end: boolean;
   readonly marks: readonly ChartMark[];
 }
 
@@ -26,13 +28,13 @@ interface Shown {
 export function Marks(props: { marks: readonly ChartMark[]; width: number; from: number | undefined; until: number }) {
   const shown = createMemo(() => {
     const { from = 0, until, width } = props;
-    const groups: { left: number; marks: ChartMark[] }[] = [];
+    const groups: { left: number; at_end: boolean; marks: ChartMark[] }[] = [];
     if (width === 0 || until <= from) return groups;
     for (const mark of props.marks) {
       const left = AXIS_PX + ((mark.time - from) / (until - from)) * (width - AXIS_PX - END_PX);
       const last = groups.at(-1);
       if (last !== undefined && left - last.left < NEAR_PX) last.marks.push(mark);
-      else groups.push({ left, marks: [mark] });
+      else groups.push({ left, at_end: left > width - NEAR_PX, marks: [mark] });
     }
     return groups;
   });
@@ -49,7 +51,7 @@ function Mark(props: { of: Shown }) {
   const text = () => props.of.marks.map((mark) => mark.text).join('\n');
   const shown = () => `${last()?.label ?? ''}${props.of.marks.length > 1 ? ` +${props.of.marks.length - 1}` : ''}`;
   return (
-    <li style={{ left: `${props.of.left}px` }} title={text()}>
+    <li style={{ left: `${props.of.left}px` }} data-edge={props.of.at_end ? 'end' : undefined} title={text()}>
       <Link href={last()?.href ?? ''} class="chart-mark" label={`${shown()}: ${text()}`}>
         {shown()}
       </Link>
