@@ -123,7 +123,7 @@ browserTest(
     await dialog.getByRole('button', { name: 'Start canary' }).click();
     const panel = page.getByRole('region', { name: 'Canary', exact: true });
     await panel.getByText('Running').waitFor();
-    await panel.getByText('Serves 50 % of callers.').waitFor();
+    await panel.getByText('Serves 50% of callers.').waitFor();
     const url = await mcp();
     for (let n = 0; n < 3; n += 1) await described(url);
     const sides = panel.getByRole('table', { name: 'Both sides of the canary' });
@@ -167,7 +167,7 @@ browserTest(
     await ui.programs.api('POST', '/snapshots/candidate', { note: 'Other words' });
     await ui.programs.api('POST', '/deploy', { canary: { percent: 20, minutes: 60 } });
     await inspectAll(ui, [
-      { name: 'canary', path: '/deploy', ready: 'Serves 20 % of callers.' },
+      { name: 'canary', path: '/deploy', ready: 'Serves 20% of callers.' },
       { name: 'candidates', path: '/deploy?view=candidates', ready: 'Other words' },
     ]);
     await ui.programs.api('POST', '/deploy/abort', {});

@@ -304,5 +304,5 @@ test('a broken line is opened again later and later, one that ended for good is 
 test('figures read well', () => {
   expect([bytes(1), bytes(512), bytes(4 * 1_024 ** 2)]).toEqual(['1 byte', '512 bytes', '4.0 MiB']);
   expect([count(9_999), count(12_345)]).toEqual(['9,999', '12.3K']);
-  expect([percent(0), percent(0.0001), percent(0.0123), percent(0.5)]).toEqual(['0 %', '<0.1 %', '1.2 %', '50 %']);
+  expect([percent(0), percent(0.0001), percent(0.0123), percent(0.5)]).toEqual(['0%', '<0.1%', '1.2%', '50%']);
 });

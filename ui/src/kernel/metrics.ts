@@ -2,7 +2,7 @@ import { ENTITIES, OWNED_KINDS, type OwnedKind } from '#core/contract/entities.t
 import type { Output } from '#core/contract/index.ts';
 import type { Outcome } from '#core/contract/observe/outcomes.ts';
 import { type CallerKey, HOURS_KEPT_DAYS, type Period, PERIOD_MINUTES } from '#core/contract/observe/metric-ranges.ts';
-import { num } from './numbers.ts';
+import { percent } from './numbers.ts';
 
 export type Stats = Pick<Output<'metrics.stats'>, (typeof ENTITIES)[OwnedKind]['plural']>;
 export type Series = Output<'metrics.timeseries'>;
@@ -40,11 +40,11 @@ export const canCompare = (range: Range, now: number): boolean => {
   return from - minutesOf(range) * 60_000 >= now - HOURS_KEPT_DAYS * 86_400_000;
 };
 
-/** How much more or less than before: `+12 %`; undefined: nothing to compare with. */
+/** How much more or less than before: `+12%`; undefined: nothing to compare with. */
 export function changeOf(now: number, before: number | undefined): string | undefined {
   if (before === undefined || before === 0) return undefined;
   const part = Math.round(((now - before) / before) * 100);
-  return `${part > 0 ? '+' : part < 0 ? '−' : '±'}${num(Math.abs(part))} %`;
+  return `${part > 0 ? '+' : part < 0 ? '−' : '±'}${percent(Math.abs(part) / 100)}`;
 }
 
 /** When a period that ends now begins. */

@@ -1,3 +1,4 @@
+import { Breakable } from '#ui/src/components/show/breakable.tsx';
 import * as Kobalte from '@kobalte/core/dialog';
 import { createEffect, createMemo, createSignal, createUniqueId, For, on, onCleanup, Show } from 'solid-js';
 import { type Command, COMMAND_GROUPS, type Found } from '#ui/src/kernel/commands.ts';
@@ -128,7 +129,9 @@ function Palette(props: { onClose: () => void }) {
                 onPointerMove={() => setActive(index())}
                 onClick={() => choose(row)}
               >
-                <span class="command-title">{row.title}</span>
+                <span class="command-title">
+                  <Breakable text={row.title} />
+                </span>
                 <Show when={row.hint}>
                   <span class="command-hint">{row.hint}</span>
                 </Show>

@@ -88,7 +88,7 @@ function Live(props: { deployment: Deployment; canary: CanaryState }) {
   usePoll(() => props.deployment.status.reload(), LIVE_MS);
   return (
     <span class="small soft">
-      {`Serves ${props.canary.percent} % of callers. Promotes itself at `}
+      {`Serves ${percent(props.canary.percent / 100)} of callers. Promotes itself at `}
       <time datetime={props.canary.ends_at}>{exactTime(props.canary.ends_at)}</time>.
     </span>
   );

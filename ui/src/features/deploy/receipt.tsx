@@ -1,3 +1,4 @@
+import { percent } from '#ui/src/kernel/numbers.ts';
 import { For, Show } from 'solid-js';
 import { IconButton } from '#ui/src/components/button.tsx';
 import { KeyValue } from '#ui/src/components/show/key-value.tsx';
@@ -9,7 +10,7 @@ import type { DeployReceipt } from './deployment.ts';
 import { passesFocus } from '#ui/src/components/form/passes-focus.ts';
 
 export const outcome = ({ changed, snapshot_version, canary }: DeployReceipt, rehearsed: boolean): string => {
-  if (canary !== undefined) return `The canary is running for ${canary.percent} % of callers`;
+  if (canary !== undefined) return `The canary is running for ${percent(canary.percent / 100)} of callers`;
   if (rehearsed) return changed ? 'A deploy would succeed' : 'A deploy would change nothing';
   return changed ? `Version ${snapshot_version} is live` : `No change: version ${snapshot_version} stays live`;
 };

@@ -19,7 +19,7 @@ export function fit(picture: Size, frame: Size): View {
 }
 
 /** Below this, names cannot be read. */
-const READABLE = 0.55;
+const READABLE = 0.75;
 
 /** Where one begins: the whole picture, or as much of it from the top as can be read. */
 export function firstView(picture: Size, frame: Size): View {

@@ -129,14 +129,13 @@ export function History() {
         active={filtered()}
         onClear={clear}
       >
-        <FilterSelect of={filters} name="type" label="Type" size="small" all="All types" options={TYPES} />
-        <FilterSelect of={filters} name="action" label="Action" size="small" all="All actions" options={ACTIONS} />
+        <FilterSelect of={filters} name="type" label="Type" all="All types" options={TYPES} />
+        <FilterSelect of={filters} name="action" label="Action" all="All actions" options={ACTIONS} />
         <FilterCombobox
           of={filters}
           name="actor"
           label="By"
           all="Everyone"
-          size="small"
           free
           options={actors().map((name) => ({ value: name, label: name }))}
         />

@@ -1,4 +1,4 @@
-import { For, Show } from 'solid-js';
+import { createSignal, For, Show } from 'solid-js';
 import { INSIGHT_RULES, type InsightPeriod } from '#core/contract/observe/insight-rules.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
@@ -14,6 +14,7 @@ import {
   SEVERITY_TONES,
 } from '#ui/src/features/insights/words.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { num } from '#ui/src/kernel/numbers.ts';
 
 /** One finding: what happens, how often, what to do. */
 export function Finding(props: {
@@ -97,7 +98,10 @@ export function Finding(props: {
   );
 }
 
-/** Findings of one severity. */
+/** As many as are read at once; the others wait below a button. */
+const SHOWN = 10;
+
+/** Findings of one severity, the most frequent first. */
 export function FindingList(props: {
   label: string;
   ids: readonly string[];
@@ -106,15 +110,24 @@ export function FindingList(props: {
   onFix?: ((insight: Insight) => void) | undefined;
   onDismiss: (insight: Insight) => void;
 }) {
+  const [all, setAll] = createSignal(false);
+  const shown = () => (all() ? props.ids : props.ids.slice(0, SHOWN));
   return (
-    <ul aria-label={props.label}>
-      <For each={props.ids}>
-        {(id) => (
-          <Show when={props.insightOf(id)}>
-            {(insight) => <Finding insight={insight()} period={props.period} onFix={props.onFix} onDismiss={props.onDismiss} />}
-          </Show>
-        )}
-      </For>
-    </ul>
+    <>
+      <ul aria-label={props.label}>
+        <For each={shown()}>
+          {(id) => (
+            <Show when={props.insightOf(id)}>
+              {(insight) => <Finding insight={insight()} period={props.period} onFix={props.onFix} onDismiss={props.onDismiss} />}
+            </Show>
+          )}
+        </For>
+      </ul>
+      <Show when={props.ids.length > shown().length}>
+        <div class="load-more">
+          <Button size="small" onPress={() => setAll(true)}>{`Show ${num(props.ids.length - SHOWN)} more`}</Button>
+        </div>
+      </Show>
+    </>
   );
 }

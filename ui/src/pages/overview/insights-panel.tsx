@@ -25,7 +25,7 @@ export function InsightsPanel() {
           </LinkButton>
         }
       >
-        <ul class="dash-rows">
+        <ul class="dash-rows dash-insights">
           <For each={items()}>
             {(insight) => (
               <li>

@@ -40,7 +40,6 @@ export function Proposals() {
         <Select
           label="State"
           hide_label
-          size="small"
           options={[
             ...ProposalStatus.options.map((value) => ({ value, label: STATUS[value].label })),
             { value: 'all', label: 'All proposals' },

@@ -5,6 +5,7 @@ import { EmptyState, NoResults } from '#ui/src/components/empty-state.tsx';
 import { FilterBar, FilterSelect } from '#ui/src/components/table/filter-bar.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { Menu, type MenuItem } from '#ui/src/components/menu.tsx';
+import { Breakable } from '#ui/src/components/show/breakable.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { Select } from '#ui/src/components/form/select.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
@@ -56,6 +57,9 @@ const STATES = [
   { value: 'on', label: 'Enabled' },
   { value: 'off', label: 'Disabled' },
 ];
+
+/** Of a row; all of them are in its title. */
+const TAGS_SHOWN = 2;
 
 /** Tools, resources or prompts: found, filtered, opened, and changed many at once. The address holds the filters. */
 export function EntityList<E extends Entity>(props: EntityListProps<E>) {
@@ -166,7 +170,9 @@ export function EntityList<E extends Entity>(props: EntityListProps<E>) {
               sort: ({ name }) => name,
               cell: (entity) => (
                 <span class="entity-name">
-                  <span class="mono">{entity.name}</span>
+                  <span class="mono">
+                    <Breakable text={entity.name} />
+                  </span>
                   <Show when={entity.title}>{(title) => <span class="small faint">{title()}</span>}</Show>
                 </span>
               ),
@@ -177,8 +183,11 @@ export function EntityList<E extends Entity>(props: EntityListProps<E>) {
               head: 'Tags',
               narrow: 'hide',
               cell: (entity) => (
-                <span class="row">
-                  <For each={entity.tags}>{(tag) => <span class="tag">{tag}</span>}</For>
+                <span class="entity-tags" title={entity.tags.join(', ')}>
+                  <For each={entity.tags.slice(0, TAGS_SHOWN)}>{(tag) => <span class="tag">{tag}</span>}</For>
+                  <Show when={entity.tags.length > TAGS_SHOWN}>
+                    <span class="small faint">{`+${entity.tags.length - TAGS_SHOWN}`}</span>
+                  </Show>
                 </span>
               ),
             },
@@ -191,7 +200,9 @@ export function EntityList<E extends Entity>(props: EntityListProps<E>) {
                   <Show when={!entity.enabled}>
                     <Badge>Disabled</Badge>
                   </Show>
-                  <LivenessBadge state={liveness(entity)} />
+                  <Show when={entity.enabled || isServed(liveness(entity))}>
+                    <LivenessBadge state={liveness(entity)} />
+                  </Show>
                   {props.badges?.(entity)}
                 </span>
               ),

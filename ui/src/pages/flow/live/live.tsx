@@ -78,6 +78,11 @@ export function Live(props: { layout: FlowLayout | undefined; first: Hour; view:
   const numbers = createMemo(() => (isKnown() ? numbersOf(picture(), moment(), hour().definitions) : hours()));
   const seconds = () => moment()?.seconds ?? (at() === 'hour' ? 3_600 : 60);
   const known = (text: string) => (isKnown() ? text : '–');
+  /** Nothing was called: there is no rate and no duration. */
+  const ofCalls = (format: (shown: Moment) => string): string => {
+    const shown = moment();
+    return shown === undefined || shown.calls === 0 ? '–' : format(shown);
+  };
   const span = () => {
     if (at() === '') return { from: hour().now?.timestamp ?? hour().until, until: hour().until };
     if (at() === 'hour') return { from: new Date(Date.parse(hour().until) - 60 * MINUTE_MS).toISOString(), until: hour().until };
@@ -134,11 +139,11 @@ export function Live(props: { layout: FlowLayout | undefined; first: Hour; view:
               </div>
               <div data-bad={(moment()?.errors ?? 0) > 0 ? 'true' : undefined}>
                 <dt>Failed</dt>
-                <dd>{known(percent((moment()?.errors ?? 0) / Math.max(1, moment()?.calls ?? 0)))}</dd>
+                <dd>{known(ofCalls(({ calls, errors }) => percent(errors / calls)))}</dd>
               </div>
               <div>
                 <dt>p95</dt>
-                <dd>{known(duration(moment()?.p95_ms ?? 0))}</dd>
+                <dd>{known(ofCalls(({ p95_ms }) => duration(p95_ms)))}</dd>
               </div>
               <Show when={at() === ''}>
                 <div>
