@@ -12,6 +12,10 @@ interface MysqlError {
 
 const READ_ONLY = 1792;
 const TIMEOUTS: ReadonlySet<number> = new Set([1969, 3024]);
+/** The server shuts down, or ended the session before the statement came. */
+const ENDED: ReadonlySet<number> = new Set([1053, 1927, 4031]);
+/** Reason of an error after which nothing is known about a session but that it is gone. */
+export const LOST = 'connection_lost';
 const NEAR = / near '([\s\S]*)' at line (\d+)$/;
 
 const CONNECT_REASONS: Readonly<Record<number, readonly [string, string]>> = {
@@ -53,7 +57,7 @@ export function toConnectError(error: unknown): AppError {
 export function toStatementError(error: unknown, text: string): AppError {
   if (error instanceof AppError) return error;
   const { errno = 0, sqlMessage: whole, sqlState } = asMysqlError(error);
-  if (whole === undefined) return lost(error);
+  if (whole === undefined || ENDED.has(errno)) return lost(error);
   const sqlMessage = messageStart(whole);
   if (errno === READ_ONLY)
     return new AppError('not_read_only', 'The statement writes, but this session is read-only.', { cause: error });
@@ -71,7 +75,7 @@ export function isReadOnlyRefusal(error: unknown): boolean {
 
 function lost(cause: unknown): AppError {
   return new AppError('database_unreachable', 'The connection to the server was lost while the statement ran; try again.', {
-    reason: 'failed',
+    reason: LOST,
     cause,
   });
 }

@@ -1,12 +1,13 @@
 import type { Connection } from 'mysql2';
-import { commitError } from '#core/errors.ts';
+import { AppError, commitError } from '#core/errors.ts';
 import { within } from '../shared/deadline.ts';
 import { openCounter } from './count.ts';
 import { createMysqlDialer } from './dial.ts';
+import { LOST } from './errors.ts';
 import { mysqlExtras } from './extras.ts';
 import { askMysql, type MysqlRun, type MysqlServer, type MysqlSession, openMysqlSession } from './session.ts';
 import { toMysqlValue } from './values.ts';
-import { createSessionPool, type SessionPool } from '../shared/session-pool.ts';
+import { createSessionPool, NOTICED_MS, type SessionPool } from '../shared/session-pool.ts';
 import type { BoundStatement, ConnectionSettings, DialPolicy, QueryResult, RunOptions, SessionMode } from '../shared/source.ts';
 
 const IDLE_MS = 60_000;
@@ -28,6 +29,8 @@ const GRAMMAR_MODES: ReadonlySet<string> = new Set([
 
 export interface MysqlRunner {
   readonly pool: SessionPool<SessionMode, MysqlSession>;
+  /** Work in a session. One that died while it was idle says so only when it is used; what only reads is then done again. */
+  using<Result>(mode: SessionMode, stop: AbortSignal, work: (session: MysqlSession) => Promise<Result>): Promise<Result>;
   /** Undefined before the first session is open. */
   server(): MysqlServer | undefined;
   /** Runs one statement in a session of its mode, and leaves the session clean. @param variables of the session, see `MysqlRun`. */
@@ -58,16 +61,50 @@ export function createMysqlRunner(
       return session;
     },
   });
+  /** Sessions that were used before. */
+  const served = new WeakSet<MysqlSession>();
+
+  async function using<Result>(
+    mode: SessionMode,
+    stop: AbortSignal,
+    work: (session: MysqlSession) => Promise<Result>,
+  ): Promise<Result> {
+    // Sessions often die together.
+    for (let left = settings.pool_size; ; left--) {
+      let is_reused = false;
+      let began = 0;
+      try {
+        return await pool.use(mode, stop, async (session) => {
+          is_reused = served.has(session);
+          served.add(session);
+          began = performance.now();
+          try {
+            return await work(session);
+          } catch (error) {
+            if (isLost(error)) session.discard();
+            throw error;
+          }
+        });
+      } catch (error) {
+        const is_late = performance.now() - began > NOTICED_MS;
+        if (!isLost(error) || !is_reused || mode === 'write' || stop.aborted || is_late || left === 0) throw error;
+      }
+    }
+  }
+
   return {
     pool,
     server: () => server,
+    using,
     run({ text, values, types }, { mode, timeout_ms, max_rows, max_bytes, rollback, review }, stop, variables = []) {
       const bound = values.map((value, i) => toMysqlValue(value, types[i] ?? 'string', extras.offset));
       const request = { text, values: bound, variables, timeout_ms, max_rows, max_bytes, rollback, review };
-      return pool.use(mode, stop, (session) => runIn(session, mode, request, stop));
+      return using(mode, stop, (session) => runIn(session, mode, request, stop));
     },
   };
 }
+
+const isLost = (error: unknown): boolean => error instanceof AppError && error.reason === LOST;
 
 async function runIn(session: MysqlSession, mode: SessionMode, request: MysqlRun, stop: AbortSignal): Promise<QueryResult> {
   const { review, rollback = false } = request;

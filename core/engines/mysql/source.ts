@@ -78,7 +78,7 @@ export function openMysql(settings: ConnectionSettings, policy: DialPolicy): Sou
   const describe = (text: string, types: readonly BoundType[], caller?: StopSignal): Promise<MysqlDescription> =>
     withDeadline(OWN.timeout_ms, caller, async (signal) => {
       const describeIn = (mode: SessionMode) =>
-        runner.pool.use(mode, signal, async (session) => {
+        runner.using(mode, signal, async (session) => {
           const described = await session.describe(text, signal);
           const typed: (readonly Column[])[] = [];
           for (const other of described.columns.length === 0 ? [] : typedTexts(text, types)) {

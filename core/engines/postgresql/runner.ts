@@ -2,7 +2,7 @@ import { AppError } from '#core/errors.ts';
 import { openLightDeadline } from '../shared/deadline.ts';
 import { createLatencyStats } from '../shared/latency-stats.ts';
 import { OWN_LIMITS } from '../shared/rows.ts';
-import { createSessionPool, type SessionPool } from '../shared/session-pool.ts';
+import { createSessionPool, NOTICED_MS, type SessionPool } from '../shared/session-pool.ts';
 import type { BoundStatement, ConnectionSettings, DialPolicy, QueryResult, RunOptions, SessionMode } from '../shared/source.ts';
 import { type StopSignal, toAbortSignal } from '../shared/stop.ts';
 import { createTimeouts, type Timeouts } from '../shared/timeouts.ts';
@@ -71,25 +71,31 @@ export function createPostgresRunner(
   ): Promise<Result> {
     const deadline = openLightDeadline(timeouts, options.timeout_ms, options.signal);
     const call: Call = { database: settings.database, memory, signal: deadline.signal };
-    let reused = false;
-    const attempt = () =>
-      pool.use(mode, deadline.signal, (session) => {
-        reused = session.uses > 0;
-        return work(session, call);
-      });
     try {
-      return await attempt().catch((error: unknown) => {
-        // A session that died while it was idle says so only when it is used; reading may simply be done again.
-        const is_lost = error instanceof AppError && error.reason === LOST;
-        if (!is_lost || !reused || mode === 'write' || deadline.signal.aborted) throw error;
-        return attempt();
-      });
+      // Sessions often die together.
+      for (let left = settings.pool_size; ; left--) {
+        let is_reused = false;
+        let began = 0;
+        try {
+          return await pool.use(mode, deadline.signal, (session) => {
+            is_reused = session.uses > 0;
+            began = performance.now();
+            return work(session, call);
+          });
+        } catch (error) {
+          // A session that died while it was idle says so only when it is used; reading may simply be done again.
+          const is_lost = error instanceof AppError && error.reason === LOST;
+          const is_late = performance.now() - began > NOTICED_MS;
+          if (!is_lost || !is_reused || mode === 'write' || deadline.signal.aborted || is_late || left === 0) throw error;
+        }
+      }
     } finally {
       deadline.clear();
     }
   }
 
   async function run(statement: BoundStatement, options: RunOptions, left_ms = options.timeout_ms): Promise<QueryResult | null> {
+    const began = performance.now();
     const fetched = await using(options.mode, { ...options, timeout_ms: left_ms }, async (session, call) => {
       if (options.mode === 'fixed' && !session.read_only) {
         session.retire();
@@ -98,15 +104,18 @@ export function createPostgresRunner(
       return runStatement(session, statement, options, call);
     });
     if (fetched === null) return null;
-    await learn(fetched.source);
+    await learn(fetched.source, { signal: options.signal, timeout_ms: Math.max(1, began + left_ms - performance.now()) });
     return toResult(fetched, memory);
   }
 
-  async function learn(source: SourceColumns): Promise<void> {
+  async function learn(
+    source: SourceColumns,
+    within: Pick<RunOptions, 'timeout_ms' | 'signal'> = { timeout_ms: OWN_LIMITS.timeout_ms },
+  ): Promise<void> {
     const unknown = unknownTypes(source, memory);
     if (unknown.length === 0) return;
     const question = { text: TYPES_SQL, values: [unknown], types: [{ array: 'integer' as const }], typed: false };
-    const found = await run(question, { mode: 'read', ...OWN_LIMITS });
+    const found = await run(question, { mode: 'read', ...OWN_LIMITS, ...within });
     if (found !== null) learnTypes(found.rows, memory);
   }
 

@@ -2,6 +2,9 @@ import { AppError } from '#core/errors.ts';
 import { deferred } from '#core/lib/deferred.ts';
 import type { StopSignal } from './stop.ts';
 
+/** Milliseconds within which a session that died while it was idle says so. One that dies later may have been ended for its statement. */
+export const NOTICED_MS = 1_000;
+
 export interface PooledSession {
   /** False once it is closed or in an unknown state: the pool forgets it instead of handing it out again. */
   readonly usable: boolean;
