@@ -18,22 +18,26 @@ export const NOT_INSTALLED =
 export const NOT_BUILT_IN =
   'This executable is built without DuckDB. Run Sluice from the npm package to use DuckDB files and folders of files.';
 
+/** Their sentences quote a value or the statement, which may say anything. */
+const QUOTING: ReadonlySet<string> = new Set(['Conversion', 'Invalid Input', 'Out of Range', 'Parser', 'Binder', 'Catalog']);
+
 /** @param text what was sent, to find the place in it. */
 export function toDuckdbError({ message, refused, writes }: DuckdbFault, text?: string): AppError {
   if (refused !== null) return new AppError(writes ? 'not_read_only' : 'sql_error', refused);
   const found = complaintOf(message);
   const cause = { message };
-  if (/out of memory|failed to allocate|bad_alloc|could not allocate/i.test(found.message)) {
+  const own = QUOTING.has(found.kind) ? '' : found.message;
+  if (/out of memory|failed to allocate|bad_alloc|could not allocate/i.test(own)) {
     return new AppError('sql_error', OUT_OF_MEMORY, { cause });
   }
-  if (/could not set lock|conflicting lock/i.test(found.message)) {
+  if (/could not set lock|conflicting lock/i.test(own)) {
     return new AppError('unavailable', 'Another program has this DuckDB file open for writing; try again when it is done.', {
       cause,
       retry_after: 2,
     });
   }
   if (found.kind === 'Permission') return new AppError('sql_error', FILES, { cause });
-  if (found.kind === 'FATAL' || found.kind === 'INTERNAL' || /database has been invalidated/i.test(found.message)) {
+  if (found.kind === 'FATAL' || found.kind === 'INTERNAL' || /database has been invalidated/i.test(own)) {
     return new AppError('database_unreachable', 'DuckDB failed and was started again; try again.', { cause, reason: 'failed' });
   }
   const position = found.position === null || text === undefined ? undefined : characterOf(text, found.position);

@@ -164,6 +164,20 @@ describe('sessions', () => {
   });
 });
 
+test('a value that reads like a fault of the program ends no process', async () => {
+  const source = files.open('main.duckdb', { pool_size: 1 });
+  await source.test();
+  const [pid] = children();
+  for (const value of ['out of memory', 'Could not set lock', 'database has been invalidated']) {
+    const error = await refusal(source.query(sql('SELECT CAST($1 AS INTEGER) AS n', [value], ['string']), READ));
+    expect([error.code, error.detail]).toEqual(['sql_error', expect.stringContaining(`Could not convert string '${value}'`)]);
+  }
+  const named = await refusal(source.query(sql('SELECT "out of memory" FROM t'), READ));
+  expect(named.detail).toContain('"out of memory" not found');
+  expect(children()).toEqual([pid!]);
+  await source.close();
+});
+
 test('a long value that DuckDB quotes does not hold up other callers', async () => {
   const source = files.open('main.duckdb', { pool_size: 1 });
   await source.test();
