@@ -68,7 +68,7 @@ const survives = (value: number, source: string): boolean =>
 
 /** Whether a double is the number that the text says. */
 export const keepsDigits = (value: number, source: string): boolean =>
-  Number.isFinite(value) && significant(String(value)) === significant(source);
+  Number.isFinite(value) && (String(value) === source || significant(String(value)) === significant(source));
 
 /** The digits that carry the value: no sign, dot, exponent, leading or trailing zeros. */
 function significant(number: string): string {

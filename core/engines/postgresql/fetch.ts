@@ -14,9 +14,9 @@ import {
 import { type Incoming, readColumns, readCount, readOids, readTag } from '#core/lib/postgres/reader.ts';
 import type { Fetched, FetchOptions, Memory, SourceColumns } from './plan.ts';
 import { openRows, type RowSink } from './rows.ts';
-import { declaredOid, isJsonOid, keepsZone } from './types.ts';
+import { declaredOid, isJsonOid, keepsZone, scalarOf } from './types.ts';
 import { toBound, withoutZone } from './values.ts';
-import type { BoundStatement, BoundType } from '../shared/source.ts';
+import type { BoundStatement } from '../shared/source.ts';
 
 /** A statement that a session has prepared, and what the database said of it. */
 export interface Kept {
@@ -51,22 +51,38 @@ export async function prepare(
   return { name, oids, columns };
 }
 
+/** Why an answer does not count: the placeholders of the kept statement have other types now. */
+export const RETYPED = new Error('The placeholders of the statement have other types now.');
+
+/**
+ * Asks for the types that the placeholders of an untyped statement have now. It travels in one write with the statement, before
+ * what may fail for them.
+ */
+export const askTypes = ({ text }: Pick<BoundStatement, 'text'>): Buffer =>
+  Buffer.concat([parseMessage('', text, []), describeMessages('')]);
+
+/** Whether a message answers `askTypes`, and not with the types that the session keeps. */
+export const isRetyping = (message: Incoming, oids: Kept['oids']): boolean =>
+  message.type === 't' && readOids(message).join() !== oids.join();
+
 /** Limits apply while rows come in: no more is held than what is answered, and about as many bytes on top. */
 export async function execute(
   line: Line,
   kept: Kept,
   statement: BoundStatement,
-  options: FetchOptions & { readonly kind: Kind; readonly settings?: Buffer | null },
+  options: FetchOptions & { readonly kind: Kind; readonly settings?: Buffer | null; readonly asks_types?: boolean },
   memory: Memory,
 ): Promise<Fetched> {
-  const { portal, mode, kind, max_rows, max_bytes, settings = null } = options;
+  const { portal, mode, kind, max_rows, max_bytes, settings = null, asks_types = false } = options;
   const { columns } = kept;
   const rows = openRows(columns, options, memory);
   const enough = enoughOf(max_bytes);
   let affected = 0;
   let direct: number | null = null;
+  let retyped = false;
   const tail = portal ? [executeSome(Math.min(CHUNK_ROWS, max_rows + 1)), FLUSH] : [EXECUTE];
   const on = (message: Incoming) => {
+    retyped ||= isRetyping(message, kept.oids);
     if (message.type === 'C' && mode === 'write' && CHANGING.test(readTag(message))) direct = readCount(message);
     if (message.type === 'C' && columns.length === 0) affected = readCount(message);
     const next = portal ? nextStep(message.type, rows) : null;
@@ -76,18 +92,21 @@ export async function execute(
   const limits = mode === 'write' ? { enough: Number.POSITIVE_INFINITY, largest: enough, spills: false } : { enough };
   try {
     const bound = bindMessage(kept.name, valuesOf(statement, kept));
-    await line.exchange(Buffer.concat([...(settings === null ? [] : [settings]), bound, ...tail]), kind, {
+    const before = [...(settings === null ? [] : [settings]), ...(asks_types ? [askTypes(statement)] : [])];
+    await line.exchange(Buffer.concat([...before, bound, ...tail]), kind, {
       on,
       rows,
       settings: settings !== null,
       ...limits,
     });
   } catch (error) {
+    if (retyped) throw RETYPED;
     if (error !== FLOODED) throw error;
     if (mode === 'write')
       throw new AppError('too_large', 'The statement returned a row beyond the byte limit, so it was rolled back; return less.');
     rows.truncate();
   }
+  if (retyped) throw RETYPED;
   return {
     source: columns,
     rows: rows.rows,
@@ -108,10 +127,8 @@ export function valuesOf({ values, types, typed }: BoundStatement, { oids }: Kep
   return values.map((value, i) => {
     const type = types[i] ?? 'string';
     const oid = typed ? declaredOid(type) : (oids[i] ?? 0);
-    const bound = toBound(isDatetime(type) && !keepsZone(oid) ? withoutZone(value) : value, type);
+    const bound = toBound(scalarOf(type) === 'datetime' && !keepsZone(oid) ? withoutZone(value) : value, type);
     if (bound === null || typeof bound === 'string') return bound;
     return isJsonOid(oid) ? bound.json : String(bound);
   });
 }
-
-const isDatetime = (type: BoundType): boolean => (typeof type === 'string' ? type : type.array) === 'datetime';

@@ -2,7 +2,7 @@ import { AppError } from '#core/errors.ts';
 import { type Exchange, FLOODED } from '#core/lib/postgres/exchange.ts';
 import { type Incoming, readCount } from '#core/lib/postgres/reader.ts';
 import { isCode, LOST, translateError } from './errors.ts';
-import { enoughOf, type Kept } from './fetch.ts';
+import { enoughOf, isRetyping, type Kept } from './fetch.ts';
 import { isRefusedValue, isStale, type ReadOnlyPipeline } from './read-only-pipeline.ts';
 import { type Memory, toResult, unknownTypes } from './plan.ts';
 import { openRows, type RowSink } from './rows.ts';
@@ -73,6 +73,7 @@ class PipelinedCall implements Exchange, PipelineSlot {
   readonly #answer = Promise.withResolvers<QueryResult | null>();
   #timeout_ms = 0;
   #columns: Kept['columns'] = [];
+  #oids: Kept['oids'] = [];
   #changed = 0;
   #settled = false;
   /** Why it was stopped, while the database is asked to stop it. */
@@ -96,6 +97,7 @@ class PipelinedCall implements Exchange, PipelineSlot {
     }
     this.#timeout_ms = timeout_ms;
     this.#columns = kept.columns;
+    this.#oids = kept.oids;
     this.steady = memory.latencies.isSteady(this.#statement.text);
     this.enough = this.largest = enoughOf(options.max_bytes);
     this.rows = openRows(kept.columns, options, memory);
@@ -118,6 +120,10 @@ class PipelinedCall implements Exchange, PipelineSlot {
   }
 
   on(message: Incoming): void {
+    if (isRetyping(message, this.#oids)) {
+      this.#pipeline.forget(this.#statement);
+      this.#reject(this.#stopped ?? DISPLACED);
+    }
     if (message.type === 'C' && this.#columns.length === 0) this.#changed = readCount(message);
   }
 

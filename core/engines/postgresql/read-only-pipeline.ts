@@ -3,7 +3,7 @@ import type { Line } from '#core/lib/postgres/line.ts';
 import { bindAndExecute, simpleQuery } from '#core/lib/postgres/messages.ts';
 import { lastRow } from '#core/lib/postgres/reader.ts';
 import { isCode } from './errors.ts';
-import { execute, type Kept, prepare, valuesOf } from './fetch.ts';
+import { askTypes, execute, type Kept, prepare, RETYPED, valuesOf } from './fetch.ts';
 import type { Fetched, FetchOptions, Memory } from './plan.ts';
 import { declaredOid, isNarrowed } from './types.ts';
 import { keepSettings, sendSettings } from '#core/lib/postgres/settings.ts';
@@ -18,7 +18,7 @@ import type { BoundStatement, RunOptions, SessionState } from '../shared/source.
 export interface ReadOnlyPipeline {
   /** One statement at a time. Rejects with the fields of the server's error, or with a code of the connection. */
   fetch(statement: BoundStatement, options: PipelineOptions, memory: Memory): Promise<Fetched>;
-  /** The statement as this session keeps it; undefined when it was not prepared here, or has to be looked at again first. */
+  /** The statement as this session keeps it; undefined when it was not prepared here. */
   keeps(statement: BoundStatement): Kept | undefined;
   /** Sends a kept statement behind those that are on their way. They are answered in this order. */
   send(kept: Kept, statement: BoundStatement, exchange: Exchange, session: SessionState | undefined): void;
@@ -69,17 +69,15 @@ export function openReadOnlyPipeline(line: Line, chains: boolean, names: readonl
 
   return {
     async fetch(statement, options, memory) {
-      let known = statements.get(keyOf(statement));
-      // No error says that a column has become wider when the value is cut without one.
-      if (known !== undefined && isNarrowed(statement, known.oids) && (await isRetyped(known, statement))) {
-        statements.delete(keyOf(statement));
-        known = undefined;
-      }
+      const known = statements.get(keyOf(statement));
       const settings = settingsFor(options.session);
-      const run = (kept: Kept) =>
-        execute(line, kept, statement, { ...options, mode: 'fixed', kind: options.portal ? 'held' : 'call', settings }, memory);
+      const kind = options.portal ? 'held' : 'call';
+      const run = (kept: Kept, asks_types = false) =>
+        execute(line, kept, statement, { ...options, mode: 'fixed', kind, settings, asks_types }, memory);
       try {
-        return await run(known ?? (await keep(statement)));
+        if (known === undefined) return await run(await keep(statement));
+        // No error says that a column has become wider when the value is cut without one.
+        return await run(known, isNarrowed(statement, known.oids));
       } catch (error) {
         if (known === undefined || !isStale(error, statement)) throw error;
         if (isRefusedValue(error) && !(await isRetyped(known, statement))) throw error;
@@ -87,15 +85,16 @@ export function openReadOnlyPipeline(line: Line, chains: boolean, names: readonl
         return run(await keep(statement));
       }
     },
-    keeps(statement) {
-      const known = statements.get(keyOf(statement));
-      return known === undefined || isNarrowed(statement, known.oids) ? undefined : known;
-    },
+    keeps: (statement) => statements.get(keyOf(statement)),
     send(kept, statement, sent, session) {
       const settings = settingsFor(session);
+      const before = [
+        ...(settings === null ? [] : [settings]),
+        ...(isNarrowed(statement, kept.oids) ? [askTypes(statement)] : []),
+      ];
       const bytes = bindAndExecute(kept.name, valuesOf(statement, kept));
       sent.settings = settings !== null;
-      line.put({ bytes: settings === null ? bytes : Buffer.concat([settings, bytes]), exchange: sent });
+      line.put({ bytes: before.length === 0 ? bytes : Buffer.concat([...before, bytes]), exchange: sent });
     },
     forget: (statement) => void statements.delete(keyOf(statement)),
     is_first: (exchange) => line.is_first(exchange),
@@ -117,6 +116,7 @@ export function openReadOnlyPipeline(line: Line, chains: boolean, names: readonl
 export const isRefusedValue = (error: unknown): boolean => isCode(error, ...REFUSED_VALUES);
 
 export const isStale = (error: unknown, { values }: BoundStatement): boolean =>
+  error === RETYPED ||
   isCode(error, ...MISFITS) ||
   (values.length > 0 && isRefusedValue(error)) ||
   (error instanceof Error && 'routine' in error && STALE.has(String(error.routine)));

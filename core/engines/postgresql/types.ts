@@ -95,6 +95,9 @@ const DECLARED: Readonly<Record<ScalarType, readonly [oid: number, array: number
   json: [3802, 3807],
 };
 
+/** Of a list: the type of its elements. */
+export const scalarOf = (type: BoundType): ScalarType => (typeof type === 'string' ? type : type.array);
+
 export function declaredOid(type: BoundType): number {
   return typeof type === 'string' ? DECLARED[type][0] : DECLARED[type.array][1];
 }
@@ -137,7 +140,7 @@ export const keepsZone = (oid: number): boolean => KEEP_ZONE.has(oid);
 
 const ARRAYS: ReadonlyMap<number, number> = new Map(BUILT_IN.map(([oid, array]) => [oid, array]));
 
-type Loses = (text: string) => boolean;
+type Loses = (text: string, type: ScalarType) => boolean;
 
 /**
  * Types whose text may say more than the value that is made of it, by oid. A placeholder that was inferred as one of them goes on
@@ -147,7 +150,8 @@ const NARROW: readonly (readonly [oid: number, loses: Loses])[] = [
   // date, time and timestamp
   [1082, (text) => text.length > 10],
   [1083, (text) => !/^[\d:.]+$/.test(text)],
-  [1114, (text) => /[zZ]$|[+-]\d\d(?::?\d\d)?$/.test(text.slice(10))],
+  // A datetime comes in UTC, which is what the wider type takes it for.
+  [1114, (text, type) => type !== 'datetime' && /[zZ]$|[+-]\d\d(?::?\d\d)?$/.test(text.slice(10))],
   // name, char and character(n)
   [19, (text) => text.length > 15],
   [18, (text) => text.length > 1],
@@ -166,16 +170,16 @@ const LOSES: ReadonlyMap<number, Loses> = new Map(
 );
 
 /** Whether a value of the statement loses something in the type that the database inferred for its placeholder. */
-export function isNarrowed({ values, typed }: BoundStatement, oids: readonly number[]): boolean {
+export function isNarrowed({ values, types, typed }: BoundStatement, oids: readonly number[]): boolean {
   if (typed) return false;
   return oids.some((oid, i) => {
     const loses = LOSES.get(oid);
-    return loses !== undefined && holds(values[i] ?? null, loses);
+    return loses !== undefined && holds(values[i] ?? null, scalarOf(types[i] ?? 'string'), loses);
   });
 }
 
-function holds(value: Json, loses: Loses): boolean {
-  if (Array.isArray(value)) return value.some((item: Json) => holds(item, loses));
+function holds(value: Json, type: ScalarType, loses: Loses): boolean {
+  if (Array.isArray(value)) return value.some((item: Json) => holds(item, type, loses));
   if (typeof value !== 'string' && typeof value !== 'number') return false;
-  return loses(String(value));
+  return loses(String(value), type);
 }
