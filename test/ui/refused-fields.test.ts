@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import * as v from 'valibot';
+import { operations } from '#core/contract/index.ts';
 import { ToolsetDraft } from '#core/contract/definitions/toolsets.ts';
 import { ServerConfigPatch } from '#core/contract/settings/config.ts';
-import { createForm } from '#ui/src/kernel/form/form.ts';
+import { createForm, inLabels } from '#ui/src/kernel/form/form.ts';
 import { NEW, ProviderFields, rolesOf } from '#ui/src/pages/settings/providers/provider-draft.ts';
 import { claimsOf, claimTags } from '#ui/src/pages/settings/required-claims.ts';
 import { outcomeOf } from '#ui/src/pages/settings/webhooks/words.ts';
@@ -98,4 +99,11 @@ test('what came of a test event is said as it is', () => {
   expect(said({ ...delivery, status: 'failed', response_status: 500, error: 'The URL answered 500.' })).toEqual({
     bad: 'The event was not delivered. The URL answered 500.',
   });
+});
+
+test('a sentence about an entry of a list names the list as the form does', () => {
+  const schema = operations['oauth_apps.create'].input;
+  const refused = { code: 'invalid', errors: [], detail: 'redirect_uris.0 has a scheme that runs code or reads files.' } as const;
+  expect(inLabels(refused, schema).detail).toBe('Entry 1 of Redirect addresses has a scheme that runs code or reads files.');
+  expect(inLabels({ ...refused, detail: 'It takes 1.5 s.' }, schema).detail).toBe('It takes 1.5 s.');
 });

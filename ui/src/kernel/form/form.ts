@@ -252,8 +252,12 @@ export const labelsOf = (schema: FormSchema): Readonly<Record<string, string>> =
 /** A problem whose sentences stand at the fields; a name without an underscore is a word like others. */
 export function inLabels(problem: Problem, schema: FormSchema): Problem {
   const labels = labelsOf(schema);
+  const entries = (text: string): string =>
+    text.replaceAll(/\b([a-z]+(?:_[a-z]+)*)\.(\d+)\b/g, (path, name: string, place: string) =>
+      Object.hasOwn(labels, name) ? `Entry ${Number(place) + 1} of ${labels[name]}` : path,
+    );
   const label = (text: string): string =>
-    text.replaceAll(/\b[a-z]+(?:_[a-z]+)+\b/g, (name) => (Object.hasOwn(labels, name) ? (labels[name] ?? name) : name));
+    entries(text).replaceAll(/\b[a-z]+(?:_[a-z]+)+\b/g, (name) => (Object.hasOwn(labels, name) ? (labels[name] ?? name) : name));
   const errors = problem.errors.map(({ field, message }) => ({ field, message: label(bare(message, field, labels)) }));
   return { ...problem, detail: label(problem.detail), errors };
 }
