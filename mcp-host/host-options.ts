@@ -5,6 +5,7 @@ import type { FrozenServer } from '#snapshots/format.ts';
 import type { ViewPage } from './apps/view-page.ts';
 import type { AuthSettings } from './auth/authorise.ts';
 import type { ListFile } from './auth/list-file.ts';
+import type { KeptInstallation } from './swap/own-installation.ts';
 import type { RateSettings } from './limits/rate-limit.ts';
 import type { BesideFiles } from './swap/beside-files.ts';
 import type { SnapshotFile } from './swap/snapshot-file.ts';
@@ -39,7 +40,7 @@ export interface HostOptions {
   readonly staleSecret?: (sealed: string) => boolean;
   readonly file: SnapshotFile;
   /** Where the id of the host's installation is kept; absent: nowhere. */
-  readonly installation?: ListFile<{ readonly id: string }>;
+  readonly installation?: ListFile<KeptInstallation>;
   /** Where configurations beside the live one are kept; absent: nowhere. */
   readonly beside?: BesideFiles;
   readonly auth: AuthSettings;

@@ -1,10 +1,18 @@
 import type { Installation } from '#core/contract/deploy/installation.ts';
 import type { Log } from '#core/log.ts';
 import { type ListFile, listFile } from '#mcp-host/auth/list-file.ts';
+import { isMembers } from '#mcp-host/protocol/messages.ts';
 
-interface Kept {
-  readonly id: string;
+interface Known {
+  /** Null: not known, because the host's version is from a server of an earlier release. */
+  readonly id: string | null;
+  /** One that is not the host's, which does not know its own; null: none was refused. */
+  readonly refused: string | null;
 }
+/** `refused` is absent in a file of an earlier release. */
+export type KeptInstallation = Partial<Known>;
+
+const NOTHING: Known = { id: null, refused: null };
 
 /**
  * The installation that a host belongs to. A server with an empty or wrong database has a valid service token too: what it sends
@@ -17,7 +25,7 @@ export interface OwnInstallation {
 }
 
 export interface OwnInstallationOptions {
-  readonly file: ListFile<Kept>;
+  readonly file: ListFile<KeptInstallation>;
   /** Whether the host has a version, served or stopped. */
   readonly holds: () => boolean;
   readonly server_url: string;
@@ -25,16 +33,16 @@ export interface OwnInstallationOptions {
 }
 
 export function createOwnInstallation({ file, holds, server_url, log }: OwnInstallationOptions): OwnInstallation {
-  let known: string | null = null;
-  const keep = (id: string): void => {
-    if (id === known) return;
-    known = id;
-    file.write({ id }).catch((error: unknown) => log.error('installation_not_kept', { error: String(error) }));
+  let known = NOTHING;
+  const keep = (id: string | null, refused: string | null): void => {
+    if (id === known.id && refused === known.refused) return;
+    known = { id, refused };
+    file.write(known).catch((error: unknown) => log.error('installation_not_kept', { error: String(error) }));
   };
   return {
     async load() {
       try {
-        known = (await file.read())?.id ?? null;
+        known = { ...NOTHING, ...(await file.read()) };
       } catch (error) {
         log.error('installation_file_damaged', { error: String(error) });
       }
@@ -42,19 +50,23 @@ export function createOwnInstallation({ file, holds, server_url, log }: OwnInsta
     refusal(installation) {
       if (installation === null) return null;
       const { id, deployed } = installation;
-      // A host of an earlier edition does not know where its version is from: not from where nothing was ever deployed.
-      const is_other = known === null ? !deployed : known !== id;
-      if (is_other && holds()) return refusalOf(server_url);
-      keep(id);
-      return null;
+      // A host that was upgraded does not know where its version is from: not from where nothing was deployed, whatever is deployed there later.
+      const is_other = known.id === null ? !deployed || known.refused === id : known.id !== id;
+      if (!is_other || !holds()) {
+        keep(id, null);
+        return null;
+      }
+      if (known.id === null) keep(null, id);
+      return refusalOf(server_url);
     },
   };
 }
 
 const refusalOf = (server_url: string): string =>
-  `The server at ${server_url} has another metadata database than the one this host's version was deployed from, so the host keeps what it serves and takes nothing from that server. Check SVC_DATA_DIR and SVC_DATABASE_URL of the server. If the host is to serve the new installation, stop the host, delete the folder host in its SVC_DATA_DIR and start it again.`;
+  `The server at ${server_url} uses a different metadata database from the one that this host's version was deployed from, so the host keeps what it serves and takes nothing from that server. Check SVC_DATA_DIR and SVC_DATABASE_URL of the server. If the host is to serve the new installation, stop the host, delete the folder host in its SVC_DATA_DIR and start it again.`;
 
-const isKept = (value: unknown): value is Kept =>
-  typeof value === 'object' && value !== null && 'id' in value && typeof value.id === 'string';
+const isIdOrAbsent = (value: unknown): boolean => value === undefined || value === null || typeof value === 'string';
+const isKept = (value: unknown): value is KeptInstallation =>
+  isMembers(value) && isIdOrAbsent(value['id']) && isIdOrAbsent(value['refused']);
 
-export const installationFile = (path: string): ListFile<Kept> => listFile(path, isKept, 'the id of an installation');
+export const installationFile = (path: string): ListFile<KeptInstallation> => listFile(path, isKept, 'the id of an installation');

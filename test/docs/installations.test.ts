@@ -136,7 +136,7 @@ test.skipIf(!reachable.postgres)(
     await reader.follow(`call PATCH /server/config '{"server_name": "Moved"}'`);
     expect(await reader.follow(deploy)).toContain('rejected the snapshot: The server at');
     expect(await tools()).toBe(5);
-    expect(await hosts()).toMatchObject([{ error: expect.stringContaining('another metadata database') }]);
+    expect(await hosts()).toMatchObject([{ error: expect.stringContaining('a different metadata database') }]);
 
     await programs.stop();
     await reader.follow(empty);

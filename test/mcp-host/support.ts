@@ -206,7 +206,7 @@ export interface ControlServer {
   hang(): void;
   /** Sent first to every host that connects. */
   greeting: { event: string; data: object } | null;
-  /** What it says of itself to every host that connects; null: nothing, as an earlier edition. */
+  /** What it says of itself to every host that connects; null: nothing, as an earlier release. */
   installation: Installation | null;
   stop(): Promise<void>;
 }

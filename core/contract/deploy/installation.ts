@@ -14,7 +14,7 @@ export const installationHeaders = ({ id, deployed }: Installation): Record<stri
   [DEPLOYED]: String(deployed),
 });
 
-/** @returns null for a server of an earlier edition, which does not say. */
+/** @returns null for a server of an earlier release, which does not say. */
 export function installationOf(headers: Headers): Installation | null {
   const id = headers.get(ID);
   return id === null ? null : { id, deployed: headers.get(DEPLOYED) === 'true' };

@@ -50,7 +50,7 @@ const returnAs = async (installation: ControlServer['installation']) => {
   control.installation = installation;
   await until(async () => (await host.health()).control.connected);
 };
-const REFUSED = expect.stringContaining('another metadata database');
+const REFUSED = expect.stringContaining('a different metadata database');
 
 describe('a host that serves what one installation deployed', () => {
   test('takes nothing from another one, says why, and follows its own again', async () => {
@@ -116,6 +116,48 @@ describe('a host that knows no installation', () => {
     const ack = control.nextAck();
     control.send('stop', {});
     expect(await ack).toMatchObject({ version: null });
+  });
+
+  test('goes on refusing that one once something is deployed there, also after a restart', async () => {
+    control.installation = null;
+    await start();
+    expect(await deployed()).toMatchObject({ error: null });
+    await returnAs({ id: 'empty', deployed: false });
+    await until(() => kept().includes('empty'));
+    const expectRefused = async () => {
+      await until(() => control.acks.length > 0);
+      expect(control.acks[0]).toMatchObject({ version: 1, error: REFUSED });
+      control.send('stop', {});
+      await Bun.sleep(100);
+      expect(await statusOfCall()).toBe(200);
+    };
+    await returnAs({ id: 'empty', deployed: true });
+    await expectRefused();
+    await host.stop();
+    control.acks.length = 0;
+    await start();
+    await expectRefused();
+    // Its own, which says so at last, is taken, and remembered as that.
+    await returnAs({ id: 'ours', deployed: true });
+    await until(() => kept().includes('ours'));
+    expect(kept()).not.toContain('empty');
+    await returnAs({ id: 'empty', deployed: true });
+    await expectRefused();
+  });
+
+  test('takes the one that it refused once its folder is emptied', async () => {
+    control.installation = null;
+    await start();
+    await deployed();
+    await returnAs({ id: 'empty', deployed: false });
+    await until(() => kept().includes('empty'));
+    await host.stop();
+    for (const name of ['installation.json', 'host.json', 'host.json.previous'])
+      rmSync(join(folder.directory, name), { force: true });
+    control.installation = { id: 'empty', deployed: true };
+    await start();
+    expect(await deployed()).toMatchObject({ error: null });
+    expect(JSON.parse(kept())).toMatchObject({ id: 'empty' });
   });
 
   test('follows whichever installation comes while it serves nothing', async () => {

@@ -40,7 +40,10 @@ describe('a server that starts on another database', () => {
     const wrong = (programs = await startPrograms({ again: first, env }));
     await wrong.signIn();
     const hosts = async () => (await wrong.api<{ hosts: Shown[] }>('GET', '/deploy/status')).hosts;
-    await until(async () => (await hosts()).some(({ error }) => error?.includes('another metadata database') === true), 10_000);
+    await until(
+      async () => (await hosts()).some(({ error }) => error?.includes('a different metadata database') === true),
+      10_000,
+    );
     expect(wrong.output()).toContain('server_refused');
     expect(await isServed()).toBe(true);
     const [before_kept, before_start] = partsOf((await hosts())[0]?.id);
