@@ -6,7 +6,7 @@ import type { DecisionNews } from '#core/edge/confirmation-page.ts';
 import type { IdentityList } from '#core/edge/identity.ts';
 import type { Sealed } from '#snapshots/format.ts';
 import type { Kind } from '#snapshots/tree.ts';
-import { createTakenLists, isListName } from './taken-lists.ts';
+import { createTakenLists, isListName } from './host-lists/taken-lists.ts';
 
 /** A snapshot as a host is told of it; without a delta it is the one that the host has. */
 export interface SnapshotNews {
@@ -283,7 +283,7 @@ export function createHostRegistry(clock: () => Date): HostRegistry {
       return () => {
         if (local.get(id) === host) local.delete(id);
         if (isNetworkHost(id)) last_seen = clock().getTime();
-        lists.lookAgain();
+        lists.forgetGone();
         sharing.gone(id, connection);
       };
     },
@@ -346,10 +346,11 @@ export function createHostRegistry(clock: () => Date): HostRegistry {
     refresh: () => sharing.refresh(),
     settled: () => sharing.settled(),
     learn(hosts) {
-      const had_others = [...others.keys()].some(isNetworkHost);
+      const before = [...others.keys()];
       others.clear();
       for (const host of hosts) if (local.get(host.id)?.connection !== host.connection) others.set(host.id, host);
-      if (had_others && ![...others.keys()].some(isNetworkHost)) last_seen = clock().getTime();
+      if (before.some(isNetworkHost) && ![...others.keys()].some(isNetworkHost)) last_seen = clock().getTime();
+      if (before.some((id) => !others.has(id))) lists.forgetGone();
       for (const host of hosts) {
         const news = `${host.connection}:${host.acks}:${host.probe}`;
         if (heard.get(host.id) === news) continue;

@@ -8,11 +8,11 @@ import { canonical } from '#snapshots/canonical.ts';
 import type { McpToken } from '#core/contract/identity/mcp-tokens.ts';
 import { refuseUnknownToolsets } from '#core/definitions/toolsets/names.ts';
 import type { Claims } from '#core/lib/call/identity.ts';
-import { readMeta, writeMeta } from '#core/store/meta.ts';
 import type { Db } from '#core/store/open.ts';
 import type { Schema } from '#core/store/schema.ts';
 import type { HostEvent, LiveToken } from '#core/deploy/hosts.ts';
-import { listName, TOLD_MS } from '#core/deploy/taken-lists.ts';
+import { raiseRevision, readRevision } from '#core/deploy/host-lists/list-revisions.ts';
+import { listName, TOLD_MS } from '#core/deploy/host-lists/taken-lists.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import { runEvery } from '#core/cluster/run-every.ts';
 import { signal } from '#core/cluster/signals.ts';
@@ -22,7 +22,6 @@ import { digestOf, randomToken, shownPrefix } from '#core/lib/random-token.ts';
 type TokenRow = Schema['mcp_tokens']['$inferSelect'];
 
 const BCRYPT_COST = 10;
-const REVISION = 'mcp_tokens_revision';
 
 const toToken = ({ digest: _, secret_hash: _hash, revoked_at: _at, claims, ...row }: TokenRow): McpToken => ({
   ...row,
@@ -57,7 +56,7 @@ export const mcpTokenHandlers: Pick<Handlers, Extract<keyof Handlers, `mcp_token
       version: 1,
       created_at: app.clock().toISOString(),
     };
-    const shown = await tokens.add(context, row, (tx) => touch(app, tx));
+    const shown = await tokens.add(context, row, (tx) => raiseRevision(app, tx, 'tokens'));
     await tellTokens(app);
     return { ...shown, token };
   },
@@ -70,7 +69,7 @@ export const mcpTokenHandlers: Pick<Handlers, Extract<keyof Handlers, `mcp_token
   },
   'mcp_tokens.delete': async (context, { id }) => {
     const { app } = context;
-    await tokens.revoke(context, id, (tx) => touch(app, tx), { revoked_at: app.clock().toISOString() });
+    await tokens.revoke(context, id, (tx) => raiseRevision(app, tx, 'tokens'), { revoked_at: app.clock().toISOString() });
     await tellTokens(app);
     return {};
   },
@@ -97,7 +96,7 @@ async function changeToken(
   if (canonical(toToken({ ...row, ...change })) === canonical(before)) return before;
   const after = { ...row, ...change, version: row.version + 1 };
   await tx.update(table).set(after).where(eq(table.id, id));
-  await touch(app, tx);
+  await raiseRevision(app, tx, 'tokens');
   const subject = { entity_type: 'mcp_token', entity_id: id, entity_name: after.name } as const;
   await recordHistory(tx, context, { ...subject, before, after: toToken(after) });
   return toToken(after);
@@ -107,7 +106,7 @@ async function changeToken(
 export async function tokensEvent(app: App): Promise<HostEvent> {
   const { mcp_tokens } = app.store.tables;
   // First: what is read after it is no older.
-  const list = listName('tokens', await revision(app));
+  const list = listName('tokens', await readRevision(app, 'tokens'));
   const rows = await app.store.db.select().from(mcp_tokens).orderBy(mcp_tokens.id);
   return {
     event: 'tokens',
@@ -120,14 +119,9 @@ export const publishTokens = (app: App): Promise<void> => app.token_lock(async (
 
 /** The hosts of every server. What the API has answered holds on all that say what they take. */
 async function tellTokens(app: App): Promise<void> {
-  const list = listName('tokens', await revision(app));
+  const list = listName('tokens', await readRevision(app, 'tokens'));
   await app.hosts.told(list, TOLD_MS, () => Promise.all([publishTokens(app), signal(app, 'tokens')]));
 }
-
-/** Other servers see that the list has changed. */
-const touch = (app: App, tx: Db): Promise<void> => writeMeta(app.store, tx, REVISION, app.ids());
-
-const revision = async ({ store }: App): Promise<string> => (await readMeta(store, store.db, REVISION)) ?? '';
 
 const FOLLOW_MS = 500;
 
@@ -135,9 +129,9 @@ const FOLLOW_MS = 500;
 export function followTokens(app: App): () => void {
   // An embedded database has one server.
   if (app.store.dialect === 'sqlite') return () => undefined;
-  let known = '';
+  let known = 0;
   const look = async () => {
-    const current = await revision(app);
+    const current = await readRevision(app, 'tokens');
     if (current === known) return;
     await publishTokens(app);
     known = current;

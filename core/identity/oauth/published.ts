@@ -4,17 +4,16 @@ import type { App } from '#core/app.ts';
 import { runEvery } from '#core/cluster/run-every.ts';
 import { signal } from '#core/cluster/signals.ts';
 import type { HostEvent } from '#core/deploy/hosts.ts';
-import { listName, TOLD_MS } from '#core/deploy/taken-lists.ts';
-import { readMeta, writeMeta } from '#core/store/meta.ts';
+import { raiseRevision, readRevision } from '#core/deploy/host-lists/list-revisions.ts';
+import { listName, TOLD_MS } from '#core/deploy/host-lists/taken-lists.ts';
 import type { Db } from '#core/store/open.ts';
 import { type EndedGrant, type IdentityList, LONGEST_TOKEN_MS } from '#core/edge/identity.ts';
 import { issuerOf } from './issuer.ts';
 
-const REVISION = 'identity_revision';
 const FOLLOW_MS = 500;
 
 /** Clocks of servers and hosts may differ by so much. */
-const CLOCKS_MS = 10 * 60_000;
+export const CLOCKS_MS = 10 * 60_000;
 
 /** What happened before this concerns no token any more. */
 export const expiredBefore = (app: App): string => new Date(app.clock().getTime() - LONGEST_TOKEN_MS - CLOCKS_MS).toISOString();
@@ -49,7 +48,7 @@ export async function identityList(app: App): Promise<IdentityList> {
 
 export async function identityEvent(app: App): Promise<HostEvent> {
   // First: what is read after it is no older.
-  const list = listName('identity', await revision(app));
+  const list = listName('identity', await readRevision(app, 'identity'));
   return { event: 'identity', data: { ...(await identityList(app)), list } };
 }
 
@@ -61,20 +60,18 @@ export const publishIdentity = (app: App): Promise<void> =>
  * The hosts of every server. Called after a commit that touched it. What the API has answered holds on all that say what they take.
  */
 export async function tellIdentity(app: App): Promise<void> {
-  const list = listName('identity', await revision(app));
+  const list = listName('identity', await readRevision(app, 'identity'));
   await app.hosts.told(list, TOLD_MS, () => Promise.all([publishIdentity(app), signal(app, 'identity')]));
 }
 
 /** Other servers see that something has changed. */
-export const touchIdentity = (app: App, tx: Db): Promise<void> => writeMeta(app.store, tx, REVISION, app.ids());
-
-const revision = async ({ store }: App): Promise<string> => (await readMeta(store, store.db, REVISION)) ?? '';
+export const touchIdentity = (app: App, tx: Db): Promise<void> => raiseRevision(app, tx, 'identity');
 
 /** Hands the changes that other servers make, and those of the settings, to the hosts of this one. @returns a function that ends it. */
 export function followIdentity(app: App): () => void {
   let known: string | null = null;
   const look = async (): Promise<void> => {
-    const current = `${await revision(app)} ${await issuerOf(app)}`;
+    const current = `${await readRevision(app, 'identity')} ${await issuerOf(app)}`;
     if (current === known) return;
     await publishIdentity(app);
     known = current;

@@ -3,7 +3,8 @@ import { afterEach, describe, expect, test } from 'bun:test';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createTakenLists } from '#core/deploy/taken-lists.ts';
+import { createHostRegistry, type SharedHost } from '#core/deploy/hosts.ts';
+import { createTakenLists } from '#core/deploy/host-lists/taken-lists.ts';
 import { modern, testHost, until } from '#test/mcp-host/support.ts';
 import { reachable, testDatabase } from '#test/support/databases.ts';
 import { listeningServer, type ListeningServer } from '#test/support/server.ts';
@@ -124,7 +125,7 @@ describe('who waits until hosts have taken a list', () => {
     lists.take('b', 'tokens:3');
     expect(await settled(waiting)).toBe(false);
     hosts.delete('c');
-    lists.lookAgain();
+    lists.forgetGone();
     expect(await settled(waiting)).toBe(true);
   });
 
@@ -139,5 +140,43 @@ describe('who waits until hosts have taken a list', () => {
     expect(await settled(waiting)).toBe(false);
     lists.take('silent', 'tokens:4');
     await waiting;
+  });
+
+  test('compares states as numbers, and those of an older release by the time in their name', async () => {
+    const lists = createTakenLists(() => ['a']);
+    const tell = () => Promise.resolve();
+    lists.take('a', `tokens:${Bun.randomUUIDv7('hex', 9)}`);
+    const tenth = lists.wait('tokens:10', 60_000, tell);
+    lists.take('a', 'tokens:9');
+    lists.take('a', 'tokens:unknown');
+    expect(await settled(tenth)).toBe(false);
+    lists.take('a', 'tokens:10');
+    await tenth;
+    await lists.wait('tokens:9', 60_000, tell);
+  });
+
+  test('forgets what a host has taken that has gone, from whichever server', async () => {
+    const hosts = createHostRegistry(() => new Date());
+    const tell = () => Promise.resolve();
+    const there = { connected_at: '2026-03-01T12:00:00.000Z', url: null, snapshot_version: null, error: null };
+    const silent = { acks: 0, checksum: null, load_ms: null, probe: null, probe_error: null };
+    const other: SharedHost = { id: 'other', connection: 'c', ...there, ...silent };
+    const leave = hosts.connect('mine', () => undefined);
+    hosts.learn([other]);
+    for (const id of ['mine', 'other']) hosts.taken(id, 'tokens:1');
+    const waiting = hosts.told('tokens:2', 60_000, tell);
+    leave();
+    expect(await settled(waiting)).toBe(false);
+    hosts.learn([]);
+    await waiting;
+    // They come again under the same name, and have not said anything yet.
+    const end = hosts.connect('mine', () => undefined);
+    hosts.learn([other]);
+    expect(await settled(hosts.told('tokens:3', 60_000, tell))).toBe(true);
+    // A connection that replaced another one keeps what the host has taken.
+    hosts.taken('mine', 'tokens:3');
+    hosts.connect('mine', () => undefined);
+    end();
+    expect(await settled(hosts.told('tokens:4', 100, tell))).toBe(false);
   });
 });

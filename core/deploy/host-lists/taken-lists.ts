@@ -1,13 +1,11 @@
 import { withTimeout } from '#core/lib/with-timeout.ts';
-
-/** Lists that hosts are sent whole at every change, and say that they have taken. */
-export type ListKind = 'tokens' | 'identity';
+import { type ListKind, toRevision } from './list-revisions.ts';
 
 /** Within this time hosts apply what was changed (contract section 8); the API answers no later for their sake. */
 export const TOLD_MS = 1_000;
 
-/** Names a state of a list. Revisions sort as they were made (UUID version 7). */
-export const listName = (kind: ListKind, revision: string): string => `${kind}:${revision}`;
+/** Names a state of a list. */
+export const listName = (kind: ListKind, revision: number): string => `${kind}:${revision}`;
 export const isListName = (name: string): boolean => /^(?:tokens|identity):/.test(name);
 
 /** Which state of each list a host has taken, and who waits until all have. */
@@ -18,30 +16,33 @@ export interface TakenLists {
    * they take, as those of an older release, and those that left somebody waiting, until they say it again.
    */
   wait(name: string, timeout_ms: number, tell: () => Promise<unknown>): Promise<void>;
-  /** A host has gone. */
-  lookAgain(): void;
+  /** Hosts have gone: nobody waits for them, and nothing is known of them. */
+  forgetGone(): void;
 }
 
 /** @param hosts those connected now. */
 export function createTakenLists(hosts: () => Iterable<string>): TakenLists {
-  const taken = new Map<string, string>();
+  /** By host and list, while the host is there. */
+  const taken = new Map<string, Map<string, number>>();
   const waiters = new Set<() => void>();
   const lookAgain = (): void => {
     for (const look of waiters) look();
   };
-  const keyOf = (host: string, name: string): string => `${name.slice(0, name.indexOf(':'))} ${host}`;
-  const behind = (name: string): string[] =>
-    [...hosts()].map((host) => keyOf(host, name)).filter((key) => (taken.get(key) ?? name) < name);
+  const behind = (kind: string, revision: number): string[] =>
+    [...hosts()].filter((host) => (taken.get(host)?.get(kind) ?? revision) < revision);
   return {
     take(host, name) {
-      const key = keyOf(host, name);
-      if ((taken.get(key) ?? '') < name) taken.set(key, name);
+      const [kind, revision] = partsOf(name);
+      if (revision === null) return;
+      const lists = taken.get(host) ?? new Map<string, number>();
+      taken.set(host, lists.set(kind, Math.max(lists.get(kind) ?? 0, revision)));
       lookAgain();
     },
     async wait(name, timeout_ms, tell) {
+      const [kind, revision] = partsOf(name);
       const { promise, resolve } = Promise.withResolvers<void>();
       const look = () => {
-        if (behind(name).length === 0) resolve();
+        if (behind(kind, revision ?? 0).length === 0) resolve();
       };
       waiters.add(look);
       try {
@@ -51,8 +52,17 @@ export function createTakenLists(hosts: () => Iterable<string>): TakenLists {
       } finally {
         waiters.delete(look);
       }
-      for (const key of behind(name)) taken.delete(key);
+      for (const host of behind(kind, revision ?? 0)) taken.get(host)?.delete(kind);
     },
-    lookAgain,
+    forgetGone() {
+      const present = new Set(hosts());
+      for (const host of taken.keys()) if (!present.has(host)) taken.delete(host);
+      lookAgain();
+    },
   };
+}
+
+function partsOf(name: string): readonly [kind: string, revision: number | null] {
+  const [kind = '', revision = ''] = name.split(':');
+  return [kind, toRevision(revision)];
 }

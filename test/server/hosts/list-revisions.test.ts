@@ -1,0 +1,52 @@
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { eq } from 'drizzle-orm';
+import { raiseRevision, readRevision } from '#core/deploy/host-lists/list-revisions.ts';
+import { tokensEvent } from '#core/identity/mcp-tokens.ts';
+import { type TestApp, testApp } from '#test/support/app.ts';
+import { namedStores } from '#test/support/metadata.ts';
+
+const DAY_MS = 24 * 3_600_000;
+
+describe.each([...namedStores])('the revision of a list that hosts are sent (%s)', (metadata) => {
+  let t: TestApp;
+  beforeEach(async () => {
+    t = await testApp({}, undefined, { metadata });
+  });
+  afterEach(() => t.close());
+  const raise = () => t.app.store.write((tx) => raiseRevision(t.app, tx, 'tokens'));
+  const read = () => readRevision(t.app, 'tokens');
+
+  test('rises with each change, whatever the clock says, and with both of two at once', async () => {
+    await t.signIn();
+    const before = await read();
+    const made = await t.request('POST', '/api/v1/mcp-tokens', { body: { name: 'Claude' } });
+    const after_first = await read();
+    t.advance(-DAY_MS);
+    await t.request('DELETE', `/api/v1/mcp-tokens/${String(made.body['id'])}`);
+    expect([after_first - before, (await read()) - before]).toEqual([1, 2]);
+    await Promise.all([raise(), raise(), raise()]);
+    expect((await read()) - before).toBe(5);
+    expect(await tokensEvent(t.app)).toMatchObject({ data: { list: `tokens:${before + 5}` } });
+  });
+
+  test('goes on from what a server of an older release wrote, also when that is ahead', async () => {
+    const { meta } = t.app.store.tables;
+    const write = (value: string) =>
+      t.app.store.write((tx) => tx.update(meta).set({ value }).where(eq(meta.key, 'mcp_tokens_revision')));
+    await raise();
+    const at = Date.now() + DAY_MS;
+    await write(Bun.randomUUIDv7('hex', at));
+    expect(await read()).toBe(at);
+    await raise();
+    expect(await read()).toBe(at + 1);
+    await write(Bun.randomUUIDv7('hex', at + 5));
+    await raise();
+    expect(await read()).toBe(at + 6);
+  });
+
+  test('is one for each list', async () => {
+    const identity = await readRevision(t.app, 'identity');
+    await raise();
+    expect(await readRevision(t.app, 'identity')).toBe(identity);
+  });
+});
