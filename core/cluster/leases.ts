@@ -1,5 +1,6 @@
 import { and, eq, sql, type SQL } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
+import type { Db } from '#core/store/open.ts';
 
 /** A server that was killed keeps its work from the others for no longer than this. */
 const LEASE_SECONDS = 20;
@@ -13,6 +14,19 @@ const SECONDS: Readonly<Record<App['store']['dialect'], SQL<number>>> = {
   sqlite: sql<number>`((julianday('now') - 2440587.5) * 86400.0)`,
   postgresql: sql<number>`extract(epoch from clock_timestamp())::double precision`,
 };
+
+/** The time by that clock, in ms since 1970; with an embedded database it is the server's own. */
+export async function databaseTime(app: App, db: Db): Promise<number> {
+  const here = app.clock().getTime();
+  if (app.store.dialect === 'sqlite') return here;
+  const { meta } = app.store.tables;
+  // One row is there from the first start on.
+  const [row] = await db
+    .select({ seconds: databaseSeconds(app) })
+    .from(meta)
+    .limit(1);
+  return row === undefined ? here : row.seconds * 1_000;
+}
 
 /** Takes or keeps a lease; false when another one has it. */
 export async function takeLease(app: App, name: string, holder: string, seconds = LEASE_SECONDS): Promise<boolean> {

@@ -1,6 +1,6 @@
 import { eq } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
-import { databaseSeconds } from './leases.ts';
+import { databaseTime } from './leases.ts';
 
 /** While a server is up, old data is deleted many times within this: a longer gap is a pause, or a clock that jumped ahead. */
 const USUAL_MS = 3_600_000;
@@ -22,7 +22,7 @@ interface Noted {
  * @returns null while the time may be wrong.
  */
 export async function withSteadyClock<T>(app: App, work: (app: App) => Promise<T>): Promise<T | null> {
-  const now = await readTime(app);
+  const now = Math.min(app.clock().getTime(), await databaseTime(app, app.store.db));
   const noted = await readNoted(app, now);
   const next = nextAfter(noted, now);
   if (next.at !== noted.at || next.ahead_since !== noted.ahead_since) await write(app, next);
@@ -43,18 +43,6 @@ function nextAfter(noted: Noted, now: number): Noted {
   if (gap <= USUAL_MS || has_held) return { at: now, ahead_since: 0 };
   const is_new = noted.ahead_since === 0 || now < noted.ahead_since;
   return is_new ? { at: noted.at, ahead_since: now } : noted;
-}
-
-async function readTime(app: App): Promise<number> {
-  const here = app.clock().getTime();
-  if (app.store.dialect === 'sqlite') return here;
-  const { meta } = app.store.tables;
-  // One row is there from the first start on.
-  const [row] = await app.store.db
-    .select({ seconds: databaseSeconds(app) })
-    .from(meta)
-    .limit(1);
-  return row === undefined ? here : Math.min(here, row.seconds * 1_000);
 }
 
 async function readNoted(app: App, now: number): Promise<Noted> {

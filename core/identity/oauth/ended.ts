@@ -1,8 +1,9 @@
-import { and, eq, inArray, lt, max } from 'drizzle-orm';
+import { and, eq, gt, inArray, lt, lte, max, or } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
+import { databaseTime } from '#core/cluster/leases.ts';
 import type { Db } from '#core/store/open.ts';
 import type { Schema } from '#core/store/schema.ts';
-import { expiredBefore, tellIdentity, touchIdentity } from './published.ts';
+import { CLOCKS_MS, expiredBefore, tellIdentity, touchIdentity } from './published.ts';
 
 /** Clocks of servers agree within this. Nothing is issued to who is gone, so what counts no more may end that much later. */
 const SKEW_MS = 60_000;
@@ -22,8 +23,9 @@ export async function noteEnded(app: App, tx: Db, target: EndedTarget): Promise<
   if (entry === undefined) return;
   const [kind, value] = entry as ['grant' | 'sub' | 'client_id', string];
   const id = `${kind}:${value}`;
-  const issued = kind === 'sub' ? await lastIssue(app, tx, value) : 0;
-  const time = Math.max(app.clock().getTime(), issued, await afterEnds(app, tx, [id]));
+  const latest = await latestTime(app, tx);
+  const issued = kind === 'sub' ? await lastIssue(app, tx, value, latest) : 0;
+  const time = Math.max(app.clock().getTime(), issued, await afterEnds(app, tx, [id], latest));
   const ended_at = new Date(time).toISOString();
   await tx
     .insert(ended_grants)
@@ -33,24 +35,33 @@ export async function noteEnded(app: App, tx: Db, target: EndedTarget): Promise<
   await touchIdentity(app, tx);
 }
 
+/**
+ * What was stored with a later time is from a server whose clock was wrong, and that time decides nothing. One whose clock is behind
+ * believes that of the database.
+ */
+async function latestTime(app: App, tx: Db): Promise<string> {
+  const time = Math.max(app.clock().getTime(), await databaseTime(app, tx));
+  return new Date(time + CLOCKS_MS).toISOString();
+}
+
 /** The last moment at which some server, by its own clock, can have issued an access token to a person, in ms. */
-async function lastIssue({ store, clock }: App, tx: Db, sub: string): Promise<number> {
+async function lastIssue({ store, clock }: App, tx: Db, sub: string, latest: string): Promise<number> {
   const { oauth_grants, people } = store.tables;
   if ((await tx.$count(people, eq(people.id, sub))) === 0) return clock().getTime() + SKEW_MS;
   const [row] = await tx
     .select({ last: max(oauth_grants.last_used_at) })
     .from(oauth_grants)
-    .where(eq(oauth_grants.person_id, sub));
+    .where(and(eq(oauth_grants.person_id, sub), lte(oauth_grants.last_used_at, latest)));
   return row?.last == null ? 0 : Date.parse(row.last);
 }
 
 /** The first moment after the noted ends, in ms; 0: none is noted. */
-async function afterEnds({ store }: App, tx: Db, ids: readonly string[]): Promise<number> {
+async function afterEnds({ store }: App, tx: Db, ids: readonly string[], latest: string): Promise<number> {
   const { ended_grants } = store.tables;
   const [row] = await tx
     .select({ last: max(ended_grants.ended_at) })
     .from(ended_grants)
-    .where(inArray(ended_grants.id, [...ids]));
+    .where(and(inArray(ended_grants.id, [...ids]), lte(ended_grants.ended_at, latest)));
   return row?.last == null ? 0 : Date.parse(row.last) + 1;
 }
 
@@ -62,12 +73,27 @@ export async function issueTime(app: App, tx: Db, { id, person_id, client_id }: 
   const { oauth_grants: table } = app.store.tables;
   const now = app.clock();
   const last_used_at = now.toISOString();
+  const latest = await latestTime(app, tx);
+  const is_stale = or(lt(table.last_used_at, last_used_at), gt(table.last_used_at, latest));
   await tx
     .update(table)
     .set({ last_used_at })
-    .where(and(eq(table.id, id), lt(table.last_used_at, last_used_at)));
-  const after = await afterEnds(app, tx, [`sub:${person_id}`, `client_id:${client_id}`]);
+    .where(and(eq(table.id, id), is_stale));
+  const ids = [`sub:${person_id}`, `client_id:${client_id}`];
+  await endNow(app, tx, ids, latest);
+  const after = await afterEnds(app, tx, ids, latest);
   return new Date(Math.max(now.getTime(), after));
+}
+
+/** What ends in a future that no clock has reached ends now: hosts would refuse every token until then. They hear it within a second. */
+async function endNow(app: App, tx: Db, ids: readonly string[], latest: string): Promise<void> {
+  const { ended_grants } = app.store.tables;
+  const moved = await tx
+    .update(ended_grants)
+    .set({ ended_at: app.clock().toISOString() })
+    .where(and(inArray(ended_grants.id, [...ids]), gt(ended_grants.ended_at, latest)))
+    .returning({ id: ended_grants.id });
+  if (moved.length > 0) await touchIdentity(app, tx);
 }
 
 /** `noteEnded` with a transaction of its own; every connected host has been told when it resolves. */

@@ -68,7 +68,6 @@ const NAMED: Readonly<Record<string, string>> = {
   'core/transfer/demo.ts': 'the sample shop is a SQLite file',
   'core/definitions/connections.ts': 'the sample shop is a SQLite file',
   'core/cluster/leases.ts': 'the metadata database',
-  'core/cluster/steady-clock.ts': 'the metadata database',
   'core/deploy/deployment-follow.ts': 'the metadata database',
   'core/deploy/shared-hosts.ts': 'the metadata database',
   'core/identity/mcp-tokens.ts': 'the metadata database',

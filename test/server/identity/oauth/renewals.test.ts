@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { decodeJwt } from 'jose';
 import { LONGEST_ACCESS_TOKEN } from '#core/edge/identity.ts';
 import { noteEnded } from '#core/identity/oauth/ended.ts';
-import { listEnded, publicKeys } from '#core/identity/oauth/published.ts';
+import { identityEvent, listEnded, publicKeys } from '#core/identity/oauth/published.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { type Member, PASSWORD, peopleOf } from '#test/support/people.ts';
 import { createBrowser, exchanged, post, refreshed, tokens } from '#test/support/sign-in.ts';
@@ -88,6 +88,64 @@ test('a change of groups ends the tokens of a server whose clock is ahead, whoev
   expect(await readToken(access_token)).toEqual({ counts: true, groups: ['sixth'] });
   t.advance(120_000);
   await browser.signIn('carl', PASSWORD);
+});
+
+describe('once the clock of a server was a year ahead', () => {
+  const YEAR_MS = 365 * 24 * 3_600_000;
+  let at_home: number;
+  /** Ahead of the clock of PostgreSQL too, which is the real one. */
+  const leap = () => {
+    at_home = t.app.clock().getTime();
+    t.advance(Date.now() + YEAR_MS - at_home);
+  };
+  const goBack = () => t.advance(at_home + 1 - t.app.clock().getTime());
+  const expectUsable = async (access: unknown, groups: string[]) => {
+    expect(await readToken(access)).toEqual({ counts: true, groups });
+    expect(decodeJwt(String(access)).iat ?? 0).toBeLessThan(t.app.clock().getTime() / 1_000 + 1);
+  };
+  const renew = async (token: unknown) => (await post(t, '/oauth/token', refreshed(String(token)))).body;
+
+  test('what it issued does not move the end of a person’s tokens there', async () => {
+    await regroup(['before the leap']);
+    leap();
+    await browser.signIn('carl', PASSWORD);
+    const ahead = await tokens(t, browser);
+    expect(ahead.status).toBe(200);
+    goBack();
+    await regroup(['after the leap']);
+    t.advance(1);
+    const renewed = await renew(ahead.refresh);
+    await expectUsable(renewed['access_token'], ['after the leap']);
+    // The grant has the right time again, which ends what is issued from now on.
+    t.advance(30_000);
+    const later = await renew(renewed['refresh_token']);
+    t.advance(-29_000);
+    await regroup(['later']);
+    expect(await readToken(later['access_token'])).toMatchObject({ counts: false });
+    t.advance(30_000);
+    await browser.signIn('carl', PASSWORD);
+  });
+
+  test('what it ended ends now, whether the person changes again or gets a token', async () => {
+    const { refresh, access } = await tokens(t, browser);
+    const endAhead = async () => {
+      leap();
+      await t.app.store.write((tx) => noteEnded(t.app, tx, { sub: carl.id }));
+      goBack();
+    };
+    await endAhead();
+    const revision = await identityEvent(t.app);
+    expect(await readToken(access)).toMatchObject({ counts: false });
+    const renewed = await renew(refresh);
+    await expectUsable(renewed['access_token'], ['later']);
+    expect(await readToken(access)).toMatchObject({ counts: false });
+    // Hosts are told.
+    expect(await identityEvent(t.app)).not.toMatchObject({ data: { list: (revision.data as { list: string }).list } });
+    await endAhead();
+    await regroup(['last']);
+    t.advance(1);
+    await expectUsable((await renew(renewed['refresh_token']))['access_token'], ['last']);
+  });
 });
 
 test('a token that is asked for while its person changes waits, and never carries what was before', async () => {
