@@ -62,10 +62,11 @@ browserTest(
     const playground = await ui.signedIn();
     const { page } = playground;
     await page.goto(`${ui.programs.url}/playground`);
-    await page.getByText('2025-11-25', { exact: true }).click();
-    await page.waitForResponse(
+    const session = page.waitForResponse(
       (response) => response.url().includes('/playground/mcp') && response.headers()['mcp-session-id'] !== undefined,
     );
+    await page.getByText('2025-11-25', { exact: true }).click();
+    await session;
     const ended: string[] = [];
     page.on('request', (request) => {
       if (request.method() === 'DELETE' || request.url().endsWith('/auth/logout')) ended.push(request.method());
