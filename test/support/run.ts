@@ -74,9 +74,11 @@ const EMBEDDED_ONLY = ['attacks.test', 'canary', 'cli', 'fuzz', 'no-writes', 'tw
 /** Every test of these names its store, so a second run would have none. */
 const STORES_NAMED = [
   'drift-servers',
+  'hosts/list-revisions',
   'logged-arguments',
   'lost-commit',
   'observe/metrics.test',
+  'observe/retention',
   'notice-events',
   'search.test',
   'two-servers',

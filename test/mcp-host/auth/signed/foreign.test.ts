@@ -250,6 +250,8 @@ describe('keys of an issuer', () => {
     ['symmetric keys', (path) => (path === '/keys' ? Response.json({ keys: [{ kty: 'oct', k: 'AAAA', kid: 'next' }] }) : null)],
   ])('that come with %s change nothing', async (_, answer) => {
     const next = await testKey('RS256', 'next');
+    // The first reading has ended: another token would wait for it, and ask for none.
+    expect(await statusOf(await key.sign(claims({ jti: '1' })))).toBe(200);
     issuer.keys = [key.public_key, next.public_key];
     issuer.answer = answer;
     now += 31_000;
