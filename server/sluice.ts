@@ -23,10 +23,15 @@ const STARTS = {
   },
 } as const;
 
+/** What programs start for themselves (`core/product.ts`); the command line does not name them. */
+const CHILDREN: Readonly<Record<string, () => Promise<unknown>>> = {
+  'sqlite-child': () => import('#core/engines/sqlite/child.ts'),
+  'duckdb-child': () => import('#core/engines/duckdb/child.ts'),
+  'project-child': () => import('#core/deploy/generated-child.ts'),
+};
+
 const [word = 'start', ...rest] = process.argv.slice(2);
-if (word === 'sqlite-child') await import('#core/engines/sqlite/child.ts');
-else if (word === 'duckdb-child') await import('#core/engines/duckdb/child.ts');
-else if (word === 'project-child') await import('#core/deploy/generated-child.ts');
+if (Object.hasOwn(CHILDREN, word)) await CHILDREN[word]?.();
 else if (isProgramWord(word, rest)) {
   // A program reads what follows its name.
   process.argv.splice(2, 1);

@@ -1,6 +1,7 @@
 import type { RedisLimits } from '#core/cluster/redis-limits.ts';
 import type { RpcId } from '#mcp-host/protocol/messages.ts';
 import type { Session } from '#mcp-host/protocol/sessions.ts';
+import { createPlaces } from './places.ts';
 
 type Running = Pick<Session, 'id'>;
 
@@ -18,27 +19,10 @@ const LASTS_MS = 10 * 60_000;
 
 /** @param redis null: hosts that share nothing hand nothing on. */
 export function createCancelsElsewhere(redis: RedisLimits | null): CancelsElsewhere {
-  if (redis === null) return { expect: () => () => undefined, hand: () => undefined };
+  const places = createPlaces(redis, { look_ms: LOOK_MS, lasts_ms: LASTS_MS });
   const placeOf = ({ id }: Running, request: RpcId) => `cancel:${id} ${JSON.stringify(request)}`;
-  // Redis reports its loss itself; the host that runs the call takes cancellations all the same.
-  const lost = () => undefined;
   return {
-    expect(session, request, cancel) {
-      const place = placeOf(session, request);
-      redis.openPlace(place, LASTS_MS).catch(lost);
-      const look = async () => {
-        if ((await redis.readPlace(place)) !== '') cancel();
-      };
-      const looking = setInterval(() => {
-        if (redis.up()) look().catch(lost);
-      }, LOOK_MS);
-      return () => {
-        clearInterval(looking);
-        redis.closePlace(place).catch(lost);
-      };
-    },
-    hand(session, request) {
-      redis.fillPlace(placeOf(session, request), 'cancelled').catch(lost);
-    },
+    expect: (session, request, cancel) => places.expect(placeOf(session, request), cancel),
+    hand: (session, request) => places.hand(placeOf(session, request), 'cancelled'),
   };
 }

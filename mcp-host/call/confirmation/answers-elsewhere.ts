@@ -2,6 +2,7 @@ import type { RedisLimits } from '#core/cluster/redis-limits.ts';
 import { createSealing } from '#core/lib/sealing.ts';
 import { isMembers, type Members } from '#mcp-host/protocol/messages.ts';
 import type { Session } from '#mcp-host/protocol/sessions.ts';
+import { createPlaces } from '../places.ts';
 
 type Asking = Pick<Session, 'id'>;
 
@@ -19,30 +20,18 @@ const LONGEST = 64 * 1024;
 
 /** @param redis null: hosts that share nothing hand nothing on. @param lasts_ms longer than a question is open. */
 export function createAnswersElsewhere(redis: RedisLimits | null, keys: readonly string[], lasts_ms: number): AnswersElsewhere {
-  if (redis === null) return { expect: () => () => undefined, hand: () => undefined };
+  const places = createPlaces(redis, { look_ms: LOOK_MS, lasts_ms });
   const sealing = createSealing<Members>(keys, 'mcp-answers/1', LONGEST);
   const placeOf = ({ id }: Asking, question: string) => `answer:${id} ${question}`;
-  // Redis reports its loss itself; the host that asked takes answers all the same.
-  const lost = () => undefined;
   return {
-    expect(session, question, take) {
-      const place = placeOf(session, question);
-      redis.openPlace(place, lasts_ms).catch(lost);
-      const look = async () => {
-        const response = sealing.open(await redis.readPlace(place));
+    expect: (session, question, take) =>
+      places.expect(placeOf(session, question), (text) => {
+        const response = sealing.open(text);
         if (response !== null) take(response);
-      };
-      const looking = setInterval(() => {
-        if (redis.up()) look().catch(lost);
-      }, LOOK_MS);
-      return () => {
-        clearInterval(looking);
-        redis.closePlace(place).catch(lost);
-      };
-    },
+      }),
     hand(session, question, response) {
       const sealed = sealing.seal(isMembers(response['result']) ? { result: response['result'] } : {});
-      if (sealed.length <= LONGEST) redis.fillPlace(placeOf(session, question), sealed).catch(lost);
+      if (sealed.length <= LONGEST) places.hand(placeOf(session, question), sealed);
     },
   };
 }
