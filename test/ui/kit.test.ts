@@ -301,6 +301,34 @@ test('a broken line is opened again later and later, one that ended for good is 
   expect([stream.state(), waits.length]).toEqual(['closed', 2]);
 });
 
+test('a stream that asks for another address opens nothing once it is closed, and closes with all that was under way', async () => {
+  const sockets: { readonly tell: (type: string) => void; closed: number }[] = [];
+  const stream = createLiveStream({
+    url: () => '/logs',
+    onMessage: () => {},
+    connect: () => {
+      const target = new EventTarget();
+      const socket = { tell: (type: string) => void target.dispatchEvent(new Event(type)), closed: 0 };
+      sockets.push(socket);
+      return Object.assign(target, { close: () => void (socket.closed += 1) }) as unknown as StreamSocket;
+    },
+  });
+  stream.reopen();
+  expect(sockets).toHaveLength(0);
+  stream.open();
+  stream.reopen();
+  sockets[1]?.tell('open');
+  let is_closed = false;
+  const closing = stream.close().then(() => (is_closed = true));
+  await Bun.sleep(5);
+  expect([stream.state(), sockets[1]?.closed, sockets[0]?.closed, is_closed]).toEqual(['closed', 1, 0, false]);
+  sockets[0]?.tell('open');
+  await closing;
+  expect(sockets.map(({ closed }) => closed)).toEqual([1, 1]);
+  stream.reopen();
+  expect(sockets).toHaveLength(2);
+});
+
 test('figures read well', () => {
   expect([bytes(1), bytes(512), bytes(4 * 1_024 ** 2)]).toEqual(['1 byte', '512 bytes', '4.0 MiB']);
   expect([count(9_999), count(12_345)]).toEqual(['9,999', '12.3K']);

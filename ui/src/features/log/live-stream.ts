@@ -21,6 +21,8 @@ interface StreamPage {
 interface LiveStream {
   readonly state: () => StreamState;
   readonly open: () => void;
+  /** Asks for the address again, unless it is closed: then the next `open` does. */
+  readonly reopen: () => void;
   /** Resolves when the server knows of it, or the line has never come about. */
   readonly close: () => Promise<void>;
 }
@@ -84,6 +86,18 @@ export function createLiveStream(options: {
     if (is_due) retry();
   };
 
+  /** Sockets that were given up before they were open. */
+  let closing: Promise<unknown> = Promise.resolve();
+  const drop = () => {
+    timers.clear(timer);
+    is_due = false;
+    const [old, was_opening] = [socket, untrack(state) === 'connecting'];
+    socket = undefined;
+    wait_ms = FIRST_WAIT_MS;
+    if (was_opening && old !== undefined) closing = Promise.all([closing, closeOnceOpen(old)]);
+    else old?.close();
+  };
+
   return {
     state,
     open() {
@@ -91,16 +105,16 @@ export function createLiveStream(options: {
       page?.addEventListener('visibilitychange', show);
       open();
     },
-    close() {
-      timers.clear(timer);
-      is_due = false;
+    reopen() {
+      if (untrack(state) === 'closed') return;
+      drop();
+      open();
+    },
+    async close() {
+      drop();
       page?.removeEventListener('visibilitychange', show);
-      const [old, was_opening] = [socket, untrack(state) === 'connecting'];
-      socket = undefined;
-      wait_ms = FIRST_WAIT_MS;
       setState('closed');
-      if (old === undefined) return Promise.resolve();
-      return was_opening ? closeOnceOpen(old) : Promise.resolve(old.close());
+      await closing;
     },
   };
 }

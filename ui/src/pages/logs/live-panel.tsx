@@ -34,10 +34,7 @@ export function LivePanel() {
   });
   const [follow, setFollow] = createSignal(true);
   const [shown, setShown] = createSignal<Line>();
-  const log = createLiveLog(window.location.origin.replace(/^http/, 'ws'), () => {
-    void stream.close();
-    stream.open();
-  });
+  const log = createLiveLog(window.location.origin.replace(/^http/, 'ws'), () => stream.reopen());
   const stream = createLiveStream({
     url: () => log.url(),
     onMessage: (frame) => log.take(frame),
