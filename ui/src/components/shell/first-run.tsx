@@ -1,4 +1,4 @@
-import { createEffect, on, Show } from 'solid-js';
+import { createEffect, createMemo, on, Show } from 'solid-js';
 import { FIRST_STEPS } from '#ui/src/kernel/first-run.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { IconButton } from '#ui/src/components/button.tsx';
@@ -15,14 +15,16 @@ const NEXT = {
 /** How far the first steps are and which is next, wherever one is, until they are done or were dismissed. */
 export function FirstRunStrip(props: { onFollow?: () => void }) {
   const { first_run, router, session } = useKernel();
+  // Not for another query of the same page.
+  const path = createMemo(() => router.path());
   createEffect(
-    on([router.arrival, session.state], ([, state]) => {
+    on([path, session.state], ([, state]) => {
       if (state === 'signed_in' && session.may('config.update')) void first_run.reload();
     }),
   );
   const done = () => first_run.done()?.size ?? 0;
   return (
-    <Show when={first_run.shown() && router.path() !== '/welcome' && first_run.next()}>
+    <Show when={first_run.shown() && path() !== '/welcome' && first_run.next()}>
       {(next) => (
         <div class="first-run">
           <Link href="/welcome" class="first-run-link" onFollow={() => props.onFollow?.()}>

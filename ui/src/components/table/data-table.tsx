@@ -75,7 +75,7 @@ const drawn = <T,>({ cell, text, num, as = String, time }: Column<T>, row: T): J
     </Show>
   );
 
-const VIRTUAL_FROM = 100;
+const VIRTUAL_FROM = 50;
 const ROW_PX = 44;
 
 /** Rows of one kind. Keyboard: ↑ ↓ Home End move, Enter opens, Space chooses. */
@@ -97,7 +97,7 @@ export function DataTable<T>(props: DataTableProps<T>) {
     return order === undefined || value === undefined ? all : sortRows(all, value, order.down);
   });
   const virtual = () => rows().length > VIRTUAL_FROM;
-  const sight = createRowWindow({ count: () => rows().length, row_px: ROW_PX, around: 12 });
+  const sight = createRowWindow({ count: () => rows().length, row_px: ROW_PX, around: 12, rows });
   /** The place of the first row that is drawn. */
   const first = () => (virtual() ? (sight.indices()[0] ?? 0) : 0);
   // By the rows themselves: one that only moves keeps its element, with the focus in it.

@@ -6,7 +6,12 @@ interface RowWindowOptions {
   readonly row_px: number;
   /** Rows kept ready above and below what is in sight. */
   readonly around: number;
+  /** Given where a row takes long to draw: when most of those in sight are new, the ones around them follow in a task of their own. */
+  readonly rows?: Accessor<readonly unknown[]>;
 }
+
+/** New rows that are drawn together with those around them. */
+const AT_ONCE = 8;
 
 /** The rows of a long list that are in sight: all rows have one height, only these are in the page. */
 export function createRowWindow(options: RowWindowOptions) {
@@ -14,8 +19,25 @@ export function createRowWindow(options: RowWindowOptions) {
   const [scroller, setScroller] = createSignal<HTMLElement>();
   const [top, setTop] = createSignal(0);
   const [height, setHeight] = createSignal(0);
-  const first = createMemo(() => Math.max(0, Math.min(count(), Math.floor(top() / row_px)) - around));
-  const last = createMemo(() => Math.min(count(), Math.ceil((top() + height()) / row_px) + around));
+  const [rest, setRest] = createSignal(undefined, { equals: false });
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let drawn: ReadonlySet<unknown> = new Set();
+  const around_now = createMemo(() => {
+    rest();
+    const rows = options.rows?.();
+    if (rows === undefined) return around;
+    const from = Math.floor(top() / row_px);
+    const to = Math.ceil((top() + height()) / row_px);
+    const in_sight = rows.slice(from, to);
+    const is_new = in_sight.filter((row) => !drawn.has(row)).length > AT_ONCE;
+    drawn = new Set(is_new ? in_sight : rows.slice(Math.max(0, from - around), to + around));
+    clearTimeout(timer);
+    if (is_new) timer = setTimeout(setRest);
+    return is_new ? 0 : around;
+  });
+  onCleanup(() => clearTimeout(timer));
+  const first = createMemo(() => Math.max(0, Math.min(count(), Math.floor(top() / row_px)) - around_now()));
+  const last = createMemo(() => Math.min(count(), Math.ceil((top() + height()) / row_px) + around_now()));
   const indices = createMemo(() => {
     const from = first();
     return Array.from({ length: Math.max(0, last() - from) }, (_, index) => from + index);
