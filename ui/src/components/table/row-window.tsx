@@ -20,7 +20,7 @@ export function createRowWindow(options: RowWindowOptions) {
   const [top, setTop] = createSignal(0);
   const [height, setHeight] = createSignal(0);
   const [rest, setRest] = createSignal(undefined, { equals: false });
-  let timer: ReturnType<typeof setTimeout> | undefined;
+  let timer: number | undefined;
   let drawn: ReadonlySet<unknown> = new Set();
   const around_now = createMemo(() => {
     rest();
@@ -31,11 +31,11 @@ export function createRowWindow(options: RowWindowOptions) {
     const in_sight = rows.slice(from, to);
     const is_new = in_sight.filter((row) => !drawn.has(row)).length > AT_ONCE;
     drawn = new Set(is_new ? in_sight : rows.slice(Math.max(0, from - around), to + around));
-    clearTimeout(timer);
-    if (is_new) timer = setTimeout(setRest);
+    window.clearTimeout(timer);
+    if (is_new) timer = window.setTimeout(setRest);
     return is_new ? 0 : around;
   });
-  onCleanup(() => clearTimeout(timer));
+  onCleanup(() => window.clearTimeout(timer));
   const first = createMemo(() => Math.max(0, Math.min(count(), Math.floor(top() / row_px)) - around_now()));
   const last = createMemo(() => Math.min(count(), Math.ceil((top() + height()) / row_px) + around_now()));
   const indices = createMemo(() => {
