@@ -1,3 +1,4 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { type ConnectionDraft, MASK } from '#core/contract/definitions/connections.ts';
 import { type FieldError, invalidField, refuseFields } from '#core/errors.ts';
 import type { Context } from '#core/run.ts';
@@ -41,6 +42,7 @@ export async function prepareConnection(context: Context, id: string, draft: Dra
   const unknown = [...wrongExtras(draft, before), ...sessionFaults(draft)];
   refuseFields(unknown);
   refuseConnection(context.actor, before, draft);
+  refuseFields(certificateFaults(draft, before));
   await checkDraft(context, draft, before);
   return sealDraft(context, id, draft, before);
 }
@@ -94,6 +96,37 @@ export function wrongExtras({ db_type, extra_params }: Draft, before: Connection
     const message = extra === undefined ? nothing : extraFault(extra, value);
     return message === null ? [] : [{ field: `extra_params.${key}`, message }];
   });
+}
+
+/** Certificates and keys that no TLS library reads. What an earlier version stored is kept until it is changed. */
+export function certificateFaults(
+  draft: Pick<Draft, 'ssl_ca' | 'ssl_cert' | 'ssl_key'>,
+  before: ConnectionRow | null,
+): FieldError[] {
+  const faults: FieldError[] = [];
+  const check = (field: 'ssl_ca' | 'ssl_cert' | 'ssl_key', read: (text: string) => void, message: string): void => {
+    const text = draft[field];
+    if (typeof text !== 'string' || text === before?.[field]) return;
+    try {
+      read(text);
+    } catch {
+      faults.push({ field, message });
+    }
+  };
+  check('ssl_ca', readCertificates, `ssl_ca must be ${CERTIFICATES}`);
+  check('ssl_cert', readCertificates, `ssl_cert must be ${CERTIFICATES}`);
+  check('ssl_key', (text) => void createPrivateKey(text), `ssl_key must be ${KEY}`);
+  return faults;
+}
+
+const CERTIFICATES = 'one or more certificates in PEM, from -----BEGIN CERTIFICATE----- to -----END CERTIFICATE-----.';
+const KEY = 'a private key in PEM without a passphrase, from -----BEGIN PRIVATE KEY----- to -----END PRIVATE KEY-----.';
+const CERTIFICATE = /-----BEGIN (?:TRUSTED |X509 )?CERTIFICATE-----[\s\S]*?-----END (?:TRUSTED |X509 )?CERTIFICATE-----/g;
+
+function readCertificates(text: string): void {
+  const found = text.match(CERTIFICATE) ?? [];
+  if (found.length === 0) throw new Error('There is no certificate.');
+  for (const certificate of found) void new X509Certificate(certificate);
 }
 
 /** A mask stands for a secret that is kept, and nobody but us seals. */

@@ -6,9 +6,16 @@ import type { Db } from '#core/store/open.ts';
 import { AppError, refuseFields } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import { createSlices } from '#core/lib/slices.ts';
-import { CONNECTION_TYPES } from '#core/engines/index.ts';
+import { checkTarget, CONNECTION_TYPES } from '#core/engines/index.ts';
 import type { ConnectionSettings, Source } from '#core/engines/shared/source.ts';
-import { type Draft, prepareConnection, prepareEarlier, requiredFields, wrongExtras } from './connection-draft.ts';
+import {
+  certificateFaults,
+  type Draft,
+  prepareConnection,
+  prepareEarlier,
+  requiredFields,
+  wrongExtras,
+} from './connection-draft.ts';
 import { createEntity } from './entity.ts';
 import { ownedBy } from './owners.ts';
 import { createNoun } from './records.ts';
@@ -28,6 +35,8 @@ export const connection = createEntity<'connection', Draft>('connection', {
 });
 
 const TEST_TIMEOUT_MS = 10_000;
+const SILENT =
+  'The database did not answer within 10 seconds. Check the host and the port, and that firewalls and security groups allow this server.';
 
 export const connectionHandlers: Pick<Handlers, Extract<keyof Handlers, `connections.${string}`>> = {
   ...connection.handlers,
@@ -42,9 +51,23 @@ export const connectionHandlers: Pick<Handlers, Extract<keyof Handlers, `connect
     return 'success' in source ? source : testSource(source);
   },
   'connections.test_draft': async (context, draft) => {
-    const refusal = [...requiredFields(draft), ...wrongExtras(draft, null), ...sessionFaults(draft)];
+    const refusal = [
+      ...requiredFields(draft),
+      ...wrongExtras(draft, null),
+      ...sessionFaults(draft),
+      ...certificateFaults(draft, null),
+    ];
     refuseFields(refusal);
     const { name: _, enabled: _enabled, ...settings } = draft;
+    // What cannot be stored is refused at its field; an address that is forbidden is what the test finds.
+    const blocked = await checkTarget(draft, context.app.policy).then(
+      () => null,
+      (error: unknown) => {
+        if (error instanceof AppError && error.code === 'invalid') throw error;
+        return toFailure(error);
+      },
+    );
+    if (blocked !== null) return blocked;
     const source = await context.app.sources.open(settings as ConnectionSettings).catch(toFailure);
     if ('success' in source) return source;
     const result = await testSource(source);
@@ -95,7 +118,9 @@ async function testSource(source: Source): Promise<TestResult> {
       warnings: [...report.warnings],
     };
   } catch (error) {
-    return { ...toFailure(error), latency_ms: latency() };
+    // A server of another kind often takes the connection and then waits.
+    const is_silent = error instanceof AppError && error.code === 'timeout';
+    return { ...toFailure(error), latency_ms: latency(), ...(is_silent ? { message: SILENT } : {}) };
   }
 }
 

@@ -4,6 +4,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { ConnectionPatch } from '#core/contract/definitions/connections.ts';
 import { type ListeningAgent, listeningAgent } from '#test/support/agent.ts';
+import { createAuthority } from '#test/support/certificates.ts';
 import { connectHost } from '#test/support/host.ts';
 import type { McpClient } from '#test/support/mcp-clients.ts';
 
@@ -91,7 +92,9 @@ test('a token may not send a kept password elsewhere: by a change, an import, or
   expect((await stored())['host']).toBe('192.0.2.11');
 });
 
-const CA = '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n';
+const authority = await createAuthority('named');
+afterAll(() => authority.remove());
+const CA = authority.ca;
 /** Without a mode these verify the certificate in full; all but the last of these modes verify less. */
 const VERIFIED: readonly [string, Record<string, unknown>][] = [
   ['clickhouse', { db_type: 'clickhouse', port: 8443 }],

@@ -1,5 +1,5 @@
 import { describe, expect } from 'bun:test';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { expectAccessible } from '#test/support/axe.ts';
 import { browserTest, look } from '#test/support/browser.ts';
 import { reachable, type TestDatabase, testDatabase } from '#test/support/databases.ts';
@@ -51,7 +51,7 @@ describe.skipIf(!reachable.postgres)('connections', () => {
       expect(await page.getByLabel('Host', { exact: true }).inputValue()).toBe('127.0.0.1');
       expect(await page.getByLabel('Connection string').inputValue()).toBe('');
       await page.getByRole('button', { name: 'Test', exact: true }).click();
-      await page.getByText('Nothing listens at that host and port.').waitFor();
+      await page.getByText('Nothing accepts connections at 127.0.0.1, port 1;').waitFor();
       await page.getByRole('button', { name: 'Go to Port' }).click();
       await page.keyboard.press('Control+a');
       await page.keyboard.type('5432');
@@ -113,7 +113,7 @@ describe.skipIf(!reachable.postgres)('connections', () => {
       await page.getByLabel('Connection string').fill(database.url.replace(':5432', ':1'));
       await name.fill('dead');
       await page.getByRole('button', { name: 'Connect', exact: true }).click();
-      await page.getByText('Nothing listens at that host and port.').waitFor();
+      await page.getByText('Nothing accepts connections at 127.0.0.1, port 1;').waitFor();
       expect(await saved()).not.toContain('dead');
       await page.getByRole('button', { name: 'Save anyway' }).click();
       await page.getByRole('heading', { name: 'dead', exact: true }).waitFor();
@@ -140,11 +140,70 @@ describe.skipIf(!reachable.postgres)('connections', () => {
       await page.getByRole('link', { name: 'root', exact: true }).click();
       await page.getByRole('spinbutton', { name: 'Port' }).fill('1');
       await page.getByRole('button', { name: 'Save', exact: true }).click();
-      await page.getByText('Nothing listens at that host and port.').waitFor();
+      await page.getByText('Nothing accepts connections at 127.0.0.1, port 1;').waitFor();
       for (const { id } of (await ui.programs.api<{ items: { id: string }[] }>('GET', '/connections')).items)
         await ui.programs.api('DELETE', `/connections/${id}`);
       // The page of tables asks a database that is not there.
       await close(opened, [502]);
+    },
+    LIMIT_MS,
+  );
+
+  browserTest(
+    'a mistake is shown at its field, also where it is folded away or the server finds it, and says what to change',
+    async () => {
+      const opened = await ui.signedIn(390, 'dark');
+      const { page } = opened;
+      const isFocused = (field: Locator) => until(() => field.evaluate((own) => own === document.activeElement), 20_000);
+      const test = page.getByRole('button', { name: 'Test', exact: true });
+      const connect = page.getByRole('button', { name: 'Connect', exact: true });
+      await page.goto(`${ui.programs.url}/connections/new`);
+      await page.getByLabel('Connection string').fill(database.url);
+      const limits = page.getByText('Limits', { exact: true });
+      const timeout = page.getByLabel('Query timeout');
+      await limits.click();
+      await timeout.fill('30s');
+      for (const button of [connect, test]) {
+        await limits.click();
+        await timeout.waitFor({ state: 'hidden' });
+        await button.click();
+        await page.getByText('Must be a number.').waitFor();
+        await isFocused(timeout);
+      }
+      await timeout.fill('30000');
+
+      const host = page.getByLabel('Host', { exact: true });
+      await host.fill('127.0.0.1:5432');
+      await test.click();
+      await page
+        .getByText(/enter it alone, without scheme, port, path or spaces/)
+        .first()
+        .waitFor();
+      await isFocused(host);
+      expect(await host.getAttribute('aria-invalid')).toBe('true');
+      await host.fill('127.0.0.1');
+      await page.getByText('Certificates', { exact: true }).click();
+      await page.getByLabel('Certificate authority').fill('no certificate');
+      await page.getByText('Certificates', { exact: true }).click();
+      await connect.click();
+      await page.getByText(/^Must be one or more certificates in PEM/).waitFor();
+      await isFocused(page.getByLabel('Certificate authority'));
+      await page.getByLabel('Certificate authority').fill('');
+      await page.getByRole('button', { name: 'Use TLS' }).click();
+      await page.getByRole('option', { name: 'Always, any certificate' }).click();
+      await test.click();
+      await page.getByText(/set TLS to “Never”/).waitFor();
+      await page.getByRole('button', { name: 'Go to TLS' }).click();
+      await isFocused(page.getByRole('button', { name: 'Use TLS' }));
+
+      await page.getByRole('radio', { name: 'SQLite' }).check({ force: true });
+      await page.getByLabel('File', { exact: true }).fill('nowhere.sqlite');
+      await test.click();
+      await page.getByText('There is no SQLite file with this name').first().waitFor();
+      await isFocused(page.getByLabel('File', { exact: true }));
+      await look(page, 'connection-mistakes-390-dark');
+      // What cannot be stored is refused with 422.
+      await close(opened, [422]);
     },
     LIMIT_MS,
   );

@@ -11,6 +11,8 @@ if (!hasClickhouse && process.env['CI'] === 'true') throw new Error('clickhouse-
 
 export interface ClickhouseServer {
   readonly port: number;
+  /** Of its own protocol, which is not HTTP. */
+  readonly native_port: number;
   readonly folder: string;
   /** Runs one statement beside the code under test, as an account that may do everything; the answer as it comes. */
   run(text: string): Promise<string>;
@@ -37,10 +39,11 @@ export async function startClickhouse(): Promise<ClickhouseServer> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-clickhouse-'));
   await mkdir(join(folder, 'data'));
   const port = freePort();
+  const native_port = freePort();
   await Bun.write(
     join(folder, 'config.xml'),
     `<yandex><logger><level>error</level><log>${folder}/log</log><errorlog>${folder}/log</errorlog></logger>
-     <http_port>${port}</http_port><listen_host>127.0.0.1</listen_host><path>${folder}/data/</path><tmp_path>${folder}/tmp/</tmp_path>
+     <http_port>${port}</http_port><tcp_port>${native_port}</tcp_port><listen_host>127.0.0.1</listen_host><path>${folder}/data/</path><tmp_path>${folder}/tmp/</tmp_path>
      <user_files_path>${folder}/files/</user_files_path><users_config>users.xml</users_config><default_profile>default</default_profile>
      <default_database>default</default_database><mark_cache_size>67108864</mark_cache_size><timezone>UTC</timezone></yandex>`,
   );
@@ -60,6 +63,7 @@ export async function startClickhouse(): Promise<ClickhouseServer> {
 
   const server: ClickhouseServer = {
     port,
+    native_port,
     folder,
     run,
     async start() {

@@ -1,6 +1,15 @@
 import { expect, test } from 'bun:test';
 import type { Connection } from '#core/contract/definitions/connections.ts';
-import { changesOf, draftOf, emptyDraft, parseAddress, addressOf, withType } from '#ui/src/pages/connections/connection-draft.ts';
+import {
+  addressOf,
+  changesOf,
+  draftOf,
+  emptyDraft,
+  fieldsOf,
+  leftOut,
+  parseAddress,
+  withType,
+} from '#ui/src/pages/connections/connection-draft.ts';
 import { createFirstRun } from '#ui/src/kernel/first-run.ts';
 import type { Storage } from '#ui/src/kernel/storage.ts';
 import type { Call } from '#ui/src/api.ts';
@@ -45,6 +54,50 @@ test('another kind of database keeps what both have and drops the rest', () => {
     ssl_mode: null,
     database: 'shop',
   });
+});
+
+test('settings and certificates that another kind of database does not have stay behind, since no field shows them', () => {
+  const draft = {
+    ...draftOf(stored),
+    extra_params: { search_path: 'sales', charset: 'utf8mb4' },
+    ssl_ca: 'PEM',
+    ssl_cert: 'PEM',
+    ssl_key: 'PEM',
+  };
+  const extra_fields = [{ name: 'charset', label: 'Charset', hint: '', type: 'text' as const, default: null, secret: false }];
+  expect(withType(draft, { db_type: 'mysql', default_port: 3306, extra_fields })).toMatchObject({
+    extra_params: { charset: 'utf8mb4' },
+    ssl_ca: 'PEM',
+  });
+  expect(withType(draft, { db_type: 'sqlite', default_port: null, extra_fields: [] })).toMatchObject({
+    extra_params: {},
+    ssl_ca: null,
+    ssl_cert: null,
+    ssl_key: null,
+  });
+});
+
+test('libSQL without TLS, as on this machine, can be chosen', () => {
+  expect(fieldsOf('libsql').tls).toBe(true);
+});
+
+test('an address for one program is read too, and what no field takes is named', () => {
+  const jdbc = 'jdbc:postgresql://db/shop?user=ada&password=50%25&search_path=sales&connect_timeout=3&connect_timeout=4';
+  expect(parseAddress(jdbc, () => ['search_path'])).toEqual({
+    db_type: 'postgresql',
+    host: 'db',
+    database: 'shop',
+    username: 'ada',
+    password: '50%',
+    extra_params: { search_path: 'sales' },
+  });
+  expect(leftOut(jdbc, ['search_path'])).toEqual(['connect_timeout']);
+  for (const [text, db_type] of [
+    ['postgresql+psycopg://db/shop', 'postgresql'],
+    ['mysql2://db/shop', 'mysql'],
+    ['clickhouse://db/shop', 'clickhouse'],
+  ] as const)
+    expect(parseAddress(text)).toMatchObject({ db_type, host: 'db', database: 'shop' });
 });
 
 test('an address fills in the fields, whatever it lacks', () => {

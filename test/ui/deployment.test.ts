@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { createApi } from '#ui/src/api.ts';
 import { type Cache, createCache } from '#ui/src/kernel/data/cache.ts';
 import { createDeployment } from '#ui/src/features/deploy/deployment.ts';
-import { ADVICE } from '#ui/src/pages/connections/words.ts';
+import { inFields, SUSPECT } from '#ui/src/pages/connections/words.ts';
 import { TestResult } from '#core/contract/definitions/connections.ts';
 
 const state = (snapshot_version: number, pending_changes: number) => ({
@@ -168,7 +168,10 @@ test('what a gate blocked is repeated as it was sent, past its findings', async 
   }
 });
 
-test('every way in which a connection test fails has its advice', () => {
-  const codes = TestResult.entries.code.wrapped.options;
-  expect(Object.keys(ADVICE).toSorted()).toEqual([...codes].toSorted());
+test('every classified failure of a connection test leads to a field, in the words of the form', () => {
+  const codes = TestResult.entries.code.wrapped.options.filter((code) => code !== 'failed');
+  expect(Object.keys(SUSPECT).toSorted()).toEqual([...codes].toSorted());
+  expect(inFields('Turn TLS on there, or set ssl_mode to disable; check ssl_cert and ssl_key.')).toBe(
+    'Turn TLS on there, or set TLS to “Never”; check Client certificate and Client key.',
+  );
 });

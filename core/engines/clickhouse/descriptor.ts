@@ -13,9 +13,9 @@ export const CLICKHOUSE: EngineDescriptor = {
   labels: [
     {
       db_type: 'clickhouse',
-      label: 'ClickHouse (tested with the server 18.16 and the engine 26.7)',
+      label: 'ClickHouse',
       default_port: PORT,
-      note: 'Over HTTP, read only. Without TLS the port is usually 8123, and TLS has to be set to Never. The server 18.16 was tested over HTTP, the engine 26.7 in process: it has every type, parameter and refusal, but not the HTTP server of that version.',
+      note: 'Over HTTP, read only. Without TLS, set TLS to Never; the port is then usually 8123. Tested with the server 18.16, and in process with the engine 26.7.',
       telemetry: 'clickhouse',
     },
   ],

@@ -1,5 +1,6 @@
 import { AppError } from '#core/errors.ts';
 import { messageStart, onOneLine } from '../shared/bounded-text.ts';
+import { HTTP_PORTS } from './http.ts';
 
 /** What the server says of a fault; the newer form ends with the name of the code, the older one with more of its own. */
 const SAID = /Code: (\d+)(?:\.|, e\.displayText\(\) =) (?:DB::Exception: )?([\s\S]*)/;
@@ -35,7 +36,7 @@ const AUTHENTICATION: ReadonlySet<number> = new Set([192, 193, 194, 195, 516]);
 export function toClickhouseError(body: string, asked: { readonly text: string; readonly before: number }): AppError {
   const fault = faultIn(body);
   if (fault === null) {
-    const detail = 'The server at this host and port does not answer like ClickHouse; check the host and the port.';
+    const detail = `The server at this host and port does not answer like ClickHouse; check the host and the port. ${HTTP_PORTS}`;
     return new AppError('database_unreachable', detail, { reason: 'failed', cause: body.slice(0, LENGTH) });
   }
   const { code, sentence } = fault;

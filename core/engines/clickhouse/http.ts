@@ -37,10 +37,18 @@ export function openClickhouseServer(settings: ServerSettings, send: Send): Clic
         return await send(url, { method: 'POST', headers, body: text, signal, tls });
       } catch (error) {
         signal.throwIfAborted();
-        throw settings.ssl_mode === null ? orPlain(error) : error;
+        throw atOtherPort(settings.ssl_mode === null ? orPlain(error) : error);
       }
     },
   };
+}
+
+export const HTTP_PORTS = 'Sluice needs the HTTP port of ClickHouse, usually 8443, or 8123 without TLS; not 9000 or 9440.';
+
+/** What answers and is no HTTP server is often ClickHouse with its own protocol. */
+function atOtherPort(error: unknown): unknown {
+  if (!(error instanceof AppError) || error.reason !== 'failed') return error;
+  return new AppError('database_unreachable', `${error.detail} ${HTTP_PORTS}`, { reason: 'failed', cause: error });
 }
 
 /** Most servers of one's own speak plain HTTP at another port. */

@@ -12,6 +12,8 @@ export async function checkHost({ host, port, database }: Target, policy: DialPo
   try {
     await resolveTarget(host, port ?? 0, policy, database);
   } catch (error) {
+    if (error instanceof AppError && error.code === 'private_network_blocked')
+      throw invalidField('host', error.detail, error.code);
     if (!(error instanceof AppError) || error.code !== 'database_unreachable') throw error;
     if (!isHost(host)) throw invalidField('host', error.detail);
   }

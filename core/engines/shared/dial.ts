@@ -192,7 +192,7 @@ function unreachable(target: Target, cause: unknown): AppError {
           ? ['tls_failed', `${place} does not speak TLS; check the port.`]
           : isTlsCode(code)
             ? ['tls_failed', `${place} has no trusted certificate for its name; check the host name and the certificate.`]
-            : ['failed', `The connection to ${place} failed; check the network.`];
+            : ['failed', `The connection to ${place} failed; check the host, the port and the network.`];
   return new AppError('database_unreachable', detail, { reason, cause });
 }
 

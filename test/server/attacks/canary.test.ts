@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { generateKeyPairSync } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { Secret, TOTP } from 'otpauth';
@@ -86,7 +87,7 @@ async function configure(): Promise<void> {
     username: 'reader',
     password: GIVEN.password,
     ssl_mode: 'require',
-    ssl_key: GIVEN.ssl_key,
+    ssl_key: `${GIVEN.ssl_key}\n${generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' })}`,
   });
   expect(connection.status).toBe(201);
   const connection_id = String(connection.body['id']);

@@ -35,7 +35,7 @@ describe.skipIf(!hasClickhouse)('a connection to ClickHouse', () => {
       session_values: boolean;
     }[];
     const type = types.find(({ db_type }) => db_type === 'clickhouse');
-    expect(type).toMatchObject({ label: expect.stringMatching(/18\.16.*26\.7/) as string, session_values: false });
+    expect(type).toMatchObject({ note: expect.stringMatching(/18\.16.*26\.7/) as string, session_values: false });
     expect(type?.extra_fields.map(({ name }) => name)).toEqual(['max_threads', 'max_memory_usage']);
     expect((await post(`connections/${id}/test`, {})).body).toMatchObject({
       success: true,

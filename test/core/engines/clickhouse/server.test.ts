@@ -3,7 +3,7 @@ import { openClickhouse } from '#core/engines/clickhouse/source.ts';
 import type { ConnectionSettings, Source } from '#core/engines/shared/source.ts';
 import { type Authority, createAuthority } from '#test/support/certificates.ts';
 import { ACCOUNTS, type ClickhouseServer, hasClickhouse, startClickhouse } from '#test/support/clickhouse-server.ts';
-import { localPolicy } from '#test/support/databases.ts';
+import { localPolicy, reachable } from '#test/support/databases.ts';
 import { openTlsFront } from '#test/support/sqld-server.ts';
 import { FIXED, READ, refusal, sql, until, WRITE } from '../shared/suite.ts';
 import { ENDLESS, SETTINGS, SHOP } from './fixture.ts';
@@ -301,6 +301,15 @@ describe.skipIf(!hasClickhouse)('ClickHouse 18.16 over HTTP', () => {
     } finally {
       front.close();
       await authority.remove();
+    }
+  });
+
+  test('a port that is not the HTTP port of ClickHouse is called that', async () => {
+    const others = [server.native_port, ...(reachable.postgres ? [5432] : []), ...(reachable.mysql ? [3306] : [])];
+    for (const port of others) {
+      const { code, reason, detail } = await refusal(open({ port }).test());
+      expect([port, code, reason]).toEqual([port, 'database_unreachable', 'failed']);
+      expect(detail).toContain('Sluice needs the HTTP port of ClickHouse, usually 8443, or 8123 without TLS; not 9000 or 9440.');
     }
   });
 

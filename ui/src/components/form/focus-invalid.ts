@@ -18,8 +18,14 @@ export async function focusInvalid(form: ParentNode | null | undefined): Promise
   if (form instanceof Element && form.closest('.overlay-place') === null && document.querySelector('.overlay-place'))
     return false;
   const first = form?.querySelector<HTMLElement>(FAULTY) ?? sentenceOf(form);
-  // The text of an editor stands in a shadow root, out of reach of the selector above.
-  const field = first?.shadowRoot?.querySelector<HTMLElement>('[contenteditable=true]') ?? first;
-  field?.focus();
-  return field !== undefined && field !== null;
+  if (first !== undefined) focusField(first);
+  return first !== undefined;
+}
+
+/** Unfolds what a field stands in, and focuses it. */
+export function focusField(element: HTMLElement): void {
+  for (let fold = element.closest('details'); fold; fold = fold.parentElement?.closest('details') ?? null) fold.open = true;
+  // The text of an editor stands in a shadow root, out of reach of a selector.
+  const field = element.shadowRoot?.querySelector<HTMLElement>('[contenteditable=true]') ?? element;
+  field.focus();
 }

@@ -42,6 +42,8 @@ export interface Form<T extends Shape = Shape> {
   submit(event?: Event): Promise<boolean>;
   /** Tells whether everything is right, and shows what is not. */
   validate(): boolean;
+  /** Shows at the fields what the server refused of these values, without sending them. */
+  refuse(problem: Problem): void;
   /** Begins again with these values: nothing is unsaved then. */
   reset(values?: T): void;
   /** Begins again with what is stored after a save; what was typed while it was sent stays, and is not saved yet. */
@@ -145,6 +147,12 @@ export function createForm<T extends Shape, O>(options: FormOptions<T, O>): Form
     return errors().size === 0;
   };
 
+  const refuse = (refused: Problem) => {
+    const found = inLabels(refused, options.schema);
+    setErrors(new Map(found.errors.map(({ field, message }) => [field, message])));
+    setProblem(found);
+  };
+
   return {
     schema: options.schema,
     values,
@@ -163,6 +171,7 @@ export function createForm<T extends Shape, O>(options: FormOptions<T, O>): Form
     base,
     snapshot: () => plain(values),
     validate,
+    refuse,
     async submit(event) {
       event?.preventDefault();
       if (busy()) return false;
@@ -181,9 +190,7 @@ export function createForm<T extends Shape, O>(options: FormOptions<T, O>): Form
         options.onDone?.(answer);
         return true;
       } catch (fault) {
-        const found = inLabels(toProblem(fault), options.schema);
-        setErrors(new Map(found.errors.map(({ field, message }) => [field, message])));
-        setProblem(found);
+        refuse(toProblem(fault));
         return false;
       } finally {
         sent = undefined;

@@ -46,7 +46,7 @@ const FIELDS: Partial<Record<DbType, ConnectionFields>> = {
     host: { label: 'Host', placeholder: 'shop-acme.example.io' },
     database: { label: 'Database', hint: 'Used only as a label.' },
     password: { label: 'Token' },
-    tls: false,
+    tls: true,
   },
 };
 
@@ -77,7 +77,10 @@ export function draftOf(connection: Connection): ConnectionDraft {
 }
 
 /** Another kind of database keeps what both kinds have. */
-export function withType(draft: ConnectionDraft, type: Pick<ConnectionType, 'db_type' | 'default_port'>): ConnectionDraft {
+export function withType(
+  draft: ConnectionDraft,
+  type: Pick<ConnectionType, 'db_type' | 'default_port'> & Partial<Pick<ConnectionType, 'extra_fields'>>,
+): ConnectionDraft {
   const fields = fieldsOf(type.db_type);
   return {
     ...draft,
@@ -87,7 +90,11 @@ export function withType(draft: ConnectionDraft, type: Pick<ConnectionType, 'db_
     username: fields.username === undefined ? null : draft.username,
     password: fields.password === undefined ? null : draft.password,
     ssl_mode: fields.tls ? draft.ssl_mode : null,
-    // Their names are another engine's.
+    ...(fields.tls ? {} : { ssl_ca: null, ssl_cert: null, ssl_key: null }),
+    // Their names are another engine's. MySQL and MariaDB, say, have the same ones.
+    extra_params: Object.fromEntries(
+      Object.entries(draft.extra_params).filter(([name]) => type.extra_fields?.some((extra) => extra.name === name)),
+    ),
     session_values: [],
     session_role: null,
   };
@@ -109,27 +116,56 @@ const SCHEMES: Readonly<Record<string, DbType>> = {
   'postgres:': 'postgresql',
   'postgresql:': 'postgresql',
   'mysql:': 'mysql',
+  'mysql2:': 'mysql',
   'mariadb:': 'mariadb',
   'libsql:': 'libsql',
   'cockroachdb:': 'cockroachdb',
   'redshift:': 'redshift',
+  'clickhouse:': 'clickhouse',
 };
 const SSL_MODES = { disable: 'disable', require: 'require', 'verify-ca': 'verify-ca', 'verify-full': 'verify-full' } as const;
 
-/** The fields in an address such as `postgres://user:password@host:5432/shop?sslmode=require`; undefined when it is none. */
-export function parseAddress(text: string): Partial<ConnectionDraft> | undefined {
-  const url = URL.canParse(text.trim()) ? new URL(text.trim()) : undefined;
+/** `jdbc:mysql://…` and `postgresql+psycopg://…` are addresses for one program. */
+const asUrl = (text: string): URL | undefined => {
+  const bare = text
+    .trim()
+    .replace(/^jdbc:/i, '')
+    .replace(/^([a-z0-9]+)\+[a-z0-9]+:/i, '$1:');
+  return URL.canParse(bare) ? new URL(bare) : undefined;
+};
+
+/**
+ * The fields in an address such as `postgres://user:password@host:5432/shop?sslmode=require`; undefined when it is none.
+ * @param extras names of the entries of `extra_params` that its kind of database has.
+ */
+export function parseAddress(
+  text: string,
+  extras: (db_type: DbType) => readonly string[] = () => [],
+): Partial<ConnectionDraft> | undefined {
+  const url = asUrl(text);
   const db_type = url && SCHEMES[url.protocol];
   if (url === undefined || db_type === undefined || url.hostname === '') return undefined;
-  const mode = url.searchParams.get('sslmode') ?? url.searchParams.get('ssl-mode')?.toLowerCase().replace('_', '-') ?? '';
+  const { searchParams: given } = url;
+  const mode = given.get('sslmode') ?? given.get('ssl-mode')?.toLowerCase().replace('_', '-') ?? '';
   const ssl_mode = Object.values(SSL_MODES).find((known) => known === mode);
+  const username = decode(url.username) || (given.get('user') ?? '');
+  const password = decode(url.password) || (given.get('password') ?? '');
+  const kept = extras(db_type).flatMap((name) => (given.get(name) ? [[name, given.get(name)]] : []));
   return {
     db_type,
     host: decode(url.hostname).replaceAll(/^\[|\]$/g, ''),
     database: decode(url.pathname.slice(1)),
     ...(url.port === '' ? {} : { port: Number(url.port) }),
-    ...(url.username === '' ? {} : { username: decode(url.username) }),
-    ...(url.password === '' ? {} : { password: decode(url.password) }),
+    ...(username === '' ? {} : { username }),
+    ...(password === '' ? {} : { password }),
     ...(ssl_mode === undefined ? {} : { ssl_mode }),
+    ...(kept.length === 0 ? {} : { extra_params: Object.fromEntries(kept) }),
   };
 }
+
+const TAKEN = new Set(['sslmode', 'ssl-mode', 'user', 'password']);
+
+/** The settings of an address that no field takes. */
+export const leftOut = (text: string, extras: readonly string[]): string[] => [
+  ...new Set([...(asUrl(text)?.searchParams.keys() ?? [])].filter((name) => !TAKEN.has(name) && !extras.includes(name))),
+];

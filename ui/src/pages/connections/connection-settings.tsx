@@ -2,7 +2,9 @@ import { createSignal, Show } from 'solid-js';
 import { type Connection, ConnectionDraft } from '#core/contract/definitions/connections.ts';
 import { Button } from '#ui/src/components/button.tsx';
 import { Fixed } from '#ui/src/components/form/fixed.tsx';
+import { focusField, focusInvalid } from '#ui/src/components/form/focus-invalid.ts';
 import { FormFoot } from '#ui/src/components/form/form-foot.tsx';
+import { Fault } from '#ui/src/components/notice.tsx';
 import { Section } from '#ui/src/components/panel.tsx';
 import { useForm } from '#ui/src/components/use-form.ts';
 import { useQuery } from '#ui/src/components/use-query.ts';
@@ -52,6 +54,14 @@ export function ConnectionSettings(props: { connection: Connection; health: Conn
     setAsked(true);
     return props.health.check([stored.id]);
   };
+  const untested = () => {
+    const found = health();
+    return asked() && found?.state === 'unknown' ? found.reason : undefined;
+  };
+  const saveAndTry = async () => {
+    if (!form.dirty()) return tryIt();
+    if (!(await form.submit())) void focusInvalid(element);
+  };
   const type = () => types.data()?.items.find(({ db_type }) => db_type === form.values.db_type);
 
   return (
@@ -71,10 +81,15 @@ export function ConnectionSettings(props: { connection: Connection; health: Conn
           {(result) => (
             <TestResult
               result={result()}
-              onSuspect={(field) => element?.querySelector<HTMLElement>(`[name="${field}"]`)?.focus()}
+              db_type={props.connection.db_type}
+              onSuspect={(field) => {
+                const suspect = element?.querySelector<HTMLElement>(`[name="${field}"]`);
+                if (suspect) focusField(suspect);
+              }}
             />
           )}
         </Show>
+        <Fault text={untested()} title="Not tested" />
         <Show
           when={!fixed()}
           fallback={
@@ -86,11 +101,7 @@ export function ConnectionSettings(props: { connection: Connection; health: Conn
           }
         >
           <FormFoot form={form} submit="Save">
-            <Button
-              icon="bolt"
-              busy={health()?.state === 'checking'}
-              onPress={() => void (form.dirty() ? form.submit() : tryIt())}
-            >
+            <Button icon="bolt" busy={health()?.state === 'checking'} onPress={() => void saveAndTry()}>
               {form.dirty() ? 'Save and test' : 'Test'}
             </Button>
           </FormFoot>

@@ -21,7 +21,7 @@ import { duration, plural } from '#ui/src/kernel/words.ts';
 import { SampleButton } from '#ui/src/features/connect/sample-button.tsx';
 import { HealthDot } from './health.tsx';
 import { useDelete } from './use-delete.ts';
-import { ADVICE } from './words.ts';
+import { inFields } from './words.ts';
 import './connections.css';
 
 const PAGE = 500;
@@ -65,7 +65,7 @@ export function Connections() {
     if (found === undefined || !('result' in found)) return toasts.show(found && 'reason' in found ? found.reason : '', 'bad');
     const { result } = found;
     if (result.success) return toasts.show(`${name}: connected in ${duration(result.latency_ms)}.`, 'good');
-    toasts.show([`${name}: not connected.`, result.message, result.code && ADVICE[result.code]].filter(Boolean).join(' '), 'bad');
+    toasts.show(`${name}: not connected. ${inFields(result.message)}`, 'bad');
   };
   const enable = async (ids: readonly string[], enabled: boolean) => {
     const work = () => Promise.all(ids.map((id) => call('connections.update', { id, enabled })));

@@ -1,6 +1,7 @@
 import { Match, Switch } from 'solid-js';
 import { StatusDot } from '#ui/src/components/badge.tsx';
 import type { Health } from './connection-health.ts';
+import { inFields } from './words.ts';
 
 /** Whether a connection is used at all, and whether its database answers. */
 export function HealthDot(props: { enabled: boolean; health: Health | undefined }) {
@@ -11,7 +12,7 @@ export function HealthDot(props: { enabled: boolean; health: Health | undefined 
         <StatusDot tone="plain" label="Disabled" />
       </Match>
       <Match when={props.health?.state === 'unreachable'}>
-        <span title={result()?.message}>
+        <span title={inFields(result()?.message ?? '')}>
           <StatusDot tone="bad" label="Unreachable" />
         </span>
       </Match>

@@ -2,15 +2,16 @@ import { createSignal, For, Show } from 'solid-js';
 import { ConnectionDraft, type ConnectionType } from '#core/contract/definitions/connections.ts';
 import type { Output } from '#core/contract/index.ts';
 import { Button } from '#ui/src/components/button.tsx';
+import { focusField, focusInvalid } from '#ui/src/components/form/focus-invalid.ts';
 import { FormFoot } from '#ui/src/components/form/form-foot.tsx';
 import { TextField } from '#ui/src/components/form/field.tsx';
-import { Failed } from '#ui/src/components/notice.tsx';
+import { Failed, ProblemNotice } from '#ui/src/components/notice.tsx';
 import { FolderButton } from '#ui/src/features/connect/folder-button.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { Section } from '#ui/src/components/panel.tsx';
 import { useForm } from '#ui/src/components/use-form.ts';
 import { useQuery } from '#ui/src/components/use-query.ts';
-import { checkDraft, emptyDraft, fieldsOf, parseAddress, withType } from './connection-draft.ts';
+import { checkDraft, emptyDraft, fieldsOf, leftOut, parseAddress, withType } from './connection-draft.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { createMutation } from '#ui/src/kernel/data/mutation.ts';
 import { ConnectionFields } from './connection-fields.tsx';
@@ -23,6 +24,7 @@ export function NewConnection() {
   const types = useQuery((read) => read('connections.types', {}));
   const [address, setAddress] = createSignal('');
   const [refused, setRefused] = createSignal(false);
+  const [ignored, setIgnored] = createSignal<readonly string[]>([]);
   const [tested, setTested] = createSignal<{
     readonly draft: string;
     readonly result: Output<'connections.test'>;
@@ -49,11 +51,18 @@ export function NewConnection() {
     const draft = { ...form.snapshot(), name: form.values.name || 'test' };
     const incomplete = draft.database === '' || Object.keys(checkDraft(draft)).length > 0 || form.errors().size > 0;
     if (incomplete && !form.validate() && [...form.errors().keys()].some((field) => field !== 'name')) {
-      element?.querySelector<HTMLElement>('[aria-invalid=true]:not([name=name])')?.focus();
+      const first = element?.querySelector<HTMLElement>('[aria-invalid=true]:not([name=name])');
+      if (first) focusField(first);
       return undefined;
     }
     const tried = addressOf(form.snapshot());
     const result = await test.run(draft);
+    const refused_by = test.problem();
+    if (refused_by !== undefined && refused_by.errors.length > 0) {
+      form.refuse(refused_by);
+      void focusInvalid(element);
+      return undefined;
+    }
     if (result !== undefined) setTested({ draft: tried, result, asked: by });
     element?.querySelector('[type=submit]')?.scrollIntoView({ block: 'nearest' });
     return seen()?.result;
@@ -67,10 +76,14 @@ export function NewConnection() {
   const connect = async (event: Event) => {
     event.preventDefault();
     const is_seen = seen()?.result.success === true;
-    const result = is_seen || !form.validate() ? undefined : await tryIt('connect');
-    const is_fine = result?.success === true && result.warnings.length === 0;
     // What does not fit the schema is shown at its fields by the attempt.
-    if (is_seen || is_fine || form.errors().size > 0) await form.submit(event);
+    if (!form.validate()) return save();
+    const result = is_seen ? undefined : await tryIt('connect');
+    const is_fine = result?.success === true && result.warnings.length === 0;
+    if (is_seen || is_fine) await save();
+  };
+  const save = async () => {
+    if (!(await form.submit())) void focusInvalid(element);
   };
   const type = () => types.data()?.items.find(({ db_type }) => db_type === form.values.db_type);
   const choose = (chosen: ConnectionType) => {
@@ -84,12 +97,19 @@ export function NewConnection() {
     setRefused(false);
     if (is_pasted) fill(text.includes('://'));
   };
+  const extrasOf = (db_type: string | undefined): readonly string[] =>
+    types
+      .data()
+      ?.items.find((kind) => kind.db_type === db_type)
+      ?.extra_fields.map(({ name }) => name) ?? [];
   const fill = (is_whole = true) => {
-    const found = parseAddress(address());
+    if (address().trim() === '') return;
+    const found = parseAddress(address(), extrasOf);
     if (found === undefined) {
-      setRefused(is_whole && address().trim() !== '');
+      setRefused(is_whole);
       return;
     }
+    setIgnored(leftOut(address(), extrasOf(found.db_type)));
     setAddress('');
     const kind = types.data()?.items.find(({ db_type }) => db_type === found.db_type);
     form.change((draft) => {
@@ -119,7 +139,11 @@ export function NewConnection() {
           <Show when={fieldsOf(form.values.db_type).host !== undefined}>
             <TextField
               label="Connection string"
-              hint="Such as postgres://user:password@host:5432/shop. Fills in the fields below."
+              hint={
+                ignored().length === 0
+                  ? 'Such as postgres://user:password@host:5432/shop. Fills in the fields below.'
+                  : `The fields below are filled in. Left out, because no field takes it: ${ignored().join(', ')}.`
+              }
               optional
               mono
               value={address()}
@@ -130,7 +154,11 @@ export function NewConnection() {
                 event.preventDefault();
                 fill();
               }}
-              error={refused() ? 'This isn’t the address of a supported database.' : undefined}
+              error={
+                refused()
+                  ? 'This isn’t the address of a supported database. Write it like postgres://user:password@host:5432/shop, or fill in the fields below.'
+                  : undefined
+              }
             />
           </Show>
         </Section>
@@ -153,12 +181,18 @@ export function NewConnection() {
             {(shown) => (
               <TestResult
                 result={shown().result}
-                onSuspect={(field) => element?.querySelector<HTMLElement>(`[name="${field}"]`)?.focus()}
-                onSave={shown().result.success && shown().asked === 'test' ? undefined : () => void form.submit()}
+                db_type={form.values.db_type}
+                onSuspect={(field) => {
+                  const suspect = element?.querySelector<HTMLElement>(`[name="${field}"]`);
+                  if (suspect) focusField(suspect);
+                }}
+                onSave={shown().result.success && shown().asked === 'test' ? undefined : () => void save()}
               />
             )}
           </Show>
-          <Failed of={test} />
+          <Show when={test.problem()?.errors.length === 0 && test.problem()}>
+            {(problem) => <ProblemNotice problem={problem()} />}
+          </Show>
           <FormFoot form={form} submit="Connect" always cancel_href="/connections">
             <Button busy={test.busy()} icon="bolt" onPress={() => void tryIt('test')}>
               Test

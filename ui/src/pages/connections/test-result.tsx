@@ -1,22 +1,29 @@
 import { For, Show } from 'solid-js';
-import { ConnectionDraft } from '#core/contract/definitions/connections.ts';
+import { ConnectionDraft, type DbType } from '#core/contract/definitions/connections.ts';
 import type { Output } from '#core/contract/index.ts';
 import { labelsIn } from '#core/contract/marks.ts';
 import { Button } from '#ui/src/components/button.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
 import { duration } from '#ui/src/kernel/words.ts';
-import { ADVICE, IN_OTHER_WORDS, SUSPECT } from './words.ts';
+import { fieldsOf } from './connection-draft.ts';
+import { inFields, SUSPECT } from './words.ts';
 
 const LABELS = labelsIn(ConnectionDraft.entries);
 
 /** What a test came to, and what to do about it. `onSuspect` goes to the field that is likely wrong; `onSave` saves it as it is. */
 export function TestResult(props: {
   result: Output<'connections.test'>;
+  db_type: DbType;
   onSuspect?: (field: string) => void;
   onSave?: (() => void) | undefined;
 }) {
   const warned = () => props.result.success && props.result.warnings.length > 0;
   const suspect = () => (props.result.code === undefined ? undefined : SUSPECT[props.result.code]);
+  /** As the form of this kind of database calls it. */
+  const called = (field: string) => {
+    const own = fieldsOf(props.db_type)[field as 'host' | 'database' | 'password'];
+    return own?.label ?? LABELS[field] ?? field;
+  };
   return (
     <Notice
       tone={props.result.success ? (props.result.warnings.length > 0 ? 'warning' : 'good') : 'bad'}
@@ -27,7 +34,7 @@ export function TestResult(props: {
           <Show when={props.onSuspect && suspect()}>
             {(field) => (
               <Button size="small" onPress={() => props.onSuspect?.(field())}>
-                Go to {LABELS[field()] ?? field()}
+                Go to {called(field())}
               </Button>
             )}
           </Show>
@@ -41,10 +48,7 @@ export function TestResult(props: {
         </>
       }
     >
-      <Show when={props.result.code === undefined || IN_OTHER_WORDS.has(props.result.code)}>
-        <p>{props.result.success ? (props.result.server_version ?? props.result.message) : props.result.message}</p>
-      </Show>
-      <Show when={props.result.code}>{(code) => <p>{ADVICE[code()]}</p>}</Show>
+      <p>{props.result.success ? (props.result.server_version ?? props.result.message) : inFields(props.result.message)}</p>
       <Show when={props.result.warnings.length > 0}>
         <ul class="bullets">
           <For each={props.result.warnings}>{(warning) => <li>{warning}</li>}</For>
