@@ -1,3 +1,4 @@
+import { sql } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import { FROZEN_KINDS, type SERVED } from '#core/contract/entities.ts';
 import type { GuardFinding } from '#core/contract/guard.ts';
@@ -109,8 +110,12 @@ async function guardOf(
   return guard;
 }
 
+/** Of the tools that a text may name like any other word: what has an underscore is seen to be an identifier. */
 async function toolNames({ store }: App): Promise<string[]> {
   const { tools } = store.tables;
-  const rows = await store.db.select({ name: tools.name }).from(tools);
+  const rows = await store.db
+    .select({ name: tools.name })
+    .from(tools)
+    .where(sql`${tools.name} not like '%!_%' escape '!'`);
   return rows.map(({ name }) => name);
 }

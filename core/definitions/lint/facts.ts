@@ -19,7 +19,8 @@ const OWN_RULES: readonly ((subject: Subject) => Found[])[] = [descriptionRule, 
 export interface Compared {
   readonly entity: LintFinding['entity'];
   readonly name: string;
-  readonly own: readonly LintFinding[];
+  /** JSON of a list of `Found`: facts of thousands of definitions are kept. */
+  readonly own: string;
   readonly grams: Grams;
   readonly stem: string;
 }
@@ -50,13 +51,18 @@ function textsOf({ name, title, description, query }: Subject): Facts['texts'] {
 /** Characters of a description that a list shows. */
 const SHOWN = 500;
 
-export function comparedOf(subject: Subject): Compared {
+/** @param keeps which fixes may be offered. */
+export function comparedOf(subject: Subject, keeps: (fix: NonNullable<Found['fix']>) => boolean = () => true): Compared {
   const { kind, id, name, description } = subject;
   const entity = { kind, id, name };
+  const own = OWN_RULES.flatMap((rule) => rule(subject)).map(({ fix, ...found }) => ({
+    ...found,
+    ...(fix !== undefined && keeps(fix) ? { fix } : {}),
+  }));
   return {
     entity,
     name,
-    own: OWN_RULES.flatMap((rule) => rule(subject)).map((found) => toFinding(entity, found)),
+    own: JSON.stringify(own),
     grams: gramsOf(kind === 'toolset' ? '' : description),
     stem: stemOf(name),
   };
@@ -72,11 +78,10 @@ const MEMBERS = {
 /** The facts of what is frozen. Its text may not be what somebody wrote, so no fix of a statement is kept. */
 export function factsOf(kind: DefinitionKind, frozen: object): Facts {
   const subject = ofFrozen(kind, frozen);
-  const compared = comparedOf(subject);
+  const compared = comparedOf(subject, ({ changes }) => !('sql_query' in changes));
   const { listing } = frozen as Partial<FrozenTool>;
   return {
     ...compared,
-    own: compared.own.map(({ fix, ...found }) => (fix === undefined || 'sql_query' in fix.changes ? found : { ...found, fix })),
     tokens: listing === undefined ? 0 : estimateTokens(JSON.stringify(listing)),
     member: MEMBERS[kind](frozen),
     holds: kind === 'toolset' ? holdsOf(frozen as FrozenToolset) : null,

@@ -65,12 +65,13 @@ export function createTogether(): Together {
   const lint = (one: Compared, like: Like<Facts> | null, tokens: number): LintFinding[] => {
     const { kind, id } = one.entity;
     const named = kind !== 'tool' ? [] : (stems.get(one.stem) ?? []).slice(0, NAMED + 1).filter(({ entity }) => entity.id !== id);
-    const found = [
+    const found: Found[] = [
+      ...(JSON.parse(one.own) as Found[]),
       ...(like === null ? [] : [similarText(like.other.name, like.share)]),
       ...(named.length === 0 ? [] : [similarName(named.map(({ name }) => name))]),
       ...(tokens > MOST_TOOLSET_TOKENS ? [largeToolset(tokens)] : []),
     ];
-    return [...one.own, ...found.map((each) => toFinding(one.entity, each))];
+    return found.map((each) => toFinding(one.entity, each));
   };
 
   return {

@@ -1,15 +1,10 @@
 import { fold } from './normalise.ts';
+import { ANY, createTrie, NONE, ROOT, type Trie } from './trie.ts';
 import { isIdeograph, type Hit, type Units } from './units.ts';
 
 /** An entry in units: ideographs one by one, other words whole. */
 const UNIT =
   /[\u3005\u3041-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]|[^\s\u3005\u3041-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+/g;
-
-interface Node {
-  readonly next: Map<string, Node>;
-  star: Node | undefined;
-  lists: string[];
-}
 
 export interface Lexicon {
   /** Hits in order of their start; of two entries of one list that begin together the longer one. */
@@ -18,50 +13,43 @@ export interface Lexicon {
   segment(run: string): string[];
 }
 
-const node = (): Node => ({ next: new Map(), star: undefined, lists: [] });
-
 /** A list of this name takes nothing but swallows shorter entries that begin at the same word. */
 const HARMLESS = 'HARMLESS';
 
+const SPACE = 32;
+
 /** @param entries list name and entry. */
 export function createLexicon(entries: readonly (readonly [list: string, entry: string])[]): Lexicon {
-  const root = node();
-  const solid = node();
-  for (const [list, entry] of entries) {
-    add(root, list, entry);
-    const letters = fold(entry).replaceAll(/[^a-z]/g, '');
-    if (!entry.includes(' ') && letters.length >= 4) add(solid, list, letters);
-  }
+  const all = createTrie(entries.map(([list, entry]) => [pathOf(entry), list]));
+  const solid = createTrie(
+    entries.flatMap(([list, entry]) => {
+      const letters = fold(entry).replaceAll(/[^a-z]/g, '');
+      return entry.includes(' ') || letters.length < 4 ? [] : [[codesOf(letters), list]];
+    }),
+  );
   return {
-    find: (text, steps = { count: 0 }) => find(root, text, steps),
+    find: (text, steps = { count: 0 }) => find(all, text, steps),
     segment: (run) => segment(solid, run),
   };
 }
 
-function add(root: Node, list: string, entry: string): void {
-  let here = root;
+const codesOf = (letters: string): number[] => Array.from({ length: letters.length }, (_, n) => letters.charCodeAt(n));
+const STAR = '*'.charCodeAt(0);
+
+/** Words have a space between them, but not ideographs. */
+function pathOf(entry: string): number[] {
+  const path: number[] = [];
   let after_ideograph = true;
   for (const unit of fold(entry).match(UNIT) ?? []) {
     const ideograph = isIdeograph(unit.charCodeAt(0));
-    if (here !== root && !(after_ideograph && ideograph)) here = child(here, ' ');
-    for (const letter of unit.split('')) {
-      if (letter === '*') here = here.star ??= node();
-      else here = child(here, letter);
-    }
+    if (path.length > 0 && !(after_ideograph && ideograph)) path.push(SPACE);
+    path.push(...codesOf(unit).map((code) => (code === STAR ? ANY : code)));
     after_ideograph = ideograph;
   }
-  if (!here.lists.includes(list)) here.lists.push(list);
+  return path;
 }
 
-function child(parent: Node, key: string): Node {
-  const found = parent.next.get(key);
-  if (found !== undefined) return found;
-  const made = node();
-  parent.next.set(key, made);
-  return made;
-}
-
-function find(root: Node, text: Units, steps: { count: number }): Hit[] {
+function find(trie: Trie, text: Units, steps: { count: number }): Hit[] {
   const hits: Hit[] = [];
   const marks = new Map<number, Hit[]>();
   for (const mark of text.marks) {
@@ -73,9 +61,9 @@ function find(root: Node, text: Units, steps: { count: number }): Hit[] {
     steps.count += 1;
     const marked = marks.get(start);
     if (marked !== undefined) hits.push(...marked);
-    if (!root.next.has(text.units[start]?.charAt(0) ?? '')) continue;
+    if (trie.next(ROOT, text.units[start]?.charCodeAt(0) ?? Number.NaN) === NONE) continue;
     const longest = new Map<string, number>();
-    walk(root, text, start, longest, steps);
+    walk(trie, text, start, longest, steps);
     if (longest.size === 0) continue;
     const harmless = longest.get(HARMLESS) ?? 0;
     for (const [list, end] of longest) if (end > harmless) hits.push({ list, start, end });
@@ -84,45 +72,46 @@ function find(root: Node, text: Units, steps: { count: number }): Hit[] {
 }
 
 /** Follows one word after another; entries have at most seven words, so a start costs a bounded number of steps. */
-function walk(root: Node, text: Units, start: number, longest: Map<string, number>, steps: { count: number }): void {
-  let heads: Node[] = [root];
+function walk(trie: Trie, text: Units, start: number, longest: Map<string, number>, steps: { count: number }): void {
+  let heads = [ROOT];
   for (let index = start; heads.length > 0 && index < text.units.length; index += 1) {
     if (text.sentence[index] !== text.sentence[start]) return;
     const word = text.units[index] ?? '';
     const ideograph = isIdeograph(word.charCodeAt(0));
-    const ended: Node[] = [];
+    const ended: number[] = [];
     for (const head of heads) {
-      let here: Node | undefined = head;
-      for (let offset = 0; here !== undefined; offset += 1) {
+      let here = head;
+      for (let offset = 0; here !== NONE; offset += 1) {
         steps.count += 1;
-        if (here.star !== undefined && offset > 0) ended.push(here.star);
+        const any = offset > 0 ? trie.next(here, ANY) : NONE;
+        if (any !== NONE) ended.push(any);
         if (offset >= word.length) {
           ended.push(here);
           break;
         }
-        here = here.next.get(word[offset] ?? '');
+        here = trie.next(here, word.charCodeAt(offset));
       }
     }
-    const next: Node[] = [];
+    const next: number[] = [];
     for (const end of ended) {
-      for (const list of end.lists) longest.set(list, index + 1);
-      if (ideograph && end.next.size > 0) next.push(end);
-      const spaced = end.next.get(' ');
-      if (spaced !== undefined) next.push(spaced);
+      for (const list of trie.namesAt(end)) longest.set(list, index + 1);
+      if (ideograph && trie.goesOn(end)) next.push(end);
+      const spaced = trie.next(end, SPACE);
+      if (spaced !== NONE) next.push(spaced);
     }
     heads = next;
   }
 }
 
-function segment(solid: Node, run: string): string[] {
+function segment(solid: Trie, run: string): string[] {
   const words: string[] = [];
   let rest = '';
   for (let start = 0; start < run.length;) {
-    let here: Node | undefined = solid;
+    let here = ROOT;
     let end = 0;
-    for (let offset = start; here !== undefined && offset <= run.length; offset += 1) {
-      if (here.lists.length > 0) end = offset;
-      here = offset < run.length ? here.next.get(run[offset] ?? '') : undefined;
+    for (let offset = start; here !== NONE && offset <= run.length; offset += 1) {
+      if (solid.namesAt(here).length > 0) end = offset;
+      here = solid.next(here, run.charCodeAt(offset));
     }
     if (end === 0) {
       rest += run[start] ?? '';
