@@ -150,7 +150,7 @@ export const CONFIGURE = {
     title: 'Create a prompt',
     effect: 'adds',
     description:
-      'Defines a prompt that clients offer to people. The template uses arguments as {{ name }}, and reads vars.<name> and caller.<field> (sub, name, email, groups, claims); use messages instead for several roles. Then call deploy_server. Example: {"name":"weekly_report","description":"Sum up a week of sales","template":"Sum up the sales of week {{ week }}.","arguments":[{"name":"week","description":"ISO week"}]}.',
+      'Defines a prompt that clients offer to people. The template uses arguments as {{ name }}, and reads vars.<name> and caller.<field> (sub, name, email, client_id, groups, token, claims); use messages instead for several roles. Then call deploy_server. Example: {"name":"weekly_report","description":"Sum up a week of sales","template":"Sum up the sales of week {{ week }}.","arguments":[{"name":"week","description":"ISO week"}]}.',
   },
   update_prompt: {
     title: 'Change a prompt',

@@ -12,7 +12,7 @@ export const OPERATE = {
     title: 'Stop serving',
     effect: 'removes',
     description:
-      'Stops the MCP server: running calls can finish (10 seconds), then every call is rejected. Use it only if the person asked for it. The configuration is kept, and deploy_server starts the server again. Takes no arguments: {}.',
+      'Stops the MCP server: new calls are rejected at once, running ones get 10 seconds to finish. Use it only if the person asked for it. The configuration is kept, and deploy_server starts the server again. Takes no arguments: {}.',
   },
   list_pending_changes: {
     title: 'List undeployed changes',
@@ -86,13 +86,13 @@ export const OPERATE = {
     title: 'Usage of tools',
     effect: 'reads',
     description:
-      'Returns calls, errors and durations of every tool, resource and prompt that was called in a period of 1h, 6h, 24h or 7d, or from since until until (at most 30 days ago). by client, person or token also counts each caller; client, person, token and connection_id count only those calls; compare adds the time before as previous. Use it to find slow or failing tools, then get_metrics_timeseries. Example: {"period":"24h","by":"client"}.',
+      'Returns calls, errors and durations of every tool, resource and prompt that was called in a period of 1h, 6h, 24h (the default) or 7d, or from since until until (at most 30 days ago). by client, person or token also counts each caller; client, person, token and connection_id count only those calls; compare adds the time before as previous. Use it to find slow or failing tools, then get_metrics_timeseries. Example: {"period":"24h","by":"client"}.',
   },
   get_metrics_timeseries: {
     title: 'Usage over time',
     effect: 'reads',
     description:
-      'Returns calls, errors and durations per interval of a period or a range (since, until), of everything or of one tool, with the versions deployed meanwhile. It takes the same filters as get_metrics_stats. 24h (the default) has 1 440 points, 7d 10 080: prefer 1h, or a longer interval_seconds. Use it after get_metrics_stats. Example: {"period":"1h","tool":"find_orders"}.',
+      'Returns calls, errors and durations per interval of a period or a range (since, until), of everything or of one tool, with the versions deployed meanwhile. It takes the same filters as get_metrics_stats. 1h (the default) has 60 points, 24h 1 440, 7d 10 080: prefer a short period, or a longer interval_seconds. Use it after get_metrics_stats. Example: {"period":"1h","tool":"find_orders"}.',
   },
   list_notices: {
     title: 'Notices',
@@ -195,7 +195,7 @@ export const OPERATE = {
     title: 'Drift of deployed definitions',
     effect: 'reads',
     description:
-      'Lists deployed tools and resources whose tables have changed since the deploy (columns gone, new or of another type, refused statements), and connections that could not be asked. Checked after each deploy and about every hour. Then update_tool and deploy_server. Takes no arguments: {}.',
+      'Lists deployed tools and resources whose tables have changed since the deploy (columns gone, new or of another type, refused statements), and connections that could not be asked. Checked after each deploy and every drift_check_minutes (60; 0: never). Then update_tool and deploy_server. Takes no arguments: {}.',
   },
   get_generated_code: {
     title: 'Read the generated code',

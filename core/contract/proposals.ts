@@ -111,7 +111,7 @@ export const Proposal = v.object({
   comments: v.array(ProposalComment),
   stale: v.pipe(
     v.array(StaleRecord),
-    v.description('Records that changed since it was proposed; it cannot be approved until its author rebases it'),
+    v.description('Records that changed since it was proposed; it cannot be approved until its author or an editor rebases it'),
   ),
   problem: v.pipe(v.nullable(v.string()), v.description('Why it cannot be applied to the working copy any more')),
 });

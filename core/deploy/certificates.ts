@@ -110,7 +110,7 @@ export function missingForOrder(settings: Settings): FieldError[] {
       'ui_domain',
       'ui_domain or mcp_domain is required. The certificate is issued for these domains.',
     ],
-    [acme_email === null, 'acme_email', 'acme_email is required. The certificate authority sends expiry notices there.'],
+    [acme_email === null, 'acme_email', 'acme_email is required. It is the contact of the account at the certificate authority.'],
     [by_dns && dns_provider === null, 'dns_provider', 'dns_provider is required for the challenge dns-01.'],
     [by_dns && dns_credentials === null, 'dns_credentials', 'dns_credentials are required for the challenge dns-01.'],
   ];

@@ -211,7 +211,7 @@ function refuseOtherRecords({ touched }: OperationRow, now: readonly TouchedReco
 
 function refuseStale(stale: readonly StaleRecord[]): void {
   if (stale.length === 0) return;
-  const detail = `The proposal is stale: ${stale.map(({ message }) => message).join(' ')} Ask its author to rebase it, then review it again.`;
+  const detail = `The proposal is stale: ${stale.map(({ message }) => message).join(' ')} Rebase it, then review it again.`;
   const errors = stale.map(({ entity_type, entity_name, message }) => ({ field: `${entity_type}.${entity_name}`, message }));
   throw new AppError('conflict', detail, { errors });
 }

@@ -59,7 +59,7 @@ const draft = {
     choices: {
       null: {
         label: 'Automatic',
-        help: 'If the server offers it. ClickHouse and libSQL: always, known authority and host name',
+        help: 'TLS; without it only at a private address whose server offers none. With an authority, and for ClickHouse and libSQL: known authority and host name',
       },
       disable: { label: 'Never', help: 'Passwords and rows are sent unencrypted.' },
       require: { label: 'Always, any certificate' },

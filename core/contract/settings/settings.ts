@@ -132,7 +132,7 @@ export const frozenSettings = {
   }),
   cors_origins: field(v.pipe(v.array(Origin), v.maxLength(100)), {
     label: 'Allowed origins',
-    help: 'Such as https://app.example.com: scheme and host, without a path.',
+    help: 'Such as https://app.example.com: scheme and host, without a path. For the REST API a change counts at once, for MCP at the next deploy.',
     default: () => ['http://localhost:3000', 'http://localhost:5173'],
   }),
 };
@@ -212,7 +212,7 @@ const liveSettings = {
   }),
   acme_email: field(v.nullable(v.pipe(textBetween(3, 254), v.email('must be an email address'))), {
     label: 'Contact email',
-    help: 'The certificate authority sends expiry warnings here.',
+    help: 'Contact of the account at the certificate authority. Let’s Encrypt sends no warnings: use a webhook for the event certificate.',
     control: 'email',
     default: null,
   }),

@@ -22,7 +22,7 @@ export function useDeployment() {
     if (live === undefined || live.status === 'stopped') return;
     const agreed = await dialogs.confirm({
       title: 'Stop serving MCP clients?',
-      text: 'Running calls get ten seconds to finish. After that every request is answered 503 until the next deploy. Hosts keep running and nothing is deleted.',
+      text: 'New requests are answered 503 at once and until the next deploy; running calls get ten seconds to finish. Hosts keep running and nothing is deleted.',
       action: 'Stop serving',
       cancel: 'Cancel',
       danger: true,

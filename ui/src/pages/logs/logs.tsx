@@ -20,8 +20,8 @@ export function Logs() {
       title="Logs"
       lead={
         all
-          ? 'Live log of the server and its hosts, every call of the last 30 days, and refused requests.'
-          : 'Every call of the last 30 days, and what each client did.'
+          ? 'Live log of the server and its hosts, every call of the last 30 days (at most a million), and refused requests.'
+          : 'Every call of the last 30 days (at most a million), and what each client did.'
       }
       width="full"
     >
