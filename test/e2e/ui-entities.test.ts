@@ -152,6 +152,11 @@ browserTest(
     const opened = await ui.signedIn(1280, 'light');
     const { page } = opened;
     await page.goto(`${ui.programs.url}/prompts/new`);
+    await page.getByLabel('Name', { exact: true }).fill('greet');
+    await page.getByLabel('Description', { exact: true }).fill('A greeting.');
+    await page.keyboard.press('Control+s');
+    await page.getByText('Must not be empty.').waitFor();
+    expect(await page.getByText('Some fields need attention.').count()).toBe(1);
     await editor(page, 'Message 1').fill('Greet {{ person }} in {{ language }}.');
     await page.getByLabel('Description of person').fill('Who');
     await page.getByRole('checkbox', { name: 'Required of language' }).uncheck();
@@ -172,8 +177,6 @@ browserTest(
     await expectAccessible(page, 'a prompt with a fault');
     await editor(page, 'Message 2').fill('With pleasure.');
     await side(page).getByText('With pleasure.').waitFor();
-    await page.getByLabel('Name', { exact: true }).fill('greet');
-    await page.getByLabel('Description', { exact: true }).fill('A greeting.');
     await page.keyboard.press('Control+s');
     await page.getByRole('heading', { name: 'greet', level: 1 }).waitFor();
     const { items } = await ui.programs.api<{ items: object[] }>('GET', '/prompts?search=greet');

@@ -4,6 +4,7 @@ import { DbType } from '#core/contract/definitions/connections.ts';
 import {
   type Dialect,
   dialectOf,
+  eachOnce,
   optionalBlocks,
   parameterNames,
   scanSql,
@@ -91,6 +92,19 @@ describe('optional blocks', () => {
     expect(blocks('select array[[1,2],[3,4]], a[[:i]], x[1]')).toEqual([]);
     expect(blocks("select '[[ :no ]]' -- [[ :no ]]")).toEqual([]);
   });
+});
+
+test('a mistake that the server finds at the same place is told once, in its words', () => {
+  const local = [
+    { start: 7, message: 'here' },
+    { start: 20, message: 'here too' },
+  ];
+  const remote = [{ start: 7, message: 'there' }];
+  expect(eachOnce(local, remote)).toEqual([
+    { start: 20, message: 'here too' },
+    { start: 7, message: 'there' },
+  ]);
+  expect(eachOnce(local, [])).toEqual(local);
 });
 
 test('what is certain to be refused is told where it stands', () => {

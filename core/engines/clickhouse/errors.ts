@@ -66,10 +66,21 @@ export function toClickhouseError(body: string, asked: { readonly text: string; 
   }
   if (code === CODES.cancelled) return new AppError('sql_error', 'The statement was cancelled on the server.', { cause });
   const position = code === CODES.syntax ? positionIn(sentence, asked) : placeOf(sentence, asked);
-  return new AppError('sql_error', /[.!?]$/.test(sentence) ? sentence : `${sentence}.`, {
+  const said = code === CODES.syntax ? syntaxOf(sentence, position, asked) : sentence;
+  return new AppError('sql_error', /[.!?]$/.test(said) ? said : `${said}.`, {
     cause,
     ...(position === undefined ? {} : { position }),
   });
+}
+
+/** The server counts in what was sent, which is not what the author wrote. */
+function syntaxOf(sentence: string, position: number | undefined, { text, before }: Asked): string {
+  const rest = /failed at position \d+ *(?:\([^)]*\))?(?: *\(line \d+, col \d+\))?:? *([\s\S]*)$/.exec(sentence)?.[1];
+  if (rest === undefined || position === undefined) return sentence;
+  // DESCRIBE puts the statement into brackets.
+  const own = before === 0 ? text : text.slice(before).replace(/\n\)$/, '');
+  if (position >= own.trimEnd().length) return 'Syntax error at the end of the statement';
+  return `Syntax error near '${own.slice(position, position + 40).split('\n')[0]}'`;
 }
 
 type Asked = { readonly text: string; readonly before: number };

@@ -66,7 +66,20 @@ export function toStatementError(error: unknown, text: string): AppError {
   }
   const position = positionOf(sqlMessage, text);
   const reason = `${errno}/${sqlState ?? ''}`;
-  return new AppError('sql_error', sqlMessage, { cause: error, reason, ...(position === undefined ? {} : { position }) });
+  return new AppError('sql_error', inShort(sqlMessage), {
+    cause: error,
+    reason,
+    ...(position === undefined ? {} : { position }),
+  });
+}
+
+const SYNTAX = /^You have an error in your SQL syntax; [\s\S]* to use near '([\s\S]*)' at line \d+$/;
+
+/** The edge of the product says where; the manual is not at hand. */
+function inShort(message: string): string {
+  const near = SYNTAX.exec(message)?.[1];
+  if (near === undefined) return message;
+  return near === '' ? 'Syntax error at the end of the statement' : `Syntax error near '${near}'`;
 }
 
 export function isReadOnlyRefusal(error: unknown): boolean {

@@ -156,9 +156,12 @@ export function match(pattern: RegExp, sql: string, at: number): number {
 export const token = (kind: TokenKind, start: number, end: number): Token => ({ kind, start, end });
 
 export function unexpected(sql: string, at: number): never {
-  const sentence = /[\p{Cc}\p{Cf}]/u.test(sql[at] ?? '')
+  const character = String.fromCodePoint(sql.codePointAt(at) ?? 0);
+  const sentence = /[\p{Cc}\p{Cf}]/u.test(character)
     ? 'The SQL query holds an invisible character; delete it.'
-    : 'The SQL query holds a character that does not belong there.';
+    : sql.startsWith('::', at)
+      ? 'This database has no :: for casts; write CAST(value AS type).'
+      : `The character ${character} does not belong there.`;
   throw broken(sentence, at);
 }
 

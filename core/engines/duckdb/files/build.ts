@@ -138,10 +138,26 @@ async function rejects(connection: DuckDBConnection): Promise<{ rejected: Reject
   const rejected = first.getRows().map(([line, column, reason]) => ({
     line: Number(line),
     column: column === null || column === undefined ? null : String(column),
-    reason: String(reason).split('\n')[0]!.trim(),
+    reason: reasonOf(String(reason)),
   }));
   return { rejected, rejected_rows };
 }
+
+function reasonOf(reason: string): string {
+  const [, expected, found] = /^Expected Number of Columns: (\d+) Found: (\d+)/i.exec(reason) ?? [];
+  if (expected !== undefined) return `The line has ${found} ${found === '1' ? 'value' : 'values'}; ${expected} are expected.`;
+  return reason.split('\n')[0]!.trim();
+}
+
+/** What DuckDB says in terms of its own code. */
+const IN_PLAIN_WORDS: readonly (readonly [RegExp, string])[] = [
+  [OUT_OF_MEMORY, 'The file needs more memory than importing may use.'],
+  [/no magic bytes|too small to be a parquet file/i, 'This is not a Parquet file, or only a part of one. Export it again.'],
+  [
+    /error when sniffing file/i,
+    'The columns could not be detected. Check that this is a CSV file, or set how it is read: delimiter, first line and encoding.',
+  ],
+];
 
 async function forgetRejects(connection: DuckDBConnection): Promise<void> {
   for (const table of ['reject_errors', 'reject_scans'])
@@ -160,13 +176,15 @@ function complaintOf(error: unknown, { paths, kind }: ReadStep): { message: stri
   }
   const line = /\bon line:?\s*(\d+)|\bline (\d+)/i.exec(message);
   for (const path of paths) message = message.replaceAll(path, basename(path));
-  if (OUT_OF_MEMORY.test(message)) message = 'The file needs more memory than importing may use.';
+  const plain = IN_PLAIN_WORDS.find(([pattern]) => pattern.test(message))?.[1];
   const sentence =
-    message
+    plain ??
+    (message
       .split('\n')
       .map((each) => each.trim())
       .filter((each) => each !== '' && !/^(?:CSV Error on Line|Original Line|Possible|\*|file =|[a-z_]+ =)/i.test(each))
       .slice(0, 2)
-      .join(' ') || `The file cannot be read as ${kind}.`;
+      .join(' ') ||
+      `The file cannot be read as ${kind}.`);
   return { message: sentence.slice(0, 400), line: line ? Number(line[1] ?? line[2]) : null };
 }

@@ -17,6 +17,9 @@ afterAll(async () => {
   expect(children()).toEqual([]);
 });
 
+/** Bytes in no order: the digits of powers of a number. */
+const NOISE = Buffer.from(Array.from({ length: 2_000 }, (_, n) => Number(75n ** BigInt(n + 1) % 65_537n) & 255));
+
 const page = { skip: 0, limit: 5_000 };
 const rows = async (source: Source, text: string) => (await source.query(sql(text), READ)).rows;
 const errors = async (database: string) =>
@@ -127,12 +130,18 @@ describe('a folder of files', () => {
     files.write('bad/a.json', '[{"a":1},\n{"a":');
     files.write('bad/b.csv', 'x\n2\n');
     files.write('bad/c.parquet', 'this is no parquet');
+    files.write('bad/d.csv', NOISE);
     await until(async () => (await rows(source, 'SELECT x FROM b'))[0]?.['x'] === 2);
     expect(await rows(source, 'SELECT a FROM a')).toEqual([{ a: 1 }]);
     expect(await names(source)).toEqual(['main.a', 'main.b']);
     expect(await errors('bad')).toEqual({
       'a.json': { message: 'Malformed JSON in file "a.json", at byte 6 in record/value 3: unexpected end of data.', line: null },
-      'c.parquet': { message: `No magic bytes found at end of file 'c.parquet'`, line: null },
+      'c.parquet': { message: 'This is not a Parquet file, or only a part of one. Export it again.', line: null },
+      'd.csv': {
+        message:
+          'The columns could not be detected. Check that this is a CSV file, or set how it is read: delimiter, first line and encoding.',
+        line: null,
+      },
     });
     await source.close();
   });
@@ -163,7 +172,7 @@ describe('a folder of files', () => {
     expect(status.filter(({ error }) => error !== null)).toEqual([]);
     expect(status.find(({ key }) => key === 'short.csv')).toMatchObject({
       rejected_rows: 1,
-      rejected: [{ line: 4 }, { line: 4 }],
+      rejected: [{ line: 4, reason: 'The line has 1 value; 3 are expected.' }, { line: 4 }],
     });
     expect(status.find(({ key }) => key === 'latin.csv')?.notes).toEqual(['The file is not UTF-8 and was read as Latin-1.']);
     expect(await rows(source, 'SELECT id, name FROM short')).toEqual([

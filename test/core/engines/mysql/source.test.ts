@@ -191,7 +191,8 @@ describe.skipIf(!reachable.mysql)('MariaDB statements', () => {
   test('a faulty statement is answered with the words of the server and the place', async () => {
     const error = await refusal(source.query(sql('SELECT 1 FORM w'), READ));
     expect(error).toMatchObject({ code: 'sql_error', position: 14, reason: '1064/42000' });
-    expect(error.detail).toContain("near 'w' at line 1");
+    expect(error.detail).toBe("Syntax error near 'w'.");
+    expect((await refusal(source.query(sql('SELECT 1 FROM'), READ))).detail).toBe('Syntax error at the end of the statement.');
     expect(await refusal(source.describe('SELECT nix FROM w', []))).toMatchObject({ code: 'sql_error', position: 7 });
     expect(await refusal(source.query(sql('SELECT * FROM missing_one'), READ))).toMatchObject({
       code: 'sql_error',

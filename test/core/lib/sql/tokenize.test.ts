@@ -129,8 +129,9 @@ describe('refusals', () => {
     ['all', '\ufeffselect 1', 0, /invisible/],
     ['all', 'select \u0001', 7, /invisible/],
     ['all', 'select :naïve', 7, /ASCII/],
-    ['sqlite', 'select ::a', 7, /does not belong/],
-    ['mysql', 'select : a', 7, /does not belong/],
+    ['sqlite', 'select ::a', 7, /no :: for casts/],
+    ['mysql', 'select : a', 7, /^The character : does not belong/],
+    ['mysql', 'select a::text', 8, /CAST\(value AS type\)/],
   ];
   for (const [where, sql, position, message] of cases) {
     for (const dialect of where === 'all' ? DIALECTS : [where]) {

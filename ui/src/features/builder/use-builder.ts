@@ -29,6 +29,8 @@ interface BuilderOptions<D extends Record<string, unknown>, E extends Stored> {
   readonly schema: FormOptions<D, E>['schema'];
   readonly props: BuilderProps<D, E>;
   readonly draftOf: (entity: E) => D;
+  /** What the schema cannot say of what was written. */
+  readonly check?: NonNullable<FormOptions<D, E>['check']>;
   /** What is sent of what was written. */
   readonly clean?: (draft: D) => D;
   readonly create: (draft: D) => Promise<E>;
@@ -50,6 +52,7 @@ export function useBuilder<D extends Record<string, unknown>, E extends Stored>(
   const form: Form<D> = useForm<D, E>({
     schema: options.schema,
     initial: () => options.props.initial,
+    ...(options.check === undefined ? {} : { check: options.check }),
     unsaved: `Changes to this ${ENTITY_TYPE[options.noun]} are not saved.`,
     async submit(values) {
       const draft = clean(values);

@@ -14,7 +14,7 @@ import { keepPreview, takePreview } from './kept-preview.ts';
 import { formatSql, type Formatter, loadFormatter } from './sql/format.ts';
 import { followParameters, trimmed } from './parameters/parameters.ts';
 import { createRunner } from '#ui/src/features/run/runner.ts';
-import { dialectOf, scanSql, sqlFaults } from './sql/scan.ts';
+import { dialectOf, eachOnce, scanSql, sqlFaults } from './sql/scan.ts';
 import { endOfWord, placeInText } from './sql/template.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { bare, fieldError, type Problem } from '#ui/src/kernel/problem.ts';
@@ -149,7 +149,8 @@ export function useStatement(options: StatementOptions) {
       const place = rangeOf(refusal.problem, sql);
       return place === undefined ? [] : [{ ...place, message: bare(refusal.problem.detail, 'sql_query', { sql_query: 'SQL' }) }];
     });
-    return [...local, ...remote.filter(({ message }, index) => remote.findIndex((one) => one.message === message) === index)];
+    const found = remote.filter(({ message }, index) => remote.findIndex((one) => one.message === message) === index);
+    return eachOnce<Fault>(local, found);
   });
 
   const shaped = () => JSON.stringify([options.template(), options.becomes(), options.masks()]);

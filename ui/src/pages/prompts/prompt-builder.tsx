@@ -41,6 +41,8 @@ export function PromptBuilder(props: BuilderProps<PromptDraft, Prompt>) {
     schema: PromptDraft,
     props,
     draftOf: toPromptDraft,
+    check: ({ template, messages: list }): { template?: string } =>
+      template === null && list === null ? { template: 'Must not be empty.' } : {},
     create: (draft) => call('prompts.create', draft),
     update: (change) => call('prompts.update', change),
     read: (id) => call('prompts.get', { id }),

@@ -238,6 +238,16 @@ function followsName(sql: string, pieces: readonly SqlPiece[], at: number): bool
   return before.end === here.start && (isName(sql, before) || sql[before.start] === '[');
 }
 
+interface Placed {
+  readonly start: number;
+}
+
+/** What is found here and what the server found, each mistake once. */
+export const eachOnce = <T extends Placed>(local: readonly T[], remote: readonly T[]): T[] => [
+  ...local.filter(({ start }) => !remote.some((fault) => fault.start === start)),
+  ...remote,
+];
+
 /** What is certain to be refused, where it stands; the server says the rest. */
 export function sqlFaults(sql: string, pieces: readonly SqlPiece[]): { start: number; end: number; message: string }[] {
   const faults = pieces.flatMap(({ kind, start, end, open }) => {
