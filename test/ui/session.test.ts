@@ -271,3 +271,24 @@ test('an invitation is accepted whoever is signed in, but not before the first a
   expect(redirect('signed_in', 'invited', at('/invite'))).toBeUndefined();
   expect(redirect('setup', 'invited', at('/invite'))).toBe('/setup');
 });
+
+test('a record that is gone and a session that ended are said in words for a person at a page', async () => {
+  const refused = async (code: string, status: number, detail: string) => {
+    const call = createApi({
+      onSessionEnd: () => undefined,
+      fetch: async () => Response.json({ code, detail, errors: [] }, { status }),
+    });
+    return (await call('deploy.status', {}).then(() => undefined, toProblem))?.detail;
+  };
+  expect(await refused('not_found', 404, 'There is no access token with this id.')).toBe(
+    'This access token no longer exists. Someone may have deleted it.',
+  );
+  expect(await refused('not_found', 404, 'There is no candidate with this id. It may have expired.')).toBe(
+    'This candidate no longer exists. It may have expired.',
+  );
+  expect(await refused('not_found', 404, 'There is no snapshot 7.')).toBe('There is no snapshot 7.');
+  expect(await refused('unauthenticated', 401, 'Sign in first. This request has no valid session or token.')).toBe(
+    'Your session ended. Sign in and try again.',
+  );
+  expect(await refused('unauthenticated', 401, 'The username or password is wrong.')).toBe('The username or password is wrong.');
+});

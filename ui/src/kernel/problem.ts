@@ -20,7 +20,7 @@ export function toProblem(fault: unknown): Problem {
     const { code, detail, errors, retry_after, position } = fault;
     return {
       code,
-      detail,
+      detail: atPage(code, detail),
       errors,
       ...(retry_after === undefined ? {} : { retry_after }),
       ...(position === undefined ? {} : { position }),
@@ -36,6 +36,20 @@ export function toProblem(fault: unknown): Problem {
     detail: 'The response could not be read. Reload the page. If it happens again, check the server log.',
     errors: [],
   };
+}
+
+const GONE = /^There is no ([a-z][a-z -]*) with this id\.(?=( .+)?$)/;
+const NO_SESSION = 'Sign in first. This request has no valid session';
+
+/** What the server says to programs as well, for a person, who knows no id and had a session. */
+function atPage(code: ErrorCode, detail: string): string {
+  if (code === 'unauthenticated' && detail.startsWith(NO_SESSION)) return 'Your session ended. Sign in and try again.';
+  if (code !== 'not_found') return detail;
+  return detail.replace(
+    GONE,
+    (_, record: string, reason?: string) =>
+      `This ${record} no longer exists.${reason === undefined ? ' Someone may have deleted it.' : ''}`,
+  );
 }
 
 /** Whether the code of a page could not be fetched, in the words of Chromium, Firefox, Safari and Vite; another fault is one of the code. */
