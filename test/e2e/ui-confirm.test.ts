@@ -150,6 +150,34 @@ browserTest(
   LIMIT_MS,
 );
 
+browserTest(
+  'a session that ends before the decision goes on in one dialog, and the request stays',
+  async () => {
+    const { result, next } = await called(9);
+    const opened = await openPage(ui.browser, { width: 1280, scheme: 'light' });
+    const { page, context } = opened;
+    await page.goto(await next());
+    await signIn(page, CARL);
+    const decline = page.getByRole('button', { name: 'Decline' });
+    await decline.waitFor();
+    await context.clearCookies();
+    await decline.click();
+    const dialog = page.getByRole('dialog', { name: 'Your session has ended' });
+    await dialog.waitFor();
+    expect(await page.getByLabel('Username').count()).toBe(1);
+    expect(await page.getByRole('heading', { name: /^Change \d rows\?$/, includeHidden: true }).count()).toBe(1);
+    await dialog.getByLabel('Password', { exact: true }).fill(CARL.password);
+    await page.keyboard.press('Enter');
+    await dialog.waitFor({ state: 'detached' });
+    await until(() => decline.evaluate((button) => document.activeElement === button), 5_000);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Declined' }).waitFor();
+    expect((await result).isError).toBe(true);
+    await close(opened, [401]);
+  },
+  LIMIT_MS,
+);
+
 const LOOKS: readonly Look[] = [
   { width: 390, scheme: 'dark' },
   { width: 1440, scheme: 'light' },

@@ -124,6 +124,31 @@ browserTest(
 );
 
 browserTest(
+  'a session that ends before the decision goes on in one dialog',
+  async () => {
+    const opened = await ui.signedIn();
+    const { page, context } = opened;
+    await page.goto(sign_in({ state: 'again' }));
+    const allow = page.getByRole('button', { name: 'Allow' });
+    await allow.waitFor();
+    await context.clearCookies({ name: 'svc_session' });
+    await allow.click();
+    const dialog = page.getByRole('dialog', { name: 'Your session has ended' });
+    await dialog.waitFor();
+    await page.getByText('It will act as you, ada.').waitFor();
+    expect(await page.getByLabel('Username').count()).toBe(1);
+    await dialog.getByLabel('Password', { exact: true }).fill(ACCOUNT.password);
+    await page.keyboard.press('Enter');
+    await dialog.waitFor({ state: 'detached' });
+    await allow.click();
+    await page.getByText('Signed in').waitFor();
+    expect(answers.at(-1)?.searchParams.get('state')).toBe('again');
+    await close(opened, [401]);
+  },
+  LIMIT_MS,
+);
+
+browserTest(
   'no page of another origin can frame the consent page',
   async () => {
     const opened = await ui.signedIn();

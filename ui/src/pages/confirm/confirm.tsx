@@ -26,16 +26,21 @@ export function Confirm() {
   const [problem, setProblem] = createSignal<Problem>();
   const [decided, setDecided] = createSignal<Decision>();
   const [busy, setBusy] = createSignal<Decision>();
-  const isAnonymous = () => session.state() === 'anonymous' || session.state() === 'setup' || session.state() === 'expired';
+  const isAnonymous = () => session.state() === 'anonymous' || session.state() === 'setup';
   const load = async () => {
+    // Whoever signs in again in the dialog goes on where they were.
+    if (session.state() === 'expired') return;
     setProblem(undefined);
-    setAsked(undefined);
-    if (session.state() !== 'signed_in') return;
+    if (session.state() !== 'signed_in') {
+      setAsked(undefined);
+      return;
+    }
     try {
       const open = await call('confirmations.get', { request });
       countdown.start((Date.parse(open.expires_at) - Date.now()) / 1_000);
       setAsked(open);
     } catch (fault) {
+      setAsked(undefined);
       setProblem(toProblem(fault));
     }
   };
@@ -76,7 +81,7 @@ export function Confirm() {
     if (isGone())
       return {
         title: 'This request is no longer open',
-        lead: 'It expired or was already decided. If you still want the change, ask your client to call the tool again.',
+        lead: 'It expired, was already decided, or the link is incomplete. If you still want the change, ask your client to call the tool again.',
       };
     if (isForAnother())
       return {

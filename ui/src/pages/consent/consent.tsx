@@ -44,8 +44,8 @@ export function Consent() {
       setProblem(toProblem(fault));
     }
   };
-  // Who signs in changes what can be granted.
-  createEffect(on(session.state, (state) => void (state !== 'loading' && load())));
+  // Who signs in changes what can be granted. Whoever signs in again in the dialog goes on where they were.
+  createEffect(on(session.state, (state) => void (state !== 'loading' && state !== 'expired' && load())));
 
   const decide = async (decision: 'approve' | 'deny', scopes?: readonly string[]) => {
     setProblem(undefined);
