@@ -126,7 +126,9 @@ export function focusThereAndBack() {
       // Something else has been focused since.
       if (event.defaultPrevented) return;
       event.preventDefault();
-      if (from instanceof HTMLElement && from.isConnected) from.focus({ preventScroll: true });
+      // What opened it may be gone by now, such as a button of what somebody else has decided.
+      const next = from?.isConnected === true ? from : document.querySelector('#main');
+      if (next instanceof HTMLElement) next.focus({ preventScroll: true });
     },
   };
 }

@@ -11,7 +11,7 @@ const reachedIn = (element: Element): HTMLElement[] =>
 
 /**
  * The `ref` of a row that can be removed: when it goes with the focus in it, the same button of the row that takes its place has the focus,
- * or what stands next to the list, such as its "Add" button.
+ * or what stands nearest to the list, such as its "Add" button.
  */
 export function passesFocus(row: HTMLElement): void {
   onCleanup(() => {
@@ -21,15 +21,16 @@ export function passesFocus(row: HTMLElement): void {
     const places = placesOf(row);
     queueMicrotask(() => {
       if (document.activeElement !== document.body) return;
-      const nearest = places.find(({ parent }) => parent.isConnected);
-      if (nearest === undefined) return;
-      const { parent, index } = nearest;
-      const others = [...parent.children];
-      const next = [...others.slice(index), ...others.slice(0, index).toReversed()]
-        .map(reachedIn)
-        .find(({ length }) => length > 0);
-      const is_row = parent === places[0]?.parent;
-      (is_row ? (next?.at(from_end) ?? next?.[0]) : next?.[0])?.focus();
+      for (const { parent, index } of places.filter((place) => place.parent.isConnected)) {
+        const others = [...parent.children];
+        const next = [...others.slice(index), ...others.slice(0, index).toReversed()]
+          .map(reachedIn)
+          .find(({ length }) => length > 0);
+        if (next === undefined) continue;
+        const is_row = parent === places[0]?.parent;
+        (is_row ? (next.at(from_end) ?? next[0]) : next[0])?.focus();
+        return;
+      }
     });
   });
 }
