@@ -8,6 +8,9 @@ export const Timestamp = v.pipe(v.string(), v.description('ISO 8601, UTC, millis
 export const integerBetween = (min: number, max: number) => v.pipe(v.number(), v.integer(), v.minValue(min), v.maxValue(max));
 export const textBetween = (min: number, max: number) => v.pipe(v.string(), v.minLength(min), v.maxLength(max));
 
+/** Why a version, candidate or canary was made. */
+export const VersionNote = v.optional(v.nullable(textBetween(1, 1_000)), null);
+
 /** The name of a tool, resource or prompt. */
 export const EntityName = v.pipe(
   v.string(),

@@ -160,6 +160,87 @@ browserTest(
   LIMIT_MS,
 );
 
+const LONG = 'n'.repeat(1_001);
+const TOO_LONG = 'Must have at most 1000 characters.';
+
+browserTest(
+  'a refused canary keeps what was typed, and shows what has changed before it starts',
+  async () => {
+    await describe('One customer, as somebody has read it.');
+    const opened = await ui.signedIn();
+    const { page } = opened;
+    await page.goto(`${ui.programs.url}/deploy`);
+    await page.getByRole('button', { name: 'Start canary' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Start a canary' });
+    const start = dialog.getByRole('button', { name: 'Start canary' });
+    await dialog.getByLabel('Share of callers').fill('33');
+    await dialog.getByLabel('Note').fill(LONG);
+    await start.click();
+    await dialog.getByText(TOO_LONG).waitFor();
+    await dialog.getByLabel('Note').fill('For a third');
+    await describe('One customer, as nobody has read it.');
+    await start.click();
+    const refused = dialog.getByRole('alert').filter({ hasText: 'Canary not started' });
+    await refused.getByText(/has changed since you read it/).waitFor();
+    await dialog.getByText('One customer, as nobody has read it.').waitFor();
+    expect(await dialog.getByLabel('Share of callers').inputValue()).toBe('33');
+    await expectAccessible(page, 'a refused canary');
+    await start.click();
+    const panel = page.getByRole('region', { name: 'Canary', exact: true });
+    await panel.getByText('Serves 33% of callers.').waitFor();
+    await panel.getByText('For a third').waitFor();
+    expect(await dialog.count()).toBe(0);
+
+    // Another person ends it while this one decides, on a tab that shows no failures of deploys.
+    await page.getByRole('tab', { name: 'Candidates' }).click();
+    await panel.getByRole('button', { name: 'Promote' }).click();
+    await ui.programs.api('POST', '/deploy/abort', {});
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Promote' }).click();
+    await page.getByRole('alert').filter({ hasText: 'Canary not promoted' }).getByText('No canary is running.').waitFor();
+    await panel.getByText('Aborted').first().waitFor();
+    await until(() => page.evaluate(() => document.activeElement !== document.body), 5_000);
+    await close(opened, [409, 422]);
+  },
+  LIMIT_MS,
+);
+
+browserTest(
+  'a note that is too long is refused at its field, and three candidates say why there is no fourth',
+  async () => {
+    const made: string[] = [];
+    const add = async () => {
+      const { candidate } = await ui.programs.api<{ candidate: string }>('POST', '/snapshots/candidate', { note: 'Same' });
+      made.push(candidate);
+    };
+    await describe('One customer, for candidates.');
+    const opened = await ui.signedIn();
+    const { page } = opened;
+    await page.goto(`${ui.programs.url}/deploy`);
+    const deploy = page.getByRole('region', { name: 'Deploy', exact: true });
+    await deploy.getByLabel('Note').fill(LONG);
+    await deploy.getByRole('button', { name: /^Deploy/ }).click();
+    await deploy.getByText(TOO_LONG).waitFor();
+    expect(await page.getByRole('alert').count()).toBe(0);
+    expect(await deploy.getByLabel('Note').evaluate((field) => document.activeElement === field)).toBe(true);
+
+    await page.getByRole('button', { name: 'New candidate' }).click();
+    const dialog = page.getByRole('dialog', { name: 'New candidate' });
+    await dialog.getByLabel('Note').fill(LONG);
+    await dialog.getByRole('button', { name: 'Create candidate' }).click();
+    await dialog.getByText(TOO_LONG).waitFor();
+    expect(await dialog.getByRole('alert').count()).toBe(0);
+    await dialog.getByLabel('Note').fill('Short');
+    for (let n = 0; n < 3; n += 1) await add();
+    await dialog.getByRole('button', { name: 'Create candidate' }).click();
+    await dialog.getByRole('alert').getByText('Candidate not created').waitFor();
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByText('There can be 3 at a time. Delete one to create another.').waitFor();
+    for (const candidate of made) await ui.programs.api('DELETE', `/snapshots/candidate/${candidate}`);
+    await close(opened, [409, 422]);
+  },
+  LIMIT_MS,
+);
+
 browserTest(
   'candidates and a running canary in every look',
   async () => {

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { Receipt } from './deploy.ts';
-import { textBetween } from '../fields.ts';
+import { textBetween, VersionNote } from '../fields.ts';
 import { operation } from '../operation.ts';
 import { Allow } from '../settings/deploy-gates.ts';
 import { CanaryState } from './canary-state.ts';
@@ -8,7 +8,7 @@ import { CanaryState } from './canary-state.ts';
 export const canary = {
   'deploy.promote': operation('POST /deploy/promote', 'deploy', {
     input: v.strictObject({
-      note: v.pipe(v.optional(v.nullable(textBetween(1, 1_000)), null), v.description('In place of that of the canary')),
+      note: v.pipe(VersionNote, v.description('In place of that of the canary')),
       allow: v.optional(Allow, []),
     }),
     output: Receipt,

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { Counts } from './deploy.ts';
-import { byId, Empty, Id, integerBetween, listOf, StoredActor, textBetween, Timestamp, Warnings } from '../fields.ts';
+import { byId, Empty, Id, integerBetween, listOf, StoredActor, Timestamp, VersionNote, Warnings } from '../fields.ts';
 import { deletion, operation } from '../operation.ts';
 import { Allow } from '../settings/deploy-gates.ts';
 
@@ -24,7 +24,7 @@ export type Candidate = v.InferOutput<typeof Candidate>;
 export const candidates = {
   'candidates.create': operation('POST /snapshots/candidate', 'deploy', {
     input: v.strictObject({
-      note: v.optional(v.nullable(textBetween(1, 1_000)), null),
+      note: VersionNote,
       hours: v.optional(v.pipe(integerBetween(1, 72), v.description('Hours until it expires')), 24),
       allow: v.optional(Allow, []),
     }),

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { SERVED } from '../entities.ts';
 import { Allow } from '../settings/deploy-gates.ts';
 import { CanaryPlan, CanaryState } from './canary-state.ts';
-import { Checksum, Empty, Id, textBetween, Timestamp, Warnings } from '../fields.ts';
+import { Checksum, Empty, Id, Timestamp, VersionNote, Warnings } from '../fields.ts';
 import { operation } from '../operation.ts';
 
 export const DeployStatus = v.picklist(['stopped', 'deploying', 'running', 'error']);
@@ -84,7 +84,7 @@ export type Totals = v.InferOutput<typeof Totals>;
 export const deploy = {
   'deploy.run': operation('POST /deploy', 'deploy', {
     input: v.strictObject({
-      note: v.optional(v.nullable(textBetween(1, 1_000)), null),
+      note: VersionNote,
       dry_run: v.optional(v.boolean(), false),
       allow: v.optional(Allow, []),
       checksum: v.pipe(

@@ -1,28 +1,38 @@
-import { createSignal } from 'solid-js';
+import { createSignal, onCleanup, Show } from 'solid-js';
+import * as v from 'valibot';
 import { CanaryPlan } from '#core/contract/deploy/canary-state.ts';
+import { VersionNote } from '#core/contract/fields.ts';
 import { Dialog } from '#ui/src/components/dialog.tsx';
 import { TextField } from '#ui/src/components/form/field.tsx';
 import { FormFoot } from '#ui/src/components/form/form-foot.tsx';
 import { NumberField } from '#ui/src/components/form/number-field.tsx';
 import { useForm } from '#ui/src/components/use-form.ts';
-import type { CanaryWanted } from './deployment.ts';
+import { fieldError } from '#ui/src/kernel/problem.ts';
+import { ChangeList } from './change-list.tsx';
+import type { Deployment } from './deployment.ts';
+import { LastProblem } from './gate-findings.tsx';
 
+const Fields = v.strictObject({ ...CanaryPlan.entries, note: VersionNote });
 interface Values extends Record<string, unknown> {
   readonly percent: number | null;
   readonly minutes: number | null;
   readonly max_error_rate: number | null;
   readonly max_p95_ratio: number | null;
   readonly min_calls: number | null;
+  readonly note: string | null;
 }
-const BLANK: Values = { percent: 10, minutes: 10, max_error_rate: 0.05, max_p95_ratio: 3, min_calls: 50 };
+const BLANK: Values = { percent: 10, minutes: 10, max_error_rate: 0.05, max_p95_ratio: 3, min_calls: 50, note: null };
 
-/** Asks how a canary is to run. @param props.candidate what it serves; undefined: the working copy as it is. */
-export function CanaryDialog(props: {
-  open: boolean;
+interface Starts {
+  deployment: Deployment;
+  /** What it serves; undefined: the working copy as it is. */
   candidate?: string | undefined;
   onClose: () => void;
-  onStart: (wanted: CanaryWanted) => void;
-}) {
+  onStarted: () => void;
+}
+
+/** Asks how a canary is to run, and stays until it runs: what was typed is not lost by a refusal. */
+export function CanaryDialog(props: Starts & { open: boolean }) {
   return (
     <Dialog
       open={props.open}
@@ -30,27 +40,45 @@ export function CanaryDialog(props: {
       lead={`A share of the callers is served ${props.candidate === undefined ? 'the working copy as it is now' : 'this candidate'}; the others stay on the live version.`}
       onClose={props.onClose}
     >
-      <CanaryFields candidate={props.candidate} onClose={() => props.onClose()} onStart={(wanted) => props.onStart(wanted)} />
+      <CanaryFields {...props} />
     </Dialog>
   );
 }
 
-function CanaryFields(props: { candidate?: string | undefined; onClose: () => void; onStart: (wanted: CanaryWanted) => void }) {
-  const [note, setNote] = createSignal('');
+function CanaryFields(props: Starts) {
+  /** What failed before this dialog was opened is none of its faults. */
+  const [tried, setTried] = createSignal(false);
+  const problem = () => (tried() ? props.deployment.problem() : undefined);
   const form = useForm({
-    schema: CanaryPlan,
+    schema: Fields,
     initial: () => BLANK,
-    submit: async (values) => values,
-    onDone(values) {
-      const canary = values as CanaryWanted['canary'];
+    submit({ note, ...plan }) {
+      setTried(true);
       const { candidate } = props;
-      // Read first: closing forgets the candidate.
-      props.onClose();
-      props.onStart({ canary, note: note(), ...(candidate === undefined ? {} : { candidate }) });
+      const wanted = { canary: v.parse(CanaryPlan, plan), note: note ?? '', ...(candidate === undefined ? {} : { candidate }) };
+      return props.deployment.startCanary(wanted);
     },
+    onDone: (started) => started && props.onStarted(),
   });
+  onCleanup(() => {
+    if (problem() !== undefined) props.deployment.dismiss();
+  });
+  const note = form.text('note');
+  /** What a person has not read yet, behind the dialog. */
+  const moved = () => {
+    const isOther = problem()?.code === 'conflict' && props.deployment.status.data()?.canary?.status !== 'running';
+    return isOther && props.candidate === undefined ? (props.deployment.diff.data()?.changes ?? []) : [];
+  };
   return (
     <form class="stack" novalidate onSubmit={(event) => void form.submit(event)}>
+      <Show when={tried()}>
+        <LastProblem deployment={props.deployment} beside={['note']} onRepeated={() => props.onStarted()} />
+      </Show>
+      <Show when={moved().length > 0}>
+        <div class="change-box">
+          <ChangeList changes={moved()} label="What the canary would change" />
+        </div>
+      </Show>
       <div class="grid-2">
         <NumberField
           label="Share of callers"
@@ -93,7 +121,13 @@ function CanaryFields(props: { candidate?: string | undefined; onClose: () => vo
           required
           {...form.number('min_calls')}
         />
-        <TextField label="Note" optional value={note()} onInput={setNote} hint="Shown with this version in the history." />
+        <TextField
+          label="Note"
+          optional
+          {...note}
+          error={note.error ?? fieldError(problem(), 'note')}
+          hint="Shown with this version in the history."
+        />
       </div>
       <FormFoot form={form} submit="Start canary" always onCancel={() => props.onClose()} />
     </form>

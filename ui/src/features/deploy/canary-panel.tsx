@@ -2,6 +2,7 @@ import { For, Show } from 'solid-js';
 import type { CanarySide, CanaryState } from '#core/contract/deploy/canary-state.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
+import { passesFocus } from '#ui/src/components/form/passes-focus.ts';
 import { Notice } from '#ui/src/components/notice.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { Ago } from '#ui/src/components/time.tsx';
@@ -21,9 +22,16 @@ const STATUS = {
   aborted: { label: 'Aborted', tone: 'bad' },
 } as const;
 
-/** The canary that runs with both sides, or how the last one ended. */
-export function CanaryPanel(props: { deployment: Deployment; canary: CanaryState }) {
+/**
+ * The canary that runs with both sides, or how the last one ended.
+ * @param props.onRefused leads to where the page says why.
+ */
+export function CanaryPanel(props: { deployment: Deployment; canary: CanaryState; onRefused: () => void }) {
   const { dialogs, toasts } = useKernel();
+  const act = async (work: Promise<boolean>, said: string) => {
+    if (await work) toasts.show(said);
+    else props.onRefused();
+  };
   const running = () => props.canary.status === 'running';
   const busy = () => props.deployment.phase() === 'deploying';
   const promote = async () => {
@@ -32,7 +40,7 @@ export function CanaryPanel(props: { deployment: Deployment; canary: CanaryState
       text: 'It becomes the next version, and every caller is served it at once.',
       action: 'Promote',
     });
-    if (agreed && (await props.deployment.promote())) toasts.show('Promoted. Every caller is served it now.');
+    if (agreed) await act(props.deployment.promote(), 'Promoted. Every caller is served it now.');
   };
   const abort = async () => {
     const agreed = await dialogs.confirm({
@@ -41,7 +49,7 @@ export function CanaryPanel(props: { deployment: Deployment; canary: CanaryState
       action: 'Abort canary',
       danger: true,
     });
-    if (agreed && (await props.deployment.abort())) toasts.show('Aborted. Every caller is served the live version.');
+    if (agreed) await act(props.deployment.abort(), 'Aborted. Every caller is served the live version.');
   };
   return (
     <Panel
@@ -49,7 +57,7 @@ export function CanaryPanel(props: { deployment: Deployment; canary: CanaryState
       lead={props.canary.note ?? undefined}
       actions={
         <Show when={running()}>
-          <div class="row">
+          <div class="row" ref={passesFocus}>
             <Button size="small" kind="primary" needs="deploy.promote" busy={busy()} onPress={() => void promote()}>
               Promote
             </Button>

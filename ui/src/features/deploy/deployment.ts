@@ -27,6 +27,12 @@ interface Passing {
   readonly note?: string;
 }
 
+/** What is said of a request: when it failed, and on the button that repeats it. */
+interface AttemptWords {
+  readonly failed?: string;
+  readonly anyway: string;
+}
+
 /** A request that gates may block, as it can be repeated. */
 interface Attempt {
   /** What the button that repeats it says. */
@@ -45,6 +51,8 @@ export interface Deployment {
   readonly rehearsed: () => boolean;
   /** Why the last deploy or stop did not happen. */
   readonly problem: () => Problem | undefined;
+  /** What did not happen, where it was no deploy. */
+  readonly failed: () => string | undefined;
   readonly show: () => Promise<void>;
   /** Asks for the state again, and for the changes when it is another or they could not be read. */
   readonly refresh: () => Promise<void>;
@@ -77,6 +85,7 @@ export function createDeployment(call: Call, cache: Cache): Deployment {
   const [problem, setProblem] = createSignal<Problem>();
   const [note, setNote] = createSignal('');
   const [attempt, setAttempt] = createSignal<Attempt>();
+  const [failed, setFailed] = createSignal<string>();
 
   const refresh = async () => {
     const before = mark(status.data());
@@ -85,9 +94,11 @@ export function createDeployment(call: Call, cache: Cache): Deployment {
     else if (status.problem() === undefined && diff.problem() !== undefined) await diff.reload();
   };
 
-  const act = async (name: Work, action: () => Promise<void>): Promise<boolean> => {
+  const act = async (name: Work, words: string | undefined, action: () => Promise<void>): Promise<boolean> => {
     if (phase() !== 'idle') return false;
     setPhase(name);
+    setFailed(words);
+    setAttempt(undefined);
     setProblem(undefined);
     setReceipt(undefined);
     try {
@@ -112,9 +123,13 @@ export function createDeployment(call: Call, cache: Cache): Deployment {
     return checksum === undefined ? {} : { checksum };
   };
 
-  const send = (work: Work, anyway: string, request: (passing: Passing) => Promise<DeployReceipt>): Promise<boolean> => {
+  const send = (
+    work: Work,
+    { failed, anyway }: AttemptWords,
+    request: (passing: Passing) => Promise<DeployReceipt>,
+  ): Promise<boolean> => {
     const repeat = (passing: Passing) =>
-      act(work, async () => {
+      act(work, failed, async () => {
         setAttempt({ anyway, dry: work === 'rehearsing', repeat });
         const answer = await request(passing);
         setRehearsed(work === 'rehearsing');
@@ -130,6 +145,7 @@ export function createDeployment(call: Call, cache: Cache): Deployment {
     receipt,
     rehearsed,
     problem,
+    failed,
     show: async () => void (await Promise.all([status.show(), diff.show()])),
     refresh,
     attempt,
@@ -137,7 +153,7 @@ export function createDeployment(call: Call, cache: Cache): Deployment {
     setNote,
     run() {
       const sent = { ...shown(), ...noted(note()) };
-      return send('deploying', 'Deploy anyway', async (passing) => {
+      return send('deploying', { anyway: 'Deploy anyway' }, async (passing) => {
         const answer = await call('deploy.run', { ...sent, ...passing });
         setNote('');
         return answer;
@@ -145,13 +161,23 @@ export function createDeployment(call: Call, cache: Cache): Deployment {
     },
     startCanary({ note, ...wanted }) {
       const sent = { ...(wanted.candidate === undefined && shown()), ...wanted, ...noted(note) };
-      return send('deploying', 'Start anyway', (passing) => call('deploy.run', { ...sent, ...passing }));
+      const words = { failed: 'Canary not started', anyway: 'Start anyway' };
+      return send('deploying', words, (passing) => call('deploy.run', { ...sent, ...passing }));
     },
-    promote: () => send('deploying', 'Promote anyway', (passing) => call('deploy.promote', passing)),
-    abort: () => act('stopping', async () => void (await call('deploy.abort', {}))),
-    rehearse: () => send('rehearsing', 'Dry run anyway', (passing) => call('deploy.run', { dry_run: true, ...passing })),
-    activate: (version) => send('deploying', 'Restore anyway', (passing) => call('snapshots.activate', { version, ...passing })),
-    stop: () => act('stopping', async () => void (await call('deploy.stop', {}))),
+    promote() {
+      const words = { failed: 'Canary not promoted', anyway: 'Promote anyway' };
+      return send('deploying', words, (passing) => call('deploy.promote', passing));
+    },
+    abort: () => act('stopping', 'Canary not aborted', async () => void (await call('deploy.abort', {}))),
+    rehearse() {
+      const words = { failed: 'Dry run failed', anyway: 'Dry run anyway' };
+      return send('rehearsing', words, (passing) => call('deploy.run', { dry_run: true, ...passing }));
+    },
+    activate(version) {
+      const words = { failed: `Version ${version} not restored`, anyway: 'Restore anyway' };
+      return send('deploying', words, (passing) => call('snapshots.activate', { version, ...passing }));
+    },
+    stop: () => act('stopping', 'Not stopped', async () => void (await call('deploy.stop', {}))),
     dismiss() {
       setReceipt(undefined);
       setProblem(undefined);

@@ -3,7 +3,7 @@ import { DEPLOY_GATES, GATE_NAMES, type GateName } from '#core/contract/settings
 import { Button } from '#ui/src/components/button.tsx';
 import { TextField } from '#ui/src/components/form/field.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
-import type { Problem } from '#ui/src/kernel/problem.ts';
+import { generalError, type Problem } from '#ui/src/kernel/problem.ts';
 import { type Deployment, noted } from './deployment.ts';
 
 /** The gates that blocked a deploy, in their order. */
@@ -24,6 +24,8 @@ export function FieldErrors(props: { errors: Problem['errors'] }) {
 /** Why a deploy did not happen; what gates found can be passed knowingly. */
 export function DeployProblem(props: {
   problem: Problem;
+  /** What did not happen; absent: a deploy. */
+  failed?: string | undefined;
   busy: boolean;
   action: string;
   /** Nothing would have been deployed: there is no reason to keep. */
@@ -34,10 +36,10 @@ export function DeployProblem(props: {
   const gates = () => blockingGates(props.problem);
   const title = () => {
     if (gates().length > 0) return props.dry ? 'A deploy would be blocked' : 'Deploy blocked';
-    if (props.dry) return 'Dry run failed';
+    if (props.failed !== undefined) return props.failed;
     return props.problem.code === 'conflict' ? 'Nothing was deployed' : 'Deploy failed';
   };
-  const others = () => props.problem.errors.filter(({ gate }) => gate === undefined);
+  const others = () => props.problem.errors.filter(({ gate, message }) => gate === undefined && message !== props.problem.detail);
   return (
     <Notice tone="bad" live title={title()}>
       <Show when={gates().length === 0}>
@@ -72,17 +74,29 @@ export function DeployProblem(props: {
   );
 }
 
-/** Why the last attempt of a deployment failed; repeating it repeats exactly that attempt. */
-export function LastProblem(props: { deployment: Deployment }) {
+/**
+ * Why the last attempt of a deployment failed; repeating it repeats exactly that attempt.
+ * @param props.beside fields that show what is wrong with them.
+ */
+export function LastProblem(props: { deployment: Deployment; beside?: readonly string[]; onRepeated?: () => void }) {
+  const problem = () => {
+    const found = props.deployment.problem();
+    return generalError(found, props.beside ?? []) === undefined ? undefined : found;
+  };
+  const repeat = async (allow: GateName[], note: string) => {
+    const done = await props.deployment.attempt()?.repeat({ allow, ...noted(note) });
+    if (done === true) props.onRepeated?.();
+  };
   return (
-    <Show when={props.deployment.problem()}>
-      {(problem) => (
+    <Show when={problem()}>
+      {(shown) => (
         <DeployProblem
-          problem={problem()}
+          problem={shown()}
+          failed={props.deployment.failed()}
           busy={props.deployment.phase() !== 'idle'}
           action={props.deployment.attempt()?.anyway ?? ''}
           dry={props.deployment.attempt()?.dry}
-          onAllow={(allow, note) => void props.deployment.attempt()?.repeat({ allow, ...noted(note) })}
+          onAllow={(allow, note) => void repeat(allow, note)}
         />
       )}
     </Show>

@@ -36,21 +36,21 @@ export function CandidatesPanel(props: {
     await ask(question, () => call('candidates.delete', { id: candidate }), 'Candidate deleted.');
     await list.reload();
   };
+  const full = () => (list.data()?.total ?? 0) >= MOST_CANDIDATES;
   const add = () => (
-    <Button
-      kind="primary"
-      icon="plus"
-      needs="candidates.create"
-      blocked={(list.data()?.total ?? 0) >= MOST_CANDIDATES}
-      onPress={() => props.onCreating(true)}
-    >
+    <Button kind="primary" icon="plus" needs="candidates.create" blocked={full()} onPress={() => props.onCreating(true)}>
       New candidate
     </Button>
   );
   return (
     <div class="stack">
       <Show when={(list.data()?.total ?? 0) > 0}>
-        <div class="row">{add()}</div>
+        <div class="row">
+          {add()}
+          <Show when={full()}>
+            <span class="small soft">{`There can be ${MOST_CANDIDATES} at a time. Delete one to create another.`}</span>
+          </Show>
+        </div>
       </Show>
       <DataTable
         label="Candidates"
@@ -104,7 +104,12 @@ export function CandidatesPanel(props: {
           </EmptyState>
         }
       />
-      <NewCandidate open={props.creating} onClose={() => props.onCreating(false)} onMade={() => void list.reload()} />
+      <NewCandidate
+        open={props.creating}
+        onClose={() => props.onCreating(false)}
+        onMade={() => void list.reload()}
+        onRefused={() => void list.reload()}
+      />
       <Dialog open={shown() !== undefined} title="Connect to the candidate" onClose={() => setShown(undefined)}>
         <Show when={shown()} keyed>
           {(row) => (

@@ -5,6 +5,7 @@ import { StatusDot } from '#ui/src/components/badge.tsx';
 import { ComingWarnings } from '#ui/src/features/deploy/coming-warnings.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { TextField } from '#ui/src/components/form/field.tsx';
+import { focusInvalid } from '#ui/src/components/form/focus-invalid.ts';
 import { KeyValue } from '#ui/src/components/show/key-value.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { Failed, Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
@@ -20,6 +21,7 @@ import { ReplayDrawer } from '#ui/src/features/replay/replay-drawer.tsx';
 import { Receipt } from '#ui/src/features/deploy/receipt.tsx';
 import { STATUS } from '#ui/src/features/deploy/words.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { fieldError } from '#ui/src/kernel/problem.ts';
 
 /** What the next deploy brings, the button that does it, what it did. */
 export function ChangesPanel(props: {
@@ -43,13 +45,14 @@ export function ChangesPanel(props: {
   };
   const deploy = (event: SubmitEvent) => {
     event.preventDefault();
-    void props.deployment.run();
+    const form = event.currentTarget instanceof HTMLElement ? event.currentTarget : undefined;
+    void props.deployment.run().then((done) => done || focusInvalid(form));
   };
 
   return (
     <div class="page-columns deploy">
       <div class="stack">
-        <LastProblem deployment={props.deployment} />
+        <LastProblem deployment={props.deployment} beside={['note']} />
         <Show when={props.deployment.receipt()}>
           {(receipt) => (
             <Receipt receipt={receipt()} rehearsed={props.deployment.rehearsed()} onDismiss={props.deployment.dismiss} />
@@ -113,6 +116,7 @@ export function ChangesPanel(props: {
                 optional
                 value={props.deployment.note()}
                 onInput={props.deployment.setNote}
+                error={fieldError(props.deployment.problem(), 'note')}
                 hint="Shown with this version in the history."
               />
               <div class="row">

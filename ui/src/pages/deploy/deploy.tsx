@@ -96,7 +96,9 @@ export function Deploy() {
         </Show>
       }
     >
-      <Show when={canaryToShow(status())}>{(canary) => <CanaryPanel deployment={deployment} canary={canary()} />}</Show>
+      <Show when={canaryToShow(status())}>
+        {(canary) => <CanaryPanel deployment={deployment} canary={canary()} onRefused={() => show('changes')} />}
+      </Show>
       <Tabs
         label="Deploy views"
         value={params.get('view')}
@@ -144,12 +146,13 @@ export function Deploy() {
         ]}
       />
       <CanaryDialog
+        deployment={deployment}
         open={wanted() !== undefined}
         candidate={wanted()?.candidate}
         onClose={() => setWanted(undefined)}
-        onStart={(canary) => {
+        onStarted={() => {
+          setWanted(undefined);
           show('changes');
-          void deployment.startCanary(canary);
         }}
       />
       <DeployDialog

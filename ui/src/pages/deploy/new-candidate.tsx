@@ -4,18 +4,20 @@ import type { Output } from '#core/contract/index.ts';
 import { Button } from '#ui/src/components/button.tsx';
 import { Dialog } from '#ui/src/components/dialog.tsx';
 import { TextField } from '#ui/src/components/form/field.tsx';
+import { focusInvalid } from '#ui/src/components/form/focus-invalid.ts';
 import { NumberField } from '#ui/src/components/form/number-field.tsx';
 import { SecretOnce } from '#ui/src/components/show/secret-once.tsx';
 import { Snippet } from '#ui/src/components/show/snippet.tsx';
 import { CandidateTexts } from '#ui/src/features/connect/candidate-texts.tsx';
 import { DeployProblem } from '#ui/src/features/deploy/gate-findings.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { fieldError, generalError } from '#ui/src/kernel/problem.ts';
 import { createMutation } from '#ui/src/kernel/data/mutation.ts';
 
 type Made = Output<'candidates.create'>;
 
 /** Freezes the working copy as a candidate, and shows its URL, its token once and how clients connect. */
-export function NewCandidate(props: { open: boolean; onClose: () => void; onMade: () => void }) {
+export function NewCandidate(props: { open: boolean; onClose: () => void; onMade: () => void; onRefused: () => void }) {
   const { call } = useKernel();
   const [note, setNote] = createSignal('');
   const [hours, setHours] = createSignal<number | string | null>(24);
@@ -29,6 +31,11 @@ export function NewCandidate(props: { open: boolean; onClose: () => void; onMade
       ? undefined
       : 'Enter whole hours from 1 to 72.';
   };
+  let form: HTMLFormElement | undefined;
+  const general = () => {
+    const found = creating.problem();
+    return generalError(found, ['note']) === undefined ? undefined : found;
+  };
   const close = () => {
     creating.reset();
     props.onClose();
@@ -38,7 +45,11 @@ export function NewCandidate(props: { open: boolean; onClose: () => void; onMade
     if (wrong() !== undefined || typeof value !== 'number') return;
     const written = (reason === '' ? note() : reason).trim();
     const answer = await creating.run({ hours: value, allow, ...(written === '' ? {} : { note: written }) });
-    if (answer === undefined) return;
+    if (answer === undefined) {
+      void focusInvalid(form);
+      props.onRefused();
+      return;
+    }
     // Closed first: the second dialog then knows what the first was opened from.
     close();
     setNote('');
@@ -54,6 +65,7 @@ export function NewCandidate(props: { open: boolean; onClose: () => void; onMade
         onClose={close}
       >
         <form
+          ref={(element) => (form = element)}
           class="stack"
           novalidate
           onSubmit={(event) => {
@@ -61,10 +73,11 @@ export function NewCandidate(props: { open: boolean; onClose: () => void; onMade
             void create();
           }}
         >
-          <Show when={creating.problem()}>
+          <Show when={general()}>
             {(shown) => (
               <DeployProblem
                 problem={shown()}
+                failed="Candidate not created"
                 busy={creating.busy()}
                 action="Create anyway"
                 onAllow={(gates, reason) => void create(gates, reason)}
@@ -76,6 +89,7 @@ export function NewCandidate(props: { open: boolean; onClose: () => void; onMade
             optional
             value={note()}
             onInput={setNote}
+            error={fieldError(creating.problem(), 'note')}
             hint="What is to be tried, for whoever reads the list."
           />
           <NumberField
