@@ -41,6 +41,12 @@ export type HranaEntry =
   | { readonly type: 'step_error'; readonly step: number; readonly error: HranaError }
   | { readonly type: 'error'; readonly error: HranaError };
 
+interface HranaRequest {
+  readonly type: 'describe' | 'execute' | 'close';
+  readonly sql?: string;
+  readonly stmt?: HranaStep['stmt'];
+}
+
 type Answered =
   | { readonly type: 'ok'; readonly response: { readonly result?: unknown } }
   | { readonly type: 'error'; readonly error: HranaError };
@@ -82,13 +88,15 @@ export function openHranaStream(server: LibsqlServer, signal: AbortSignal): Hran
     });
   }
 
-  async function pipeline(requests: readonly object[], stop: AbortSignal, text = ''): Promise<unknown[]> {
+  async function pipeline(requests: readonly HranaRequest[], stop: AbortSignal, text = ''): Promise<unknown[]> {
     const response = await server.post('/v3/pipeline', { baton, requests }, stop);
     const body = JSON.parse(await boundedText(response, ANSWER_CHARACTERS)) as Baton & { readonly results: readonly Answered[] };
     remember(body);
-    return body.results.map((answered) => {
-      if (answered.type === 'error') throw toLibsqlError(answered.error, text);
-      return answered.response.result;
+    return body.results.map((answered, n) => {
+      if (answered.type !== 'error') return answered.response.result;
+      // What came before the end of a conversation is done, whatever becomes of the end.
+      if (requests[n]?.type === 'close') return undefined;
+      throw toLibsqlError(answered.error, text);
     });
   }
 
@@ -119,10 +127,13 @@ export function openHranaStream(server: LibsqlServer, signal: AbortSignal): Hran
       return { all, last };
     },
     async commit() {
-      const statement = { type: 'execute', stmt: { sql: 'COMMIT', args: [], want_rows: false } };
-      await pipeline([statement, { type: 'close' }], AbortSignal.timeout(COMMIT_MS)).catch((error: unknown) => {
+      const statement: HranaRequest = { type: 'execute', stmt: { sql: 'COMMIT', args: [], want_rows: false } };
+      try {
+        const results = await pipeline([statement, { type: 'close' }], AbortSignal.timeout(COMMIT_MS));
+        if (results.length === 0) throw new TypeError('This is no answer to a commit.');
+      } catch (error) {
         throw commitError(error);
-      });
+      }
     },
     async close() {
       if (over || baton === null) return;

@@ -3,7 +3,7 @@ import type { LatencyStats } from '../shared/latency-stats.ts';
 import { arrayOf, TYPES, type TypeInfo } from './types.ts';
 import type { ParseText } from './values.ts';
 import { textOf, uniqueNames } from '../shared/rows.ts';
-import type { Column, QueryResult, Row, RunOptions } from '../shared/source.ts';
+import type { BoundStatement, Column, QueryResult, Row, RunOptions } from '../shared/source.ts';
 
 /** Columns as the server describes them. */
 export type SourceColumns = readonly DescribedColumn[];
@@ -103,11 +103,19 @@ export function toResult({ source, rows, truncated, affected_rows }: Fetched, me
 }
 
 /** The values of a domain's array look like those of the type below it. */
-export const TYPES_SQL = `
+const TYPES_SQL = `
 select t.oid::int8 as oid, format_type(t.oid, null) as name, coalesce(nullif(e.typbasetype, 0), e.oid)::int8 as item,
   format_type(e.oid, null) as item_name, e.typdelim::text as delimiter
 from pg_catalog.pg_type t left join pg_catalog.pg_type e on e.oid = t.typelem and e.typarray = t.oid
 where t.oid = any($1::oid[])`;
+
+/** Asks for types by their oids; `learnTypes` takes the answer. */
+export const typesQuestion = (oids: readonly number[]): BoundStatement => ({
+  text: TYPES_SQL,
+  values: [oids],
+  types: [{ array: 'integer' }],
+  typed: false,
+});
 
 export function learnTypes(rows: readonly Row[], memory: Memory): void {
   for (const { oid, name, item, item_name, delimiter } of rows) {

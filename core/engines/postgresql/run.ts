@@ -6,11 +6,21 @@ import { readTag } from '#core/lib/postgres/reader.ts';
 import { isCode, isSessionFault, LOST, translateError } from './errors.ts';
 import { changesBetween, countChanges } from './count.ts';
 import { execute, prepare } from './fetch.ts';
-import type { Fetched, FetchOptions, Memory, SourceColumns } from './plan.ts';
+import {
+  type Fetched,
+  type FetchOptions,
+  learnTypes,
+  type Memory,
+  type SourceColumns,
+  toResult,
+  typesQuestion,
+  unknownTypes,
+} from './plan.ts';
 import type { PostgresSession } from './session.ts';
 import { scanPostgres } from './sql/scanner.ts';
 import { settingValues } from './session-values.ts';
 import { boundTypeOf } from './types.ts';
+import { OWN_LIMITS } from '../shared/rows.ts';
 import type { BoundStatement, BoundType, RunOptions } from '../shared/source.ts';
 import { STOP_GRACE, type StopSignal } from '../shared/stop.ts';
 import { within } from '../shared/deadline.ts';
@@ -125,6 +135,7 @@ async function runWrite(session: PostgresSession, statement: BoundStatement, lim
       await begin(session, 'begin', limits);
       const before = review === undefined ? null : await countChanges(session.line);
       const answer = await fetchWithin(session, statement, { ...limits, portal: false }, call.memory);
+      await learnWithin(session, answer.source, call.memory);
       // What a commit would refuse is refused here too.
       if (rollback || before !== null) await session.line.exchange(simpleQuery('set constraints all immediate'), 'within');
       if (before !== null && review !== undefined) {
@@ -158,6 +169,15 @@ function refuseTwoPhase(text: string): void {
 async function fetchWithin(session: PostgresSession, statement: BoundStatement, options: FetchOptions, memory: Memory) {
   const kept = await prepare(session.line, statement, '', 'within');
   return execute(session.line, kept, statement, { ...options, kind: 'within' }, memory);
+}
+
+/** Looks up types that are not built in, where that can still undo the statement. */
+async function learnWithin(session: PostgresSession, source: SourceColumns, memory: Memory): Promise<void> {
+  const unknown = unknownTypes(source, memory);
+  if (unknown.length === 0) return;
+  const options = { mode: 'write', ...OWN_LIMITS, portal: false } as const;
+  const found = await fetchWithin(session, typesQuestion(unknown), options, memory);
+  learnTypes(toResult(found, memory).rows, memory);
 }
 
 /** Is not stoppable: once it is sent, only the database knows what became of it. */

@@ -7,7 +7,7 @@ import type { BoundStatement, ConnectionSettings, DialPolicy, QueryResult, RunOp
 import { type StopSignal, toAbortSignal } from '../shared/stop.ts';
 import { createTimeouts, type Timeouts } from '../shared/timeouts.ts';
 import { isCode, LOST } from './errors.ts';
-import { createLargeTexts, learnTypes, type Memory, type SourceColumns, toResult, TYPES_SQL, unknownTypes } from './plan.ts';
+import { createLargeTexts, learnTypes, type Memory, type SourceColumns, toResult, typesQuestion, unknownTypes } from './plan.ts';
 import { type Call, runStatement } from './run.ts';
 import { openPostgresSession, type PostgresSession } from './session.ts';
 
@@ -104,7 +104,9 @@ export function createPostgresRunner(
       return runStatement(session, statement, options, call);
     });
     if (fetched === null) return null;
-    await learn(fetched.source, { signal: options.signal, timeout_ms: Math.max(1, began + left_ms - performance.now()) });
+    // A write has looked them up before its commit, behind which nothing may fail any more.
+    if (options.mode !== 'write')
+      await learn(fetched.source, { signal: options.signal, timeout_ms: Math.max(1, began + left_ms - performance.now()) });
     return toResult(fetched, memory);
   }
 
@@ -114,8 +116,7 @@ export function createPostgresRunner(
   ): Promise<void> {
     const unknown = unknownTypes(source, memory);
     if (unknown.length === 0) return;
-    const question = { text: TYPES_SQL, values: [unknown], types: [{ array: 'integer' as const }], typed: false };
-    const found = await run(question, { mode: 'read', ...OWN_LIMITS, ...within });
+    const found = await run(typesQuestion(unknown), { mode: 'read', ...OWN_LIMITS, ...within });
     if (found !== null) learnTypes(found.rows, memory);
   }
 

@@ -192,6 +192,7 @@ describe('a libSQL server that answers something else', () => {
   test.each<[string, () => Response | Promise<Response>, number]>([
     ['a refusal of its own', () => new Response('', { status: 500 }), 10_000],
     ['something else', () => new Response('<html>'), 10_000],
+    ['no result', () => Response.json({ ...BATON, results: [] }), 10_000],
     ['nothing until the call is over', () => Bun.sleep(400).then(() => new Response('', { status: 502 })), 200],
   ])('a commit that gets %s as its answer may have been made', async (_, answer, timeout_ms) => {
     let committing = false;
@@ -204,6 +205,17 @@ describe('a libSQL server that answers something else', () => {
       code: 'database_unreachable',
       reason: 'commit_unknown',
     });
+  });
+
+  test('a commit is made, even if its conversation cannot be closed then', async () => {
+    let committing = false;
+    const source = hostile((path) => {
+      const done = { type: 'ok', response: { result: { cols: [], rows: [] } } };
+      if (committing) return Response.json({ ...BATON, results: [done, { type: 'error', error: { message: 'no stream' } }] });
+      committing = path === '/v3/cursor';
+      return committing ? lines(BATON, ...BEGUN, END) : describes([]);
+    });
+    expect((await source.query(sql('INSERT INTO t VALUES (1)'), WRITE)).truncated).toBe(false);
   });
 
   test('silence ends with the limit of the call', async () => {

@@ -169,6 +169,57 @@ describe.skipIf(!reachable.postgres)('PostgreSQL when things go wrong', () => {
     expect(await database.run('delete from notes returning id')).toEqual([{ id: 3 }]);
   });
 
+  describe('a write that returns types which are not built in', () => {
+    const MOOD = `insert into feelings values ('fine', '{fine,low}') returning mood, moods`;
+    const written = () => database.run('delete from feelings returning mood');
+
+    beforeAll(async () => {
+      await database.run(`create type mood as enum ('fine', 'low')`);
+      await database.run('create table feelings (mood mood, moods mood[])');
+    });
+
+    test('needs no other session behind its commit', async () => {
+      let opened_before = 0;
+      const { source } = await through({ toServer: (bytes, { sent }) => (sent === 1 && opened_before++ > 0 ? null : bytes) });
+      const found = await source.query(sql(MOOD), WRITE);
+      expect(found.rows).toEqual([{ mood: 'fine', moods: ['fine', 'low'] }]);
+      expect(found.columns.map(({ type, kind }) => [type, kind])).toEqual([
+        ['mood', 'string'],
+        ['mood[]', 'array'],
+      ]);
+      expect(await written()).toHaveLength(1);
+    });
+
+    test.each([true, false])(
+      'is written if and only if it is said to be, whoever leaves when (while committing: %p)',
+      async (committing) => {
+        const caller = new AbortController();
+        const { source } = await through({
+          toServer(bytes) {
+            if (bytes.includes(committing ? 'commit' : 'pg_type')) caller.abort();
+            return bytes;
+          },
+        });
+        const outcome = source.query(sql(MOOD), { ...WRITE, signal: caller.signal });
+        if (committing) expect((await outcome).rows).toHaveLength(1);
+        else expect(await refusal(outcome)).toMatchObject({ code: 'cancelled' });
+        expect(await written()).toHaveLength(committing ? 1 : 0);
+      },
+    );
+
+    test('is not written when its time ends while its types are looked up', async () => {
+      const { source } = await through({
+        toServer(bytes, { server }) {
+          if (!bytes.includes('pg_type')) return bytes;
+          setTimeout(() => server.write(bytes), 400);
+          return Buffer.alloc(0);
+        },
+      });
+      expect(await refusal(source.query(sql(MOOD), { ...WRITE, timeout_ms: 200 }))).toMatchObject({ code: 'timeout' });
+      expect(await written()).toEqual([]);
+    });
+  });
+
   const SCRAM = Buffer.from('R\0\0\0\x17\0\0\0\nSCRAM-SHA-256\0\0', 'latin1');
   const STRANGERS: readonly (readonly [name: string, greeting: string | Buffer, answer: string | Buffer])[] = [
     ['an SSH server', 'SSH-2.0-OpenSSH_9.2p1\r\n', ''],
