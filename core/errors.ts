@@ -97,6 +97,9 @@ export function asFault(error: unknown): AppError {
 /** `reason` of a change whose commit was sent and not answered: a caller that repeats it may make it twice. */
 export const COMMIT_UNKNOWN = 'commit_unknown';
 
+/** Begins the sentence of what fails behind a commit. */
+export const CHANGE_MADE = 'The change was made, but its result cannot be shown:';
+
 /** Why a commit failed. Only a database that refuses it in its own words has not made the change. */
 export function commitError(error: unknown): AppError {
   if (error instanceof AppError && (error.code === 'sql_error' || error.code === 'unavailable')) return error;

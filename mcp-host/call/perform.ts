@@ -7,7 +7,7 @@ import { AFTER } from '#core/lib/call/page-schemas.ts';
 import type { Position } from '#core/lib/call/pages.ts';
 import { matchUri, typedValues } from '#core/lib/uri-template.ts';
 import { holderOf } from '#mcp-host/auth/caller.ts';
-import { type Fault, toFault } from '#mcp-host/protocol/fault.ts';
+import { behindCommit, type Fault, toFault } from '#mcp-host/protocol/fault.ts';
 import type { Page } from '#mcp-host/protocol/lists.ts';
 import { isMembers, type Members, RPC, RpcError, sessionNotFound } from '#mcp-host/protocol/messages.ts';
 import type { Registry, ResourceEntry, ToolEntry } from '#mcp-host/swap/registry.ts';
@@ -174,7 +174,7 @@ async function perform<E extends Callable>(
     const pool = sources.hold(connection);
     try {
       const { source, queue: slot, opened } = ask?.follow(pool, entity.timeout_ms) ?? pool;
-      const how = { source, opened, slot, signal, facts, session, pseudonym, timing: record, review, after: position };
+      const how = { source, opened, slot, signal, facts, session, pseudonym, record, review, after: position };
       const outcome = await runQuery(plan, values, how);
       const next = outcome.next === null ? null : services.pages.seal(paged, outcome.next);
       const finished = kind.finish(outcome, entity, context, next);
@@ -241,7 +241,8 @@ async function perform<E extends Callable>(
       request_id: record.exchange.request_id,
       ...(call_id !== null && { call_id }),
     };
-    const fault = withoutMasked(toFault(error, deadline, where, log), error, entity);
+    const said = withoutMasked(toFault(error, record.committed ? null : deadline, where, log), error, entity);
+    const fault = record.committed ? behindCommit(said) : said;
     record.fault = fault.code;
     logCall(context, services, kind.name, entity, loggedFault(fault, error, [all_args, values, session?.values]));
     ask?.failed(fault.code);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Confirmation } from '#core/contract/observe/calls.ts';
 import type { ErrorCode } from '#core/errors.ts';
-import type { RunTiming } from '#core/lib/call/query.ts';
+import type { RunRecord } from '#core/lib/call/query.ts';
 import type { FrozenConnection, FrozenQuery } from '#snapshots/format.ts';
 import type { ProtocolVersion } from '#mcp-host/protocol/protocol-version.ts';
 import type { Exchange } from '#mcp-host/protocol/exchange.ts';
@@ -10,7 +10,7 @@ import type { Session } from '#mcp-host/protocol/sessions.ts';
 import type { UsageItem } from '#mcp-host/observe/usage.ts';
 
 /** What the request log, metrics and traces know of one request: one object, filled while the request runs. */
-export interface RequestRecord extends RunTiming {
+export interface RequestRecord extends RunRecord {
   readonly message: RpcMessage;
   readonly exchange: Exchange;
   readonly protocol: ProtocolVersion;
@@ -60,6 +60,7 @@ export const createRequestRecord = (
   wait_ms: 0,
   query_from: 0,
   query_to: 0,
+  committed: false,
   query: null,
   connection: null,
   rows: 0,

@@ -1,4 +1,4 @@
-import { AppError, COMMIT_UNKNOWN, type ErrorCode } from '#core/errors.ts';
+import { AppError, CHANGE_MADE, COMMIT_UNKNOWN, type ErrorCode } from '#core/errors.ts';
 import type { Log } from '#core/log.ts';
 import type { StopSignal } from '#core/engines/shared/stop.ts';
 
@@ -37,11 +37,14 @@ const UNSPOKEN: Partial<Readonly<Record<ErrorCode, string>>> = {
 };
 const INTERNAL = 'The call failed because of an internal error. See the log of the host.';
 
-/** Translates what a call threw; what the caller may not read goes to the log. */
-export function toFault(error: unknown, signal: StopSignal, where: Readonly<Record<string, unknown>>, log: Log): Fault {
+/**
+ * Translates what a call threw; what the caller may not read goes to the log. @param signal of the call, whose end is the fault; null:
+ * it was too late to end anything.
+ */
+export function toFault(error: unknown, signal: StopSignal | null, where: Readonly<Record<string, unknown>>, log: Log): Fault {
   // The call's own end must not hide it.
   const may_be_made = error instanceof AppError && error.reason === COMMIT_UNKNOWN;
-  if (!may_be_made && signal.aborted && signal.reason instanceof AppError)
+  if (!may_be_made && signal?.aborted === true && signal.reason instanceof AppError)
     return { code: signal.reason.code, text: signal.reason.detail, in_arguments: false };
   if (!(error instanceof AppError)) {
     log.error('call_failed', { ...where, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
@@ -51,6 +54,13 @@ export function toFault(error: unknown, signal: StopSignal, where: Readonly<Reco
   log.warning('call_failed', { ...where, code: error.code, detail: error.detail, ...(error.reason && { reason: error.reason }) });
   return { code: error.code, text: may_be_made ? error.detail : (UNSPOKEN[error.code] ?? INTERNAL), in_arguments: false };
 }
+
+/** Of what fails behind a commit, so that nobody makes the change again. Metrics take a call that is `invalid` for one that never ran. */
+export const behindCommit = ({ code, text }: Fault): Fault => ({
+  code: code === 'invalid' ? 'bad_request' : code,
+  text: `${CHANGE_MADE} ${text}`,
+  in_arguments: false,
+});
 
 /** The detail, and each fault of a field that it does not hold yet. */
 function sentence({ detail, errors }: AppError): string {

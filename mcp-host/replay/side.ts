@@ -65,18 +65,18 @@ export function createSide({ vars }: Registry, { sources, pseudonym, now }: Side
   ): Promise<Answer> => {
     const facts = { arguments: argumentsOf(sample), vars, caller: sample.caller, call: momentOf(sample) };
     const values = await plan.resolve(facts);
-    const timing = { wait_ms: 0, query_from: 0, query_to: 0 };
+    const record = { wait_ms: 0, query_from: 0, query_to: 0, committed: false };
     const source = (): Promise<Source> => pool.source();
     const { slot } = lowPriority(pool.queue);
     const session = sessionOf(connection, facts);
-    const { result, transformed } = await runQuery(plan, values, { source, slot, signal, facts, session, pseudonym, timing });
+    const { result, transformed } = await runQuery(plan, values, { source, slot, signal, facts, session, pseudonym, record });
     const { content } = toToolResult(shape(result, entity.return_type, transformed, { text_format: entity.text_format }));
     return {
       columns: result.columns.map(({ name }) => name),
       rows: result.rows,
       text: content.map((block) => ('text' in block ? block.text : block.data)).join('\n'),
       truncated: result.truncated,
-      ms: timing.query_to - timing.query_from,
+      ms: record.query_to - record.query_from,
     };
   };
 

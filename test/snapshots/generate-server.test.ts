@@ -56,6 +56,9 @@ beforeAll(async () => {
     tools: [
       toolOf(connection, 'one', 'select 1 as one'),
       toolOf(remote, 'add', 'insert into item values (4)', { mode: 'write' }),
+      toolOf(connection, 'faulty', 'insert into item values (5)', { mode: 'write', transform_template: '{{ 1 // 0 }}' }),
+      toolOf(connection, 'picture', 'insert into item values (6)', { mode: 'write', return_type: 'image' }),
+      toolOf(connection, 'count', 'select count(*) as n from item where id > 4', { return_type: 'value' }),
     ],
     resources: [
       named('any', 'shop://{id}', own),
@@ -96,6 +99,19 @@ test('a commit without an answer is no reason to repeat the change', async () =>
     isError: true,
     content: [{ text: expect.stringContaining('Check whether the change was made') }],
   });
+  await client.close();
+});
+
+test('a change whose result cannot be shown is said to be made', async () => {
+  const client = new Client({ name: 'test', version: '1.0.0' });
+  await client.connect(new StreamableHTTPClientTransport(url));
+  for (const [n, name] of ['faulty', 'picture'].entries()) {
+    expect(await client.callTool({ name })).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringMatching(/^The change was made, but its result cannot be shown: ./) }],
+    });
+    expect(await client.callTool({ name: 'count' })).toMatchObject({ structuredContent: { value: n + 1 } });
+  }
   await client.close();
 });
 

@@ -61,14 +61,16 @@ export interface Run {
   /** Where a page begins; absent: at the first row. */
   readonly after?: Position | null;
   /** Filled while it runs, so that a run which fails is told of as well. */
-  readonly timing?: RunTiming;
+  readonly record?: RunRecord;
 }
 
-/** Times of one run, of `performance.now()`; 0: it did not come so far. */
-export interface RunTiming {
+/** What is known of one run. Its times are of `performance.now()`; 0: it did not come so far. */
+export interface RunRecord {
   wait_ms: number;
   query_from: number;
   query_to: number;
+  /** What its statement wrote stays, whatever becomes of the result. */
+  committed: boolean;
 }
 
 export interface Outcome {
@@ -110,16 +112,18 @@ export async function runQuery(plan: QueryPlan, values: Values, run: Run): Promi
   const { query, dialect, template, mask, paging } = plan;
   const page_of = paging === null ? null : pageStatements(paging, query, dialect, values, run.after ?? null);
   const statement = page_of?.first ?? bind(query.statement, dialect, values);
-  const { slot, signal, timing } = run;
+  const { slot, signal, record } = run;
   const opened = query.mode === 'fixed' ? run.opened?.() : undefined;
   const pipelined = opened?.pipelineSlot === undefined || slot === undefined ? null : new Pipelined(opened, statement);
   const entry = slot?.enter(signal, pipelined?.take);
-  let wait_ms = entry === undefined ? 0 : await timed(entry, timing);
+  let wait_ms = entry === undefined ? 0 : await timed(entry, record);
   let is_in = true;
   let result: QueryResult | null = null;
-  if (timing !== undefined) timing.query_from = performance.now();
+  if (record !== undefined) record.query_from = performance.now();
   const { mode, timeout_ms } = query;
-  const { review, rollback = false } = run;
+  const { rollback = false } = run;
+  let commits = mode === 'write' && !rollback && run.review === undefined;
+  const review = run.review && ((changes: Changes): boolean => (commits = run.review?.(changes) === true));
   const own = { ...(rollback && { rollback }), ...(review !== undefined && { review }) };
   const limits = { mode, timeout_ms, ...fetchLimits(query, paging !== null), signal, session: run.session ?? undefined, ...own };
   try {
@@ -127,7 +131,7 @@ export async function runQuery(plan: QueryPlan, values: Values, run: Run): Promi
       result = (await pipelined.slot?.query(limits)) ?? null;
       if (result === null) {
         is_in = false;
-        if (slot !== undefined) wait_ms += await timed(slot.again(signal), timing);
+        if (slot !== undefined) wait_ms += await timed(slot.again(signal), record);
         is_in = true;
       }
     }
@@ -136,11 +140,12 @@ export async function runQuery(plan: QueryPlan, values: Values, run: Run): Promi
       if (review !== undefined) await refuseUncounted(source, statement.text);
       result = await source.query(statement, limits);
     }
+    if (commits && record !== undefined) record.committed = true;
     if (page_of !== null) result = await page_of.complete(result, async (more) => (await run.source()).query(more, limits));
   } catch (error) {
     throw asFaultOfSource(error);
   } finally {
-    if (timing !== undefined) timing.query_to = performance.now();
+    if (record !== undefined) record.query_to = performance.now();
     if (is_in) slot?.leave();
   }
   // Nothing behind this line sees what is masked, but for the position of the next page.
@@ -183,12 +188,12 @@ function asFaultOfSource(error: unknown): unknown {
   return new AppError('database_unreachable', error.detail, { cause: error, reason: 'failed' });
 }
 
-async function timed(entry: Promise<void>, timing: RunTiming | undefined): Promise<number> {
+async function timed(entry: Promise<void>, record: RunRecord | undefined): Promise<number> {
   const start = performance.now();
   try {
     await entry;
     return performance.now() - start;
   } finally {
-    if (timing !== undefined) timing.wait_ms += performance.now() - start;
+    if (record !== undefined) record.wait_ms += performance.now() - start;
   }
 }

@@ -1,9 +1,9 @@
 import { type McpRequestContext, ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
 import { limited } from '#core/lib/call/limits.ts';
-import { shape, shapeResource, toToolResult } from '#core/lib/call/shape.ts';
+import { shape, shapeResource, toToolResult, type Transformed } from '#core/lib/call/shape.ts';
 import { compileValues, NO_CALLER } from '#core/lib/call/values.ts';
 import { literalLength, matchUri, parseUriTemplate, typedValues, type UriTemplate } from '#core/lib/uri-template.ts';
-import { AppError, COMMIT_UNKNOWN } from '#core/errors.ts';
+import { AppError, CHANGE_MADE, COMMIT_UNKNOWN } from '#core/errors.ts';
 import type { Json, QueryResult } from '#core/engines/shared/source.ts';
 import type { Project, Prompt, Query, Resource } from './definitions.ts';
 import { bind } from './sql.ts';
@@ -50,8 +50,10 @@ export function createCatalogue(project: Project): (context: McpRequestContext) 
         throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'Unknown tool. Read tools/list for the names.');
       try {
         const { tool, check } = found;
-        const { result, transformed } = await run(project, tool, await check(params.arguments), context.mcpReq.signal);
-        return toToolResult(shape(limited(result, tool), tool.return_type, transformed, { text_format: tool.text_format }));
+        const { return_type, text_format } = tool;
+        return await run(project, tool, await check(params.arguments), context.mcpReq.signal, (result, transformed) =>
+          toToolResult(shape(limited(result, tool), return_type, transformed, { text_format })),
+        );
       } catch (error) {
         return { content: [{ type: 'text', text: sentenceOf(error) }], isError: true };
       }
@@ -99,7 +101,14 @@ function answerAsBefore(server: Server): void {
 
 const listings = (items: readonly { readonly listing: object }[]) => items.map(({ listing }) => listing) as never;
 
-async function run(project: Project, query: Query, values: Values, signal: AbortSignal) {
+/** @param finish writes the answer. */
+async function run<Answer>(
+  project: Project,
+  query: Query,
+  values: Values,
+  signal: AbortSignal,
+  finish: (result: QueryResult, transformed: Transformed | null) => Answer,
+): Promise<Answer> {
   const { writes, timeout_ms, max_rows, max_bytes, transform_template } = query;
   const database = project.connections[query.connection];
   if (database === undefined) throw new AppError('internal', 'The connection of this query is missing in connections.ts.');
@@ -110,9 +119,13 @@ async function run(project: Project, query: Query, values: Values, signal: Abort
     max_bytes,
     signal,
   });
-  const params = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, value ?? null]));
-  const transformed = applyTemplate(transform_template, { rows: result.rows, params, vars: project.variables });
-  return { result, transformed };
+  try {
+    const params = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, value ?? null]));
+    return finish(result, applyTemplate(transform_template, { rows: result.rows, params, vars: project.variables }));
+  } catch (error) {
+    if (!writes) throw error;
+    throw new AppError('bad_request', `${CHANGE_MADE} ${sentenceOf(error)}`, { cause: error });
+  }
 }
 
 async function readResource(
@@ -123,17 +136,16 @@ async function readResource(
   signal: AbortSignal,
 ) {
   const { mime_type } = resource;
-  let outcome: { result: QueryResult; transformed: Parameters<typeof shapeResource>[2] };
   try {
-    outcome = await run(project, resource, await check(), signal);
+    return await run(project, resource, await check(), signal, (result, transformed) => {
+      const meta = result.truncated ? { _meta: { truncated: true, row_count: result.rows.length } } : {};
+      return { contents: [{ uri, mimeType: mime_type, ...shapeResource(result, mime_type, transformed) }], ...meta };
+    });
   } catch (error) {
     const in_arguments = error instanceof AppError && error.errors.length > 0;
     const code = in_arguments ? ProtocolErrorCode.InvalidParams : ProtocolErrorCode.InternalError;
     throw new ProtocolError(code, sentenceOf(error), { uri });
   }
-  const { result, transformed } = outcome;
-  const meta = result.truncated ? { _meta: { truncated: true, row_count: result.rows.length } } : {};
-  return { contents: [{ uri, mimeType: mime_type, ...shapeResource(result, mime_type, transformed) }], ...meta };
 }
 
 /** Optional arguments that were not given are empty texts, so that a template may test them. */
