@@ -243,8 +243,14 @@ describe.skipIf(!reachable.postgres)('connections', () => {
       await choice.getByRole('button', { name: 'Save merged version' }).click();
       await toast(page, 'Saved “mine”.').waitFor();
       expect(await ui.programs.api('GET', `/connections/${id}`)).toMatchObject({ name: 'mine', read_only: true, version: 3 });
-      // The refused save is the 409 that the choice came from.
-      await close(opened, [409]);
+
+      await name.fill('mine again');
+      await ui.programs.api('DELETE', `/connections/${id}`);
+      await page.getByRole('button', { name: 'Save', exact: true }).click();
+      await page.getByText('Someone else deleted this in the meantime. Your changes cannot be saved.').waitFor();
+      expect(await name.inputValue()).toBe('mine again');
+      // The refused save is the 409 that the choice came from; what is deleted is the 404.
+      await close(opened, [404, 409]);
     },
     LIMIT_MS,
   );

@@ -82,6 +82,13 @@ browserTest(
     await pattern.fill('stuck-*.csv');
     await page.getByText('The pattern needs a * and has to match stock-1.csv.').waitFor();
     await pattern.fill('STOCK-*.csv');
+    await page.getByLabel('Table name').fill('1 stock');
+    await page.getByLabel('Date format').fill('day;month');
+    await page.getByRole('button', { name: 'Save file settings' }).click();
+    await page.getByText('Must be a format such as %d.%m.%Y.').waitFor();
+    await page.getByText('Must begin with a letter and hold letters, digits and underscores.').waitFor();
+    await until(() => page.getByLabel('Date format').evaluate((field) => field === document.activeElement), 20_000);
+    await page.getByLabel('Date format').fill('');
     await page.getByLabel('Table name').fill('stock');
     await page.getByRole('button', { name: 'Save file settings' }).click();
     await page.getByRole('row', { name: /stock-1\.csv.*stock 3 .*imported/ }).waitFor();

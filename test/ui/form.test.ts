@@ -42,6 +42,14 @@ describe('a form', () => {
     expect([it.error('name'), it.error('database')]).toEqual([undefined, 'Must not be empty.']);
   });
 
+  test('takes no name of spaces, which would be seen and found nowhere', () => {
+    const it = form();
+    it.text('name').onInput('  ');
+    expect([it.validate(), it.error('name')]).toEqual([false, 'Must not be empty.']);
+    it.text('name').onInput(' shop ');
+    expect(it.error('name')).toBeUndefined();
+  });
+
   test('sends what was typed, with null for the empty text where the contract allows it', async () => {
     let sent: ConnectionDraft | undefined;
     const it = form(async (values) => (sent = values));

@@ -16,7 +16,7 @@ interface PageFormOptions<T extends Shape, O> extends FormOptions<T, O> {
   readonly unsaved?: string;
 }
 
-const DELETED = 'Someone else deleted this in the meantime.';
+const DELETED = 'Someone else deleted this in the meantime. Your changes cannot be saved.';
 const UNSAVED = 'Your changes on this page are not saved.';
 
 /** A form of a page: nothing typed is lost by leaving, the first fault gets the focus, a conflict is a choice. */
@@ -58,6 +58,7 @@ export function useForm<T extends Shape, O>(options: PageFormOptions<T, O>): For
     const problem = form.problem();
     if (!done && problem?.code === 'conflict' && form.errors().size === 0 && options.latest !== undefined)
       return merge(options.latest);
+    if (problem?.code === 'not_found' && options.latest !== undefined) form.refuse({ ...problem, detail: DELETED });
     if (!done) void focusInvalid(element);
     return done;
   };

@@ -83,7 +83,7 @@ export function planTables(files: readonly FoundFile[], settings: FolderSettings
     const of = settings[key] ?? {};
     const folder = dirname(key);
     const schema = folder === '.' ? 'main' : schemaName(folder.split('/').map(nameOf).join('_'));
-    const name = of.table ?? nameOf(stemOf(basename(key)));
+    const name = wantedName(key, settings);
     const unique = kind === 'sqlite' ? free(schemaName(name), taken, 'schema ') : free(name, taken, `${schema} `);
     const marks = members.map(({ name: file, mark }) => `${file} ${mark}`);
     return {
@@ -100,6 +100,10 @@ export function planTables(files: readonly FoundFile[], settings: FolderSettings
     };
   });
 }
+
+/** What the table of a file, or of a pattern, is called unless another one has the name. */
+export const wantedName = (key: string, settings: FolderSettings): string =>
+  settings[key]?.table ?? nameOf(stemOf(basename(key)));
 
 const stemOf = (name: string): string => name.replace(/\.gz$/i, '').replace(/\.[^.]+$/, '');
 

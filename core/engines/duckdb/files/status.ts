@@ -4,7 +4,10 @@ import { invalidField } from '#core/errors.ts';
 import { withTimeout } from '#core/lib/with-timeout.ts';
 import { resolveDuckdb } from '../path.ts';
 import { lastRead, readFolder } from './folder.ts';
+import type { ManifestEntry } from './manifest.ts';
+import { wantedName } from './plan.ts';
 import { kindOfFile, scanFolder } from './scan.ts';
+import { folderSettings } from './settings.ts';
 
 /** Milliseconds that a list of files waits for those that changed. */
 const WAIT = 4_000;
@@ -36,6 +39,12 @@ export const DUCKDB_FILES: FolderFiles = {
     const read = await withTimeout(work, WAIT, () => null);
     const { files, left_out } = await scanFolder(this.folder(connection.database, policy));
     const entries = new Map((read ?? lastRead(connection, policy)).flatMap((entry) => entry.files.map((name) => [name, entry])));
+    const settings = folderSettings(connection.extra_params);
+    const nameNotes = (entry: ManifestEntry | undefined): string[] => {
+      const wanted = entry === undefined ? null : wantedName(entry.key, settings);
+      if (entry === undefined || entry.table === null || wanted === entry.table) return [];
+      return [`Another file has the table ${wanted}, so this one is ${entry.table}. Enter another table name for one of them.`];
+    };
     const items = files.map(({ name, bytes, changed_at }) => {
       const entry = entries.get(name);
       return {
@@ -47,7 +56,7 @@ export const DUCKDB_FILES: FolderFiles = {
         imported_at: entry?.imported_at ?? null,
         rejected_rows: entry?.rejected_rows ?? 0,
         rejected: [...(entry?.rejected ?? [])],
-        notes: [...(entry?.notes ?? [])],
+        notes: [...(entry?.notes ?? []), ...nameNotes(entry)],
         error: entry?.error ?? null,
       };
     });

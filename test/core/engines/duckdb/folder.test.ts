@@ -146,6 +146,24 @@ describe('a folder of files', () => {
     await source.close();
   });
 
+  test('says of a file whose name for its table is taken what the table is called instead', async () => {
+    files.write('taken/A.csv', 'n\n1\n');
+    files.write('taken/a.csv', 'n\n2\n');
+    files.write('taken/a_3.csv', 'n\n3\n');
+    files.write('taken/b.csv', 'n\n4\n');
+    const extra_params = { files: JSON.stringify({ 'b.csv': { table: 'a' } }) };
+    await files.status('taken', extra_params);
+    const { items } = await DUCKDB_FILES.status({ database: 'taken', extra_params }, files.policy);
+    const note = (name: string, table: string) =>
+      `Another file has the table ${name}, so this one is ${table}. Enter another table name for one of them.`;
+    expect(items.map(({ name, tables, notes }) => [name, tables[0]?.name, notes])).toEqual([
+      ['A.csv', 'A', []],
+      ['a.csv', 'a_2', [note('a', 'a_2')]],
+      ['a_3.csv', 'a_3', []],
+      ['b.csv', 'a_4', [note('a', 'a_4')]],
+    ]);
+  });
+
   test('is read in the ways that people write CSV', async () => {
     files.write('csv/short.csv', 'id;name;when\n1;Ada;01.02.2026\n2;Bob;03.02.2026\n3\n');
     files.write('csv/latin.csv', Buffer.from('name,city\nJosé,Zürich\n', 'latin1'));

@@ -2,11 +2,12 @@ import { createSignal, For, Show, untrack } from 'solid-js';
 import * as v from 'valibot';
 import type { Connection } from '#core/contract/definitions/connections.ts';
 import type { ConnectionFile } from '#core/contract/definitions/files.ts';
-import { type FileSettings, FolderSettings } from '#core/contract/definitions/file-settings.ts';
+import { FileSettings, FolderSettings } from '#core/contract/definitions/file-settings.ts';
 import { matcherOf } from '#core/lib/wildcards.ts';
 import { Button } from '#ui/src/components/button.tsx';
 import { Switch } from '#ui/src/components/form/choice.tsx';
 import { TextField } from '#ui/src/components/form/field.tsx';
+import { focusInvalid } from '#ui/src/components/form/focus-invalid.ts';
 import { Select } from '#ui/src/components/form/select.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
@@ -74,8 +75,20 @@ export function FileDetail(props: { connection: Connection; file: ConnectionFile
     const { id, version, extra_params } = props.connection;
     return call('connections.update', { id, version, extra_params: { ...extra_params, files: JSON.stringify(kept) } });
   });
+  let foot: HTMLElement | undefined;
+  const [attempted, setAttempted] = createSignal(false);
+  /** What is wrong with the settings, by field, once somebody tried to save them. */
+  const faults = (): Readonly<Record<string, string>> => {
+    const { issues } = v.safeParse(FileSettings, draft());
+    const found = (issues ?? []).map(({ path, message }) => [String(path?.[0].key), `${upper(message)}.`]);
+    return attempted() ? Object.fromEntries(found) : {};
+  };
   const press = async () => {
-    if (pattern() !== '' && !fits(pattern(), props.file.name)) return;
+    setAttempted(true);
+    if (Object.keys(faults()).length > 0 || (pattern() !== '' && !fits(pattern(), props.file.name))) {
+      void focusInvalid(foot?.closest('.panel'));
+      return;
+    }
     const wanted = current();
     const saved = await save.run(wanted);
     if (saved === undefined) {
@@ -199,6 +212,7 @@ export function FileDetail(props: { connection: Connection; file: ConnectionFile
               optional
               mono
               value={draft().dates ?? ''}
+              error={faults()['dates']}
               onInput={(dates) => set({ dates: dates || undefined })}
             />
           </div>
@@ -224,6 +238,7 @@ export function FileDetail(props: { connection: Connection; file: ConnectionFile
           optional
           mono
           value={draft().table ?? ''}
+          error={faults()['table']}
           onInput={(table) => set({ table: table || undefined })}
         />
         <Switch
@@ -238,7 +253,12 @@ export function FileDetail(props: { connection: Connection; file: ConnectionFile
             </Notice>
           )}
         </Show>
-        <div class="row">
+        <div
+          class="row"
+          ref={(own) => {
+            foot = own;
+          }}
+        >
           <Button kind="primary" busy={save.busy()} onPress={() => void press()}>
             Save file settings
           </Button>
@@ -247,6 +267,8 @@ export function FileDetail(props: { connection: Connection; file: ConnectionFile
     </Panel>
   );
 }
+
+const upper = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** The part of a name that differs from file to file, most likely. */
 const patternOf = (name: string): string =>
