@@ -201,6 +201,83 @@ browserTest(
 );
 
 browserTest(
+  'what another person or the author does meanwhile ends a decision with a reason, and a comment is not lost',
+  async () => {
+    const { programs } = ui;
+    const propose = async (name: string) => {
+      const agent = await proposer(name);
+      const { proposal_id } = await ok(agent, 'create_tool', {
+        connection_id: 'demo',
+        name,
+        description: 'Lists the first five customers by id. Use it to see what a customer looks like.',
+        sql_query: 'select id, name from customers order by id limit 5',
+        proposal_note: 'Two people read this.',
+      });
+      return { agent, id: String(proposal_id) };
+    };
+    const opened = await ui.signedIn();
+    const { page } = opened;
+    const first = await propose('first_five');
+    await page.goto(`${programs.url}/proposals/${first.id}`);
+    await page.getByRole('button', { name: 'Approve' }).click();
+    const dialog = page.getByRole('dialog', { name: /^Approve \d changes?\?$/ });
+    const approve = dialog.getByRole('button', { name: 'Approve' });
+    await approve.waitFor();
+    await programs.api('POST', `/proposals/${first.id}/reject`, {});
+    await approve.click();
+    await dialog.getByText('This proposal was rejected by ada in the meantime.').waitFor();
+    expect(await approve.getAttribute('aria-disabled')).toBe('true');
+    await expectAccessible(page, 'a decision that came too late');
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByText(/rejected by ada/).waitFor();
+    expect(await page.evaluate(() => document.activeElement !== document.body)).toBe(true);
+
+    const second = await propose('five_first');
+    await page.goto(`${programs.url}/proposals/${second.id}`);
+    await page.getByRole('button', { name: 'Approve' }).click();
+    await dialog.getByLabel('Comment').fill('c'.repeat(2_001));
+    await approve.click();
+    await dialog.getByText('Must have at most 2000 characters.').waitFor();
+    expect(await dialog.getByRole('alert').count()).toBe(0);
+    await dialog.getByLabel('Comment').fill('Five are enough.');
+    await ok(second.agent, 'create_test', {
+      owner: { kind: 'tool', id: 'five_first' },
+      name: 'five',
+      arguments: {},
+      expect: { rows: { max: 5 } },
+    });
+    await approve.click();
+    await dialog.getByText('This proposal changed while you read it.', { exact: false }).waitFor();
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('button', { name: 'I have read it' }).click();
+    await page.getByRole('button', { name: 'Approve' }).click();
+    expect(await dialog.getByLabel('Comment').inputValue()).toBe('Five are enough.');
+    await approve.click();
+    await toast(page, 'Approved. The changes are ready to deploy.').waitFor();
+    await page.getByText(/approved by ada/).waitFor();
+    await until(() => page.evaluate(() => document.activeElement !== document.body), 5_000);
+
+    const text = page.getByRole('textbox', { name: 'Comment' });
+    await text.fill('c'.repeat(2_001));
+    await page.getByRole('button', { name: 'Add comment' }).click();
+    await page.getByText('Must have at most 2000 characters.').waitFor();
+    await text.fill('Not added yet');
+    await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Tools', exact: true }).click();
+    await page.getByText('Your comment is not added yet.').waitFor();
+    await page.keyboard.press('Escape');
+    expect(await text.inputValue()).toBe('Not added yet');
+    await text.fill('');
+    await page.goto(`${programs.url}/proposals/nowhere`);
+    await page.getByText('This proposal doesn’t exist').waitFor();
+    await page.getByRole('link', { name: 'All proposals' }).click();
+    await page.getByText('No proposals to review').waitFor();
+    for (const { agent } of [first, second]) await agent.close();
+    await close(opened, [404, 409, 422]);
+  },
+  LIMIT_MS,
+);
+
+browserTest(
   'the permission to propose is given to an agent with a plain sentence',
   async () => {
     const opened = await ui.signedIn();

@@ -1,23 +1,27 @@
-import { createEffect, createSignal, on } from 'solid-js';
+import { createEffect, createSignal, on, Show } from 'solid-js';
 import type { Proposal } from '#core/contract/proposals.ts';
 import { Button } from '#ui/src/components/button.tsx';
 import { Dialog } from '#ui/src/components/dialog.tsx';
 import { TextField } from '#ui/src/components/form/field.tsx';
-import { Failed } from '#ui/src/components/notice.tsx';
+import { Failed, Notice } from '#ui/src/components/notice.tsx';
 import { createMutation } from '#ui/src/kernel/data/mutation.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { fieldError } from '#ui/src/kernel/problem.ts';
 import { approveTitle } from './words.ts';
 
 /**
  * A key alone decides nothing: the button in here does, and Enter presses it.
  * @param props.version the one that was read; what was added since is not decided on.
+ * @param props.obstacle why it cannot be decided as it is now.
  */
 export function DecisionDialog(props: {
   proposal: Proposal;
   version: number;
   deciding: 'approve' | 'reject' | undefined;
+  obstacle: string | undefined;
   onClose: () => void;
   onDone: () => void;
+  onRefused: () => void;
 }) {
   const { call, toasts } = useKernel();
   const [comment, setComment] = createSignal('');
@@ -25,20 +29,31 @@ export function DecisionDialog(props: {
   const decision = createMutation((input: { id: string; version: number; comment?: string }) =>
     call(approves() ? 'proposals.approve' : 'proposals.reject', input),
   );
+  /** What was written about a proposal that has moved meanwhile is still there when it is decided after all. */
+  let kept = false;
   createEffect(
     on(
       () => props.deciding,
       () => {
-        setComment('');
+        if (!kept) setComment('');
         decision.reset();
       },
     ),
   );
+  const cancel = () => {
+    kept = props.obstacle !== undefined;
+    props.onClose();
+  };
+  const at_comment = () => fieldError(decision.problem(), 'comment');
   const decide = async () => {
     const { id } = props.proposal;
     const text = comment().trim();
     const done = await decision.run({ id, version: props.version, ...(text === '' ? {} : { comment: text }) });
-    if (done === undefined) return;
+    if (done === undefined) {
+      props.onRefused();
+      return;
+    }
+    kept = false;
     toasts.show(
       done.status === 'approved' ? 'Approved. The changes are ready to deploy.' : 'Rejected. Nothing was changed.',
       'good',
@@ -53,13 +68,14 @@ export function DecisionDialog(props: {
       onClose={props.onClose}
       foot={
         <>
-          <Button blocked={decision.busy()} onPress={props.onClose}>
+          <Button blocked={decision.busy()} onPress={cancel}>
             Cancel
           </Button>
           <Button
             kind={approves() ? 'primary' : 'danger'}
             icon={approves() ? 'check' : 'close'}
             busy={decision.busy()}
+            blocked={props.obstacle !== undefined}
             data-autofocus
             onPress={() => void decide()}
           >
@@ -74,8 +90,17 @@ export function DecisionDialog(props: {
             ? 'All of it is applied to the working copy, or nothing. History names you and the author. Clients see it after the next deploy.'
             : 'Nothing changes. The proposal stays in the list for 90 days.'}
         </p>
-        <Failed of={decision} />
-        <TextField label="Comment" optional value={comment()} onInput={setComment} />
+        <Show
+          when={props.obstacle}
+          fallback={<Failed of={{ problem: () => (at_comment() === undefined ? decision.problem() : undefined) }} />}
+        >
+          {(sentence) => (
+            <Notice tone="warning" live>
+              <p>{sentence()}</p>
+            </Notice>
+          )}
+        </Show>
+        <TextField label="Comment" optional value={comment()} onInput={setComment} error={at_comment()} />
       </div>
     </Dialog>
   );

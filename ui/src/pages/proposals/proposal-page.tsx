@@ -2,6 +2,8 @@ import { createEffect, createSignal, For, Match, Show, Switch } from 'solid-js';
 import type { Proposal } from '#core/contract/proposals.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
+import { EmptyState } from '#ui/src/components/empty-state.tsx';
+import { passesFocus } from '#ui/src/components/form/passes-focus.ts';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { Failed, Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
 import { Page } from '#ui/src/components/page.tsx';
@@ -32,6 +34,18 @@ export function ProposalPage() {
   });
   const changed = () => open() && query.data() !== undefined && query.data()?.version !== read();
   const approvable = () => open() && !changed() && query.data()?.stale.length === 0 && query.data()?.problem === null;
+  const missing = () => query.problem()?.code === 'not_found';
+  /** Why what is being decided cannot be decided any more. */
+  const obstacle = () => {
+    const found = query.data();
+    if (found === undefined) return undefined;
+    if (found.status !== 'open')
+      return `This proposal was ${found.status} by ${found.closed_by ?? 'someone else'} in the meantime.`;
+    if (changed()) return 'This proposal changed while you read it. Close this dialog and read what it does now.';
+    if (deciding() === 'approve' && found.stale.length > 0)
+      return 'This proposal is out of date. Close this dialog and bring it up to date.';
+    return undefined;
+  };
   const rebasing = createMutation(() => call('proposals.rebase', { id }));
   const rebase = async () => {
     const done = await rebasing.run(undefined);
@@ -74,19 +88,21 @@ export function ProposalPage() {
       actions={
         <Switch>
           <Match when={open()}>
-            <Button icon="close" needs="proposals.reject" aria-keyshortcuts="r" onPress={() => setDeciding('reject')}>
-              Reject
-            </Button>
-            <Button
-              kind="primary"
-              icon="check"
-              needs="proposals.approve"
-              aria-keyshortcuts="a"
-              blocked={!approvable()}
-              onPress={() => setDeciding('approve')}
-            >
-              Approve
-            </Button>
+            <div class="row" ref={passesFocus}>
+              <Button icon="close" needs="proposals.reject" aria-keyshortcuts="r" onPress={() => setDeciding('reject')}>
+                Reject
+              </Button>
+              <Button
+                kind="primary"
+                icon="check"
+                needs="proposals.approve"
+                aria-keyshortcuts="a"
+                blocked={!approvable()}
+                onPress={() => setDeciding('approve')}
+              >
+                Approve
+              </Button>
+            </div>
           </Match>
           <Match when={query.data()?.status === 'approved' && session.may('deploy.run')}>
             <LinkButton href="/deploy" icon="rocket">
@@ -97,6 +113,15 @@ export function ProposalPage() {
       }
     >
       <Switch>
+        <Match when={missing()}>
+          <EmptyState
+            icon="message"
+            title="This proposal doesn’t exist"
+            action={<LinkButton href="/proposals">All proposals</LinkButton>}
+          >
+            It was deleted, or the address is mistyped.
+          </EmptyState>
+        </Match>
         <Match when={query.problem()}>
           {(problem) => <ProblemNotice problem={problem()} onRetry={() => void query.reload()} />}
         </Match>
@@ -106,7 +131,7 @@ export function ProposalPage() {
           </div>
         </Match>
       </Switch>
-      <Show when={query.data()}>
+      <Show when={missing() ? undefined : query.data()}>
         {(found) => (
           <div class="stack">
             <Show when={changed()}>
@@ -167,7 +192,9 @@ export function ProposalPage() {
             proposal={found()}
             version={read() ?? found().version}
             deciding={deciding()}
+            obstacle={obstacle()}
             onClose={() => setDeciding(undefined)}
+            onRefused={() => void query.reload()}
             onDone={() => {
               setDeciding(undefined);
               void query.reload();

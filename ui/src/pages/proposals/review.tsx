@@ -13,6 +13,8 @@ import { Breaking } from '#ui/src/features/deploy/deploy-dialog.tsx';
 import { breakingCount, labelsOf } from '#ui/src/features/deploy/changes.ts';
 import { ReplayDrawer } from '#ui/src/features/replay/replay-drawer.tsx';
 import { STATES } from '#ui/src/features/tests/words.ts';
+import { useLeaveGuard } from '#ui/src/components/form/use-leave-guard.ts';
+import { fieldError } from '#ui/src/kernel/problem.ts';
 import { createMutation } from '#ui/src/kernel/data/mutation.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { duration } from '#ui/src/kernel/words.ts';
@@ -201,6 +203,8 @@ function Comments(props: { proposal: Proposal; onCommented: () => void }) {
   const { call, session } = useKernel();
   const [text, setText] = createSignal('');
   const adding = createMutation((input: { id: string; text: string }) => call('proposals.comment', input));
+  useLeaveGuard(() => (text().trim() === '' || adding.busy() ? undefined : 'Your comment is not added yet.'));
+  const at_text = () => fieldError(adding.problem(), 'text');
   const add = async () => {
     const sent = text().trim();
     if (sent === '' || (await adding.run({ id: props.proposal.id, text: sent })) === undefined) return;
@@ -227,8 +231,15 @@ function Comments(props: { proposal: Proposal; onCommented: () => void }) {
         </ul>
       </Show>
       <Show when={session.may('proposals.comment')}>
-        <TextArea label="Comment" hint="The author can read it over REST." rows={2} value={text()} onInput={setText} />
-        <Failed of={adding} />
+        <TextArea
+          label="Comment"
+          hint="The author can read it over REST."
+          rows={2}
+          value={text()}
+          onInput={setText}
+          error={at_text()}
+        />
+        <Failed of={{ problem: () => (at_text() === undefined ? adding.problem() : undefined) }} />
         <div class="row">
           <Button size="small" busy={adding.busy()} blocked={text().trim() === ''} onPress={() => void add()}>
             Add comment
