@@ -1,6 +1,6 @@
 import { expect } from 'bun:test';
 import type { Page } from 'playwright-core';
-import { browserTest } from '#test/support/browser.ts';
+import { browserTest, look } from '#test/support/browser.ts';
 import { until } from '#test/support/programs.ts';
 import { close, inspectAll, LIMIT_MS, startUi, toast } from '#test/support/ui.ts';
 
@@ -130,6 +130,58 @@ browserTest(
     await page.getByRole('heading', { name: 'late', level: 1 }).waitFor();
     await ui.programs.api('DELETE', `/toolsets/${id}`);
     await close(opened);
+  },
+  LIMIT_MS,
+);
+
+for (const width of [390, 1440]) {
+  browserTest(
+    `a tag that is too long is refused at its field and stays within the page, at ${width} px`,
+    async () => {
+      const opened = await ui.signedIn(width);
+      const { page } = opened;
+      await page.goto(`${ui.programs.url}/toolsets/new`);
+      await page.getByText('Nothing is selected yet.').waitFor();
+      await add(page, 'Include', 'Tags', 'x'.repeat(300));
+      const include = page.getByRole('region', { name: 'Include' });
+      await include.getByText('Must have at most 64 characters.').waitFor();
+      await page.getByRole('region', { name: 'Members' }).getByText('Correct the marked fields to see the members.').waitFor();
+      await add(page, 'Access', 'Groups', 'y'.repeat(300));
+      expect(await page.getByText('include.tags').count()).toBe(0);
+      await look(page, 'toolset-long-tag');
+      await page.getByRole('button', { name: /^Remove x/ }).click();
+      await page.getByText('Nothing is selected yet.').waitFor();
+      // Clients cannot reach a name that is refused.
+      const address = page.getByRole('region', { name: 'Address' });
+      await page.getByLabel('Name', { exact: true }).fill('desk');
+      await address.getByText(/\/mcp\/desk$/).waitFor();
+      await page.getByLabel('Name', { exact: true }).fill('My desk');
+      await address.waitFor({ state: 'detached' });
+      await close(opened, [422]);
+    },
+    LIMIT_MS,
+  );
+}
+
+browserTest(
+  'a toolset that was deleted meanwhile keeps what was typed, and deleting it again says that it is gone',
+  async () => {
+    const { id } = await ui.programs.api<{ id: string }>('POST', '/toolsets', { name: 'gone' });
+    const opened = await ui.signedIn();
+    const { page } = opened;
+    await page.goto(`${ui.programs.url}/toolsets/${id}`);
+    await page.getByLabel('Instructions').fill('Typed for long.');
+    await ui.programs.api('DELETE', `/toolsets/${id}`);
+    await page.getByRole('button', { name: 'Save toolset' }).click();
+    await page.getByText('This toolset no longer exists. Someone may have deleted it.').waitFor();
+    expect(await page.getByLabel('Instructions').inputValue()).toBe('Typed for long.');
+    await page.getByRole('button', { name: 'Discard' }).click();
+    await page.getByRole('button', { name: 'More about gone' }).click();
+    await page.getByRole('menuitem', { name: 'Delete' }).click();
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Delete toolset' }).click();
+    await toast(page, 'This toolset no longer exists.').waitFor();
+    await page.getByText('This toolset doesn’t exist').waitFor();
+    await close(opened, [404]);
   },
   LIMIT_MS,
 );

@@ -78,6 +78,12 @@ export function fieldError(problem: Problem | undefined, field: string, label?: 
   return message === undefined ? undefined : bare(message, field, label === undefined ? {} : { [field]: label });
 }
 
+/** The sentence at one field, or at the first of its parts that is wrong. */
+export function fieldErrorWithin(problem: Problem | undefined, field: string): string | undefined {
+  const found = problem?.errors.find((error) => error.field === field || error.field.startsWith(`${field}.`));
+  return found && bare(found.message, found.field);
+}
+
 /** What remains to be said when every given field shows its own sentence. */
 export function generalError(problem: Problem | undefined, fields: readonly string[]): string | undefined {
   if (problem === undefined) return undefined;

@@ -35,7 +35,16 @@ export function MembersPanel(props: {
     >
       <div class="panel-body stack" aria-live="polite" aria-busy={props.pending}>
         <Switch fallback={<SkeletonList rows={4} label="Loading the members" />}>
-          <Match when={props.problem}>{(problem) => <Notice tone="bad">{problem().detail}</Notice>}</Match>
+          <Match when={props.problem}>
+            {(problem) => (
+              <Show
+                when={problem().code === 'invalid' && problem().errors.length > 0}
+                fallback={<Notice tone="bad">{problem().detail}</Notice>}
+              >
+                <p class="soft small">Correct the marked fields to see the members.</p>
+              </Show>
+            )}
+          </Match>
           <Match when={props.members?.total === 0}>
             <p class="soft small">
               {props.none ?? 'Nothing is selected yet. Include a tag, a connection or single definitions.'}

@@ -1,5 +1,5 @@
 import { createEffect, on, onCleanup, Show } from 'solid-js';
-import type { ToolsetDraft, ToolsetMembers } from '#core/contract/definitions/toolsets.ts';
+import { isToolsetName, type ToolsetDraft, type ToolsetMembers } from '#core/contract/definitions/toolsets.ts';
 import { Fixed } from '#ui/src/components/form/fixed.tsx';
 import { FormFoot } from '#ui/src/components/form/form-foot.tsx';
 import { TagsField } from '#ui/src/components/form/tags-field.tsx';
@@ -10,6 +10,7 @@ import { createLiveCheck } from '#ui/src/features/run/runner.ts';
 import { FormField } from '#ui/src/fields/form-field.tsx';
 import type { Form, Path } from '#ui/src/kernel/form/form.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { fieldErrorWithin, type Problem } from '#ui/src/kernel/problem.ts';
 import { toolsetUrl } from '#ui/src/features/connect/connect-client.tsx';
 import { MembersPanel } from './members-panel.tsx';
 import { PickField } from './pick-field.tsx';
@@ -52,8 +53,8 @@ export function ToolsetForm(props: {
               <FormField form={fields()} name="description" />
               <FormField form={fields()} name="instructions" />
             </Panel>
-            <SelectionPanel part="include" {...props} />
-            <SelectionPanel part="exclude" {...props} />
+            <SelectionPanel part="include" refused={check.problem()} {...props} />
+            <SelectionPanel part="exclude" refused={check.problem()} {...props} />
             <Panel title="Access">
               <FormField form={fields()} name="read_only" />
               <FormField form={fields()} name="groups" />
@@ -71,7 +72,7 @@ export function ToolsetForm(props: {
         </Show>
       </div>
       <div class="stack toolset-side">
-        <Show when={health.data() !== undefined && props.form.values.name !== ''}>
+        <Show when={health.data() !== undefined && isToolsetName(props.form.values.name)}>
           <Panel title="Address" flush>
             <div class="panel-body">
               <Snippet text={address()} label="Address" />
@@ -85,10 +86,17 @@ export function ToolsetForm(props: {
 }
 
 /** The five lists of one side of the rule. */
-function SelectionPanel(props: { part: 'include' | 'exclude'; form: Form<ToolsetDraft>; selectable: Selectable }) {
+function SelectionPanel(props: {
+  part: 'include' | 'exclude';
+  form: Form<ToolsetDraft>;
+  selectable: Selectable;
+  /** Why the members cannot be shown. */
+  refused: Problem | undefined;
+}) {
   const value = () => props.form.values[props.part];
   const path = (list: keyof ToolsetDraft['include']): Path<ToolsetDraft> => `${props.part}.${list}`;
-  const error = (list: keyof ToolsetDraft['include']) => props.form.errorWithin(path(list));
+  const error = (list: keyof ToolsetDraft['include']) =>
+    props.form.errorWithin(path(list)) ?? fieldErrorWithin(props.refused, path(list));
   return (
     <Panel
       title={props.part === 'include' ? 'Include' : 'Exclude'}

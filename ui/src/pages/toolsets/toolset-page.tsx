@@ -38,6 +38,8 @@ export function ToolsetPage() {
     };
     const gone = await ask(question, () => call('toolsets.delete', { id }), `${name} deleted.`);
     if (gone !== undefined) router.navigate('/toolsets');
+    // Somebody else may have deleted it.
+    else await query.reload();
   };
   const duplicate = async () => {
     const copy = await act(() => call('toolsets.duplicate', { id }));
