@@ -2,7 +2,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { expect } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { expectAccessible } from '#test/support/axe.ts';
-import { browserTest } from '#test/support/browser.ts';
+import { browserTest, look } from '#test/support/browser.ts';
 import { until } from '#test/support/programs.ts';
 import { close, inspectAll, LIMIT_MS, startUi, toast } from '#test/support/ui.ts';
 
@@ -177,18 +177,30 @@ browserTest(
     await dialog.getByLabel('Note').fill(LONG);
     await start.click();
     await dialog.getByText(TOO_LONG).waitFor();
-    await dialog.getByLabel('Note').fill('For a third');
+    const note = `For a third ${'w'.repeat(300)}`;
+    await dialog.getByLabel('Note').fill(note);
     await describe('One customer, as nobody has read it.');
     await start.click();
     const refused = dialog.getByRole('alert').filter({ hasText: 'Canary not started' });
     await refused.getByText(/has changed since you read it/).waitFor();
     await dialog.getByText('One customer, as nobody has read it.').waitFor();
     expect(await dialog.getByLabel('Share of callers').inputValue()).toBe('33');
+    for (const width of [1280, 390]) {
+      await page.setViewportSize({ width, height: 844 });
+      await start.scrollIntoViewIfNeeded();
+      const [reason, button] = [await refused.boundingBox(), await start.boundingBox()];
+      // Whoever presses the button sees why nothing began.
+      expect((button?.y ?? 0) - ((reason?.y ?? 0) + (reason?.height ?? 0))).toBeWithin(0, 100);
+    }
+    await page.setViewportSize({ width: 1280, height: 900 });
     await expectAccessible(page, 'a refused canary');
     await start.click();
     const panel = page.getByRole('region', { name: 'Canary', exact: true });
     await panel.getByText('Serves 33% of callers.').waitFor();
-    await panel.getByText('For a third').waitFor();
+    await panel.getByText(note).waitFor();
+    await page.setViewportSize({ width: 390, height: 844 });
+    await look(page, 'canary-long-note');
+    await page.setViewportSize({ width: 1280, height: 900 });
     expect(await dialog.count()).toBe(0);
 
     // Another person ends it while this one decides, on a tab that shows no failures of deploys.

@@ -71,14 +71,6 @@ function CanaryFields(props: Starts) {
   };
   return (
     <form class="stack" novalidate onSubmit={(event) => void form.submit(event)}>
-      <Show when={tried()}>
-        <LastProblem deployment={props.deployment} beside={['note']} onRepeated={() => props.onStarted()} />
-      </Show>
-      <Show when={moved().length > 0}>
-        <div class="change-box">
-          <ChangeList changes={moved()} label="What the canary would change" />
-        </div>
-      </Show>
       <div class="grid-2">
         <NumberField
           label="Share of callers"
@@ -129,6 +121,14 @@ function CanaryFields(props: Starts) {
           hint="Shown with this version in the history."
         />
       </div>
+      <Show when={moved().length > 0}>
+        <div class="change-box">
+          <ChangeList changes={moved()} label="What the canary would change" />
+        </div>
+      </Show>
+      <Show when={tried()}>
+        <LastProblem deployment={props.deployment} beside={['note']} onRepeated={() => props.onStarted()} />
+      </Show>
       <FormFoot form={form} submit="Start canary" always onCancel={() => props.onClose()} />
     </form>
   );
