@@ -53,15 +53,29 @@ export function createClient(options: ClientOptions): Call {
   };
 }
 
+/** What an answer without a code means: it is that of a proxy in front, since the server always sends one. */
+const BY_STATUS: Readonly<Record<number, readonly [ErrorCode, string]>> = {
+  413: ['too_large', 'A proxy in front of the server does not accept a request of this size.'],
+  429: ['rate_limited', 'Too many requests were sent. Wait a moment, then try again.'],
+  502: ['unavailable', 'The server is not available: the proxy in front of it cannot reach it.'],
+  503: ['unavailable', 'The server is not available. It may be starting or restarting.'],
+  504: ['unavailable', 'The server did not answer the proxy in front of it in time.'],
+};
+
+/** The code and the sentence of an answer that has none of its own. */
+export const withoutCode = (status: number): readonly [ErrorCode, string] =>
+  BY_STATUS[status] ?? ['internal', `The server answered ${status}.`];
+
 async function toError(response: Response): Promise<AppError> {
-  const body = (await response.json().catch(() => ({}))) as {
+  const [code, detail] = withoutCode(response.status);
+  const body = ((await response.json().catch(() => null)) ?? {}) as {
     detail?: string;
     code?: ErrorCode;
     errors?: FieldError[];
     position?: number;
   };
   const retry_after = Number(response.headers.get('retry-after'));
-  return new AppError(body.code ?? 'internal', body.detail ?? `The server answered ${response.status}.`, {
+  return new AppError(body.code ?? code, body.detail ?? detail, {
     errors: body.errors ?? [],
     ...(retry_after > 0 ? { retry_after } : {}),
     ...(body.position === undefined ? {} : { position: body.position }),

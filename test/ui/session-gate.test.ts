@@ -94,11 +94,11 @@ test('a sign-out that failed lets go on what waited, and opens lines again', asy
   await Bun.sleep(0);
   expect(asked).toEqual([LOGOUT]);
   await go();
-  expect((await left)?.detail).toBe('The server answered 503.');
+  expect((await left)?.code).toBe('unavailable');
   await Bun.sleep(0);
   expect([asked, opened]).toEqual([[LOGOUT, LIST], 2]);
   await go();
-  expect(await waits).toBe('internal');
+  expect(await waits).toBe('unavailable');
   detach();
   gate.resume();
   expect(opened).toBe(2);

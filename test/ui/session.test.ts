@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { createApi } from '#ui/src/api.ts';
-import { fieldError, generalError, isUnloaded, type Problem, toProblem } from '#ui/src/kernel/problem.ts';
+import { fieldError, generalError, isPassing, isUnloaded, type Problem, toProblem } from '#ui/src/kernel/problem.ts';
 import { createSession, missingCredentials, redirect, type SessionState } from '#ui/src/kernel/session.ts';
 
 type Answers = Readonly<Record<string, () => Response>>;
@@ -245,6 +245,26 @@ test('a fault that is no answer becomes a sentence without its inner text', () =
   expect(toProblem(new TypeError('secret address')).detail).not.toContain('secret');
   expect(toProblem(new SyntaxError('secret body'))).toMatchObject({ code: 'internal' });
   expect(toProblem(new DOMException('x', 'AbortError')).code).toBe('aborted');
+});
+
+test('what a proxy answers for the server says what it is about, and passes by itself', async () => {
+  const over = (status: number) =>
+    sessionOver({
+      'GET /api/v1/deploy/status': () => new Response('<html>nginx</html>', { status, headers: { 'retry-after': '7' } }),
+    })
+      .call('deploy.status', {})
+      .catch(toProblem);
+  const found = await Promise.all([502, 503, 504, 429, 413, 500].map(over));
+  expect(found.map((one) => 'code' in one && one.code)).toEqual([
+    'unavailable',
+    'unavailable',
+    'unavailable',
+    'rate_limited',
+    'too_large',
+    'internal',
+  ]);
+  expect(found.map((one) => 'code' in one && isPassing(one))).toEqual([true, true, true, true, false, false]);
+  expect(found[0]).toMatchObject({ retry_after: 7 });
 });
 
 test('what may be done follows the role, also when it has changed meanwhile', async () => {

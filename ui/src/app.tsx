@@ -25,7 +25,7 @@ import { registerCommands } from '#ui/src/components/shell/app-commands.ts';
 import { NAV, NAV_GROUPS } from '#ui/src/components/shell/app-tables.ts';
 import { useKernel } from './kernel/kernel.ts';
 import { matchPath } from '#ui/src/kernel/route/router.ts';
-import { isUnloaded, toProblem } from './kernel/problem.ts';
+import { isPassing, isUnloaded, toProblem } from './kernel/problem.ts';
 import { redirect } from './kernel/session.ts';
 import { type Route, routes } from './routes.tsx';
 
@@ -99,6 +99,7 @@ export function App() {
     }
     // While the palette is on its way, keys are meant for it.
     if (!finding()) commands.press(event);
+    else if (event.key === 'Escape' && document.querySelector('.overlay-place') === null) setFinding(false);
   };
   onMount(() => {
     window.addEventListener('keydown', press);
@@ -189,7 +190,7 @@ function Broken(props: { fault: unknown }) {
   const look = async () => {
     const answered = await call('auth.status', {}).then(
       () => true,
-      (fault: unknown) => toProblem(fault).code !== 'offline',
+      (fault: unknown) => !isPassing(toProblem(fault)),
     );
     if (answered && away()) window.location.reload();
     setAway(!answered);

@@ -30,7 +30,11 @@ export function Notice(props: {
   );
 }
 
-const OFFLINE = { retried: 'Offline: trying again', once: 'Offline: try again' } as const;
+function titleOf({ code, retried }: Problem): string | undefined {
+  if (code === 'offline') return retried ? 'Offline: trying again' : 'Offline: try again';
+  if (retried) return code === 'rate_limited' ? 'Too many requests: trying again' : 'Not available: trying again';
+  return undefined;
+}
 
 /** Why something could not be read or done, and the way to try again. */
 export function ProblemNotice(props: { problem: Problem; onRetry?: (() => void) | undefined }) {
@@ -38,7 +42,7 @@ export function ProblemNotice(props: { problem: Problem; onRetry?: (() => void) 
     <Notice
       tone="bad"
       live
-      title={props.problem.code === 'offline' ? OFFLINE[props.problem.retried ? 'retried' : 'once'] : undefined}
+      title={titleOf(props.problem)}
       action={
         <Show when={props.onRetry}>
           {(retry) => (

@@ -1,5 +1,5 @@
-import { createEffect, createMemo, createSignal, on } from 'solid-js';
-import { isSame, useQuery, useRetry } from './use-query.ts';
+import { createSignal } from 'solid-js';
+import { useQuery, useRetry, useWatch } from './use-query.ts';
 import { allOf } from '#ui/src/kernel/data/all-of.ts';
 import type { Read } from '#ui/src/kernel/data/cache.ts';
 import { createPages, type Pages } from '#ui/src/kernel/data/pages.ts';
@@ -13,8 +13,7 @@ export function usePages<T>(
   { size = 50, most = 100 } = {},
 ): Pages<T> {
   const pages = useRetry(createPages(load, { size, most }));
-  createEffect(on(createMemo(watch, undefined, { equals: isSame }), () => void pages.restart()));
-  return pages;
+  return { ...pages, stale: useWatch(pages, watch, pages.restart) };
 }
 
 /** A long list that people change here: through the cache, so that a change reads again as much as was shown. */
@@ -24,6 +23,8 @@ export function useCachedPages<T>(load: (read: Read, skip: number, limit: number
   const items = () => list.data()?.items;
   return {
     ...list,
+    // Only more of the same is asked for.
+    stale: () => false,
     items,
     total: () => list.data()?.total,
     done: () => (items()?.length ?? 0) >= (list.data()?.total ?? Number.POSITIVE_INFINITY),

@@ -1,9 +1,10 @@
-import { createEffect, createMemo, on, onCleanup, onMount } from 'solid-js';
+import { createEffect, createMemo, createSignal, on, onCleanup, onMount } from 'solid-js';
 import type { Read } from '#ui/src/kernel/data/cache.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { createPoll, type Query } from '#ui/src/kernel/data/query.ts';
+import { isPassing } from '#ui/src/kernel/problem.ts';
 
-const OFFLINE_RETRY_MS = 3_000;
+const RETRY_MS = 3_000;
 
 /**
  * What `load` reads, for as long as the component is there. Every `read` goes through the cache: equal ones share one request, and a
@@ -12,31 +13,64 @@ const OFFLINE_RETRY_MS = 3_000;
  */
 export function useQuery<T>(
   load: (read: Read) => Promise<T>,
-  options: { readonly every_ms?: number; readonly watch?: () => unknown } = {},
-): Query<T> {
+  options: {
+    readonly every_ms?: number;
+    /** What is asked for. */
+    readonly watch?: () => unknown;
+    /** Another value of it asks the same again. */
+    readonly again?: () => unknown;
+  } = {},
+): Query<T> & { readonly stale: () => boolean } {
   const { cache } = useKernel();
   const query = cache.query(load);
-  const { every_ms, watch } = options;
+  const { every_ms, watch, again } = options;
   if (watch === undefined) onMount(() => void query.show());
-  else createEffect(on(createMemo(watch, undefined, { equals: isSame }), () => void query.show()));
+  const stale = watch === undefined ? () => false : useWatch(query, watch, query.show);
+  if (again !== undefined) createEffect(on(again, () => void query.show(), { defer: true }));
   onCleanup(query.close);
   if (every_ms !== undefined) usePoll(query.reload, every_ms);
-  return useRetry(query);
+  return useRetry({ ...query, stale });
 }
 
-/** Asks again for as long as the server does not answer, and says so in the problem. What was read stays on the page meanwhile. */
+/** Asks at once and whenever `watch` gives another value. @returns whether what is shown still answers what was asked before that. */
+export function useWatch(
+  query: Pick<Query<unknown>, 'pending' | 'problem'>,
+  watch: () => unknown,
+  ask: () => Promise<void>,
+): () => boolean {
+  const [stale, setStale] = createSignal(false);
+  let asked = false;
+  createEffect(
+    on(createMemo(watch, undefined, { equals: isSame }), () => {
+      setStale(asked);
+      asked = true;
+      void ask();
+    }),
+  );
+  createEffect(() => {
+    if (!query.pending() && query.problem() === undefined) setStale(false);
+  });
+  return stale;
+}
+
+/** Asks again for as long as the server is away or takes no more requests, and says so in the problem. What was read stays on the page meanwhile. */
 export function useRetry<Q extends Pick<Query<unknown>, 'problem' | 'reload'>>(query: Q): Q {
   const { presence } = useKernel();
-  const offline = createMemo(() => query.problem()?.code === 'offline');
+  const wait_ms = createMemo(() => {
+    const problem = query.problem();
+    if (problem === undefined || !isPassing(problem)) return undefined;
+    return Math.max(RETRY_MS, (problem.retry_after ?? 0) * 1_000);
+  });
   createEffect(() => {
-    if (!offline()) return;
-    const retry = createPoll({ run: query.reload, every_ms: OFFLINE_RETRY_MS, visible: presence.here });
+    const every_ms = wait_ms();
+    if (every_ms === undefined) return;
+    const retry = createPoll({ run: query.reload, every_ms, visible: presence.here });
     retry.start();
     onCleanup(retry.stop);
   });
   const problem = createMemo(() => {
     const found = query.problem();
-    return found?.code === 'offline' ? { ...found, retried: true } : found;
+    return found !== undefined && isPassing(found) ? { ...found, retried: true } : found;
   });
   return { ...query, problem };
 }

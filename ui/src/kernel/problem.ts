@@ -13,6 +13,10 @@ export interface Problem {
   readonly retried?: boolean;
 }
 
+/** Whether it passes by itself: what only reads may be asked again without anybody pressing a button. */
+export const isPassing = ({ code }: Pick<Problem, 'code'>): boolean =>
+  code === 'offline' || code === 'unavailable' || code === 'rate_limited';
+
 export const OFFLINE = 'The server does not answer. Check that it is running and that this browser can reach it.';
 
 export function toProblem(fault: unknown): Problem {

@@ -43,7 +43,7 @@ interface DataTableProps<T> {
   /** Or rows that were made of an answer: undefined while the first one is awaited. */
   rows?: readonly T[] | undefined;
   /** The query that they come from. When it fails, this is said above them or in their place, with the way to try again. */
-  query?: Pick<Query<unknown>, 'problem' | 'reload'>;
+  query?: Pick<Query<unknown>, 'problem' | 'reload' | 'stale'>;
   columns: readonly Column<T>[];
   key: (row: T) => string;
   /** Where a row leads: its first cell becomes the link. */
@@ -87,6 +87,7 @@ export function DataTable<T>(props: DataTableProps<T>) {
     () => table,
   );
   const query = () => props.list ?? props.pages ?? props.query;
+  const stale = () => (query()?.stale?.() ? 'true' : undefined);
   const [own_sort, setOwnSort] = createSignal<Sort>();
   const sort = () => (props.onSort === undefined ? own_sort() : props.sort);
   const rows = createMemo<readonly T[]>(() => {
@@ -168,7 +169,11 @@ export function DataTable<T>(props: DataTableProps<T>) {
       </Show>
       <Switch>
         <Match when={given() === undefined && query()?.problem()}>{null}</Match>
-        <Match when={given()?.length === 0}>{props.empty}</Match>
+        <Match when={given()?.length === 0}>
+          <div class="aging" data-stale={stale()}>
+            {props.empty}
+          </div>
+        </Match>
         <Match when={true}>
           <div
             ref={sight.ref}
@@ -178,13 +183,14 @@ export function DataTable<T>(props: DataTableProps<T>) {
             role={reachable() ? undefined : 'group'}
             aria-label={reachable() ? undefined : props.label}
             data-virtual={virtual() ? 'true' : undefined}
+            data-stale={stale()}
             style={{ 'max-height': virtual() ? (props.height ?? '72vh') : undefined }}
           >
             <table
               class="table"
               aria-label={props.label}
               aria-rowcount={given() && rows().length + 1}
-              aria-busy={given() === undefined}
+              aria-busy={given() === undefined || stale() !== undefined}
             >
               <thead>
                 <tr>

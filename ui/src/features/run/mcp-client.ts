@@ -1,5 +1,6 @@
 import { fromEvents, parse, readAnswer } from './events.ts';
 import { isMembers, type Members } from '#core/lib/view/table.ts';
+import { withoutCode } from '#core/client.ts';
 import type { Send } from '#ui/src/kernel/data/session-gate.ts';
 import { OFFLINE } from '#ui/src/kernel/problem.ts';
 import { formIn, type Question, questionIn, responseOf, type Said } from './questions.ts';
@@ -266,7 +267,7 @@ function toAnswer(answer: Exchange['answer'], id: number): Answer {
   const { status, headers, body } = answer;
   if (headers[HOST] === undefined) {
     const { detail } = parse(body) ?? {};
-    const sentence = typeof detail === 'string' ? detail : `The server answered ${status}.`;
+    const sentence = typeof detail === 'string' ? detail : withoutCode(status)[1];
     return { ok: false, refusal: { reason: status === 401 ? 'session' : 'http', detail: sentence } };
   }
   const message = headers['content-type']?.startsWith('text/event-stream') ? fromEvents(body, id) : parse(body);

@@ -162,13 +162,15 @@ function Seen(props: { caller: Caller; subject: Subject | undefined }) {
   const misses = () => {
     const { subject } = props;
     return (
-      subject !== undefined && seen.data()?.members.some(({ kind, id }) => kind === subject.kind && id === subject.id) === false
+      subject !== undefined &&
+      !seen.stale() &&
+      seen.data()?.members.some(({ kind, id }) => kind === subject.kind && id === subject.id) === false
     );
   };
   return (
     <div aria-live="polite">
       <Show
-        when={seen.data()}
+        when={seen.stale() ? undefined : seen.data()}
         fallback={<Show when={seen.problem()}>{(problem) => <p class="small">{problem().detail}</p>}</Show>}
       >
         {(found) => (

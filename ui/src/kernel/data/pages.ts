@@ -9,6 +9,8 @@ export interface Pages<T> {
   readonly total: () => number | undefined;
   readonly problem: () => Problem | undefined;
   readonly pending: () => boolean;
+  /** Whether the items are those of another filter. */
+  readonly stale?: () => boolean;
   readonly done: () => boolean;
   /** The next page behind what is there. */
   readonly more: () => Promise<void>;

@@ -6,6 +6,8 @@ export interface Query<T> {
   readonly data: () => T | undefined;
   readonly problem: () => Problem | undefined;
   readonly pending: () => boolean;
+  /** Whether the answer is one to an earlier question, such as another filter. */
+  readonly stale?: () => boolean;
   readonly reload: () => Promise<void>;
 }
 

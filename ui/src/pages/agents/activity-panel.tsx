@@ -8,6 +8,7 @@ import { DataTable } from '#ui/src/components/table/data-table.tsx';
 import { EmptyState, NoResults } from '#ui/src/components/empty-state.tsx';
 import { FilterBar, FilterSelect } from '#ui/src/components/table/filter-bar.tsx';
 import { ProblemNotice } from '#ui/src/components/notice.tsx';
+import { Aging } from '#ui/src/components/show/aging.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { Stat, StatGrid } from '#ui/src/components/show/stat.tsx';
 import { Ago } from '#ui/src/components/time.tsx';
@@ -82,7 +83,7 @@ export function ActivityPanel() {
       <Show when={stats.problem()}>{(problem) => <ProblemNotice problem={problem()} onRetry={reload} />}</Show>
       <Show when={stats.data()}>
         {(totals) => (
-          <>
+          <Aging of={stats}>
             <StatGrid>
               <Stat label="Calls" value={count(totals().calls)} />
               <Stat
@@ -117,7 +118,7 @@ export function ActivityPanel() {
                 </For>
               </div>
             </Show>
-          </>
+          </Aging>
         )}
       </Show>
       <FilterBar active={filters.active()} onClear={() => filters.clear()}>

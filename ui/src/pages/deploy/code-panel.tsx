@@ -3,6 +3,7 @@ import { Button } from '#ui/src/components/button.tsx';
 import { CopyButton } from '#ui/src/components/show/code-block.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { ProblemNotice } from '#ui/src/components/notice.tsx';
+import { Aging } from '#ui/src/components/show/aging.tsx';
 import { Select } from '#ui/src/components/form/select.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
@@ -94,61 +95,63 @@ export function CodePanel(props: { version: number; active: number | null; onVer
                 </Button>
               </div>
             </div>
-            <div class="stack code-view" data-gap="3">
-              <nav class="code-tree" aria-label="Files">
-                <For each={folders()}>
-                  {(folder) => (
-                    <>
-                      <Show when={folder.path !== ''}>
-                        <p class="code-folder mono">{folder.path}/</p>
-                      </Show>
-                      <ul>
-                        <For each={folder.files}>
-                          {(entry) => (
-                            <li>
-                              <button
-                                type="button"
-                                class="code-file mono"
-                                data-inside={folder.path === '' ? undefined : 'true'}
-                                aria-current={file()?.path === entry.path ? 'true' : undefined}
-                                onClick={() => setChosen(entry.path)}
-                              >
-                                {entry.name}
-                              </button>
-                            </li>
-                          )}
-                        </For>
-                      </ul>
-                    </>
-                  )}
-                </For>
-              </nav>
-              <Show when={file()}>
-                {(current) => (
-                  <div class="code-file-view">
-                    <div class="spread code-file-head">
-                      <span class="mono small truncate">{current().path}</span>
-                      <span class="row">
-                        <CopyButton text={current().content} label={current().path} />
-                        <Button
-                          kind="quiet"
-                          size="small"
-                          icon="download"
-                          onPress={() => saveFile(current().path.split('/').at(-1) ?? 'file', 'text/plain', current().content)}
-                        >
-                          Download file
-                        </Button>
-                      </span>
+            <Aging of={code}>
+              <div class="stack code-view" data-gap="3">
+                <nav class="code-tree" aria-label="Files">
+                  <For each={folders()}>
+                    {(folder) => (
+                      <>
+                        <Show when={folder.path !== ''}>
+                          <p class="code-folder mono">{folder.path}/</p>
+                        </Show>
+                        <ul>
+                          <For each={folder.files}>
+                            {(entry) => (
+                              <li>
+                                <button
+                                  type="button"
+                                  class="code-file mono"
+                                  data-inside={folder.path === '' ? undefined : 'true'}
+                                  aria-current={file()?.path === entry.path ? 'true' : undefined}
+                                  onClick={() => setChosen(entry.path)}
+                                >
+                                  {entry.name}
+                                </button>
+                              </li>
+                            )}
+                          </For>
+                        </ul>
+                      </>
+                    )}
+                  </For>
+                </nav>
+                <Show when={file()}>
+                  {(current) => (
+                    <div class="code-file-view">
+                      <div class="spread code-file-head">
+                        <span class="mono small truncate">{current().path}</span>
+                        <span class="row">
+                          <CopyButton text={current().content} label={current().path} />
+                          <Button
+                            kind="quiet"
+                            size="small"
+                            icon="download"
+                            onPress={() => saveFile(current().path.split('/').at(-1) ?? 'file', 'text/plain', current().content)}
+                          >
+                            Download file
+                          </Button>
+                        </span>
+                      </div>
+                      <pre class="code-text" tabindex="0" role="group" aria-label={current().path}>
+                        <code>
+                          <For each={tokens()}>{(token) => <span data-kind={token.kind}>{token.text}</span>}</For>
+                        </code>
+                      </pre>
                     </div>
-                    <pre class="code-text" tabindex="0" role="group" aria-label={current().path}>
-                      <code>
-                        <For each={tokens()}>{(token) => <span data-kind={token.kind}>{token.text}</span>}</For>
-                      </code>
-                    </pre>
-                  </div>
-                )}
-              </Show>
-            </div>
+                  )}
+                </Show>
+              </div>
+            </Aging>
           </div>
         </Match>
       </Switch>

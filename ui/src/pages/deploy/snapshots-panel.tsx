@@ -8,6 +8,7 @@ import { Dialog, Drawer } from '#ui/src/components/dialog.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { Menu } from '#ui/src/components/menu.tsx';
 import { Failed } from '#ui/src/components/notice.tsx';
+import { Aging } from '#ui/src/components/show/aging.tsx';
 import { Select } from '#ui/src/components/form/select.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
@@ -218,13 +219,15 @@ function Difference(props: { from: number; to: number }) {
           <p class="soft">These versions are the same.</p>
         </Match>
         <Match when={changes().length > 0}>
-          <div class="stack">
-            <p class="small soft">{summary(changes())}</p>
-            <Breaking count={breakingCount(changes())} />
-            <div class="change-box">
-              <ChangeList changes={changes()} label="What changes for clients" />
+          <Aging of={diff}>
+            <div class="stack">
+              <p class="small soft">{summary(changes())}</p>
+              <Breaking count={breakingCount(changes())} />
+              <div class="change-box">
+                <ChangeList changes={changes()} label="What changes for clients" />
+              </div>
             </div>
-          </div>
+          </Aging>
         </Match>
       </Switch>
     </>

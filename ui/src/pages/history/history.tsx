@@ -9,6 +9,7 @@ import { FilterBar, FilterSelect } from '#ui/src/components/table/filter-bar.tsx
 import { Icon, type IconName } from '#ui/src/components/icon.tsx';
 import { LoadMore } from '#ui/src/components/table/load-more.tsx';
 import { Failed } from '#ui/src/components/notice.tsx';
+import { Aging } from '#ui/src/components/show/aging.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
@@ -146,52 +147,54 @@ export function History() {
         </Show>
       </FilterBar>
       <Failed of={pages} />
-      <Switch>
-        <Match when={pages.items() === undefined && pages.problem() !== undefined}>{null}</Match>
-        <Match when={pages.items() === undefined}>
-          <div class="panel">
-            <SkeletonList rows={6} label="Loading the history" />
-          </div>
-        </Match>
-        <Match when={pages.items()?.length === 0}>
-          <div class="panel">
-            <Show
-              when={filtered() > 0}
-              fallback={
-                <EmptyState icon="history" title="No changes yet">
-                  <p>Changes made by people and agents are listed here.</p>
-                </EmptyState>
-              }
-            >
-              <NoResults onClear={clear} />
-            </Show>
-          </div>
-        </Match>
-        <Match when={pages.items()}>
-          {(items) => (
-            <div class="stack timeline" data-gap="5">
-              <For each={days()}>
-                {(day) => (
-                  <section aria-label={dayName(day.date, Date.now())}>
-                    <h2 class="timeline-day">{dayName(day.date, Date.now())}</h2>
-                    <ol class="panel">
-                      <For each={day.actions}>
-                        {(action) => <Row action={action} onOpen={() => filters.set({ entry: action.main.id })} />}
-                      </For>
-                    </ol>
-                  </section>
-                )}
-              </For>
-              <LoadMore
-                shown={items().length}
-                total={pages.total() ?? items().length}
-                busy={pages.pending()}
-                onMore={() => void pages.more()}
-              />
+      <Aging of={pages}>
+        <Switch>
+          <Match when={pages.items() === undefined && pages.problem() !== undefined}>{null}</Match>
+          <Match when={pages.items() === undefined}>
+            <div class="panel">
+              <SkeletonList rows={6} label="Loading the history" />
             </div>
-          )}
-        </Match>
-      </Switch>
+          </Match>
+          <Match when={pages.items()?.length === 0}>
+            <div class="panel">
+              <Show
+                when={filtered() > 0}
+                fallback={
+                  <EmptyState icon="history" title="No changes yet">
+                    <p>Changes made by people and agents are listed here.</p>
+                  </EmptyState>
+                }
+              >
+                <NoResults onClear={clear} />
+              </Show>
+            </div>
+          </Match>
+          <Match when={pages.items()}>
+            {(items) => (
+              <div class="stack timeline" data-gap="5">
+                <For each={days()}>
+                  {(day) => (
+                    <section aria-label={dayName(day.date, Date.now())}>
+                      <h2 class="timeline-day">{dayName(day.date, Date.now())}</h2>
+                      <ol class="panel">
+                        <For each={day.actions}>
+                          {(action) => <Row action={action} onOpen={() => filters.set({ entry: action.main.id })} />}
+                        </For>
+                      </ol>
+                    </section>
+                  )}
+                </For>
+                <LoadMore
+                  shown={items().length}
+                  total={pages.total() ?? items().length}
+                  busy={pages.pending()}
+                  onMore={() => void pages.more()}
+                />
+              </div>
+            )}
+          </Match>
+        </Switch>
+      </Aging>
       <EntryDrawer
         action={shown()}
         onClose={() => filters.clear('entry')}

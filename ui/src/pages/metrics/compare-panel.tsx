@@ -2,6 +2,7 @@ import { createMemo, createSignal, Show } from 'solid-js';
 import { Chart, type ChartSeries } from '#ui/src/components/chart/chart.tsx';
 import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
 import { Failed } from '#ui/src/components/notice.tsx';
+import { Aging } from '#ui/src/components/show/aging.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import type { Read } from '#ui/src/kernel/data/cache.ts';
@@ -35,7 +36,10 @@ export function ComparePanel(props: { range: Range; filter: CallerFilter; keys: 
       const whose = { range: props.range, filter: props.filter };
       return Promise.all(compared().map((of) => loadOne(read, whose, of)));
     },
-    { watch: () => [rangeWords(props.range), JSON.stringify(props.filter), props.keys.join(), props.refreshed] },
+    {
+      watch: () => [rangeWords(props.range), JSON.stringify(props.filter), props.keys.join()],
+      again: () => props.refreshed,
+    },
   );
   const times = createMemo(() => (all.data()?.[0]?.points ?? []).map(({ timestamp }) => Date.parse(timestamp)));
   const series = createMemo<ChartSeries[]>(() =>
@@ -48,13 +52,15 @@ export function ComparePanel(props: { range: Range; filter: CallerFilter; keys: 
   return (
     <Panel title="Compare" actions={<SegmentedControl label="Metric" value={metric()} onChange={setMetric} options={METRICS} />}>
       <Failed of={all} />
-      <Chart
-        label={`Compare: ${shown().label}, ${rangeWords(props.range)}`}
-        times={times()}
-        step_seconds={all.data()?.[0]?.step ?? 60}
-        series={series()}
-        format={shown().format}
-      />
+      <Aging of={all}>
+        <Chart
+          label={`Compare: ${shown().label}, ${rangeWords(props.range)}`}
+          times={times()}
+          step_seconds={all.data()?.[0]?.step ?? 60}
+          series={series()}
+          format={shown().format}
+        />
+      </Aging>
       <Show when={props.keys.length > TOKENS.length}>
         <p class="small faint">Only the first five are compared.</p>
       </Show>

@@ -5,6 +5,7 @@ import { SegmentedControl, Switch } from '#ui/src/components/form/choice.tsx';
 import { Menu } from '#ui/src/components/menu.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { Failed } from '#ui/src/components/notice.tsx';
+import { Aging } from '#ui/src/components/show/aging.tsx';
 import { Skeleton } from '#ui/src/components/skeleton.tsx';
 import { Stat, StatGrid } from '#ui/src/components/show/stat.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
@@ -172,7 +173,9 @@ export function Metrics() {
       </div>
       <Failed of={stats} />
       <Show when={shown()}>
-        <Totals rows={rows()} before={before()} range={range()} filter={filter()} />
+        <Aging of={stats}>
+          <Totals rows={rows()} before={before()} range={range()} filter={filter()} />
+        </Aging>
       </Show>
       <SeriesPanel
         range={range()}

@@ -5,6 +5,7 @@ import { Chart, type ChartSeries } from '#ui/src/components/chart/chart.tsx';
 import type { ChartMark } from '#ui/src/components/chart/chart-marks.tsx';
 import { Link, LinkButton } from '#ui/src/components/link.tsx';
 import { Failed } from '#ui/src/components/notice.tsx';
+import { Aging } from '#ui/src/components/show/aging.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { Ago } from '#ui/src/components/time.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
@@ -52,14 +53,8 @@ export function SeriesPanel(props: SeriesProps) {
         ...(props.of === undefined ? {} : { tool: props.of.name, kind: props.of.kind }),
       }),
     {
-      watch: () => [
-        rangeWords(props.range),
-        JSON.stringify(props.filter),
-        props.compare,
-        props.of?.kind,
-        props.of?.name,
-        props.refreshed,
-      ],
+      watch: () => [rangeWords(props.range), JSON.stringify(props.filter), props.compare, props.of?.kind, props.of?.name],
+      again: () => props.refreshed,
     },
   );
   const points = () => series.data()?.points ?? [];
@@ -160,8 +155,10 @@ export function SeriesPanel(props: SeriesProps) {
       <div class="panel-body metrics-charts">
         <Failed of={series} />
         <Show when={series.data() !== undefined || series.problem() === undefined}>
-          {drawn('Calls and errors', counted, count)}
-          {drawn('Durations', timed, duration)}
+          <Aging of={series}>
+            {drawn('Calls and errors', counted, count)}
+            {drawn('Durations', timed, duration)}
+          </Aging>
         </Show>
       </div>
       <Show when={session.may('logs.list') && callsFilter(props.filter) && props.of}>
@@ -202,33 +199,38 @@ interface FailuresProps {
 function Failures(props: FailuresProps) {
   const failures = useQuery(
     (read) => read('logs.list', { ...props.of, ...props.whose, success: false, ...sinceOf(props.range), limit: SHOWN }),
-    { watch: () => [props.of.kind, props.of.name, props.whose.client, rangeWords(props.range), props.refreshed] },
+    {
+      watch: () => [props.of.kind, props.of.name, props.whose.client, rangeWords(props.range)],
+      again: () => props.refreshed,
+    },
   );
   return (
     <div class="metrics-failures">
       <h3>Latest errors</h3>
       <Failed of={failures} />
-      <ul>
-        <For
-          each={failures.data()?.items}
-          fallback={
-            <Show when={failures.data()}>
-              <li class="soft small">No errors in this time.</li>
-            </Show>
-          }
-        >
-          {(entry) => (
-            <li>
-              <span>{errorWord(entry.error)}</span>
-              <span class="faint small num">{duration(entry.duration_ms)}</span>
-              <span class="faint small truncate">{entry.client ?? ''}</span>
-              <span class="faint small">
-                <Ago iso={entry.timestamp} />
-              </span>
-            </li>
-          )}
-        </For>
-      </ul>
+      <Aging of={failures}>
+        <ul>
+          <For
+            each={failures.data()?.items}
+            fallback={
+              <Show when={failures.data()}>
+                <li class="soft small">No errors in this time.</li>
+              </Show>
+            }
+          >
+            {(entry) => (
+              <li>
+                <span>{errorWord(entry.error)}</span>
+                <span class="faint small num">{duration(entry.duration_ms)}</span>
+                <span class="faint small truncate">{entry.client ?? ''}</span>
+                <span class="faint small">
+                  <Ago iso={entry.timestamp} />
+                </span>
+              </li>
+            )}
+          </For>
+        </ul>
+      </Aging>
       <Show when={(failures.data()?.total ?? 0) > SHOWN}>
         <Link href={callsHref({ ...props.of, ...props.whose, outcome: 'failed', ...callsRange(props.range) })}>
           View all errors

@@ -5,6 +5,7 @@ import { Button } from '#ui/src/components/button.tsx';
 import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
+import { Aging } from '#ui/src/components/show/aging.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { DeployDialog } from '#ui/src/features/deploy/deploy-dialog.tsx';
@@ -107,10 +108,14 @@ export function Overview() {
           <Show when={session.may('insights.list')}>
             <InsightsPanel />
           </Show>
-          <TrafficPanel period={period()} series={series.data()} />
+          <Aging of={series}>
+            <TrafficPanel period={period()} series={series.data()} />
+          </Aging>
           <TopPanel period={period()} rows={rows()} failed={stats.problem()} />
           <Show when={reads_logs}>
-            <FailuresPanel period={period()} failures={failures.data()} failed={failures.problem()} />
+            <Aging of={failures}>
+              <FailuresPanel period={period()} failures={failures.data()} failed={failures.problem()} />
+            </Aging>
           </Show>
         </div>
         <div class="stack" data-gap="5">

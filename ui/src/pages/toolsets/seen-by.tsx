@@ -26,9 +26,9 @@ function Seen(props: { caller: Caller }) {
   });
   return (
     <MembersPanel
-      members={seen.data()}
+      members={seen.stale() ? undefined : seen.data()}
       problem={seen.problem()}
-      pending={seen.data() === undefined}
+      pending={seen.data() === undefined || seen.stale()}
       lead="What this caller will see after the next deploy."
       none="This caller sees nothing: none of their toolsets holds an enabled definition."
     />
