@@ -173,7 +173,7 @@ for (const { what, path, draft, mine, theirs, ...one } of CASES) {
       await api('DELETE', `${path}/${id}`);
       await last.getByRole('button', { name: /^Save/ }).click();
       await page
-        .getByText(/^(Someone else deleted this|There is no|No )/)
+        .getByText(/^(Someone else deleted this|This .* no longer exists|No )/)
         .first()
         .waitFor();
       expect(await typed.inputValue()).toBe(mine.text.replace('2', '3').replace('mine', 'again'));
