@@ -177,6 +177,26 @@ test('good news goes by itself, bad news stays, and the same sentence stands the
   expect(toasts.list()).toEqual([]);
 });
 
+test('work that takes long is named until it ends, however long that is', async () => {
+  const { timers, elapse } = handTimers();
+  const toasts = createToasts(timers);
+  const texts = () => toasts.list().map(({ text }) => text);
+  expect(await toasts.during(Promise.resolve(1))).toBe(1);
+  await elapse();
+  expect(texts()).toEqual([]);
+
+  const work = Promise.withResolvers<void>();
+  const done = toasts.during(work.promise).catch(() => undefined);
+  await elapse();
+  toasts.hold(true);
+  toasts.hold(false);
+  await elapse();
+  expect(texts()).toEqual(['Working…']);
+  work.reject(new Error('refused'));
+  await done;
+  expect(texts()).toEqual([]);
+});
+
 test('the theme goes round, is remembered, and an unknown stored word means system', () => {
   const storage = memoryStorage();
   const applied: Theme[] = [];

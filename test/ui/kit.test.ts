@@ -3,7 +3,7 @@ import { createDialogs } from '#ui/src/kernel/dialogs.ts';
 import { rank, score } from '#ui/src/kernel/fuzzy.ts';
 import { diffLines, foldSame } from '#core/lib/text/line-diff.ts';
 import { createLiveStream, type StreamSocket } from '#ui/src/features/log/live-stream.ts';
-import { compareThree, mergeThree, same } from '#ui/src/kernel/form/merge.ts';
+import { compareThree, isDecided, mergeThree, same } from '#ui/src/kernel/form/merge.ts';
 import { createMutation } from '#ui/src/kernel/data/mutation.ts';
 import { allOf } from '#ui/src/kernel/data/all-of.ts';
 import { createPages } from '#ui/src/kernel/data/pages.ts';
@@ -34,6 +34,14 @@ describe('three versions of one record', () => {
     const input = { base, mine: { ...base, name: 'mine', sql: 'select 2' }, theirs: { ...base, name: 'theirs', tags: ['y'] } };
     expect(mergeThree(input)).toEqual({ name: 'mine', sql: 'select 2', tags: ['y'], limit: 5 });
     expect(mergeThree(input, { name: 'theirs' })).toMatchObject({ name: 'theirs', sql: 'select 2' });
+  });
+
+  test('nothing is to be decided when all that they changed is mine as well, as after a save whose answer was lost', () => {
+    const mine = { ...base, name: 'mine', tags: ['y'] };
+    expect(isDecided({ base, mine, theirs: mine })).toBe(true);
+    expect(isDecided({ base, mine, theirs: { ...base, name: 'mine' } })).toBe(true);
+    expect(isDecided({ base, mine, theirs: { ...base, limit: 6 } })).toBe(false);
+    expect(isDecided({ base, mine, theirs: { ...base, name: 'theirs' } })).toBe(false);
   });
 
   test('the order of keys and missing ones do not make a difference', () => {

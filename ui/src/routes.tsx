@@ -1,5 +1,6 @@
 import { type Component, lazy } from 'solid-js';
 import type { Role } from '#core/contract/identity/roles.ts';
+import { loadCode } from './kernel/data/load-code.ts';
 import type { Audience } from './kernel/session.ts';
 
 export interface Route {
@@ -22,9 +23,24 @@ const by =
     title,
     audience,
     least,
-    page: lazy(async () => ({ default: (await load())[name] })),
+    page: reloaded(async () => ({ default: (await loadCode(load))[name] })),
     preload: () => void load().catch(() => undefined),
   });
+
+/** As `lazy`, which keeps what failed: here it is loaded anew when the page is opened again. */
+function reloaded(load: () => Promise<{ default: Component }>): Component {
+  let Page = lazy(attempt);
+  async function attempt() {
+    try {
+      return await load();
+    } catch (fault) {
+      Page = lazy(attempt);
+      throw fault;
+    }
+  }
+  return () => <Page />;
+}
+
 const viewer = by('member', 'viewer');
 const editor = by('member', 'editor');
 const admin = by('member', 'admin');

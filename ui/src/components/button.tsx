@@ -1,4 +1,4 @@
-import { type JSX, Show, splitProps } from 'solid-js';
+import { createSignal, type JSX, Show, splitProps } from 'solid-js';
 import type { OperationName } from '#core/contract/index.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { useFixed } from './form/fixed.tsx';
@@ -17,7 +17,8 @@ type ButtonProps = Omit<JSX.ButtonHTMLAttributes<HTMLButtonElement>, 'disabled' 
   /** What it does: not there for people whose role may not. */
   needs?: OperationName;
   blocked?: boolean;
-  onPress?: () => void;
+  /** What it returns a promise of is under way until that settles: the button is busy, and a second press does nothing. */
+  onPress?: () => unknown;
 };
 
 /** Not there without the role that `needs` takes. Stays focusable while it is busy or blocked (`aria-disabled`), so that the keyboard does not lose its place. */
@@ -35,10 +36,15 @@ export function Button(props: ButtonProps) {
     'children',
     'type',
   ]);
-  const inert = () => own.busy === true || own.blocked === true;
+  const [working, setWorking] = createSignal(false);
+  const busy = () => own.busy === true || working();
+  const inert = () => busy() || own.blocked === true;
   const press = (event: MouseEvent) => {
     if (inert()) return event.preventDefault();
-    own.onPress?.();
+    const work = own.onPress?.();
+    if (!(work instanceof Promise)) return undefined;
+    setWorking(true);
+    return void work.finally(() => setWorking(false));
   };
   const fixed = useFixed();
   const there = () => !fixed() && (own.needs === undefined || useKernel().session.may(own.needs));
@@ -54,10 +60,10 @@ export function Button(props: ButtonProps) {
         aria-label={own.label}
         title={own.label}
         aria-disabled={inert() ? 'true' : undefined}
-        aria-busy={own.busy ? 'true' : undefined}
+        aria-busy={busy() ? 'true' : undefined}
         onClick={press}
       >
-        <Show when={own.busy} fallback={<Show when={own.icon}>{(icon) => <Icon name={icon()} />}</Show>}>
+        <Show when={busy()} fallback={<Show when={own.icon}>{(icon) => <Icon name={icon()} />}</Show>}>
           <span class="spinner" aria-hidden="true" />
         </Show>
         {own.children}

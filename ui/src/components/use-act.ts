@@ -8,13 +8,13 @@ interface Bad {
 }
 type Said<T> = string | ((answer: T) => string | Bad);
 
-/** What a button does outside of a form: says what came of it. A change reads again what it made untrue; a refusal, everything in sight. */
+/** What a button does outside of a form: says that it works when it takes long, and what came of it. A change reads again what it made untrue; a refusal, everything in sight. */
 export function useAct() {
   const { cache, dialogs, toasts } = useKernel();
   /** Undefined when it was refused. */
   const act = async <T>(work: () => Promise<T>, said?: Said<T>): Promise<T | undefined> => {
     try {
-      const answer = await work();
+      const answer = await toasts.during(work());
       const words = typeof said === 'function' ? said(answer) : said;
       if (typeof words === 'string') toasts.show(words, 'good');
       else if (words !== undefined) toasts.show(words.bad, 'bad');

@@ -18,10 +18,13 @@ export const useUndo = () => createUndo(useKernel());
 export function createUndo({ call, toasts }: { call: Call; toasts: Toasts }) {
   const undo = async ({ type, ids, ...change }: Done, onUndone: () => void) => {
     let fault: unknown;
-    for (const id of ids)
-      await takeBack(call, { ...change, entity: { type, id } }).catch((caught: unknown) => {
-        fault = caught;
-      });
+    const each = async () => {
+      for (const id of ids)
+        await takeBack(call, { ...change, entity: { type, id } }).catch((caught: unknown) => {
+          fault = caught;
+        });
+    };
+    await toasts.during(each());
     if (fault === undefined) toasts.show('Undone.', 'good');
     else toasts.show(toProblem(fault).detail, 'bad');
     onUndone();

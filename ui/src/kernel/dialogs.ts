@@ -1,5 +1,5 @@
 import { createSignal } from 'solid-js';
-import type { MergeInput, Merged } from './form/merge.ts';
+import { isDecided, type MergeInput, type Merged } from './form/merge.ts';
 
 export interface ConfirmRequest {
   readonly title: string;
@@ -22,7 +22,7 @@ export type Asked =
 export interface Dialogs {
   readonly asked: () => Asked | undefined;
   confirm(request: ConfirmRequest): Promise<boolean>;
-  /** Three versions of one record: resolves to the values to save, to `theirs`, or to undefined when nothing was chosen. */
+  /** Three versions of one record: resolves to the values to save, at once when there is nothing to choose, to `theirs`, or to undefined when nothing was chosen. */
   conflict(request: MergeInput): Promise<Merged | undefined>;
 }
 
@@ -39,6 +39,9 @@ export function createDialogs(): Dialogs {
   return {
     asked: () => waiting()[0],
     confirm: (request) => ask<boolean>((answer) => ({ kind: 'confirm', request, answer })),
-    conflict: (request) => ask<Merged | undefined>((answer) => ({ kind: 'conflict', request, answer })),
+    conflict: async (request) =>
+      isDecided(request)
+        ? { kind: 'merged', values: request.mine }
+        : ask<Merged | undefined>((answer) => ({ kind: 'conflict', request, answer })),
   };
 }

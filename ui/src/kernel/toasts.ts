@@ -7,6 +7,8 @@ interface Toast {
   readonly text: string;
   readonly action?: ToastAction;
   readonly tally?: Tally;
+  /** It does not go by itself. */
+  readonly lasting?: boolean;
 }
 
 /** Something that can be done about what the toast says, usually undone. */
@@ -26,17 +28,24 @@ interface Tally {
 interface ToastOptions {
   readonly action?: ToastAction;
   readonly tally?: Tally;
+  readonly lasting?: boolean;
 }
 
 export interface Toasts {
   readonly list: () => readonly Toast[];
   show(text: string, tone?: Toast['tone'], options?: ToastOptions): void;
+  /** Stays until a person dismisses it or the function is called that this returns. */
+  keep(text: string, tone?: Toast['tone'], options?: ToastOptions): () => void;
+  /** Says that `work` is under way while it takes longer than a second. */
+  during<T>(work: Promise<T>): Promise<T>;
   dismiss(id: number): void;
   /** None goes by itself while a person is at them. */
   hold(on: boolean): void;
 }
 
 const KEPT = 4;
+const PATIENCE_MS = 1_000;
+const WORKING = 'Working…';
 const SHOWN_MS = 6_000;
 /** Somebody has to read it and decide. */
 const SHOWN_WITH_ACTION_MS = 12_000;
@@ -56,16 +65,16 @@ export function createToasts(timers: Timers = browserTimers): Toasts {
     ends.delete(id);
     setList((toasts) => toasts.filter((toast) => toast.id !== id));
   };
-  const countDown = ({ id, tone, action }: Toast) => {
+  const countDown = ({ id, tone, action, lasting }: Toast) => {
     timers.clear(ends.get(id));
-    if (tone === 'bad' || held) return;
+    if (tone === 'bad' || held || lasting) return;
     ends.set(
       id,
       timers.set(() => dismiss(id), action === undefined ? SHOWN_MS : SHOWN_WITH_ACTION_MS),
     );
   };
 
-  return {
+  const toasts: Toasts = {
     list,
     dismiss,
     hold(on) {
@@ -75,14 +84,34 @@ export function createToasts(timers: Timers = browserTimers): Toasts {
     show(said, tone = 'plain', options = {}) {
       last += 1;
       const { tally, action, text } = together(said, options, list());
-      const toast = { id: last, tone, text, ...(action && { action }), ...(tally && { tally }) };
+      const { lasting = false } = options;
+      const toast = { id: last, tone, text, lasting, ...(action && { action }), ...(tally && { tally }) };
       const replaced = (other: Toast) => other.text === text || (tally !== undefined && other.tally?.kind === tally.kind);
       const kept = [...list().filter((other) => !replaced(other)), toast].slice(-KEPT);
       for (const { id } of list()) if (!kept.some((other) => other.id === id)) dismiss(id);
       setList(kept);
       countDown(toast);
     },
+    keep(text, tone = 'plain', options = {}) {
+      toasts.show(text, tone, { ...options, lasting: true });
+      const id = last;
+      return () => dismiss(id);
+    },
+    async during(work) {
+      let hide: (() => void) | undefined;
+      const show = () => {
+        hide = toasts.keep(WORKING);
+      };
+      const timer = timers.set(show, PATIENCE_MS);
+      try {
+        return await work;
+      } finally {
+        timers.clear(timer);
+        hide?.();
+      }
+    },
   };
+  return toasts;
 }
 
 /** What is said and offered once the toasts of the same tally that are still there are counted in. */

@@ -36,7 +36,7 @@ export function StatementPanel(props: StatementPanelProps) {
       title="Statement"
       actions={
         <div class="row">
-          <Button size="small" onPress={() => void props.statement.format()}>
+          <Button size="small" onPress={() => props.statement.format()}>
             Format
           </Button>
           <Show

@@ -61,7 +61,7 @@ export function CanaryPanel(props: { deployment: Deployment; canary: CanaryState
             <Button size="small" kind="primary" needs="deploy.promote" busy={busy()} onPress={() => void promote()}>
               Promote
             </Button>
-            <Button size="small" needs="deploy.abort" blocked={busy()} onPress={() => void abort()}>
+            <Button size="small" needs="deploy.abort" blocked={busy()} onPress={() => abort()}>
               Abort
             </Button>
           </div>

@@ -68,7 +68,7 @@ export function GrantsPanel(props: { mine?: boolean }) {
           { id: 'used', head: 'Last used', time: (row) => row.last_used_at },
         ]}
         actions={(row) => (
-          <IconButton icon="trash" size="small" label={`Revoke ${row.client.name}`} onPress={() => void revoke(row)} />
+          <IconButton icon="trash" size="small" label={`Revoke ${row.client.name}`} onPress={() => revoke(row)} />
         )}
         empty={
           <EmptyState icon="link" title="No clients yet">

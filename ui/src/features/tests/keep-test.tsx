@@ -22,7 +22,7 @@ export function KeepTest(props: { about: () => Promise<NewTest | undefined> | Ne
   };
   return (
     <>
-      <Button size="small" icon="check" blocked={!session.may('tests.create')} needs="tests.create" onPress={() => void open()}>
+      <Button size="small" icon="check" blocked={!session.may('tests.create')} needs="tests.create" onPress={() => open()}>
         Keep as test
       </Button>
       <Show when={test()}>

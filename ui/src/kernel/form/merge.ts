@@ -34,6 +34,10 @@ export function compareThree({ base, mine, theirs }: MergeInput): MergeField[] {
   });
 }
 
+/** Whether mine has all that was changed in theirs: a save whose answer was lost is stored, and so nobody else's. */
+export const isDecided = (input: MergeInput): boolean =>
+  compareThree(input).every(({ take, contested }) => take === 'mine' && !contested);
+
 /** What is stored, with the fields that are taken from mine. */
 export function mergeThree(input: MergeInput, taken: Readonly<Record<string, 'mine' | 'theirs'>> = {}): Values {
   const merged: Record<string, unknown> = { ...input.mine };

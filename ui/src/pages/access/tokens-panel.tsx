@@ -86,7 +86,7 @@ export function TokensPanel(props: {
           ) : (
             <>
               <IconButton icon="edit" size="small" label={`Edit ${row.name}`} onPress={() => setEdited(row)} />
-              <IconButton icon="trash" size="small" label={`Revoke ${row.name}`} onPress={() => void revoke(row)} />
+              <IconButton icon="trash" size="small" label={`Revoke ${row.name}`} onPress={() => revoke(row)} />
             </>
           )
         }

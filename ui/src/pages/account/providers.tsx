@@ -47,12 +47,7 @@ export function Providers() {
                         {account.enabled ? 'Last used' : 'Provider is not enabled. Last used'} <Ago iso={account.last_used_at} />
                       </span>
                     </span>
-                    <Button
-                      size="small"
-                      kind="quiet"
-                      aria-label={`Unlink ${nameOf(account)}`}
-                      onPress={() => void unlink(account)}
-                    >
+                    <Button size="small" kind="quiet" aria-label={`Unlink ${nameOf(account)}`} onPress={() => unlink(account)}>
                       Unlink
                     </Button>
                   </li>

@@ -43,7 +43,7 @@ export function Sessions() {
       flush
       actions={
         <Show when={others().length > 0}>
-          <Button size="small" onPress={() => void endOthers()}>
+          <Button size="small" onPress={() => endOthers()}>
             End all others
           </Button>
         </Show>
@@ -79,7 +79,7 @@ export function Sessions() {
           row.current ? (
             <Badge tone="good">This device</Badge>
           ) : (
-            <Button size="small" kind="quiet" onPress={() => void endOne(row)}>
+            <Button size="small" kind="quiet" onPress={() => endOne(row)}>
               End
             </Button>
           )

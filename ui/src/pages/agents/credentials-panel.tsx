@@ -166,7 +166,7 @@ export function CredentialsPanel(props: {
         actions={(row) => (
           <Show
             when={over(row)}
-            fallback={<IconButton icon="trash" size="small" label={`Revoke ${row.name}`} onPress={() => void revoke(row)} />}
+            fallback={<IconButton icon="trash" size="small" label={`Revoke ${row.name}`} onPress={() => revoke(row)} />}
           >
             <Badge>{row.revoked ? 'Revoked' : 'Ended'}</Badge>
           </Show>

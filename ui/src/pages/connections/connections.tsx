@@ -131,13 +131,13 @@ export function Connections() {
         {...(session.may('connections.update') ? { selection } : {})}
         bulk={(ids) => (
           <>
-            <Button size="small" onPress={() => void enable(ids, true)}>
+            <Button size="small" onPress={() => enable(ids, true)}>
               Enable
             </Button>
-            <Button size="small" onPress={() => void enable(ids, false)}>
+            <Button size="small" onPress={() => enable(ids, false)}>
               Disable
             </Button>
-            <Button size="small" icon="trash" onPress={() => void removeAll(ids)}>
+            <Button size="small" icon="trash" onPress={() => removeAll(ids)}>
               Delete…
             </Button>
           </>

@@ -189,7 +189,7 @@ export function FilesPanel(props: { connection: Connection; onSaved: () => void 
                 shape="icon"
                 icon="trash"
                 label={`Delete ${file.name}`}
-                onPress={() => void remove(file)}
+                onPress={() => remove(file)}
               />
             </Show>
           )}

@@ -28,12 +28,11 @@ export function createDelete({ call, dialogs, toasts }: { call: Call; dialogs: D
     const first = chosen[0];
     if (first === undefined) return false;
     try {
-      const lists = await Promise.all(
-        chosen.map(async ({ id, name }) => [
-          `The connection ${name}`,
-          ...(await owned(id)).map((text) => (chosen.length === 1 ? text : `${name}: ${text}`)),
-        ]),
-      );
+      const reading = chosen.map(async ({ id, name }) => [
+        `The connection ${name}`,
+        ...(await owned(id)).map((text) => (chosen.length === 1 ? text : `${name}: ${text}`)),
+      ]);
+      const lists = await toasts.during(Promise.all(reading));
       const agreed = await dialogs.confirm({
         title: chosen.length === 1 ? `Delete the connection “${first.name}”?` : `Delete ${plural(chosen.length, 'connection')}?`,
         text: 'The deployed version keeps running until the next deploy. You can restore everything from the history.',
@@ -45,7 +44,7 @@ export function createDelete({ call, dialogs, toasts }: { call: Call; dialogs: D
       const gone: string[] = [];
       try {
         for (const { id } of chosen) {
-          await call('connections.delete', { id });
+          await toasts.during(call('connections.delete', { id }));
           gone.push(id);
         }
       } finally {

@@ -69,7 +69,7 @@ export function RunningCalls() {
             {...(session.may('calls.cancel')
               ? {
                   actions: (row: Running) => (
-                    <Button size="small" kind="quiet" aria-label={`Cancel ${row.name}`} onPress={() => void cancel(row)}>
+                    <Button size="small" kind="quiet" aria-label={`Cancel ${row.name}`} onPress={() => cancel(row)}>
                       Cancel
                     </Button>
                   ),

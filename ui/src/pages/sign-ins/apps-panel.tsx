@@ -93,10 +93,10 @@ export function AppsPanel() {
         actions={(row) => (
           <>
             <Show when={row.confidential}>
-              <IconButton icon="key" size="small" label={`New secret: ${row.name}`} onPress={() => void renew(row)} />
+              <IconButton icon="key" size="small" label={`New secret: ${row.name}`} onPress={() => renew(row)} />
             </Show>
             <IconButton icon="edit" size="small" label={`Edit ${row.name}`} onPress={() => setEditing(row)} />
-            <IconButton icon="trash" size="small" label={`Delete ${row.name}`} onPress={() => void remove(row)} />
+            <IconButton icon="trash" size="small" label={`Delete ${row.name}`} onPress={() => remove(row)} />
           </>
         )}
         empty={

@@ -24,7 +24,7 @@ export function useEntityActions(
     after: () => Promise<void> | void = options.onChange,
     undone: (result: BulkResult) => Promise<void> | void = options.onChange,
   ) => {
-    const { done, failed, detail, undo } = await work;
+    const { done, failed, detail, undo } = await toasts.during(work);
     await after();
     if (failed > 0) toasts.show(`${plural(failed, ONE[noun])} could not be changed. ${detail ?? ''}`, 'bad');
     if (done.length === 0) return;
@@ -35,7 +35,7 @@ export function useEntityActions(
   const mayChange = async () => (await options.mayChange?.()) !== false;
   const undoAll = async (undo: () => Promise<BulkResult>, undone: (result: BulkResult) => Promise<void> | void) => {
     if (!(await mayChange())) return;
-    const result = await undo();
+    const result = await toasts.during(undo());
     const { done, failed, detail } = result;
     await undone(result);
     if (failed > 0) toasts.show(detail ?? 'This could not be undone.', 'bad');

@@ -49,7 +49,7 @@ export function DeliveryLog(props: { notice: Notice }) {
         },
       ]}
       actions={(row) => (
-        <Button size="small" kind="quiet" onPress={() => void again(props.notice.id, row.id)}>
+        <Button size="small" kind="quiet" onPress={() => again(props.notice.id, row.id)}>
           Send again
         </Button>
       )}
