@@ -1,5 +1,17 @@
 /** Whether lists and objects are nested deeper than so many levels: a parser reads what a serializer then cannot write. */
 export function isDeeper(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  return levels === 0 || Object.values(value).some((item) => isDeeper(item, levels - 1));
+  if (!isNested(value)) return false;
+  if (levels === 0) return true;
+  // Every call asks this: a list of the values would cost more than they do.
+  if (Array.isArray(value)) {
+    for (const item of value) if (isNested(item) && isDeeper(item, levels - 1)) return true;
+    return false;
+  }
+  for (const name in value) {
+    const item = (value as Readonly<Record<string, unknown>>)[name];
+    if (isNested(item) && isDeeper(item, levels - 1)) return true;
+  }
+  return false;
 }
+
+const isNested = (value: unknown): value is object => typeof value === 'object' && value !== null;

@@ -3,6 +3,7 @@ import type { SessionState } from '#core/engines/shared/source.ts';
 import { sessionOf } from '#core/lib/call/session.ts';
 import { type Outcome, type QueryPlan, runQuery } from '#core/lib/call/query.ts';
 import { shape, type Shaped, shapeResource } from '#core/lib/call/shape.ts';
+import { depthFault } from '#core/lib/call/argument-values.ts';
 import { AFTER } from '#core/lib/call/page-schemas.ts';
 import type { Position } from '#core/lib/call/pages.ts';
 import { matchUri, typedValues } from '#core/lib/uri-template.ts';
@@ -74,6 +75,9 @@ export function callTool(params: Members, context: CallContext, services: CallSe
     throw new RpcError(RPC.invalid_params, 'Unknown tool. Read tools/list for the names.', { fault: 'not_found' });
   }
   if (!isMembers(args)) throw new RpcError(RPC.invalid_params, 'params.arguments must be an object.');
+  // The request log, replays, cursors and confirmations write them as text, also those that the tool does not have.
+  const fault = depthFault(args);
+  if (fault !== null) throw new RpcError(RPC.invalid_params, fault);
   if (tool.entity.two_step === true) {
     const { [TOKEN]: token, ...rest } = args;
     return perform(TOOL, tool, rest, context, services, { token });

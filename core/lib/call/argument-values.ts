@@ -22,6 +22,10 @@ export const MAX_ITEMS = 10_000;
 const SHOWN_CHOICES = 20;
 /** Levels of a JSON argument, as of every body (contract section 1): writing a far deeper one as text would take a second and fail. */
 export const MAX_DEPTH = 64;
+const TOO_DEEP = `must be nested at most ${MAX_DEPTH} levels deep.`;
+
+/** What a call sends, before anything is done with it: an argument may be a list of JSON. Null: it is not too deep. */
+export const depthFault = (args: object): string | null => (isDeeper(args, MAX_DEPTH + 2) ? `Arguments ${TOO_DEEP}` : null);
 
 const right = (value: Json): Checked => ({ ok: true, value });
 const wrong = (fault: string): Checked => ({ ok: false, fault });
@@ -128,7 +132,7 @@ const SCALARS: Readonly<Record<ScalarType, (value: unknown) => Checked>> = {
   uuid: (value) => (typeof value === 'string' && UUID.test(value) ? right(value) : wrong('must be a UUID.')),
   json(value) {
     if (value === undefined) return wrong('must be JSON.');
-    return isDeeper(value, MAX_DEPTH) ? wrong(`must be nested at most ${MAX_DEPTH} levels deep.`) : right(value as Json);
+    return isDeeper(value, MAX_DEPTH) ? wrong(TOO_DEEP) : right(value as Json);
   },
 };
 

@@ -1,4 +1,5 @@
 import type { RedisLimits } from '#core/cluster/redis-limits.ts';
+import { depthFault } from '#core/lib/call/argument-values.ts';
 import { createSealing } from '#core/lib/sealing.ts';
 import { isMembers, type Members } from '#mcp-host/protocol/messages.ts';
 import type { Session } from '#mcp-host/protocol/sessions.ts';
@@ -30,6 +31,7 @@ export function createAnswersElsewhere(redis: RedisLimits | null, keys: readonly
         if (response !== null) take(response);
       }),
     hand(session, question, response) {
+      if (depthFault(response) !== null) return;
       const sealed = sealing.seal(isMembers(response['result']) ? { result: response['result'] } : {});
       if (sealed.length <= LONGEST) places.hand(placeOf(session, question), sealed);
     },

@@ -1,5 +1,6 @@
 import type { Parameter } from '#core/contract/definitions/parameters.ts';
 import { AppError } from '#core/errors.ts';
+import { depthFault } from '#core/lib/call/argument-values.ts';
 import { inputSchema, isSent, mustBeGiven } from '#core/lib/call/arguments.ts';
 import { isMembers, type Members } from '#mcp-host/protocol/messages.ts';
 import { type AskedCall, type Confirmations, InputRequired, type Replied, replyIn, sealQuestion, tooFast } from './asked-call.ts';
@@ -138,6 +139,8 @@ function filledIn(
       Object.hasOwn(content, name) && content[name] !== null ? [[name, content[name]] as const] : [],
     ),
   );
+  const fault = depthFault(given);
+  if (fault !== null) throw extended(refusal, fault);
   if (Buffer.byteLength(JSON.stringify({ ...before, ...given })) <= MOST_BYTES) return given;
   throw extended(
     refusal,
