@@ -21,6 +21,8 @@ import { refuse } from '#mcp-host/protocol/replies.ts';
 import { createSessionIds } from '#mcp-host/protocol/session-ids.ts';
 import { createSessions } from '#mcp-host/protocol/sessions.ts';
 import type { Streams } from '#mcp-host/protocol/streams.ts';
+import { ENDING } from '#mcp-host/serving.ts';
+import { drain } from '#mcp-host/swap/drain.ts';
 import { createSources } from '#mcp-host/swap/sources.ts';
 import type { Views } from '#mcp-host/swap/views.ts';
 import { createHttp, type HostFetch } from '#mcp-host/transports/http.ts';
@@ -51,8 +53,8 @@ export interface EdgeHost {
   readonly fetch: HostFetch;
   /** In time: ends what idled out, and keeps streams open. */
   keepAlive(): void;
-  /** Ends streams, waits for running statements, and closes every pool. */
-  close(): Promise<void>;
+  /** Takes no new calls, waits for those that run, at most `grace_ms`, ends streams and closes every pool. */
+  close(grace_ms: number): Promise<void>;
 }
 
 /** A host of one bundle: the parts of the host that need no server, no disk and no listener. */
@@ -124,7 +126,13 @@ export async function createEdgeHost(options: EdgeOptions): Promise<EdgeHost> {
     app_views: createAppViews(bundle.view_page),
   });
   const { lacks } = bundle;
-  const serving = () => (lacks === null ? registry : { idle: lacks, cors_origins: registry.server.cors_origins, held: null });
+  let ending = false;
+  const idle = (): string | null => (ending ? ENDING : lacks);
+  const serving = () => {
+    const why = idle();
+    if (why === null) return registry;
+    return { idle: why, cors_origins: registry.server.cors_origins, held: lacks === null ? registry : null };
+  };
   const answer = createHttp({
     dispatch,
     arriving: running.arriving,
@@ -143,7 +151,7 @@ export async function createEdgeHost(options: EdgeOptions): Promise<EdgeHost> {
     health: () =>
       healthOf({
         serving: registry,
-        idle: lacks,
+        idle: idle(),
         waiting: false,
         uptime_ms: now() - options.started_at,
         sessions: sessions.count(),
@@ -169,7 +177,9 @@ export async function createEdgeHost(options: EdgeOptions): Promise<EdgeHost> {
       streams.keepAlive();
       sessions.sweep();
     },
-    async close() {
+    async close(grace_ms) {
+      ending = true;
+      await drain(running, grace_ms, ENDING);
       streams.end();
       await sources.close();
     },

@@ -19,6 +19,8 @@ export interface RunningBundle {
   readonly started_ms: number;
   /** Everything that was printed so far. */
   output(): string;
+  /** Sends SIGTERM and waits. @returns the exit code. */
+  terminate(): Promise<number>;
   stop(): Promise<void>;
 }
 
@@ -84,6 +86,10 @@ export async function startBundle(target: BundleTarget, text: string, place: Pla
       for await (const chunk of stream) printed += Buffer.from(chunk).toString();
     })();
   }
+  const terminate = () => {
+    child.kill('SIGTERM');
+    return child.exited;
+  };
   const stop = async () => {
     child.kill('SIGTERM');
     const late = setTimeout(() => child.kill('SIGKILL'), 5_000);
@@ -94,7 +100,7 @@ export async function startBundle(target: BundleTarget, text: string, place: Pla
   const address = () => (target === 'workers' ? (/^ready (\S+)$/m.exec(printed)?.[1] ?? null) : `http://127.0.0.1:${port}`);
   try {
     const url = await answering(address, () => child.exitCode === null);
-    return { url, started_ms: performance.now() - began, output: () => printed, stop };
+    return { url, started_ms: performance.now() - began, output: () => printed, terminate, stop };
   } catch (error) {
     await stop();
     throw new Error(`The bundle did not start: ${printed}`, { cause: error });

@@ -1,6 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createMcpHandler } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { preflight, setCors } from '#core/edge/cors.ts';
@@ -10,6 +11,8 @@ import type { Project } from './definitions.ts';
 import { demandSecrets, secret, setting } from './settings.ts';
 
 const PATH = '/mcp';
+/** How long calls may run on when the program is to end. */
+const GRACE_MS = 8_000;
 const LOOPBACK = ['127.0.0.1', '::1', 'localhost'];
 
 /** Serves over HTTP on HOST and PORT at /mcp, or over stdin and stdout with `--stdio`. */
@@ -39,7 +42,10 @@ export function serve(project: Project): void {
     }
     return handler.fetch(request);
   };
+  let ending = false;
   const answer = async (request: Request): Promise<Response> => {
+    // On a connection that is still open.
+    if (ending) return new Response('The server is shutting down.', { status: 503, headers: { 'Retry-After': '5' } });
     const { pathname } = new URL(request.url);
     if (pathname === '/health') return Response.json({ status: 'ok' });
     if (pathname !== PATH) return new Response('Not found', { status: 404 });
@@ -56,7 +62,14 @@ export function serve(project: Project): void {
     setCors(headers, origin);
     return new Response(response.body, { status: response.status, headers });
   };
-  const server = createServer((incoming, outgoing) => void relay(incoming, outgoing, answer));
+  /** Requests that come to an end by themselves. */
+  const open = new Set<Promise<void>>();
+  const server = createServer((incoming, outgoing) => {
+    const relayed = relay(incoming, outgoing, answer);
+    if (incoming.method !== 'POST' || incoming.headers['mcp-method'] === 'subscriptions/listen') return;
+    open.add(relayed);
+    void relayed.finally(() => open.delete(relayed));
+  });
   server.listen(port, host, () => {
     const address = server.address();
     const shown = typeof address === 'object' && address !== null ? address.port : port;
@@ -65,7 +78,9 @@ export function serve(project: Project): void {
       console.error('Anyone who can reach this address can call the tools. Set MCP_TOKEN to require a token.');
   });
   endWith(async () => {
+    ending = true;
     server.close();
+    await Promise.race([Promise.all(open), sleep(GRACE_MS)]);
     await handler.close();
     server.closeAllConnections();
     await close();
@@ -100,7 +115,12 @@ async function relay(
     if (!gone.signal.aborted) console.error(error);
     if (!outgoing.headersSent) outgoing.writeHead(400);
   }
+  const sent = new Promise<void>((resolve) => {
+    outgoing.once('finish', resolve);
+    outgoing.once('close', resolve);
+  });
   outgoing.end();
+  if (!gone.signal.aborted) await sent;
 }
 
 function sameText(a: string, b: string): boolean {
@@ -114,7 +134,7 @@ function hash(text: string): Buffer {
 function endWith(close: () => Promise<unknown>): void {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => {
-      setTimeout(() => process.exit(1), 5_000).unref();
+      setTimeout(() => process.exit(1), GRACE_MS + 1_500).unref();
       void close().then(() => process.exit(0));
     });
   }
