@@ -5,9 +5,11 @@ const PAGE = new URL('../docs/settings.md', import.meta.url);
 
 /** The page of settings with its table of variables made from the settings themselves. */
 export function withTable(page: string): string {
-  const rows = Object.entries(SETTINGS as Record<string, Setting<unknown>>).map(([name, { default: fallback, meaning, secret = false }]) => {
-    return `| \`${name}\` | ${fallback === null || fallback === '' ? '' : `\`${fallback}\``} | ${secret ? '* ' : ''}${meaning} |`;
-  });
+  const rows = Object.entries(SETTINGS as Record<string, Setting<unknown>>).map(
+    ([name, { default: fallback, meaning, secret = false }]) => {
+      return `| \`${name}\` | ${fallback === null || fallback === '' ? '' : `\`${fallback}\``} | ${secret ? '* ' : ''}${meaning} |`;
+    },
+  );
   const table = ['| variable | default | meaning |', '|---|---|---|', ...rows].join('\n');
   return page.replace(
     /(<!-- settings -->\n)[\s\S]*?(<!-- \/settings -->)/,
