@@ -26,7 +26,8 @@ export async function ownerOf(context: Context, connection_id: string, tx: Db = 
   if (known !== undefined) return known;
   if (tx !== store.db) await writeAlone(store, tx);
   const rows = await tx.select().from(store.tables.connections).where(eq(store.tables.connections.id, connection_id));
-  if (rows[0] === undefined) throw invalidField('connection_id', 'connection_id does not match any connection.');
+  if (rows[0] === undefined)
+    throw invalidField('connection_id', 'The connection does not exist. It may have been deleted; choose another one.');
   return rows[0];
 }
 

@@ -296,7 +296,7 @@ browserTest(
       .waitFor();
 
     await editor(page).fill("update orders set status = 'paid' where id < :id");
-    await side(page).getByText('Sluice runs it in a transaction and rolls it back.').waitFor();
+    await side(page).getByText('Sluice rolls it back.').waitFor();
     await side(page).getByLabel('id').fill('4');
     await side(page).getByRole('button', { name: 'Run and roll back' }).click();
     await side(page)

@@ -65,7 +65,7 @@ browserTest(
     await panel.getByRole('button', { name: /Confirmation/ }).click();
     await page.getByRole('option', { name: 'Ask above a number of rows' }).click();
     await panel.getByText('Ask above is required when a person is asked above a number of rows.').waitFor();
-    await page.getByText('This statement changes data. Sluice runs it in a transaction and rolls it back.').waitFor();
+    await page.getByText('This statement changes data. Sluice rolls it back.').waitFor();
     await page.getByText('Run the statement to see how many rows it would change').waitFor();
     expect(await page.getByText('runs read-only').count()).toBe(0);
     await page.getByRole('button', { name: /^Save tool/ }).click();

@@ -99,19 +99,19 @@ test('a mistake that the server finds at the same place is told once, in its wor
     { start: 7, message: 'here' },
     { start: 20, message: 'here too' },
   ];
-  const remote = [{ start: 7, message: 'there' }];
-  expect(eachOnce(local, remote)).toEqual([
-    { start: 20, message: 'here too' },
+  const remote = [
     { start: 7, message: 'there' },
-  ]);
-  expect(eachOnce(local, [])).toEqual(local);
+    { start: 7, message: 'there again' },
+  ];
+  expect(eachOnce([...remote, ...local]).map(({ message }) => message)).toEqual(['there', 'here too']);
+  expect(eachOnce(local)).toEqual(local);
 });
 
 test('what is certain to be refused is told where it stands', () => {
   const faults = (sql: string, dialect: Dialect = 'postgresql') =>
     sqlFaults(sql, scanSql(sql, dialect)).map(({ start, message }) => [start, message.split(/[;:]/)[0]]);
   expect(faults("select 'a")).toEqual([[7, 'This string is not closed.']]);
-  expect(faults('select 1; select 2')).toEqual([[10, 'One statement only']]);
+  expect(faults('select 1; select 2')).toEqual([[10, 'One statement only.']]);
   expect(faults('select 1; -- done')).toEqual([]);
   expect(faults('select $1')).toEqual([[7, 'Write each parameter as ']]);
   expect(faults('select a from t where b = ?', 'mysql')).toEqual([[26, 'Write each parameter as ']]);

@@ -16,7 +16,7 @@ interface PageFormOptions<T extends Shape, O> extends FormOptions<T, O> {
   readonly unsaved?: string;
 }
 
-const DELETED = 'Someone else deleted this in the meantime. Your changes cannot be saved.';
+const DELETED = 'Someone else deleted this in the meantime.';
 const UNSAVED = 'Your changes on this page are not saved.';
 
 /** A form of a page: nothing typed is lost by leaving, the first fault gets the focus, a conflict is a choice. */
@@ -54,13 +54,14 @@ export function useForm<T extends Shape, O>(options: PageFormOptions<T, O>): For
     event?.preventDefault();
     if (undecided && options.latest !== undefined) return merge(options.latest);
     const element = event?.currentTarget instanceof HTMLElement ? event.currentTarget : undefined;
-    const done = await form.submit(event);
+    if (await form.submit(event)) return true;
     const problem = form.problem();
-    if (!done && problem?.code === 'conflict' && form.errors().size === 0 && options.latest !== undefined)
-      return merge(options.latest);
-    if (problem?.code === 'not_found' && options.latest !== undefined) form.refuse({ ...problem, detail: DELETED });
-    if (!done) void focusInvalid(element);
-    return done;
+    if (options.latest !== undefined) {
+      if (problem?.code === 'conflict' && form.errors().size === 0) return merge(options.latest);
+      if (problem?.code === 'not_found') form.refuse({ ...problem, detail: DELETED });
+    }
+    void focusInvalid(element);
+    return false;
   };
 
   return { ...form, submit };

@@ -24,8 +24,7 @@ export async function focusInvalid(form: ParentNode | null | undefined): Promise
 
 /** Unfolds what a field stands in, and focuses it. */
 export function focusField(element: HTMLElement): void {
-  for (let fold = element.closest('details'); fold; fold = fold.parentElement?.closest('details') ?? null) fold.open = true;
+  element.closest('details')?.setAttribute('open', '');
   // The text of an editor stands in a shadow root, out of reach of a selector.
-  const field = element.shadowRoot?.querySelector<HTMLElement>('[contenteditable=true]') ?? element;
-  field.focus();
+  (element.shadowRoot?.querySelector<HTMLElement>('[contenteditable=true]') ?? element).focus();
 }

@@ -1,13 +1,11 @@
 import { Show } from 'solid-js';
 import { lazyPart } from '#ui/src/components/show/lazy-part.tsx';
-import { ToolDraft } from '#core/contract/definitions/tools.ts';
 import type { View } from '#core/contract/definitions/view.ts';
 import { Button } from '#ui/src/components/button.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { CodeBlock } from '#ui/src/components/show/code-block.tsx';
 import { JsonView } from '#ui/src/components/show/json-view.tsx';
 import { Fault, Notice } from '#ui/src/components/notice.tsx';
-import { inLabels } from '#ui/src/kernel/form/form.ts';
 import { num } from '#ui/src/kernel/numbers.ts';
 import { duration, plural } from '#ui/src/kernel/words.ts';
 import { Select } from '#ui/src/components/form/select.tsx';
@@ -32,10 +30,6 @@ export function PreviewPane(props: {
   stored?: (Subject & { readonly name?: string }) | undefined;
 }) {
   const toolsets = useQuery((read) => read('toolsets.list', { limit: 1 }));
-  const failure = () => {
-    const problem = props.statement.problem();
-    return problem && inLabels(problem, ToolDraft).detail;
-  };
 
   return (
     <div class="stack">
@@ -86,17 +80,15 @@ export function PreviewPane(props: {
         </div>
       </form>
       <Show when={props.statement.writes()}>
-        <p class="small soft">This statement changes data. Sluice runs it in a transaction and rolls it back.</p>
+        <p class="small soft">This statement changes data. Sluice rolls it back.</p>
       </Show>
-      <Fault title="The statement failed" text={failure()} />
+      <Fault title="The statement failed" text={props.statement.problem()?.detail} />
       <Show
         when={props.statement.result()}
         fallback={
           <Show when={props.statement.problem() === undefined && !props.statement.busy()}>
             <EmptyState icon="play" title="Nothing has run yet">
-              {props.statement.writes()
-                ? 'Run the statement to see how many rows it would change and what a model would receive. It runs for up to 10 seconds.'
-                : 'Run the statement to see its rows and what a model would receive. It runs read-only, for up to 10 seconds.'}
+              {`Run the statement to see ${props.statement.writes() ? 'how many rows it would change' : 'its rows'} and what a model would receive. It runs for up to 10 seconds.`}
             </EmptyState>
           </Show>
         }

@@ -52,7 +52,7 @@ export function useBuilder<D extends Record<string, unknown>, E extends Stored>(
   const form: Form<D> = useForm<D, E>({
     schema: options.schema,
     initial: () => options.props.initial,
-    ...(options.check === undefined ? {} : { check: options.check }),
+    check: options.check ?? (() => ({})),
     unsaved: `Changes to this ${ENTITY_TYPE[options.noun]} are not saved.`,
     async submit(values) {
       const draft = clean(values);

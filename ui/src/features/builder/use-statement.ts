@@ -149,8 +149,8 @@ export function useStatement(options: StatementOptions) {
       const place = rangeOf(refusal.problem, sql);
       return place === undefined ? [] : [{ ...place, message: bare(refusal.problem.detail, 'sql_query', { sql_query: 'SQL' }) }];
     });
-    const found = remote.filter(({ message }, index) => remote.findIndex((one) => one.message === message) === index);
-    return eachOnce<Fault>(local, found);
+    // The server knows more of the same mistake.
+    return eachOnce<Fault>([...remote, ...local]);
   });
 
   const shaped = () => JSON.stringify([options.template(), options.becomes(), options.masks()]);

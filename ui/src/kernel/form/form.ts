@@ -102,10 +102,6 @@ export function createForm<T extends Shape, O>(options: FormOptions<T, O>): Form
         if (!found.has(field)) found.set(field, bare(message, field, labels).replace('Must not be null', 'Must not be empty'));
       }
     }
-    // The schema takes any text, and a name of spaces could be seen and found nowhere.
-    const { name } = given;
-    if (typeof name === 'string' && name.trim() === '' && !found.has('name') && known.includes('name'))
-      found.set('name', 'Must not be empty.');
     for (const [field, message] of Object.entries(options.check?.(given) ?? {})) {
       if (message !== undefined) found.set(field, message);
     }

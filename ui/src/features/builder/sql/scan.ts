@@ -238,20 +238,14 @@ function followsName(sql: string, pieces: readonly SqlPiece[], at: number): bool
   return before.end === here.start && (isName(sql, before) || sql[before.start] === '[');
 }
 
-interface Placed {
-  readonly start: number;
-}
-
-/** What is found here and what the server found, each mistake once. */
-export const eachOnce = <T extends Placed>(local: readonly T[], remote: readonly T[]): T[] => [
-  ...local.filter(({ start }) => !remote.some((fault) => fault.start === start)),
-  ...remote,
-];
+/** Of several faults at one place, the first. */
+export const eachOnce = <T extends { readonly start: number }>(faults: readonly T[]): T[] =>
+  faults.filter(({ start }, index) => faults.findIndex((one) => one.start === start) === index);
 
 /** What is certain to be refused, where it stands; the server says the rest. */
 export function sqlFaults(sql: string, pieces: readonly SqlPiece[]): { start: number; end: number; message: string }[] {
   const faults = pieces.flatMap(({ kind, start, end, open }) => {
-    if (kind === 'placeholder') return [{ start, end, message: 'Write each parameter as :name; ? and $1 are not supported.' }];
+    if (kind === 'placeholder') return [{ start, end, message: 'Write each parameter as :name.' }];
     if (open === undefined) return [];
     const what = kind === 'comment' ? 'This comment' : kind === 'string' ? 'This string' : 'This quoted name';
     return [{ start, end: Math.min(end, start + 1), message: `${what} is not closed.` }];
@@ -259,6 +253,6 @@ export function sqlFaults(sql: string, pieces: readonly SqlPiece[]): { start: nu
   const separator = pieces.findIndex(({ kind }) => kind === 'separator');
   const next = separator < 0 ? undefined : pieces.slice(separator + 1).find(({ kind }) => kind !== 'comment');
   if (next === undefined) return faults;
-  const message = 'One statement only: delete what follows the first semicolon.';
+  const message = 'One statement only.';
   return [...faults, { start: next.start, end: sql.trimEnd().length, message }];
 }
