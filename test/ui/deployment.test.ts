@@ -92,6 +92,48 @@ test('a deploy shows its receipt and reads again what is live and what waits', a
   expect(asked.filter((path) => path === '/diff')).toEqual(['/diff']);
 });
 
+test('a deploy whose answer was lost is no fault any more once its version is live, whoever reads this first', async () => {
+  let live = state(1, 1);
+  let away = false;
+  const { deployment, pass } = deploymentOver((path) => {
+    if (away) throw new TypeError('no connection');
+    if (path.endsWith('/deploy/status')) return Response.json(live);
+    if (path.endsWith('/deploy/diff')) return Response.json({ from_version: live.snapshot_version, changes: [] });
+    live = state(2, 0);
+    away = true;
+    throw new TypeError('no connection');
+  });
+  await deployment.show();
+  pass(2_000);
+  await deployment.run();
+  expect([deployment.problem()?.code, deployment.status.problem()?.code]).toEqual(['offline', 'offline']);
+  pass(2_000);
+  await deployment.refresh();
+  expect(deployment.problem()?.code).toBe('offline');
+  away = false;
+  pass(2_000);
+  await deployment.status.reload();
+  await deployment.refresh();
+  await deployment.diff.reload();
+  expect([deployment.problem(), deployment.diff.data()?.from_version]).toEqual([undefined, 2]);
+});
+
+test('a note for the next deploy that is typed during one stays', async () => {
+  const answer = Promise.withResolvers<Response>();
+  const { deployment } = deploymentOver((path) => {
+    if (path.endsWith('/deploy/status')) return Response.json(state(1, 1));
+    if (path.endsWith('/deploy/diff')) return Response.json({ from_version: 1, changes: [] });
+    return answer.promise;
+  });
+  await deployment.show();
+  deployment.setNote('first');
+  const running = deployment.run();
+  deployment.setNote('second');
+  answer.resolve(Response.json(RECEIPT));
+  await running;
+  expect(deployment.note()).toBe('second');
+});
+
 test('a second deploy does not begin while one runs, and a refused one keeps every reason', async () => {
   let deploys = 0;
   const { deployment } = deploymentOver((path) => {

@@ -3,7 +3,7 @@ import type { GateName } from '#core/contract/settings/deploy-gates.ts';
 import type { CanaryPlan } from '#core/contract/deploy/canary-state.ts';
 import type { Output } from '#core/contract/index.ts';
 import type { Call } from '#ui/src/api.ts';
-import { type Problem, toProblem } from '#ui/src/kernel/problem.ts';
+import { isPassing, type Problem, toProblem } from '#ui/src/kernel/problem.ts';
 import type { Cache } from '#ui/src/kernel/data/cache.ts';
 import type { Query } from '#ui/src/kernel/data/query.ts';
 
@@ -87,11 +87,18 @@ export function createDeployment(call: Call, cache: Cache): Deployment {
   const [attempt, setAttempt] = createSignal<Attempt>();
   const [failed, setFailed] = createSignal<string>();
 
+  /** The state that everything here follows from: others may have read a newer one. */
+  let known: string | undefined;
   const refresh = async () => {
-    const before = mark(status.data());
+    const before = known;
     await status.reload();
-    if (before !== undefined && mark(status.data()) !== before) cache.invalidate(['deploy', 'history', 'snapshots']);
-    else if (status.problem() === undefined && diff.problem() !== undefined) await diff.reload();
+    known = mark(status.data());
+    if (before !== undefined && known !== before) {
+      cache.invalidate(['deploy', 'history', 'snapshots']);
+      // What was asked for has happened, or it is another state by now.
+      const lost = problem();
+      if (lost !== undefined && isPassing(lost)) setProblem(undefined);
+    } else if (status.problem() === undefined && diff.problem() !== undefined) await diff.reload();
   };
 
   const act = async (name: Work, words: string | undefined, action: () => Promise<void>): Promise<boolean> => {
@@ -112,7 +119,10 @@ export function createDeployment(call: Call, cache: Cache): Deployment {
       return false;
     } finally {
       // A deploy that was refused is a state of its own.
-      await status.reload();
+      if (problem() === undefined) {
+        await status.reload();
+        known = mark(status.data());
+      } else await refresh();
       setPhase('idle');
     }
   };
@@ -146,16 +156,20 @@ export function createDeployment(call: Call, cache: Cache): Deployment {
     rehearsed,
     problem,
     failed,
-    show: async () => void (await Promise.all([status.show(), diff.show()])),
+    async show() {
+      await Promise.all([status.show(), diff.show()]);
+      known ??= mark(status.data());
+    },
     refresh,
     attempt,
     note,
     setNote,
     run() {
-      const sent = { ...shown(), ...noted(note()) };
+      const sent: { readonly note?: string } = { ...shown(), ...noted(note()) };
       return send('deploying', { anyway: 'Deploy anyway' }, async (passing) => {
         const answer = await call('deploy.run', { ...sent, ...passing });
-        setNote('');
+        // Not one that was typed meanwhile.
+        setNote((now) => (now.trim() === (sent.note ?? '') ? '' : now));
         return answer;
       });
     },
