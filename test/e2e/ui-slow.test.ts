@@ -240,3 +240,41 @@ browserTest(
   },
   LIMIT_MS,
 );
+
+browserTest(
+  'the preview of a rollback and the test of a provider that failed are asked for again where they stand',
+  async () => {
+    const { api, url } = ui.programs;
+    const { items } = await api<{ items: { id: string }[] }>('GET', '/tools?search=list_orders');
+    await api('PATCH', `/tools/${items[0]?.id}`, { title: 'Orders of a customer' });
+    await api('POST', '/identity-providers', {
+      name: 'Lost',
+      issuer: 'https://127.0.0.1:9/nobody',
+      client_id: 'sluice',
+      client_secret: 'its secret',
+    });
+    const opened = await ui.signedIn();
+    const { page } = opened;
+    await page.route(/api\/v1\/(history\/.*rollback|identity-providers\/.*test)/, (route) => route.abort(), { times: 1 });
+    await page.goto(`${url}/history?q=list_orders`);
+    await page.locator('.history-action').first().getByRole('button').click();
+    await page
+      .getByRole('dialog')
+      .getByRole('button', { name: /Roll back/ })
+      .click();
+    const preview = page.getByRole('dialog', { name: /^Restore the previous state/ });
+    await preview.getByRole('button', { name: 'Try again' }).click();
+    await preview.getByText('Orders of a customer').waitFor();
+
+    await page.route(/api\/v1\/identity-providers\/.*test/, (route) => route.abort(), { times: 1 });
+    await page.goto(`${url}/settings/sign_in`);
+    await page.getByRole('button', { name: 'More for Lost' }).click();
+    await page.getByRole('menuitem', { name: 'Test' }).click();
+    const test = page.getByRole('dialog', { name: 'Test of Lost' });
+    await test.getByRole('button', { name: 'Try again' }).click();
+    await test.getByText('Sign-ins will fail').waitFor();
+    opened.faults.length = 0;
+    await close(opened);
+  },
+  LIMIT_MS,
+);

@@ -65,7 +65,12 @@ export function RollbackDialog(props: { action: HistoryAction | undefined; onClo
       <div class="stack">
         <Failed of={restore} />
         <Switch>
-          <Match when={preview()?.problem()}>{(problem) => <ProblemNotice problem={problem()} />}</Match>
+          <Match when={preview()?.pending()}>
+            <SkeletonList rows={3} label="Comparing" />
+          </Match>
+          <Match when={preview()?.problem()}>
+            {(problem) => <ProblemNotice problem={problem()} onRetry={() => void preview()?.reload()} />}
+          </Match>
           <Match when={preview()?.data()}>
             {(answer) => (
               <>
@@ -78,9 +83,6 @@ export function RollbackDialog(props: { action: HistoryAction | undefined; onClo
                 <FieldDiff changes={answer().entry.changes} labels={labelsOf(answer().entry.entity_type)} />
               </>
             )}
-          </Match>
-          <Match when={preview()?.pending()}>
-            <SkeletonList rows={3} label="Comparing" />
           </Match>
         </Switch>
       </div>

@@ -1,7 +1,7 @@
 import { For, Show } from 'solid-js';
 import type { IdentityProvider, ProviderCheck } from '#core/contract/identity/identity-providers.ts';
 import { Icon, type IconName } from '#ui/src/components/icon.tsx';
-import { Notice } from '#ui/src/components/notice.tsx';
+import { Failed, Notice } from '#ui/src/components/notice.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { createQuery } from '#ui/src/kernel/data/query.ts';
@@ -21,7 +21,7 @@ export function ProviderTest(props: { provider: IdentityProvider }) {
   void test.reload();
   return (
     <Show when={!test.pending()} fallback={<SkeletonList rows={5} label="Asking the provider" />}>
-      <Show when={test.problem()}>{(fault) => <Notice tone="bad">{fault().detail}</Notice>}</Show>
+      <Failed of={test} />
       <Show when={test.data()}>
         {(tested) => (
           <div class="stack">
