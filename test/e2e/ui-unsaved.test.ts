@@ -1,4 +1,6 @@
+import { Database } from 'bun:sqlite';
 import { expect } from 'bun:test';
+import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { browserTest } from '#test/support/browser.ts';
 import { until } from '#test/support/programs.ts';
@@ -48,6 +50,34 @@ browserTest(
     expect(await page.getByLabel('Description', { exact: true }).inputValue()).toBe('Written by half.');
     await page.getByRole('main').getByRole('button', { name: 'Discard' }).click();
     await close(opened, [401, 422]);
+  },
+  LIMIT_MS,
+);
+
+browserTest(
+  'deleting what is open asks once, also while its form has changes',
+  async () => {
+    const { items } = await ui.programs.api<{ items: { id: string }[] }>('GET', '/connections');
+    const connection_id = items[0]?.id;
+    const made = [
+      ['tools', { connection_id, name: 'soon_gone', description: 'Counts.', sql_query: 'select 1 as one' }, 'Delete tool'],
+      ['toolsets', { name: 'soon-gone' }, 'Delete toolset'],
+      ['connections', { name: 'soon gone', db_type: 'sqlite', database: 'gone.sqlite' }, 'Delete connection'],
+    ] as const;
+    const opened = await ui.signedIn();
+    const { page } = opened;
+    new Database(join(ui.programs.directory, 'databases', 'gone.sqlite')).run('create table things (id integer)');
+    for (const [noun, draft, action] of made) {
+      const { id } = await ui.programs.api<{ id: string }>('POST', `/${noun}`, draft);
+      await page.goto(`${ui.programs.url}/${noun}/${id}`);
+      await name(page).fill('soon-renamed');
+      await page.getByRole('main').getByRole('button', { name: /^More/ }).first().click();
+      await page.getByRole('menuitem', { name: /^Delete/ }).click();
+      await page.getByRole('alertdialog').getByRole('button', { name: action }).click();
+      await page.waitForURL(`${ui.programs.url}/${noun}`);
+      expect(await page.getByText('Leave without saving?').count()).toBe(0);
+    }
+    await close(opened, [404]);
   },
   LIMIT_MS,
 );

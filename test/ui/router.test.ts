@@ -96,6 +96,10 @@ test('a page that would lose something is left only after asking, by a link and 
   await Bun.sleep(0);
   expect([router.path(), browser.location.pathname, asked.length]).toEqual(['/tools/1', '/tools/1', 2]);
 
+  router.navigate('/tools', { replace: true, gone: true });
+  expect([router.path(), asked.length]).toEqual(['/tools', 2]);
+  router.navigate('/tools/1', { replace: true, gone: true });
+
   leave = true;
   browser.history.go(-2);
   await Bun.sleep(0);

@@ -20,7 +20,8 @@ export interface Router {
   readonly path: () => string;
   readonly query: () => URLSearchParams;
   readonly arrival: () => Arrival;
-  navigate(to: string, options?: { replace?: boolean }): void;
+  /** `gone`: what the page would lose was deleted, so nothing is asked. */
+  navigate(to: string, options?: { replace?: boolean; gone?: boolean }): void;
   /** Changes query parameters in place, without a new entry in the history; an empty value removes one. */
   setQuery(values: Readonly<Record<string, string>>): void;
   /** Asks before the path changes while `block` has a sentence; returns what removes it. */
@@ -74,9 +75,9 @@ export function createRouter(browser: RouterWindow, ask: (sentence: string) => P
     if (await ask(sentence)) go(to, replace);
   };
 
-  const navigate: Router['navigate'] = (to, { replace = false } = {}) => {
+  const navigate: Router['navigate'] = (to, { replace = false, gone = false } = {}) => {
     const same = new URL(to, `${browser.location.origin}${location().path}`).pathname === location().path;
-    const sentence = same ? undefined : blocked();
+    const sentence = same || gone ? undefined : blocked();
     if (sentence === undefined) return go(to, replace);
     void leaveFor(sentence, to, replace);
   };

@@ -70,7 +70,7 @@ export function ConnectionPage() {
                       needs: 'connections.delete',
                       onSelect: () =>
                         void remove([found()]).then((gone) => {
-                          if (gone) router.navigate('/connections');
+                          if (gone) router.navigate('/connections', { gone: true });
                         }),
                     },
                   ]}

@@ -37,7 +37,7 @@ export function ToolsetPage() {
       action: 'Delete toolset',
     };
     const gone = await ask(question, () => call('toolsets.delete', { id }), `${name} deleted.`);
-    if (gone !== undefined) router.navigate('/toolsets');
+    if (gone !== undefined) router.navigate('/toolsets', { gone: true });
     // Somebody else may have deleted it.
     else await query.reload();
   };

@@ -57,7 +57,7 @@ export function useEntityActions(
     if (list === undefined) await report('deleted.', bulk.remove(entities));
     else {
       const back = ({ done: [id] }: BulkResult) => router.navigate(id === undefined ? list : `${list}/${id}`);
-      await report('deleted.', bulk.remove(entities), () => router.navigate(list), back);
+      await report('deleted.', bulk.remove(entities), () => router.navigate(list, { gone: true }), back);
     }
     return true;
   };
