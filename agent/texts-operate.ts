@@ -80,7 +80,7 @@ export const OPERATE = {
     effect: 'overwrites',
     repeats: true,
     description:
-      'Restores the state before a history entry: a deleted record is restored with everything deleted with it, a created one is deleted, an import is undone completely. history_id is the id of an entry from list_history, get_entity_history or the answer of a deletion, or a batch_id; try dry_run true first. Later changes of the record are overwritten. It undoes no deploy: that is restore_version. Then call deploy_server. Example: {"history_id":"0197…","dry_run":true}.',
+      'Restores the state before a history entry: a deleted record is restored with everything deleted with it, a created one is deleted with what belongs to it, an import or a rollback is undone completely. history_id is the id of an entry from list_history, get_entity_history or the answer of a deletion, or a batch_id. Call it with dry_run true first: cascaded lists what is deleted besides. Later changes of the record are overwritten. It undoes no deploy: that is restore_version. Then call deploy_server. Example: {"history_id":"0197…","dry_run":true}.',
   },
   get_metrics_stats: {
     title: 'Usage of tools',

@@ -1,11 +1,11 @@
 import * as v from 'valibot';
 import { ServerConfigPatch } from './settings/config.ts';
 import { Variable, VariableName } from './settings/setting-values.ts';
-import { byPlural, CASCADED_KINDS, type EntityKind, ENTITY_KINDS } from './entities.ts';
+import { type EntityKind, ENTITY_KINDS } from './entities.ts';
 import { Change } from './deploy/deploy.ts';
 import { Empty, entityFilters, Id, integerBetween, listInput, listOf, Skip, textBetween, Warnings } from './fields.ts';
 import { FlowLayout } from './flow.ts';
-import { HistoryEntry, historyFilters, OF_DEFINITIONS } from './history.ts';
+import { Cascaded, HistoryEntry, historyFilters, OF_DEFINITIONS } from './history.ts';
 import { operation } from './operation.ts';
 import { Table, TableColumn } from './definitions/schema.ts';
 import { Tool } from './definitions/tools.ts';
@@ -34,10 +34,7 @@ const Deleted = v.object({
   deleted: v.boolean(),
   id: Id,
   name: v.string(),
-  cascaded: v.pipe(
-    v.object(byPlural(CASCADED_KINDS, () => Names)),
-    v.description('Records that belonged to it and were deleted too, or would be on a dry run'),
-  ),
+  cascaded: v.pipe(Cascaded, v.description('Records that belonged to it and were deleted too, or would be on a dry run')),
   total: v.pipe(v.number(), v.description('Deleted records, including itself')),
   history_id: v.pipe(
     v.nullable(v.string()),

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { CONFIGURED } from './entities.ts';
+import { byPlural, CASCADED_KINDS, CONFIGURED } from './entities.ts';
 import { Id, listInput, listOf, textBetween, Timestamp, Version } from './fields.ts';
 import { operation } from './operation.ts';
 
@@ -65,6 +65,10 @@ export const HistoryEntry = v.object({
 });
 export type HistoryEntry = v.InferOutput<typeof HistoryEntry>;
 
+/** Names of records that are deleted with others, under the plurals of their nouns. */
+export const Cascaded = v.object(byPlural(CASCADED_KINDS, () => v.array(v.string())));
+export type Cascaded = v.InferOutput<typeof Cascaded>;
+
 const History = listOf(HistoryEntry);
 
 /** What the list of changes may be narrowed by. */
@@ -97,6 +101,11 @@ export const history = {
     output: v.object({
       entry: v.pipe(HistoryEntry, v.description('The entry that the rollback adds to the history (on a dry run: would add)')),
       entity: v.pipe(v.nullable(StoredRecord), v.description('The record after the rollback; null if it is deleted')),
+      cascaded: v.pipe(
+        Cascaded,
+        v.description('Records that belong to what the rollback deletes and are deleted with it, or would be on a dry run'),
+      ),
+      total: v.pipe(v.number(), v.description('Records that the rollback changes, including the cascaded ones')),
     }),
     agent: 'rollback',
     summary: 'Restore the state before an entry',

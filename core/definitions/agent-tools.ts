@@ -1,14 +1,6 @@
-import { and, desc, eq, ne } from 'drizzle-orm';
+import { and, desc, eq } from 'drizzle-orm';
 import type { Deleted, VariablesResult } from '#core/contract/agent-tools.ts';
-import {
-  byPlural,
-  CASCADED_KINDS,
-  ENTITIES,
-  ENTITY_KINDS,
-  type EntityKind,
-  FROZEN_KINDS,
-  OWNED_KINDS,
-} from '#core/contract/entities.ts';
+import { byPlural, ENTITIES, ENTITY_KINDS, type EntityKind, FROZEN_KINDS, OWNED_KINDS } from '#core/contract/entities.ts';
 import type { Output } from '#core/contract/index.ts';
 import type { VariableDraft } from '#core/contract/settings/setting-values.ts';
 import { deployHandlers } from '#core/deploy/deploys.ts';
@@ -20,7 +12,7 @@ import { checkUpdate, configHandlers, readSettings } from './settings/config.ts'
 import { type Entities, flowHandlers } from './flow.ts';
 import { KIND_OF } from './kinds.ts';
 import { retryOnConflict } from './versioned.ts';
-import type { EntityType } from '#core/observe/history.ts';
+import { deletedBeside, type EntityType } from '#core/observe/history.ts';
 import { shortEntry } from '#core/observe/history-entry.ts';
 import { historyHandlers } from '#core/observe/history-handlers.ts';
 import { toVariables } from './settings/settings.ts';
@@ -124,7 +116,7 @@ async function deletionResult(
   dry_run: boolean,
 ): Promise<Deleted> {
   const entry = await newestEntry(context, entity_type, id);
-  const cascaded = await wentWith(context, id, entry?.batch_id ?? null);
+  const cascaded = await deletedBeside(context, entry?.batch_id ?? null, new Set([id]));
   const kept = dry_run || context.replay !== undefined ? null : entry;
   return {
     deleted: !dry_run,
@@ -135,23 +127,6 @@ async function deletionResult(
     history_id: kept?.id ?? null,
     batch_id: kept?.batch_id ?? kept?.id ?? null,
   };
-}
-
-/** Names of what the history says went in this batch besides the record itself. */
-async function wentWith({ app }: Context, deleted_id: string, batch_id: string | null): Promise<Deleted['cascaded']> {
-  const cascaded = byPlural(CASCADED_KINDS, (): string[] => []);
-  if (batch_id === null) return cascaded;
-  const { history } = app.store.tables;
-  const rows = await app.store.db
-    .select({ entity_type: history.entity_type, name: history.entity_name })
-    .from(history)
-    .where(and(eq(history.batch_id, batch_id), ne(history.entity_id, deleted_id)));
-  for (const { entity_type, name } of rows) {
-    const kind = CASCADED_KINDS.find((known) => known === entity_type);
-    if (kind !== undefined) cascaded[ENTITIES[kind].plural].push(name);
-  }
-  for (const names of Object.values(cascaded)) names.sort();
-  return cascaded;
 }
 
 const inShort = ({ items, total }: Output<'history.list'>, details: boolean) => ({

@@ -1,5 +1,6 @@
-import { and, eq, ne } from 'drizzle-orm';
-import type { Action, EntityType } from '#core/contract/history.ts';
+import { and, eq, isNull, ne } from 'drizzle-orm';
+import { byPlural, CASCADED_KINDS, ENTITIES } from '#core/contract/entities.ts';
+import type { Action, Cascaded, EntityType } from '#core/contract/history.ts';
 import { authorOf } from '#core/identity/roles.ts';
 import type { Db } from '#core/store/open.ts';
 import { keepNewest } from '#core/store/pages.ts';
@@ -67,6 +68,23 @@ export async function recordCreated(
 ): Promise<void> {
   context.replay?.written.push(...entries);
   await tx.insert(context.app.store.tables.history).values(entries.map((entry) => toRow(context, entry)));
+}
+
+/** Names of what was deleted in a batch besides these records. @param batch_id null: nothing was deleted with another record. */
+export async function deletedBeside({ app }: Context, batch_id: string | null, besides: ReadonlySet<string>): Promise<Cascaded> {
+  const cascaded = byPlural(CASCADED_KINDS, (): string[] => []);
+  if (batch_id === null) return cascaded;
+  const { history } = app.store.tables;
+  const rows = await app.store.db
+    .select({ entity_type: history.entity_type, id: history.entity_id, name: history.entity_name })
+    .from(history)
+    .where(and(eq(history.batch_id, batch_id), isNull(history.after)));
+  for (const { entity_type, id, name } of rows) {
+    const kind = besides.has(id) ? undefined : CASCADED_KINDS.find((known) => known === entity_type);
+    if (kind !== undefined) cascaded[ENTITIES[kind].plural].push(name);
+  }
+  for (const names of Object.values(cascaded)) names.sort();
+  return cascaded;
 }
 
 const toRow = ({ app, actor, ip, change, replay }: Context, entry: Recorded) => ({

@@ -1,5 +1,5 @@
 import { and, eq, isNull } from 'drizzle-orm';
-import type { Db } from '#core/store/open.ts';
+import { type Db, uniqueViolation } from '#core/store/open.ts';
 import { AppError } from '#core/errors.ts';
 import { type Input, operations, type Output } from '#core/contract/index.ts';
 import { leastRole } from '#core/contract/operation.ts';
@@ -9,10 +9,11 @@ import { createSlices } from '#core/lib/slices.ts';
 import { asBatch, type BatchContext, fewAtATime, writeAll } from '#core/definitions/batch.ts';
 import { recordBlocked } from '#core/definitions/guard/blocked.ts';
 import { checkVersion } from '#core/definitions/versioned.ts';
-import type { HistoryRow } from './history.ts';
+import { removeEmpty } from '#core/transfer/transfer-deletes.ts';
+import { deletedBeside, type HistoryRow } from './history.ts';
 import { openSecrets, shortEntry, toEntry } from './history-entry.ts';
 import type { Prepared } from '#core/definitions/entity.ts';
-import { type Stored, UNDOABLE, type Undoable } from '#core/definitions/kinds.ts';
+import { KIND_OF, type Stored, UNDOABLE, type Undoable } from '#core/definitions/kinds.ts';
 import type { ConnectionRow } from '#core/definitions/source-pool.ts';
 import { storeCompiled } from '#core/definitions/statements.ts';
 
@@ -48,7 +49,7 @@ export async function rollback(
   return asBatch(context, 'rollback', async (batch) => {
     const prepared = await prepareSteps(batch, steps);
     const answer = await writeAll(batch, dry_run, async (inside, tx) => {
-      await applySteps(inside, tx, steps, prepared);
+      await applySteps(inside, tx, steps, prepared, isWhole(target));
       const { history } = inside.app.store.tables;
       const entries = await tx.select().from(history).where(eq(history.batch_id, batch.change.batch_id)).orderBy(history.id);
       // Of an import whose record was deleted since, another one stands for all.
@@ -58,7 +59,8 @@ export async function rollback(
       const entry = toEntry(inside.app, written);
       // A model reads the record once, as it is now.
       const shown = context.by_name === true ? { ...shortEntry(entry), snapshot: null } : entry;
-      return { entry: shown, entity: gone ? null : await main.kind.read(inside, main.id) };
+      const cascaded = await deletedBeside(inside, batch.change.batch_id, new Set(steps.map(({ id }) => id)));
+      return { entry: shown, entity: gone ? null : await main.kind.read(inside, main.id), cascaded, total: entries.length };
     });
     if (dry_run) return answer;
     for (const { id, earlier } of steps) if (earlier === null) context.app.sources.drop(id);
@@ -87,16 +89,23 @@ function refuseOthers({ action, entity_type }: HistoryRow): void {
   }
 }
 
-/** Entries that go with this one: all of an import; of a connection's deletion, what it owned. */
+/** Whether an entry stands for all of its batch, and its batch for nothing else. */
+const isWhole = ({ action }: HistoryRow): boolean => action === 'import' || action === 'rollback';
+
+/** Entries that go with this one: all of an import or a rollback; of a connection's deletion, what it owned. */
 async function undoneWith({ app }: Context, target: HistoryRow): Promise<HistoryRow[]> {
   const { history } = app.store.tables;
   if (target.batch_id === null) return [target];
   const batch = eq(history.batch_id, target.batch_id);
-  if (target.action === 'import') {
-    return app.store.db
+  if (isWhole(target)) {
+    const entries = await app.store.db
       .select()
       .from(history)
-      .where(and(batch, eq(history.action, 'import')));
+      .where(and(batch, eq(history.action, target.action)))
+      .orderBy(history.id);
+    // Of a record that was written twice, its first entry has the state before.
+    const first = entries.toReversed().map((entry) => [`${entry.entity_type}/${entry.entity_id}`, entry] as const);
+    return [...new Map(first).values()].toReversed();
   }
   if (target.after !== null) return [target];
   const deleted = await app.store.db
@@ -160,46 +169,86 @@ function parentConflict(error: unknown): unknown {
   });
 }
 
-function named(error: unknown, { entity_type }: Undoable, name: string): unknown {
-  if (!(error instanceof AppError)) return error;
-  return new AppError(error.code, `The ${entity_type} ${name} cannot be restored: ${error.detail}`, {
-    cause: error,
-    errors: error.errors,
-  });
+const labelOf = ({ entity_type }: Undoable): string => entity_type.replaceAll('_', ' ');
+
+function named(error: unknown, kind: Undoable, name: string, verb = 'restored'): unknown {
+  const prefix = `The ${labelOf(kind)} ${name} cannot be ${verb}: `;
+  if (!(error instanceof AppError) || error.detail.startsWith(prefix)) return error;
+  return new AppError(error.code, `${prefix}${error.detail}`, { cause: error, errors: error.errors });
 }
 
-/** What goes leaves room for what comes back; connections come before and go after what they own. */
+/** A name that another record has by now: here nobody can choose another one. */
+function taken(error: unknown, { kind, name }: Step): AppError | null {
+  const [fault] = error instanceof AppError && uniqueViolation(error.cause) !== null ? error.errors : [];
+  if (fault === undefined) return null;
+  const label = labelOf(kind);
+  const detail = `The ${label} ${name} cannot be restored: another ${label} now has its earlier ${fault.field}. Change or delete that one first.`;
+  return new AppError('conflict', detail, { cause: error, errors: [{ field: fault.field, message: detail }] });
+}
+
+/** What goes leaves room for what comes back; what others refer to comes before and goes after them. */
 async function applySteps(
   inside: Context,
   tx: Db,
   steps: readonly Step[],
   prepared: ReadonlyMap<string, Prepared>,
+  is_whole: boolean,
 ): Promise<void> {
-  const leaving = steps.filter(({ earlier, now }) => earlier === null && now !== null);
-  const returning = UNDOABLE.flatMap((kind) => steps.filter((step) => step.kind === kind && step.earlier !== null));
-  const owns = ({ kind }: Step): boolean => kind.entity_type === 'connection';
   const turn = createSlices();
-  for (const step of leaving.filter((candidate) => !owns(candidate))) {
-    await remove(inside, tx, step);
+  const naming = async (step: Step, verb: string, work: () => Promise<unknown>): Promise<void> => {
+    await work().catch((error: unknown) => {
+      throw taken(error, step) ?? (steps.length === 1 ? error : named(error, step.kind, step.name, verb));
+    });
     await turn();
-  }
-  for (const { kind, id, earlier, now } of returning) {
-    const checked = prepared.get(id);
-    if (earlier === null || checked === undefined) continue;
-    const owner = checked.values['connection_id'];
-    if (typeof owner === 'string') await checkOwner(inside, owner);
-    await kind.noun.restore(inside, tx, earlier, now?.version ?? null, checked.values);
-    await storeCompiled(inside.app, tx, [{ id, compiled: checked.compiled }]);
-    await turn();
-  }
-  for (const step of leaving.filter(owns)) await remove(inside, tx, step);
+  };
+  const removeEach = async (going: readonly Step[]): Promise<void> => {
+    for (const step of going) await naming(step, 'deleted', () => remove(inside, tx, step, is_whole));
+  };
+  const restoreEach = async (coming: readonly Step[]): Promise<void> => {
+    for (const step of coming) await naming(step, 'restored', () => restore(inside, tx, step, prepared));
+  };
+  const leaving = UNDOABLE.toReversed().flatMap((kind) =>
+    steps.filter((step) => step.kind === kind && step.earlier === null && step.now !== null),
+  );
+  const returning = UNDOABLE.flatMap((kind) => steps.filter((step) => step.kind === kind && step.earlier !== null));
+  const [tests, connections] = (['test', 'connection'] as const).map((type) =>
+    leaving.filter(({ kind }) => kind.entity_type === type),
+  ) as [Step[], Step[]];
+  // A definition takes its tests along: those that belonged to another one before go back to it first.
+  const left = new Set(leaving.map(({ id }) => id));
+  const moving = returning.filter(({ now }) => left.has(String(now?.['owner_id'])));
+  await removeEach(tests);
+  await restoreEach(moving);
+  await removeEach(leaving.filter((step) => !tests.includes(step) && !connections.includes(step)));
+  await restoreEach(returning.filter((step) => !moving.includes(step)));
+  await removeEach(connections);
 }
 
-async function remove(inside: Context, tx: Db, { kind, id, now }: Step): Promise<void> {
+async function restore(
+  inside: Context,
+  tx: Db,
+  { kind, id, earlier, now }: Step,
+  prepared: ReadonlyMap<string, Prepared>,
+): Promise<void> {
+  const checked = prepared.get(id);
+  if (earlier === null || checked === undefined) return;
+  const owner = checked.values['connection_id'];
+  if (typeof owner === 'string') await checkOwner(inside, owner);
+  await kind.noun.restore(inside, tx, earlier, now?.version ?? null, checked.values);
+  await storeCompiled(inside.app, tx, [{ id, compiled: checked.compiled }]);
+}
+
+async function remove(inside: Context, tx: Db, { kind, id, name, now }: Step, is_whole: boolean): Promise<void> {
   const current = await stored(inside, kind, id);
-  if (current === null) throw new AppError('conflict', `This ${kind.entity_type} is already deleted.`);
-  checkVersion(kind.entity_type, current, now?.version);
-  await kind.remove(inside, tx, id);
+  if (current === null) throw new AppError('conflict', `This ${labelOf(kind)} is already deleted.`);
+  checkVersion(labelOf(kind), current, now?.version);
+  if (!is_whole || kind.entity_type !== 'connection') return void (await kind.remove(inside, tx, id));
+  // What others added to it since is theirs.
+  await removeEmpty(inside, { kind: KIND_OF.connection, index: null, id, name, stored: current }).catch((error: unknown) => {
+    throw error instanceof AppError && error.code === 'invalid'
+      ? new AppError('conflict', error.detail, { cause: error })
+      : error;
+  });
 }
 
 async function checkOwner({ app }: Context, id: string): Promise<void> {
