@@ -157,6 +157,58 @@ browserTest(
 );
 
 browserTest(
+  'a rollback names what it deletes beside the record before it is confirmed, and its undo brings all of it back',
+  async () => {
+    const { api } = ui.programs;
+    const first = (await tools())[0]!;
+    const { db_type, database } = await api('GET', `/connections/${first.connection_id}`);
+    const connection = await api<{ id: string }>('POST', '/connections', { name: 'depot', db_type, database });
+    const { items } = await api<{ items: { id: string }[] }>('GET', `/history?entity_id=${connection.id}`);
+    await api('POST', '/tools', {
+      connection_id: connection.id,
+      name: 'handmade',
+      description: 'Added since',
+      sql_query: 'select 1 as one',
+    });
+    await api('POST', '/tools', {
+      connection_id: connection.id,
+      name: 'second',
+      description: 'Added later',
+      sql_query: 'select 2 as two',
+    });
+
+    const opened = await ui.signedIn();
+    const { page } = opened;
+    await page.goto(`${ui.programs.url}/history?entry=${items[0]?.id}`);
+    await page.getByRole('button', { name: 'Roll back…' }).click();
+    const preview = page.getByRole('dialog', { name: 'Restore the previous state of “depot”?' });
+    await preview.getByText('The rollback deletes the record').waitFor();
+    await preview.getByText('This will be deleted too:').waitFor();
+    expect(await preview.getByRole('listitem').allTextContents()).toEqual(['The tool handmade', 'The tool second']);
+    expect(await preview.getByText('Also rolls back').count()).toBe(0);
+    await expectAccessible(page, 'a rollback that deletes more');
+    await preview.getByRole('button', { name: 'Roll back', exact: true }).click();
+    await preview.waitFor({ state: 'detached' });
+    const left = async () =>
+      (await tools()).filter(({ connection_id }) => connection_id === connection.id).map(({ name }) => name);
+    expect(await left()).toEqual([]);
+    await page.getByRole('button', { name: 'Undo', exact: true }).click();
+    await toast(page, 'Rollback undone.').waitFor();
+    expect(await left()).toEqual(['handmade', 'second']);
+
+    await page.goto(`${ui.programs.url}/history?action=rollback&q=handmade`);
+    await page.getByRole('button', { name: 'handmade', exact: true }).first().click();
+    await page.getByRole('button', { name: 'Roll back…' }).click();
+    const whole = page.getByRole('dialog', { name: 'Restore the previous state of “handmade”?' });
+    await whole.getByText('Also rolls back 2 other records of the same change.').waitFor();
+    await whole.getByRole('button', { name: 'Cancel' }).click();
+    await api('DELETE', `/connections/${connection.id}`);
+    await close(opened);
+  },
+  LIMIT_MS,
+);
+
+browserTest(
   'an export comes back: a wrong file is refused, faults stand at their record, what is good is applied and undone',
   async () => {
     const opened = await ui.signedIn();

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import type { HistoryEntry } from '#core/contract/history.ts';
-import { blockedOf, byDay, dateOf, dayName, recordHref, whyNot } from '#ui/src/pages/history/history-log.ts';
+import { blockedOf, byDay, dateOf, dayName, goesAlong, recordHref, whyNot } from '#ui/src/pages/history/history-log.ts';
 
 const entry = (id: string, over: Partial<HistoryEntry> = {}): HistoryEntry => ({
   id,
@@ -78,4 +78,14 @@ test('a refused change says which control refused what, and what to do when it w
   expect([refused?.why, refused?.advice].join(' ')).toMatch(/guard/);
   expect(blockedOf(entry('1', { action: 'blocked', snapshot: { code: 'odd' } }))).toMatchObject({ fields: [], count: 1 });
   expect(blockedOf(entry('1'))).toBeUndefined();
+});
+
+test('what a rollback deletes with the records of the change has a line for each', () => {
+  const none = { tools: [], resources: [], prompts: [], tests: [] };
+  expect(goesAlong(none)).toEqual([]);
+  expect(goesAlong({ ...none, tools: ['a', 'b'], tests: ['finds orders'] })).toEqual([
+    'The tool a',
+    'The tool b',
+    'The test finds orders',
+  ]);
 });

@@ -1,5 +1,5 @@
-import { CONFIGURED } from '#core/contract/entities.ts';
-import type { HistoryEntry } from '#core/contract/history.ts';
+import { CASCADED_KINDS, CONFIGURED, ENTITIES } from '#core/contract/entities.ts';
+import type { Cascaded, HistoryEntry } from '#core/contract/history.ts';
 import type { OperationName } from '#core/contract/index.ts';
 import { TYPE_WORDS } from '#ui/src/kernel/record-words.ts';
 
@@ -72,6 +72,10 @@ export function whyNot({ main, others }: HistoryAction, may: (name: OperationNam
     return 'A secret of the earlier state cannot be decrypted with the current keys, so it cannot be restored.';
   return undefined;
 }
+
+/** What a rollback deletes with the records of the change: a line for each. */
+export const goesAlong = (cascaded: Cascaded): string[] =>
+  CASCADED_KINDS.flatMap((kind) => cascaded[ENTITIES[kind].plural].map((name) => `The ${TYPE_WORDS[kind]} ${name}`));
 
 const WITH_PAGE: ReadonlySet<HistoryEntry['entity_type']> = new Set(['connection', 'tool', 'resource', 'prompt']);
 

@@ -1,13 +1,14 @@
 import { plural } from '#ui/src/kernel/words.ts';
-import { createEffect, createMemo, Match, on, Show, Switch } from 'solid-js';
+import { createEffect, createMemo, For, Match, on, Show, Switch } from 'solid-js';
 import type { HistoryEntry } from '#core/contract/history.ts';
 import { Button } from '#ui/src/components/button.tsx';
 import { Dialog } from '#ui/src/components/dialog.tsx';
 import { FieldDiff } from '#ui/src/components/show/field-diff.tsx';
-import { Failed, ProblemNotice } from '#ui/src/components/notice.tsx';
+import { Failed, Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
+import { Sentence } from '#ui/src/components/show/sentence.tsx';
 import { labelsOf } from '#ui/src/features/deploy/changes.ts';
-import type { HistoryAction } from './history-log.ts';
+import { goesAlong, type HistoryAction } from './history-log.ts';
 import { useAct } from '#ui/src/components/use-act.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { createMutation } from '#ui/src/kernel/data/mutation.ts';
@@ -73,15 +74,28 @@ export function RollbackDialog(props: { action: HistoryAction | undefined; onClo
           </Match>
           <Match when={preview()?.data()}>
             {(answer) => (
-              <>
+              <div class="stack" role="group" aria-label="What the rollback changes" tabindex="0">
                 <Show when={answer().entity === null}>
                   <p>The rollback deletes the record: it did not exist before this change.</p>
                 </Show>
-                <Show when={props.action?.others.length}>
-                  {(count) => <p class="soft">{`Also restores ${plural(count(), 'other record')}.`}</p>}
+                <Show when={answer().total - 1 - goesAlong(answer().cascaded).length || undefined}>
+                  {(count) => <p class="soft">{`Also rolls back ${plural(count(), 'other record')} of the same change.`}</p>}
+                </Show>
+                <Show when={goesAlong(answer().cascaded).length > 0}>
+                  <Notice tone="warning" title="This will be deleted too:">
+                    <ul class="bullets small">
+                      <For each={goesAlong(answer().cascaded)}>
+                        {(line) => (
+                          <li>
+                            <Sentence>{line}</Sentence>
+                          </li>
+                        )}
+                      </For>
+                    </ul>
+                  </Notice>
                 </Show>
                 <FieldDiff changes={answer().entry.changes} labels={labelsOf(answer().entry.entity_type)} />
-              </>
+              </div>
             )}
           </Match>
         </Switch>
