@@ -91,7 +91,10 @@ browserTest(
     await panel.getByText('Running').waitFor();
     const { canary } = await ui.programs.api<{ canary: { candidate: string } }>('GET', '/deploy/status');
     expect(canary.candidate).toBe(made.candidate);
+    const receipt = page.getByText('The canary is running for 10% of callers');
+    await receipt.waitFor();
     await ui.programs.api('POST', '/deploy/abort', {});
+    await receipt.waitFor({ state: 'detached' });
     await ui.programs.api('DELETE', `/snapshots/candidate/${made.candidate}`).catch(() => undefined);
     await close(opened);
   },

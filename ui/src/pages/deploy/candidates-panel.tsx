@@ -22,7 +22,7 @@ export function CandidatesPanel(props: {
   onCreating: (open: boolean) => void;
   onCanary: (candidate: string) => void;
 }) {
-  const { call } = useKernel();
+  const { call, session } = useKernel();
   const { ask } = useAct();
   const list = useQuery((read) => read('candidates.list', {}), { watch: () => props.deployment.status.data()?.canary?.status });
   const [shown, setShown] = createSignal<Candidate>();
@@ -44,7 +44,7 @@ export function CandidatesPanel(props: {
   );
   return (
     <div class="stack">
-      <Show when={(list.data()?.total ?? 0) > 0}>
+      <Show when={(list.data()?.total ?? 0) > 0 && session.may('candidates.create')}>
         <div class="row">
           {add()}
           <Show when={full()}>

@@ -38,6 +38,12 @@ export function ChangesPanel(props: {
   const nothing = () => props.deployment.diff.data() !== undefined && changes().length === 0;
   const fresh = () => nothing() && status()?.snapshot_version === null;
   const idle = () => props.deployment.phase() === 'idle';
+  /** A canary that has ended is told about by its own panel. */
+  const receipt = () => {
+    const made = props.deployment.receipt();
+    const now = status()?.canary;
+    return made?.canary !== undefined && now?.id === made.canary.id && now.status !== 'running' ? undefined : made;
+  };
   const label = () => {
     if (props.deployment.phase() === 'deploying') return 'Deploying';
     if (breaking() > 0 && props.deployment.problem()?.code !== 'gate_failed') return 'Deploy anyway';
@@ -53,7 +59,7 @@ export function ChangesPanel(props: {
     <div class="page-columns deploy">
       <div class="stack">
         <LastProblem deployment={props.deployment} beside={['note']} />
-        <Show when={props.deployment.receipt()}>
+        <Show when={receipt()}>
           {(receipt) => (
             <Receipt receipt={receipt()} rehearsed={props.deployment.rehearsed()} onDismiss={props.deployment.dismiss} />
           )}
