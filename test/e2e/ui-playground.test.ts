@@ -138,6 +138,15 @@ browserTest(
     const saved = page.getByRole('region', { name: 'Saved calls' });
     await saved.getByRole('button', { name: /^list_orders/ }).click();
     expect(await page.getByLabel('from', { exact: true }).inputValue()).toBe('2026-01-01');
+    // A saved call fills the form once: whoever comes back finds what was called last.
+    await page.getByLabel('from', { exact: true }).fill('2026-02-01');
+    await page.getByRole('button', { name: 'Call', exact: true }).click();
+    await found.waitFor();
+    const offers = page.getByRole('navigation', { name: 'What to call' });
+    await offers.getByText('search_products').click();
+    await page.getByLabel('max_price').waitFor();
+    await offers.getByText('list_orders').click();
+    expect(await page.getByLabel('from', { exact: true }).inputValue()).toBe('2026-02-01');
     await saved.getByRole('button', { name: /Remove the saved call/ }).click();
     await saved.waitFor({ state: 'detached' });
     await close(opened);

@@ -17,7 +17,14 @@ const RUN_WORD = { tool: 'Call', resource: 'Read', template: 'Read', prompt: 'Ge
 const MOST_COMPLETED = 10;
 
 /** The arguments of one tool, template or prompt, as a form or as JSON, and the button that sends them. */
-export function CallForm(props: { state: Playground; offer: Offer; again: Run | undefined; given: SavedCall | undefined }) {
+export function CallForm(props: {
+  state: Playground;
+  offer: Offer;
+  again: Run | undefined;
+  given: SavedCall | undefined;
+  /** The arguments of `given` are in the form. */
+  onGiven: () => void;
+}) {
   const entries = useArguments(() => props.offer.fields);
   const [view, setView] = createSignal<'form' | 'json'>('form');
   const [json, setJson] = createSignal('{}');
@@ -44,7 +51,11 @@ export function CallForm(props: { state: Playground; offer: Offer; again: Run | 
   createEffect(
     on(
       () => props.given,
-      (call) => call !== undefined && begin(call.values),
+      (call) => {
+        if (call === undefined) return;
+        begin(call.values);
+        props.onGiven();
+      },
     ),
   );
   onMount(() => {

@@ -1,4 +1,5 @@
 import { createMemo, createSignal, For, Show } from 'solid-js';
+import { Breakable } from '#ui/src/components/show/breakable.tsx';
 import { SearchInput } from '#ui/src/components/table/filter-bar.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import type { Noun, Offer } from './state.ts';
@@ -43,7 +44,9 @@ export function OfferList(props: { offers: readonly Offer[]; current: string | u
                         aria-current={offer.key === props.current ? 'true' : undefined}
                         onClick={() => props.onChoose(offer)}
                       >
-                        <span class="mono truncate">{offer.name}</span>
+                        <span class="mono long-name">
+                          <Breakable text={offer.name} />
+                        </span>
                         <Show when={offer.title}>{(title) => <span class="faint small truncate">{title()}</span>}</Show>
                       </button>
                     </li>

@@ -3,6 +3,7 @@ import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { Button } from '#ui/src/components/button.tsx';
+import { Breakable } from '#ui/src/components/show/breakable.tsx';
 import { Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
@@ -46,6 +47,7 @@ export function Playground() {
     onSessionEnd: () => void call('deploy.status', {}).catch(() => undefined),
   });
   const saved = createSavedCalls(memory(browserStorage, `playground.calls ${session.username()}`));
+  /** Fills the form once: whoever comes back to the tool finds the arguments of its last call. */
   const [given, setGiven] = createSignal<SavedCall>();
   const [as_token, setAsToken] = createSignal(false);
   const [as_caller, setAsCaller] = createSignal(false);
@@ -197,7 +199,7 @@ export function Playground() {
                   {(id) => <FromCall id={id} onArguments={(name, values) => setGiven({ key: `tool:${name}`, values })} />}
                 </Show>
                 <Show when={chosen()} keyed fallback={<NotChosen wanted={wanted()} />}>
-                  {(offer) => <Bench state={state} offer={offer} given={given()} />}
+                  {(offer) => <Bench state={state} offer={offer} given={given()} onGiven={() => setGiven(undefined)} />}
                 </Show>
               </div>
             </div>
@@ -238,7 +240,7 @@ function NotChosen(props: { wanted: string | undefined }) {
   );
 }
 
-function Bench(props: { state: State; offer: Offer; given: SavedCall | undefined }) {
+function Bench(props: { state: State; offer: Offer; given: SavedCall | undefined; onGiven: () => void }) {
   const [defined, setDefined] = createSignal(false);
   const run = () => {
     const shown = props.state.shown();
@@ -250,7 +252,13 @@ function Bench(props: { state: State; offer: Offer; given: SavedCall | undefined
         title={props.offer.title ?? props.offer.name}
         lead={
           <>
-            <span class="mono faint small">{props.offer.uri ?? props.offer.name}</span>
+            <Show when={props.offer.uri ?? (props.offer.title === undefined ? undefined : props.offer.name)}>
+              {(address) => (
+                <span class="mono faint small play-about">
+                  <Breakable text={address()} />
+                </span>
+              )}
+            </Show>
             <span class="play-about">{props.offer.description}</span>
           </>
         }
@@ -268,6 +276,7 @@ function Bench(props: { state: State; offer: Offer; given: SavedCall | undefined
           offer={props.offer}
           again={run()}
           given={props.given?.key === props.offer.key ? props.given : undefined}
+          onGiven={props.onGiven}
         />
       </Panel>
       <Show when={run()} keyed>
