@@ -5,17 +5,25 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { browserTest } from '#test/support/browser.ts';
 import type { Programs } from '#test/support/programs.ts';
+import { crowded } from '#test/support/crowded.ts';
 import { ACCOUNT, close, LIMIT_MS, startUi } from '#test/support/ui.ts';
+import { toBatch } from '#test/support/usage.ts';
 
 /** `MANY=1000 npm test -- test/e2e/ui-many` tries more. */
 const TOOLS = Number(process.env['MANY'] ?? 300);
-const CONNECTIONS = ['orders', 'stock', 'people', 'billing', 'archive'];
+const CONNECTIONS = ['orders', 'stock', 'people', 'billing', 'reporting_replica_of_the_european_warehouse_for_nightly_ledgers'];
+const LONG_NAMES = 12;
+const ALL = TOOLS + LONG_NAMES;
+const SERVICE_TOKEN = 'the-service-token-of-many-tools';
+/** Of 60 characters, which differ at their ends. */
+const longName = (number: number): string =>
+  `find_the_newest_orders_of_one_customer_with_all_of_lines_${String(number).padStart(3, '0')}`;
 const loadNow = (): number => (loadavg()[0] ?? 0) / availableParallelism();
 const LOAD_BEFORE = loadNow();
 /** A machine that does other things as well is slower, and now and then more than in proportion. */
 const mostMs = (): number => 100 * Math.max(1, 1.5 * Math.max(LOAD_BEFORE, loadNow()));
 
-const ui = startUi({ prepare: importMany });
+const ui = startUi({ prepare: importMany, env: { SVC_AGENT_SERVICE_TOKEN: SERVICE_TOKEN } });
 
 async function importMany(programs: Programs): Promise<void> {
   const connections = CONNECTIONS.map((name) => {
@@ -32,12 +40,62 @@ async function importMany(programs: Programs): Promise<void> {
     parameters: [{ name: 'text', type: 'string', description: 'A part of the name', required: true }],
     tags: [`team_${number % 7}`],
   }));
+  const long = Array.from({ length: LONG_NAMES }, (_, number) => ({
+    ...tools[number],
+    name: longName(number),
+    title: 'The newest orders of a customer',
+    tags: ['a_tag_with_a_long_name', 'another_tag_with_a_long_name'],
+    connection: CONNECTIONS.at(-1),
+  }));
+  const resources = long.map(({ parameters: _, tags, title, connection }, number) => ({
+    name: longName(number),
+    title,
+    tags,
+    connection,
+    description: 'One thing as JSON, by its id.',
+    uri_template: `things://thing-of-the-warehouse-${number}/{id}`,
+    sql_query: 'select id, name from things where id = :id',
+    parameters: [{ name: 'id', type: 'integer', description: 'Id of the thing', required: true }],
+  }));
   const report = await programs.api<{ created: { tools: number } }>('POST', '/export-import/import', {
     format: 'sluice/1',
     connections,
-    tools,
+    tools: [...tools, ...long],
+    resources,
   });
-  expect(report.created.tools).toBe(TOOLS);
+  expect(report.created.tools).toBe(TOOLS + LONG_NAMES);
+}
+
+/** Calls that the insights find slow, and some that failed. */
+async function callLongNames(): Promise<void> {
+  const { items } = await ui.programs.api<{ items: { id: string; name: string; connection_id: string }[] }>(
+    'GET',
+    '/tools?limit=500&search=find_the_newest',
+  );
+  const calls = Array.from({ length: 400 }, (_, n) => {
+    const tool = items[n % items.length];
+    return {
+      kind: 'tool' as const,
+      name: tool?.name ?? '',
+      entity_id: tool?.id ?? null,
+      connection_id: tool?.connection_id ?? null,
+      timestamp: new Date(Date.now() - n * 1_000).toISOString(),
+      duration_ms: 29_000,
+      database_ms: 29_000,
+      wait_ms: 0,
+      rows: 3,
+      bytes: 120,
+      error: n % 9 === 0 ? 'timeout' : null,
+      snapshot_version: 1,
+      client: 'an-assistant-of-this-house-with-a-rather-long-name/0.3.1-beta.4+build.2211',
+    };
+  });
+  const answer = await fetch(`${ui.programs.url}/api/internal/hosts/busy/usage`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-service-token': SERVICE_TOKEN },
+    body: JSON.stringify({ boot_id: 'busy', seq: 1, ...toBatch(calls) }),
+  });
+  expect(answer.status).toBe(204);
 }
 
 /**
@@ -125,7 +183,7 @@ browserTest(
     await page.goto(`${ui.programs.url}/deploy`);
     const changes = page.getByRole('group', { name: 'Changes of the next deploy' });
     await changes.getByText('find_thing_0000').waitFor();
-    await page.getByText(new RegExp(`${TOOLS.toLocaleString('en')} tools|${(TOOLS + 5).toLocaleString('en')} tools`)).waitFor();
+    await page.getByText(new RegExp(`${ALL.toLocaleString('en')} tools|${(ALL + 5).toLocaleString('en')} tools`)).waitFor();
     await page.getByText(/The tools add about [\d.,]+k? tokens to every conversation/i).waitFor();
     const deploy = page.getByRole('button', { name: 'Deploy', exact: true });
     found['review: more of a group'] = await delayOf(page, () =>
@@ -185,3 +243,72 @@ browserTest('numbers have the separators of the reader', async () => {
   expect(english).toMatch(/^\d+,\d{3}$/);
   expect(german).toBe(english.replace(',', '.'));
 });
+
+browserTest(
+  'names of 60 characters are told apart at every width, and cut nothing off',
+  async () => {
+    const { api } = ui.programs;
+    const { items } = await api<{ items: { id: string; name: string }[] }>('GET', '/tools?limit=500&search=find_the_newest');
+    await api('POST', '/tests', {
+      owner: { kind: 'tool', id: items[0]?.id },
+      name: 'finds',
+      arguments: { text: '%' },
+      expect: {},
+    });
+    await api('POST', '/deploy', {
+      note: 'The first version of everything, imported from another installation, as it was there',
+    });
+    await callLongNames();
+    const places = [
+      '/',
+      '/tools',
+      `/tools/${items[0]?.id}`,
+      '/tools/new',
+      '/resources',
+      '/connections',
+      '/tests',
+      '/insights',
+      '/metrics',
+      '/logs?view=requests',
+      '/deploy?view=versions',
+      '/history',
+      '/access',
+      '/people',
+      '/settings/guard',
+      '/settings/lint',
+    ];
+    const found: Record<string, string[]> = {};
+    for (const width of [390, 768, 1280, 1440]) {
+      const opened = await ui.signedIn(width);
+      const { page } = opened;
+      for (const path of places) {
+        await page.goto(`${ui.programs.url}${path}`);
+        await page.locator('h1').waitFor();
+        await page.waitForLoadState('networkidle');
+        const wrong = [...(await crowded(page)), ...(await misplaced(page))];
+        if (wrong.length > 0) found[`${path} at ${width} px`] = wrong;
+      }
+      await close(opened);
+    }
+    expect(found).toEqual({});
+  },
+  LIMIT_MS,
+);
+
+/** Columns beside the table, rows of several heights in a long list, and a page that goes on below its end. */
+const misplaced = (page: Page): Promise<string[]> =>
+  page.evaluate(() => {
+    const tables = [...document.querySelectorAll<HTMLElement>('.table-scroll')];
+    const beside = tables.filter((table) => table.scrollWidth > table.clientWidth + 1);
+    const heights = new Set(
+      [...document.querySelectorAll<HTMLElement>('[data-virtual=true] tr[data-row]')].map((row) => row.offsetHeight),
+    );
+    const end = (document.querySelector('main')?.getBoundingClientRect().bottom ?? 0) + scrollY;
+    return [
+      ...beside.map(
+        (table) => `${table.scrollWidth - table.clientWidth} px of the table ${table.innerText.slice(0, 20)} are out of sight`,
+      ),
+      ...[...heights].filter((height) => height !== 44).map((height) => `a row of ${height} px`),
+      ...(document.documentElement.scrollHeight > Math.max(end, innerHeight) + 2 ? ['nothing below the end of the page'] : []),
+    ];
+  });

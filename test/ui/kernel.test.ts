@@ -216,6 +216,13 @@ test('numbers, times and names read as people write them', () => {
     '2 entries',
   ]);
   expect([duration(0.4), duration(184.4), duration(1_240)]).toEqual(['0 ms', '184 ms', '1.2 s']);
+  expect([60_000, 725_400, 7_200_000, 5_400_000, 598_850_900].map(duration)).toEqual([
+    '1 min',
+    '12 min 5 s',
+    '2 h',
+    '1 h 30 min',
+    '6 d 22 h',
+  ]);
   expect([clock(9), clock(754)]).toEqual(['0:09', '12:34']);
   const now = Date.parse('2026-01-02T00:00:00.000Z');
   expect(['2026-01-02T00:00:03Z', '2026-01-01T23:59:18Z', '2026-01-01T22:30:00Z'].map((iso) => ago(iso, now))).toEqual([

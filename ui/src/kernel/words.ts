@@ -11,8 +11,20 @@ export const countsInWords = (counts: Readonly<Record<`${Counted}s`, number>>, k
 
 export const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** `640 ms`, `1.2 s`. */
-export const duration = (ms: number): string => (ms < 1_000 ? `${num(Math.round(ms))} ms` : `${tenths(ms / 1_000)} s`);
+const TIME_UNITS = { d: 86_400, h: 3_600, min: 60, s: 1 };
+
+/** `640 ms`, `1.2 s`, `12 min 5 s`, `6 d 22 h`. */
+export function duration(ms: number): string {
+  if (ms < 1_000) return `${num(Math.round(ms))} ms`;
+  if (ms < 60_000) return `${tenths(ms / 1_000)} s`;
+  let rest = Math.round(ms / 1_000);
+  const parts = Object.entries(TIME_UNITS).map(([unit, seconds]) => {
+    const count = Math.floor(rest / seconds);
+    rest %= seconds;
+    return count && `${num(count)} ${unit}`;
+  });
+  return parts.filter(Boolean).slice(0, 2).join(' ');
+}
 
 const BYTE_UNITS = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'] as const;
 

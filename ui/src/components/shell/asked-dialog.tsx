@@ -10,6 +10,9 @@ import { FieldDiff } from '#ui/src/components/show/field-diff.tsx';
 import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
 import { Sentence } from '#ui/src/components/show/sentence.tsx';
 
+/** A list with more is scrolled, by the keyboard too. */
+const MANY = 6;
+
 /** Shows what `dialogs` asks. */
 export function AskedDialog() {
   const { dialogs } = useKernel();
@@ -61,7 +64,7 @@ function Confirm(props: { request: ConfirmRequest; onAnswer: (agreed: boolean) =
         {(goes) => (
           <div>
             <p class="small soft">This will be deleted:</p>
-            <ul class="bullets small">
+            <ul class="bullets small" tabindex={goes().length > MANY ? 0 : undefined}>
               <For each={goes()}>
                 {(line) => (
                   <li>

@@ -1,15 +1,4 @@
-import { For } from 'solid-js';
-
 /** A name that breaks behind its underscores, where it needs more than a line. */
 export function Breakable(props: { text: string }) {
-  return (
-    <For each={props.text.split(/(?<=_)(?!_)/)}>
-      {(part) => (
-        <>
-          {part}
-          <wbr />
-        </>
-      )}
-    </For>
-  );
+  return <>{props.text.split(/(?<=_)(?!_)/).flatMap((part, n) => (n === 0 ? part : [<wbr />, part]))}</>;
 }

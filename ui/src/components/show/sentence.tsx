@@ -1,4 +1,5 @@
 import { children, type JSX } from 'solid-js';
+import { Breakable } from './breakable.tsx';
 
 /** What turns the direction of the text behind it. */
 const CONTROLS = /[\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
@@ -13,7 +14,8 @@ export function Sentence(props: { children: JSX.Element }) {
     const text = shown();
     if (typeof text !== 'string') return text;
     const [first, ...rest] = text.replaceAll(CONTROLS, '').split(PART);
-    return rest.length === 0 ? first : [first, ...rest.map((part, n) => (n % 2 === 0 ? <bdi>{part}</bdi> : part))];
+    if (rest.length === 0) return <Breakable text={first ?? ''} />;
+    return [first, ...rest.map((part, n) => (n % 2 === 0 ? <bdi>{part}</bdi> : part))];
   };
   return <>{parts()}</>;
 }

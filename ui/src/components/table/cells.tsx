@@ -3,7 +3,7 @@ import type { Selection } from '#ui/src/kernel/selection.ts';
 import { plural } from '#ui/src/kernel/words.ts';
 import { Icon } from '#ui/src/components/icon.tsx';
 import { Skeleton } from '#ui/src/components/skeleton.tsx';
-import type { Sort } from './table.ts';
+import type { Narrow, Sort } from './table.ts';
 
 interface HeadCellProps {
   id: string;
@@ -11,7 +11,7 @@ interface HeadCellProps {
   sort: Sort | undefined;
   onPress: () => void;
   align?: 'end' | undefined;
-  narrow?: 'hide' | undefined;
+  narrow?: Narrow | undefined;
   width?: string | undefined;
   children: JSX.Element;
 }

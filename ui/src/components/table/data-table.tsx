@@ -2,7 +2,7 @@ import { createMemo, createSignal, createUniqueId, For, type JSX, Match, Show, S
 import type { Pages } from '#ui/src/kernel/data/pages.ts';
 import type { Query } from '#ui/src/kernel/data/query.ts';
 import type { Selection } from '#ui/src/kernel/selection.ts';
-import { nextRow, nextSort, type Sort, sortRows, type SortValue } from './table.ts';
+import { type Narrow, nextRow, nextSort, type Sort, sortRows, type SortValue } from './table.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { Button } from '#ui/src/components/button.tsx';
 import { Link } from '#ui/src/components/link.tsx';
@@ -30,8 +30,8 @@ export interface Column<T> {
   /** A CSS width; without one the rest is shared. */
   readonly width?: string;
   readonly align?: 'end';
-  /** `hide`: not below 640 px. */
-  readonly narrow?: 'hide';
+  /** Left out below a width of the page: on a phone, on a tablet too, or wherever not everything has room. */
+  readonly narrow?: Narrow;
 }
 
 interface DataTableProps<T> {
@@ -137,7 +137,11 @@ export function DataTable<T>(props: DataTableProps<T>) {
   const focusRow = (index: number) => {
     focus.setActive(index);
     if (virtual()) sight.reveal(index);
-    requestAnimationFrame(() => sight.scroller()?.querySelector<HTMLElement>(`tr[data-row="${index}"]`)?.focus());
+    requestAnimationFrame(() => {
+      // While the row that had the focus left the page, the table was shorter for a moment, and scrolled back.
+      if (virtual()) sight.reveal(index);
+      sight.scroller()?.querySelector<HTMLElement>(`tr[data-row="${index}"]`)?.focus();
+    });
   };
   const openable = () => props.href !== undefined || props.onOpen !== undefined;
   const reachable = () => openable() || props.selection !== undefined;

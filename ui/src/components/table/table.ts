@@ -3,6 +3,8 @@ export interface Sort {
   readonly down: boolean;
 }
 
+export type Narrow = 'hide' | 'medium' | 'wide';
+
 export type SortValue = string | number | boolean | null | undefined;
 
 /** Rows in the order of one column; missing values stand last in both directions, equal ones keep their order. */

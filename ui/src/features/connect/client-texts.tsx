@@ -1,5 +1,6 @@
 import { createSignal, For, Show } from 'solid-js';
 import type { ClientText } from '#core/client-texts.ts';
+import { Breakable } from '#ui/src/components/show/breakable.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { Snippet } from '#ui/src/components/show/snippet.tsx';
 import { Tabs } from '#ui/src/components/tabs.tsx';
@@ -48,7 +49,9 @@ export function ClientTexts(props: ClientTextsProps) {
                     <For each={props.templates}>
                       {({ id: resource, name }) => (
                         <LinkButton href={`/tools/new?resource=${resource}`} size="small" icon="plus">
-                          {name}
+                          <span class="long-label">
+                            <Breakable text={name} />
+                          </span>
                         </LinkButton>
                       )}
                     </For>

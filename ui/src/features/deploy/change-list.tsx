@@ -1,5 +1,6 @@
 import { createMemo, createSignal, For, Show } from 'solid-js';
 import type { Change } from '#core/contract/deploy/deploy.ts';
+import { Breakable } from '#ui/src/components/show/breakable.tsx';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
 import { FieldDiff } from '#ui/src/components/show/field-diff.tsx';
@@ -58,7 +59,7 @@ function Group(props: { group: ChangeGroup; titled: boolean; open: boolean }) {
     <section>
       <Show when={props.titled}>
         <h3 class="change-group">
-          {props.group.title} <span class="num faint">{num(props.group.changes.length)}</span>
+          <Breakable text={props.group.title} /> <span class="num faint">{num(props.group.changes.length)}</span>
         </h3>
       </Show>
       <ul aria-label={props.group.title}>
@@ -123,7 +124,9 @@ function Row(props: { change: Change; open: boolean }) {
 function Head(props: { change: Change }) {
   return (
     <>
-      <span class="mono change-name">{props.change.name}</span>
+      <span class="mono change-name">
+        <Breakable text={props.change.name} />
+      </span>
       <span class="faint small">{props.change.entity_type === 'server_config' ? 'server' : props.change.entity_type}</span>
       <span class="change-marks">
         <ChangeRisks change={props.change} />

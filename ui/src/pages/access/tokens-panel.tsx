@@ -58,27 +58,31 @@ export function TokensPanel(props: {
         key={(row) => row.id}
         muted={(row) => row.revoked}
         columns={[
-          { id: 'name', head: 'Name', text: (row) => row.name },
+          { id: 'name', head: 'Name', sort: ({ name }) => name, cell: (row) => <span class="cell-text">{row.name}</span> },
           {
             id: 'prefix',
             head: 'Prefix',
-            narrow: 'hide',
+            narrow: 'medium',
             cell: (row) => <span class="mono small">{row.token_prefix}…</span>,
           },
           {
             id: 'toolsets',
             head: 'Toolsets',
             narrow: 'hide',
-            cell: (row) => (row.toolsets === null ? <span class="faint">Everything</span> : row.toolsets.join(', ') || 'None'),
+            cell: (row) => (
+              <Show when={row.toolsets} fallback={<span class="faint">Everything</span>}>
+                {(names) => <span class="cell-text">{names().join(', ') || 'None'}</span>}
+              </Show>
+            ),
           },
           { id: 'used', head: 'Last used', time: (row) => row.last_used_at },
           {
             id: 'ends',
             head: 'Idle timeout',
-            narrow: 'hide',
+            narrow: 'medium',
             cell: (row) => (row.idle_timeout_minutes === null ? 'Never' : minutesWord(row.idle_timeout_minutes)),
           },
-          { id: 'made', head: 'Created', narrow: 'hide', time: (row) => row.created_at },
+          { id: 'made', head: 'Created', narrow: 'wide', time: (row) => row.created_at },
         ]}
         actions={(row) =>
           row.revoked ? (

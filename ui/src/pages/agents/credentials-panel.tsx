@@ -123,11 +123,11 @@ export function CredentialsPanel(props: {
         key={(row) => row.id}
         muted={over}
         columns={[
-          { id: 'name', head: 'Name', text: (row) => row.name },
+          { id: 'name', head: 'Name', sort: ({ name }) => name, cell: (row) => <span class="cell-text">{row.name}</span> },
           {
             id: 'mark',
             head: words().mark,
-            narrow: 'hide',
+            narrow: 'medium',
             cell: (row) => <span class="mono small">{row.mark}</span>,
           },
           {

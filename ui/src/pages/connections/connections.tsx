@@ -1,5 +1,6 @@
 import { createEffect, on } from 'solid-js';
 import type { Connection } from '#core/contract/definitions/connections.ts';
+import { Breakable } from '#ui/src/components/show/breakable.tsx';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
 import { DataTable } from '#ui/src/components/table/data-table.tsx';
@@ -115,7 +116,6 @@ export function Connections() {
         <Select
           label="State"
           hide_label
-          size="small"
           options={STATES}
           value={filters.get('state')}
           onChange={(state) => filters.set({ state })}
@@ -143,19 +143,32 @@ export function Connections() {
           </>
         )}
         columns={[
-          { id: 'name', head: 'Name', text: (row) => row.name },
-          { id: 'type', head: 'Kind', text: (row) => label(row.db_type) },
+          {
+            id: 'name',
+            head: 'Name',
+            sort: ({ name }) => name,
+            cell: (row) => (
+              <span class="long-name">
+                <Breakable text={row.name} />
+              </span>
+            ),
+          },
+          { id: 'type', head: 'Kind', narrow: 'hide', text: (row) => label(row.db_type) },
           {
             id: 'place',
             head: 'Address',
-            narrow: 'hide',
-            cell: (row) => <span class="mono faint">{addressOf(row)}</span>,
+            narrow: 'medium',
+            cell: (row) => (
+              <span class="mono faint long-name">
+                <Breakable text={addressOf(row)} />
+              </span>
+            ),
             sort: addressOf,
           },
           {
             id: 'access',
             head: 'Access',
-            narrow: 'hide',
+            narrow: 'medium',
             cell: (row) => (row.read_only ? <Badge tone="info">Read-only</Badge> : <span class="soft">Read and write</span>),
             sort: (row) => row.read_only,
           },

@@ -9,7 +9,7 @@ import { DataTable } from '#ui/src/components/table/data-table.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { CandidateTexts } from '#ui/src/features/connect/candidate-texts.tsx';
 import type { Deployment } from '#ui/src/features/deploy/deployment.ts';
-import { exactTime } from '#ui/src/kernel/dates.ts';
+import { exactTime, minuteTime } from '#ui/src/kernel/dates.ts';
 import { useAct } from '#ui/src/components/use-act.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { plural } from '#ui/src/kernel/words.ts';
@@ -59,20 +59,29 @@ export function CandidatesPanel(props: {
         key={(row) => row.candidate}
         current={(row) => canary()?.status === 'running' && canary()?.candidate === row.candidate}
         columns={[
-          { id: 'note', head: 'Note', cell: (row) => row.note ?? <span class="soft">No note</span>, width: '34%' },
+          {
+            id: 'note',
+            head: 'Note',
+            cell: (row) => <span class="cell-text">{row.note ?? <span class="soft">No note</span>}</span>,
+            width: '34%',
+          },
           { id: 'token', head: 'Token', narrow: 'hide', cell: (row) => <span class="mono small">{row.token_prefix}…</span> },
           {
             id: 'contains',
             head: 'Contains',
-            narrow: 'hide',
+            narrow: 'medium',
             cell: (row) => <span class="num small soft">{plural(row.counts.tools, 'tool')}</span>,
           },
           { id: 'by', head: 'By', narrow: 'hide', text: (row) => row.actor.name },
-          { id: 'when', head: 'Created', time: (row) => row.created_at },
+          { id: 'when', head: 'Created', narrow: 'hide', time: (row) => row.created_at },
           {
             id: 'expires',
             head: 'Expires',
-            cell: (row) => <time datetime={row.expires_at}>{exactTime(row.expires_at)}</time>,
+            cell: (row) => (
+              <time datetime={row.expires_at} title={exactTime(row.expires_at)}>
+                {minuteTime(row.expires_at)}
+              </time>
+            ),
             sort: (row) => row.expires_at,
           },
         ]}

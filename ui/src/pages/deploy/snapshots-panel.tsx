@@ -11,6 +11,7 @@ import { Failed } from '#ui/src/components/notice.tsx';
 import { Aging } from '#ui/src/components/show/aging.tsx';
 import { Select } from '#ui/src/components/form/select.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
+import { Ago } from '#ui/src/components/time.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { breakingCount, summary } from '#ui/src/features/deploy/changes.ts';
 import type { Deployment } from '#ui/src/features/deploy/deployment.ts';
@@ -76,8 +77,23 @@ export function SnapshotsPanel(props: {
               </span>
             ),
             sort: (row) => row.version,
+            width: '1%',
           },
-          { id: 'note', head: 'Note', cell: (row) => <span class="soft">{row.note ?? ''}</span>, width: '34%' },
+          {
+            id: 'note',
+            head: 'Note',
+            cell: (row) => (
+              <span class="cell-text">
+                <span class="soft">{row.note ?? ''}</span>
+                <span class="narrow-only">
+                  <span class="small faint lines">
+                    <Ago iso={row.created_at} />
+                  </span>
+                </span>
+              </span>
+            ),
+            width: '34%',
+          },
           {
             id: 'contains',
             head: 'Contains',
@@ -85,7 +101,7 @@ export function SnapshotsPanel(props: {
             cell: (row) => <span class="num small soft">{plural(row.counts.tools, 'tool')}</span>,
           },
           { id: 'by', head: 'By', narrow: 'hide', text: (row) => row.actor.name },
-          { id: 'when', head: 'When', time: (row) => row.created_at },
+          { id: 'when', head: 'When', narrow: 'hide', time: (row) => row.created_at },
         ]}
         actions={(row) => (
           <Menu

@@ -1,4 +1,5 @@
 import { For, Show } from 'solid-js';
+import { Breakable } from '#ui/src/components/show/breakable.tsx';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { Icon, type IconName } from '#ui/src/components/icon.tsx';
 import { Link } from '#ui/src/components/link.tsx';
@@ -52,7 +53,7 @@ function Nodes(props: { nodes: readonly FlowNode[] }) {
           <li data-off={node.enabled ? undefined : 'true'}>
             <Icon name={ICONS[node.kind]} size={14} />
             <Link href={node.href} class="mono">
-              {node.name}
+              <Breakable text={node.name} />
             </Link>
             <span class="faint small truncate">{node.detail}</span>
             <For each={node.toolsets}>

@@ -1,6 +1,7 @@
 import { capital, plural } from '#ui/src/kernel/words.ts';
 import { createMemo, createSignal, For, Match, Show, Switch } from 'solid-js';
 import { Action, EntityType, type HistoryEntry } from '#core/contract/history.ts';
+import { Breakable } from '#ui/src/components/show/breakable.tsx';
 import { Badge, type Tone } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
 import { FilterCombobox } from '#ui/src/components/form/combobox.tsx';
@@ -224,7 +225,9 @@ function Row(props: { action: HistoryAction; onOpen: () => void }) {
       </span>
       <div class="lines">
         <button type="button" class="history-action-open" onClick={() => props.onOpen()}>
-          <span class="mono">{main().entity_name || '–'}</span>
+          <span class="mono">
+            <Breakable text={main().entity_name || '–'} />
+          </span>
           <Show when={props.action.others.length > 0}>
             <span class="history-action-more"> {`and ${plural(props.action.others.length, 'other')}`}</span>
           </Show>

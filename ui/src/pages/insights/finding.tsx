@@ -1,5 +1,6 @@
 import { createSignal, For, Show } from 'solid-js';
 import { INSIGHT_RULES, type InsightPeriod } from '#core/contract/observe/insight-rules.ts';
+import { Breakable } from '#ui/src/components/show/breakable.tsx';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
 import { Link, LinkButton } from '#ui/src/components/link.tsx';
@@ -35,17 +36,24 @@ export function Finding(props: {
         <Badge tone={SEVERITY_TONES[props.insight.severity]} title={INSIGHT_RULES[props.insight.rule].help}>
           {ruleLabel(props.insight)}
         </Badge>
-        <Show when={entityHref(props.insight)} fallback={<span class="mono truncate">{props.insight.entity.name}</span>}>
+        <Show
+          when={entityHref(props.insight)}
+          fallback={
+            <span class="mono long-name">
+              <Breakable text={props.insight.entity.name} />
+            </span>
+          }
+        >
           {(href) => (
-            <Link href={href()} class="mono truncate">
-              {props.insight.entity.name}
+            <Link href={href()} class="mono long-name">
+              <Breakable text={props.insight.entity.name} />
             </Link>
           )}
         </Show>
         <Show when={props.insight.other}>
           {(other) => (
-            <Link href={`/tools/${other().id}`} class="mono truncate">
-              {other().name}
+            <Link href={`/tools/${other().id}`} class="mono long-name">
+              <Breakable text={other().name} />
             </Link>
           )}
         </Show>
@@ -61,7 +69,9 @@ export function Finding(props: {
           </Show>
         </span>
       </div>
-      <p>{props.insight.message}</p>
+      <p>
+        <Breakable text={props.insight.message} />
+      </p>
       <p class="soft small">{props.insight.advice}</p>
       <div class="row finding-actions">
         <Show when={props.onFix !== undefined && props.insight.fix !== undefined}>

@@ -1,5 +1,6 @@
 import { Show } from 'solid-js';
 import type { Output } from '#core/contract/index.ts';
+import { Breakable } from '#ui/src/components/show/breakable.tsx';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { type Column, DataTable } from '#ui/src/components/table/data-table.tsx';
@@ -57,14 +58,21 @@ export function RefusalsPanel() {
       id: 'reason',
       head: 'Reason',
       cell: (entry) => (
-        <span>
+        <span class="cell-text" title={entry.reason}>
           {entry.reason}
-          <Show when={entry.called}>{(called) => <span class="faint mono"> {called()}</span>}</Show>
+          <Show when={entry.called}>
+            {(called) => (
+              <span class="faint mono">
+                {' '}
+                <Breakable text={called()} />
+              </span>
+            )}
+          </Show>
         </span>
       ),
     },
-    { id: 'address', head: 'Address', narrow: 'hide', cell: (entry) => <span class="mono">{entry.address ?? '–'}</span> },
-    { id: 'client', head: 'Client', narrow: 'hide', cell: (entry) => <span class="soft">{entry.client ?? ''}</span> },
+    { id: 'address', head: 'Address', narrow: 'medium', cell: (entry) => <span class="mono">{entry.address ?? '–'}</span> },
+    { id: 'client', head: 'Client', narrow: 'medium', cell: (entry) => <span class="soft long-name">{entry.client ?? ''}</span> },
   ];
   return (
     <div class="stack logs-requests" data-gap="3">

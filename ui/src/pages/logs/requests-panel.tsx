@@ -1,5 +1,6 @@
 import { Show } from 'solid-js';
 import { OUTCOMES } from '#core/contract/observe/outcomes.ts';
+import { Breakable } from '#ui/src/components/show/breakable.tsx';
 import { Badge, StatusDot } from '#ui/src/components/badge.tsx';
 import { FilterCombobox } from '#ui/src/components/form/combobox.tsx';
 import { type Column, DataTable } from '#ui/src/components/table/data-table.tsx';
@@ -114,7 +115,9 @@ export function RequestsPanel() {
       cell: (entry) => (
         <span class="logs-called">
           <StatusDot tone={entry.success ? 'good' : 'bad'} label={endWord(entry)} hide_label />
-          <span class="mono">{entry.name}</span>
+          <span class="mono long-name" title={entry.name}>
+            <Breakable text={entry.name} />
+          </span>
           <Show when={entry.kind !== 'tool'}>
             <Badge>{capital(entry.kind)}</Badge>
           </Show>
@@ -128,18 +131,18 @@ export function RequestsPanel() {
       cell: (entry) => <span classList={{ 'logs-bad': !entry.success }}>{endWord(entry)}</span>,
     },
     { id: 'took', head: 'Duration', align: 'end', cell: (entry) => duration(entry.duration_ms) },
-    { id: 'wait', head: 'Wait', align: 'end', narrow: 'hide', cell: (entry) => duration(entry.wait_ms) },
-    { id: 'rows', head: 'Rows', align: 'end', narrow: 'hide', cell: (entry) => num(entry.rows) },
+    { id: 'wait', head: 'Wait', align: 'end', narrow: 'medium', cell: (entry) => duration(entry.wait_ms) },
+    { id: 'rows', head: 'Rows', align: 'end', narrow: 'medium', cell: (entry) => num(entry.rows) },
     {
       id: 'client',
       head: 'Client',
-      narrow: 'hide',
-      cell: (entry) => <span class="soft truncate">{entry.client ?? ''}</span>,
+      narrow: 'medium',
+      cell: (entry) => <span class="soft long-name">{entry.client ?? ''}</span>,
     },
     {
       id: 'token',
       head: 'Token',
-      narrow: 'hide',
+      narrow: 'wide',
       cell: (entry) => <span class="faint mono">{entry.token_prefix ?? ''}</span>,
     },
   ];

@@ -1,5 +1,6 @@
 import { createSignal, For, Match, Show, Switch } from 'solid-js';
 import type { Output } from '#core/contract/index.ts';
+import { Breakable } from '#ui/src/components/show/breakable.tsx';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { Drawer } from '#ui/src/components/dialog.tsx';
 import { Failed, ProblemNotice } from '#ui/src/components/notice.tsx';
@@ -86,16 +87,17 @@ function Steps(props: { session: Output<'mcp_sessions.get'>; steps: Pages<Event>
 
 function Step(props: { event: Event }) {
   const failed = () => props.event.outcome !== 'ok';
+  const name = () => <Breakable text={props.event.name} />;
   return (
     <li data-failed={failed() ? 'true' : undefined}>
       <time class="num faint" datetime={props.event.timestamp} title={exactTime(props.event.timestamp)}>
         {clockTime(props.event.timestamp)}
       </time>
       <div>
-        <Show when={props.event.call_id} fallback={<span class="mono">{props.event.name}</span>}>
+        <Show when={props.event.call_id} fallback={<span class="mono">{name()}</span>}>
           {(id) => (
             <Link href={`/logs?${new URLSearchParams({ view: 'requests', call: id() })}`}>
-              <span class="mono">{props.event.name}</span>
+              <span class="mono">{name()}</span>
             </Link>
           )}
         </Show>{' '}

@@ -65,7 +65,7 @@ export function SessionsPanel() {
       head: 'Last call',
       cell: (row) => <span title={exactTime(row.last_at)}>{minuteTime(row.last_at)}</span>,
     },
-    { id: 'client', head: 'Client', cell: (row) => row.client ?? '–' },
+    { id: 'client', head: 'Client', cell: (row) => <span class="cell-text">{row.client ?? '–'}</span> },
     {
       id: 'token',
       head: 'Token',

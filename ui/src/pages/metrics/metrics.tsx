@@ -2,6 +2,7 @@ import { createMemo, For, Show } from 'solid-js';
 import { CALLER_KEYS, type CallerKey } from '#core/contract/observe/metric-ranges.ts';
 import { Button } from '#ui/src/components/button.tsx';
 import { SegmentedControl, Switch } from '#ui/src/components/form/choice.tsx';
+import { Breakable } from '#ui/src/components/show/breakable.tsx';
 import { Menu } from '#ui/src/components/menu.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { Failed } from '#ui/src/components/notice.tsx';
@@ -279,7 +280,14 @@ function Totals(props: {
         label="Highest p95"
         value={known(() => (total().calls === 0 ? '–' : duration(slowest()?.p95_ms ?? 0)))}
         hint={
-          <Show when={props.before} fallback={<span class="mono">{slowest()?.name ?? 'No calls'}</span>}>
+          <Show
+            when={props.before}
+            fallback={
+              <span class="mono">
+                <Breakable text={slowest()?.name ?? 'No calls'} />
+              </span>
+            }
+          >
             {than('', slowest()?.p95_ms ?? 0, highest, duration)}
           </Show>
         }

@@ -1,4 +1,5 @@
 import { createMemo, createSignal, type JSX, Show } from 'solid-js';
+import { Breakable } from '#ui/src/components/show/breakable.tsx';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { NoCalls } from './no-calls.tsx';
 import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
@@ -49,7 +50,9 @@ export function UsageTable(props: UsageTableProps) {
       sort: ({ name }) => name,
       cell: (row) => (
         <span class="metrics-name">
-          <span class="mono">{row.name}</span>
+          <span class="mono long-name" title={row.name}>
+            <Breakable text={row.name} />
+          </span>
           <Show when={row.kind !== 'tool'}>
             <Badge>{capital(row.kind)}</Badge>
           </Show>
@@ -77,17 +80,17 @@ export function UsageTable(props: UsageTableProps) {
         </Show>
       ),
     },
-    { id: 'rate', head: 'Error rate', narrow: 'hide', num: ({ error_rate }) => error_rate, as: percent },
+    { id: 'rate', head: 'Error rate', narrow: 'medium', num: ({ error_rate }) => error_rate, as: percent },
     ...(['p50_ms', 'p95_ms', 'p99_ms'] as const).map((field): Column<UsageRow> => ({
       id: field,
       head: field.slice(0, 3),
       align: 'end',
       sort: (row) => row[field],
       cell: (row) => duration(row[field]),
-      ...(field === 'p95_ms' ? {} : { narrow: 'hide' }),
+      ...(field === 'p95_ms' ? {} : { narrow: 'medium' as const }),
     })),
-    { id: 'rows', head: 'Rows', narrow: 'hide', num: ({ rows }) => rows, as: count },
-    { id: 'bytes', head: 'Sent', narrow: 'hide', num: (row) => row.bytes, as: bytes },
+    { id: 'rows', head: 'Rows', narrow: 'wide', num: ({ rows }) => rows, as: count },
+    { id: 'bytes', head: 'Sent', narrow: 'medium', num: (row) => row.bytes, as: bytes },
     { id: 'last', head: 'Last call', align: 'end', narrow: 'hide', time: ({ last_called_at }) => last_called_at },
   ];
 

@@ -1,4 +1,5 @@
 import { createMemo, For, Show } from 'solid-js';
+import { Breakable } from '#ui/src/components/show/breakable.tsx';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { Link, LinkButton } from '#ui/src/components/link.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
@@ -31,7 +32,7 @@ export function InsightsPanel() {
               <li>
                 <Badge tone={SEVERITY_TONES[insight.severity]}>{ruleLabel(insight)}</Badge>
                 <Link href="/insights" class="dash-sentence">
-                  {insight.message}
+                  <Breakable text={insight.message} />
                 </Link>
               </li>
             )}

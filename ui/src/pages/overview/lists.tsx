@@ -1,6 +1,7 @@
 import { createMemo, For, Show } from 'solid-js';
 import type { Output } from '#core/contract/index.ts';
 import { Button } from '#ui/src/components/button.tsx';
+import { Breakable } from '#ui/src/components/show/breakable.tsx';
 import { Link, LinkButton } from '#ui/src/components/link.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
@@ -40,8 +41,8 @@ export function TopPanel(props: { period: Period; rows: readonly UsageRow[] | un
           >
             {(row) => (
               <li>
-                <Link href={metricsHref(props.period, row.key)} class="mono truncate">
-                  {row.name}
+                <Link href={metricsHref(props.period, row.key)} class="mono long-name">
+                  <Breakable text={row.name} />
                 </Link>
                 <span class="dash-bar" aria-hidden="true">
                   <span style={{ width: `${(row.calls / most()) * 100}%` }} />
@@ -80,9 +81,9 @@ export function FailuresPanel(props: { period: Period; failures: Output<'logs.li
               <li>
                 <Link
                   href={callsHref({ kind: entry.kind, name: entry.name, outcome: 'failed', range: props.period })}
-                  class="mono truncate"
+                  class="mono long-name"
                 >
-                  {entry.name}
+                  <Breakable text={entry.name} />
                 </Link>
                 <span class="soft">{errorWord(entry.error)}</span>
                 <span class="faint">
@@ -116,7 +117,9 @@ export function ChangesPanel(props: { diff: Diff | undefined; onReview: () => vo
           <For each={changes().slice(0, SHOWN_CHANGES)}>
             {(change) => (
               <li>
-                <span class="mono truncate">{change.name}</span>
+                <span class="mono long-name">
+                  <Breakable text={change.name} />
+                </span>
                 <span class="soft">
                   {TYPE_WORDS[change.entity_type]} {change.change}
                 </span>

@@ -69,7 +69,6 @@ export function People() {
           of={filters}
           name="role"
           label="Role"
-          size="small"
           all="All roles"
           options={ROLES.toReversed().map((role) => ({ value: role, label: ROLE_CHOICES[role].label }))}
         />
@@ -86,8 +85,8 @@ export function People() {
             sort: ({ username }) => username,
             cell: (person) => (
               <span class="lines">
-                <span class="row">
-                  {person.display_name ?? person.username}
+                <span class="row people-name">
+                  <span class="truncate">{person.display_name ?? person.username}</span>
                   <Show when={isSelf(person)}>
                     <Badge>You</Badge>
                   </Show>
@@ -119,7 +118,7 @@ export function People() {
             ),
           },
           { id: 'state', head: 'State', narrow: 'hide', cell: (person) => <State person={person} /> },
-          { id: 'seen', head: 'Last seen', narrow: 'hide', time: ({ last_seen_at }) => last_seen_at },
+          { id: 'seen', head: 'Last seen', narrow: 'medium', time: ({ last_seen_at }) => last_seen_at },
         ]}
         actions={(person) => (
           <Show when={isMine(person)}>

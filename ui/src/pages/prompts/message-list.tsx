@@ -36,7 +36,7 @@ export function MessageList(props: {
       <Index each={props.messages}>
         {(message, index) => (
           <div class="stack" data-gap="2" ref={passesFocus} role="group" aria-label={`Message ${index + 1}`}>
-            <div class="message-head">
+            <div class="spread">
               <SegmentedControl
                 label={`Role of message ${index + 1}`}
                 value={message().role}

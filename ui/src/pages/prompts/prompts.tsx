@@ -17,8 +17,8 @@ export function Prompts() {
           width: '32%',
           cell: (prompt) => <span class="small clamp">{prompt.description}</span>,
         },
-        { id: 'arguments', head: 'Arguments', narrow: 'hide', num: (prompt) => prompt.arguments.length },
-        { id: 'tokens', head: 'Tokens', narrow: 'hide', num: ({ tokens }) => tokens, as: count },
+        { id: 'arguments', head: 'Arguments', narrow: 'wide', num: (prompt) => prompt.arguments.length },
+        { id: 'tokens', head: 'Tokens', narrow: 'medium', num: ({ tokens }) => tokens, as: count },
       ]}
       menu={({ id }) => [{ label: 'Duplicate', icon: 'copy', href: `/prompts/new?from=${id}` }]}
     />

@@ -70,7 +70,7 @@ export function Proposals() {
             head: 'Changes',
             width: '7rem',
             align: 'end',
-            narrow: 'hide',
+            narrow: 'medium',
             cell: (row) => <span class="num">{num(row.operation_count)}</span>,
           },
           {

@@ -1,5 +1,6 @@
 import { Show } from 'solid-js';
 import type { Output } from '#core/contract/index.ts';
+import { Breakable } from '#ui/src/components/show/breakable.tsx';
 import { StatusDot } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
 import { ProblemNotice } from '#ui/src/components/notice.tsx';
@@ -34,10 +35,22 @@ export function RunningCalls() {
       'Cancel requested',
     );
   const columns: Column<Running>[] = [
-    { id: 'name', head: 'Called', cell: (row) => <span class="mono">{row.name}</span> },
+    {
+      id: 'name',
+      head: 'Called',
+      cell: (row) => (
+        <span class="stack" data-gap="1">
+          <span class="mono long-name">
+            <Breakable text={row.name} />
+          </span>
+          <span class="narrow-only small soft">{STATE_WORDS[row.state]}</span>
+        </span>
+      ),
+    },
     {
       id: 'state',
       head: 'State',
+      narrow: 'hide',
       cell: (row) => <StatusDot tone={row.state === 'waiting' ? 'warning' : 'info'} label={STATE_WORDS[row.state]} />,
     },
     {
@@ -49,11 +62,11 @@ export function RunningCalls() {
     {
       id: 'caller',
       head: 'Caller',
-      narrow: 'hide',
+      narrow: 'wide',
       cell: (row) => <span class="soft truncate">{row.token_prefix ?? row.person ?? '–'}</span>,
     },
-    { id: 'client', head: 'Client', narrow: 'hide', cell: (row) => <span class="soft truncate">{row.client ?? '–'}</span> },
-    { id: 'host', head: 'Host', narrow: 'hide', cell: (row) => <span class="faint mono truncate">{row.host}</span> },
+    { id: 'client', head: 'Client', narrow: 'medium', cell: (row) => <span class="soft long-name">{row.client ?? '–'}</span> },
+    { id: 'host', head: 'Host', narrow: 'wide', cell: (row) => <span class="faint mono truncate">{row.host}</span> },
   ];
   return (
     <>

@@ -19,19 +19,19 @@ export function Resources() {
         {
           id: 'uri',
           head: 'URI',
-          narrow: 'hide',
+          narrow: 'medium',
           sort: ({ uri_template }) => uri_template,
           cell: (resource) => <code class="small">{resource.uri_template}</code>,
         },
         {
           id: 'mime',
           head: 'Media type',
-          narrow: 'hide',
+          narrow: 'wide',
           sort: ({ mime_type }) => mime_type,
           cell: (resource) => <span class="small">{resource.mime_type}</span>,
         },
         { id: 'connection', head: 'Connection', narrow: 'hide', text: ({ connection_name }) => connection_name },
-        { id: 'tokens', head: 'Tokens', narrow: 'hide', num: ({ tokens }) => tokens, as: count },
+        { id: 'tokens', head: 'Tokens', narrow: 'wide', num: ({ tokens }) => tokens, as: count },
       ]}
       menu={({ id }) => [{ label: 'Duplicate', icon: 'copy', href: `/resources/new?from=${id}` }]}
     />

@@ -26,8 +26,8 @@ export function Tools() {
       ]}
       columns={[
         { id: 'connection', head: 'Connection', narrow: 'hide', text: ({ connection_name }) => connection_name },
-        { id: 'parameters', head: 'Parameters', narrow: 'hide', num: ({ parameters }) => parameters.length },
-        { id: 'tokens', head: 'Tokens', narrow: 'hide', num: ({ tokens }) => tokens, as: count },
+        { id: 'parameters', head: 'Parameters', narrow: 'wide', num: ({ parameters }) => parameters.length },
+        { id: 'tokens', head: 'Tokens', narrow: 'medium', num: ({ tokens }) => tokens, as: count },
       ]}
       badges={({ id, read_only, warnings }) => (
         <>

@@ -1,5 +1,6 @@
 import { createSignal, For, Match, Show, Switch } from 'solid-js';
 import type { ToolsetMembers } from '#core/contract/definitions/toolsets.ts';
+import { Breakable } from '#ui/src/components/show/breakable.tsx';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
 import { Link } from '#ui/src/components/link.tsx';
@@ -65,11 +66,11 @@ export function MembersPanel(props: {
                       <li>
                         <span class="toolset-member">
                           <Link href={`/${member.kind}s/${member.id}`} class="mono">
-                            {member.name}
+                            <Breakable text={member.name} />
                           </Link>
                           <span class="small faint">
                             {member.kind}
-                            {member.connection_name === null ? '' : ` on ${member.connection_name}`}
+                            <Breakable text={member.connection_name === null ? '' : ` on ${member.connection_name}`} />
                           </span>
                         </span>
                         <Show when={!member.read_only}>

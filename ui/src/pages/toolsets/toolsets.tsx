@@ -57,7 +57,7 @@ export function Toolsets() {
                   <span class="mono">{row.name}</span>
                   <Show when={row.title}>{(text) => <span class="small faint">{text()}</span>}</Show>
                   <Show when={row.read_only}>
-                    <Badge>read only</Badge>
+                    <Badge>Read-only</Badge>
                   </Show>
                   <Show when={!row.enabled}>
                     <Badge>Disabled</Badge>
@@ -77,7 +77,7 @@ export function Toolsets() {
                 </span>
               ),
             },
-            { id: 'updated', head: 'Changed', narrow: 'hide', time: ({ updated_at }) => updated_at },
+            { id: 'updated', head: 'Changed', narrow: 'medium', time: ({ updated_at }) => updated_at },
           ]}
           actions={(row) => (
             <Show when={health.data()}>

@@ -21,6 +21,7 @@ import { ENTITY_WORDS, playgroundOf } from './entity-words.ts';
 import { useBuilderContext } from './use-builder-context.ts';
 import { useEntityActions } from './use-entity-actions.ts';
 import '#ui/src/features/builder/builder.css';
+import './entity-list.css';
 
 interface Kind<E> {
   readonly value: string;
@@ -58,6 +59,8 @@ const STATES = [
   { value: 'off', label: 'Disabled' },
 ];
 
+/** A longer name takes both lines of a row, which all have one height. */
+const LINE_OF_NAME = 28;
 /** Of a row; all of them are in its title. */
 const TAGS_SHOWN = 2;
 
@@ -170,10 +173,12 @@ export function EntityList<E extends Entity>(props: EntityListProps<E>) {
               sort: ({ name }) => name,
               cell: (entity) => (
                 <span class="entity-name">
-                  <span class="mono">
+                  <span class="mono long-name" title={entity.name}>
                     <Breakable text={entity.name} />
                   </span>
-                  <Show when={entity.title}>{(title) => <span class="small faint">{title()}</span>}</Show>
+                  <Show when={entity.name.length <= LINE_OF_NAME && entity.title}>
+                    {(title) => <span class="small faint">{title()}</span>}
+                  </Show>
                 </span>
               ),
             },
@@ -181,7 +186,7 @@ export function EntityList<E extends Entity>(props: EntityListProps<E>) {
             {
               id: 'tags',
               head: 'Tags',
-              narrow: 'hide',
+              narrow: 'medium',
               cell: (entity) => (
                 <span class="entity-tags" title={entity.tags.join(', ')}>
                   <For each={entity.tags.slice(0, TAGS_SHOWN)}>{(tag) => <span class="tag">{tag}</span>}</For>
@@ -207,7 +212,7 @@ export function EntityList<E extends Entity>(props: EntityListProps<E>) {
                 </span>
               ),
             },
-            { id: 'updated', head: 'Changed', narrow: 'hide', time: ({ updated_at }) => updated_at },
+            { id: 'updated', head: 'Changed', narrow: 'medium', time: ({ updated_at }) => updated_at },
           ]}
           actions={(entity) => (
             <Menu label={`More about ${entity.name}`} size="small" items={actions.menu(entity, menu(entity))} />

@@ -1,4 +1,5 @@
 import { For, Show } from 'solid-js';
+import { Breakable } from '#ui/src/components/show/breakable.tsx';
 import { Button } from '#ui/src/components/button.tsx';
 import { Link } from '#ui/src/components/link.tsx';
 import { count } from '#ui/src/kernel/numbers.ts';
@@ -20,13 +21,15 @@ export function LiveList(props: {
   const box = (id: string) => props.picture.boxes.find((one) => one.id === id);
   const nowOf = (id: string) => props.numbers.get(id) ?? NONE;
   const hourOf = (id: string) => props.hour.get(id) ?? NONE;
+  // The arrow never stands alone in a line.
+  const name = (own: { name: string; inner?: boolean }) => <Breakable text={own.inner ? `→\u00a0${own.name}` : own.name} />;
   /** Elements of their own: only the texts in them change with the numbers. */
-  const Entry = (own: { id: string; name: string }) => (
+  const Entry = (own: { id: string; name: string; inner?: boolean }) => (
     <>
-      <Show when={props.hrefOf(own.id)} fallback={<span class="mono">{own.name}</span>}>
+      <Show when={props.hrefOf(own.id)} fallback={<span class="mono">{name(own)}</span>}>
         {(href) => (
           <Link href={href()} class="mono">
-            {own.name}
+            {name(own)}
           </Link>
         )}
       </Show>
@@ -46,7 +49,7 @@ export function LiveList(props: {
               <For each={edges(client.id)}>
                 {(edge) => (
                   <li class="live-inner">
-                    <Entry id={edge.id} name={`→ ${box(edge.to)?.name ?? ''}`} />
+                    <Entry id={edge.id} name={box(edge.to)?.name ?? ''} inner />
                   </li>
                 )}
               </For>
@@ -67,7 +70,12 @@ export function LiveList(props: {
                   aria-expanded={one.expanded}
                   onPress={() => props.onToggle(one.id)}
                 >
-                  <bdi>{one.name}</bdi> · {one.detail}
+                  <span class="long-label">
+                    <bdi>
+                      <Breakable text={one.name} />
+                    </bdi>{' '}
+                    · {one.detail}
+                  </span>
                 </Button>
                 <Row now={nowOf(one.id)} hour={hourOf(one.id)} />
               </Show>
