@@ -100,6 +100,7 @@ export function edgeCalls(): EdgeCall[] {
       ...CALLERS.map((caller) => tool(`${own}_caller`, {}, { caller, headers: { 'x-request-id': 'request-7' } })),
       tool(`${own}_write`, { name: 'mug' }),
       tool(`${own}_write_rows`, { name: 'jar' }),
+      tool(`${own}_write_unshown`, { name: 'cup' }),
       modern('tools/call', { name: `${own}_write`, arguments: { name: 'mug' } }),
       tool(`${own}_rows_of`, {}),
       tool(`${own}_rows_of`, { id: 0 }),

@@ -106,6 +106,11 @@ export async function shopOf({ postgres, libsql, libsql_token }: ShopPlaces, mas
           mode: 'write',
           parameters: [parameterOf('name', 'string')],
         }),
+        toolOf(connection, `${own}_write_unshown`, 'update item set name = :name where id = 2', {
+          mode: 'write',
+          parameters: [parameterOf('name', 'string')],
+          transform_template: '{{ 1 // 0 }}',
+        }),
         toolOf(connection, `${own}_not_read_only`, 'delete from item'),
         toolOf(connection, `${own}_broken`, 'select nothing from item'),
         toolOf(connection, `${own}_caller`, 'select :sub as sub, :tenant as tenant, :call as call, :currency as currency', {
