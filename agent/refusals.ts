@@ -17,10 +17,22 @@ export function refuse(tool: AgentTool, given: Given, input: Given): { code: 'in
     faults.push(`There is no argument id. Did you mean ${id_argument}?`);
   }
   faults.push(...misspelt(undeclared, missing).map(({ message }) => message));
+  if (!tool.listing.annotations.readOnlyHint) faults.push(...unkept(undeclared, given));
   if (faults.length > 0) return { code: 'invalid', text: faults.join(' ') };
   const { path } = operations[tool.operation];
   const dotted = pathVariables(path).some((field) => input[field] === '.' || input[field] === '..');
   return dotted ? { code: 'not_found', text: 'There is no record with this name.' } : null;
+}
+
+/** What a caller relies on, and a tool that changes something does not have: ignored, the call would do what it was to prevent. */
+function unkept(undeclared: readonly string[], given: Given): string[] {
+  const asked = (name: string) => undeclared.includes(name) && given[name] !== false && given[name] !== null;
+  return [
+    ...(asked('dry_run')
+      ? ['This tool has no dry run, so nothing was changed. Call it without dry_run to make the change.']
+      : []),
+    ...(asked('version') ? ['This tool takes no version, so nothing was changed. Call it without one.'] : []),
+  ];
 }
 
 /** What can be named in the place of its id. */

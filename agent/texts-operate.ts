@@ -12,7 +12,7 @@ export const OPERATE = {
     title: 'Stop serving',
     effect: 'removes',
     description:
-      'Stops the MCP server: new calls are rejected at once, running ones get 10 seconds to finish. Use it only if the person asked for it. The configuration is kept, and deploy_server starts the server again. Takes no arguments: {}.',
+      'Stops the MCP server: new calls are rejected, running ones get 10 seconds. Use it only if the person asked for it. The configuration is kept, and deploy_server starts the server again. Takes no arguments: {}.',
   },
   list_pending_changes: {
     title: 'List undeployed changes',
@@ -92,7 +92,7 @@ export const OPERATE = {
     title: 'Usage over time',
     effect: 'reads',
     description:
-      'Returns calls, errors and durations per interval of a period or a range (since, until), of everything or of one tool, with the versions deployed meanwhile. It takes the same filters as get_metrics_stats. 1h (the default) has 60 points, 24h 1 440, 7d 10 080: prefer a short period, or a longer interval_seconds. Use it after get_metrics_stats. Example: {"period":"1h","tool":"find_orders"}.',
+      'Returns calls, errors and durations per interval of a period or a range (since, until), of everything or of one tool, with the versions deployed meanwhile. It takes the same filters as get_metrics_stats. The default of 1h has 60 points, 7d 10 080: prefer few (interval_seconds). Use it after get_metrics_stats. Example: {"period":"1h","tool":"find_orders"}.',
   },
   list_notices: {
     title: 'Notices',
@@ -195,7 +195,7 @@ export const OPERATE = {
     title: 'Drift of deployed definitions',
     effect: 'reads',
     description:
-      'Lists deployed tools and resources whose tables have changed since the deploy (columns gone, new or of another type, refused statements), and connections that could not be asked. Checked after each deploy and every drift_check_minutes (60; 0: never). Then update_tool and deploy_server. Takes no arguments: {}.',
+      'Lists deployed tools and resources whose tables have changed since the deploy (columns gone, new or of another type, refused statements), and connections that could not be asked. Checked after each deploy and every drift_check_minutes. Then update_tool and deploy_server. Takes no arguments: {}.',
   },
   get_generated_code: {
     title: 'Read the generated code',

@@ -7,6 +7,7 @@ import type { Recorded } from '#core/observe/history.ts';
 import type { Role } from '#core/contract/identity/roles.ts';
 import { AppError } from '#core/errors.ts';
 import { isPlainText, refuseUnkeepable, toInvalid } from '#core/issues.ts';
+import { readValue } from '#core/read-value.ts';
 import { requireRole } from './identity/roles.ts';
 import { resolveNames } from './identity/agent-names.ts';
 import { notedAs, recordBlocked } from './definitions/guard/blocked.ts';
@@ -156,7 +157,7 @@ export function parseInput(definition: Operation, input: Record<string, unknown>
   refuseUnkeepable(input);
   const ignored = takesRecord(definition) ? entryNames(definition.output) : [];
   const kept = Object.fromEntries(Object.entries(input).filter(([name]) => allowed.includes(name) || !ignored.includes(name)));
-  const result = v.safeParse(definition.input, kept, { abortPipeEarly: true });
+  const result = readValue(definition.input, kept);
   if (!result.success) throw toInvalid(result.issues, allowed);
   return result.output;
 }

@@ -3,7 +3,7 @@ import { ServerConfigPatch } from './settings/config.ts';
 import { Variable, VariableName } from './settings/setting-values.ts';
 import { type EntityKind, ENTITY_KINDS } from './entities.ts';
 import { Change } from './deploy/deploy.ts';
-import { Empty, entityFilters, Id, integerBetween, listInput, listOf, Skip, textBetween, Warnings } from './fields.ts';
+import { Empty, entityFilters, Id, integerBetween, listInput, listOf, Skip, textBetween, Version, Warnings } from './fields.ts';
 import { FlowLayout } from './flow.ts';
 import { Cascaded, HistoryEntry, historyFilters, OF_DEFINITIONS } from './history.ts';
 import { operation } from './operation.ts';
@@ -194,7 +194,7 @@ export const agentTools = {
   }),
   'agent.set_global_variables': operation(post('set_global_variables'), 'write', {
     role: 'admin',
-    input: v.strictObject({ variables: VariableDrafts, dry_run: DryRun }),
+    input: v.strictObject({ version: v.optional(Version), variables: VariableDrafts, dry_run: DryRun }),
     output: VariablesResult,
     noted: 'server_config',
     agent: 'set_global_variables',
@@ -203,6 +203,7 @@ export const agentTools = {
   'agent.update_global_variables': operation(post('update_global_variables'), 'write', {
     role: 'admin',
     input: v.strictObject({
+      version: v.optional(Version),
       set: v.optional(VariableDrafts, {}),
       delete: v.optional(v.pipe(v.array(VariableName), v.maxLength(100)), []),
       dry_run: DryRun,

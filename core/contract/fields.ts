@@ -8,6 +8,9 @@ export const Timestamp = v.pipe(v.string(), v.description('ISO 8601, UTC, millis
 export const integerBetween = (min: number, max: number) => v.pipe(v.number(), v.integer(), v.minValue(min), v.maxValue(max));
 export const textBetween = (min: number, max: number) => v.pipe(v.string(), v.minLength(min), v.maxLength(max));
 
+/** What people read: of white space or signs without a shape nothing would be seen. */
+export const shownText = (max: number) => v.pipe(textBetween(1, max), v.regex(/[^\s\p{C}]/u, 'must have a visible character'));
+
 /** Why a version, candidate or canary was made. */
 export const VersionNote = v.optional(v.nullable(textBetween(1, 1_000)), null);
 
@@ -19,8 +22,8 @@ export const EntityName = v.pipe(
     'must begin with a letter or underscore and hold at most 64 letters, digits, underscores and hyphens',
   ),
 );
-export const Title = v.nullable(textBetween(1, 200));
-export const Description = textBetween(1, 5_000);
+export const Title = v.nullable(shownText(200));
+export const Description = shownText(5_000);
 /** Characters of a statement or a template. */
 export const LONGEST_STATEMENT = 100_000;
 export const SqlText = textBetween(1, LONGEST_STATEMENT);

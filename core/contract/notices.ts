@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { byId, Id, listInput, listOf, patchOf, textBetween, Timestamp, Version } from './fields.ts';
+import { byId, Id, listInput, listOf, patchOf, shownText, Timestamp, Version } from './fields.ts';
 import { field } from './marks.ts';
 import { deletion, operation } from './operation.ts';
 import { HttpUrl } from './settings/setting-values.ts';
@@ -23,7 +23,7 @@ export type NoticeEvent = v.InferOutput<typeof NoticeEvent>;
 export const MOST_NOTICES = 20;
 
 const draft = {
-  name: field(textBetween(1, 100), { label: 'Name', help: 'Who is notified, such as the chat of the team.' }),
+  name: field(shownText(100), { label: 'Name', help: 'Who is notified, such as the chat of the team.' }),
   url: field(HttpUrl, {
     label: 'URL',
     help: 'Receives a signed POST request for each event.',

@@ -11,7 +11,7 @@ import { writeAll } from './batch.ts';
 import { checkUpdate, configHandlers, readSettings } from './settings/config.ts';
 import { type Entities, flowHandlers } from './flow.ts';
 import { KIND_OF } from './kinds.ts';
-import { retryOnConflict } from './versioned.ts';
+import { checkVersion, retryOnConflict } from './versioned.ts';
 import { deletedBeside, type EntityType } from '#core/observe/history.ts';
 import { shortEntry } from '#core/observe/history-entry.ts';
 import { historyHandlers } from '#core/observe/history-handlers.ts';
@@ -98,9 +98,9 @@ export const agentToolHandlers: Pick<Handlers, AgentOnly> = {
     const variables = settings.global_variables;
     return { variables, total: Object.keys(variables).length, version };
   },
-  'agent.set_global_variables': async (context, { variables, dry_run }) => changeVariables(context, dry_run, () => variables),
-  'agent.update_global_variables': async (context, { set, delete: names, dry_run }) =>
-    changeVariables(context, dry_run, (stored) => {
+  'agent.set_global_variables': async (context, { variables, ...how }) => changeVariables(context, how, () => variables),
+  'agent.update_global_variables': async (context, { set, delete: names, ...how }) =>
+    changeVariables(context, how, (stored) => {
       const missing = names.filter((name) => !Object.hasOwn(stored, name));
       if (missing.length > 0) throw new AppError('not_found', `There is no global variable ${missing.join(', ')}.`);
       const kept = Object.entries(stored).filter(([name]) => !names.includes(name));
@@ -148,9 +148,15 @@ async function newestEntry({ app }: Context, entity_type: EntityType, entity_id:
 type Drafts = Readonly<Record<string, VariableDraft>>;
 
 /** Reads, changes and writes as one: a change in between makes it begin again. */
-const changeVariables = (context: Context, dry_run: boolean, change: (stored: Drafts) => Drafts): Promise<VariablesResult> =>
-  retryOnConflict(undefined, async () => {
-    const { settings, version } = await readSettings(context.app);
+const changeVariables = (
+  context: Context,
+  { version: expected, dry_run }: { readonly version?: number | undefined; readonly dry_run: boolean },
+  change: (stored: Drafts) => Drafts,
+): Promise<VariablesResult> =>
+  retryOnConflict(expected, async () => {
+    const read = await readSettings(context.app);
+    checkVersion('server_config', read, expected);
+    const { settings, version } = read;
     const before = settings.global_variables;
     const drafts = change(before);
     if (Object.keys(drafts).length > 100) throw new AppError('invalid', 'At most 100 global variables are allowed.');

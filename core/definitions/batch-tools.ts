@@ -1,7 +1,7 @@
-import * as v from 'valibot';
 import { Tool, ToolDraft } from '#core/contract/definitions/tools.ts';
 import { AppError } from '#core/errors.ts';
 import { toInvalid } from '#core/issues.ts';
+import { readValue } from '#core/read-value.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import { recordBlocked } from './guard/blocked.ts';
 import { newId } from './records.ts';
@@ -48,7 +48,7 @@ async function checked(context: Context, draft: Record<string, unknown>): Promis
   const kept = Object.fromEntries(
     Object.entries(draft).filter(([name]) => allowed.includes(name) || !Object.hasOwn(Tool.entries, name)),
   );
-  const result = v.safeParse(ToolDraft, kept, { abortPipeEarly: true });
+  const result = readValue(ToolDraft, kept);
   if (!result.success) throw toInvalid(result.issues, allowed);
   const id = newId(context, 'tool', result.output);
   try {

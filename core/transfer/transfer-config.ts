@@ -3,6 +3,7 @@ import { ServerConfigPatch } from '#core/contract/settings/config.ts';
 import type { App } from '#core/app.ts';
 import { AppError } from '#core/errors.ts';
 import { toInvalid } from '#core/issues.ts';
+import { readValue } from '#core/read-value.ts';
 import type { Actor, Context } from '#core/run.ts';
 import { canonical } from '#snapshots/canonical.ts';
 import { configHandlers, readSettings } from '#core/definitions/settings/config.ts';
@@ -60,7 +61,7 @@ export function refuseImportedSettings(actor: Actor | null, sent: Values): void 
 
 /** Throws `invalid` with every fault of the settings that were sent. */
 export function readServerConfig(sent: Values): SentConfig {
-  const result = v.safeParse(Settings, sent, { abortPipeEarly: true });
+  const result = readValue(Settings, sent);
   if (!result.success) throw toInvalid(result.issues, Object.keys(Settings.entries));
   const { identity_providers: providers = [], oauth_apps: apps = [], ...settings } = result.output;
   return { settings, providers, apps, sent_providers: (sent['identity_providers'] as readonly unknown[] | undefined) ?? [] };

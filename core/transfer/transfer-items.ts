@@ -4,6 +4,7 @@ import { type Import, type ImportFault, MOST_FAULTS } from '#core/contract/trans
 import { textBetween } from '#core/contract/fields.ts';
 import { AppError } from '#core/errors.ts';
 import { toInvalid } from '#core/issues.ts';
+import { readValue } from '#core/read-value.ts';
 import { createSlices } from '#core/lib/slices.ts';
 import { canonical } from '#snapshots/canonical.ts';
 import { isSecretEntry } from '#core/definitions/connection-draft.ts';
@@ -100,7 +101,7 @@ function readItem(
   sent: unknown,
   index: number,
 ): { readonly values: Values } | { readonly faults: ImportFault[] } {
-  const result = v.safeParse(schema, sent, { abortPipeEarly: true });
+  const result = readValue(schema, sent);
   if (result.success) return { values: result.output };
   const { errors } = toInvalid(result.issues, Object.keys(schema.entries));
   const place = placeOf(kind, index, nameOf(sent));

@@ -265,6 +265,47 @@ describe('REST and agent', () => {
     expect(await said('rollback', { history_id: 'nowhere' })).toBe('There is no history entry with this id or name.');
   });
 
+  test('a dry run or a version that a changing tool does not have is refused, and nothing is changed', async () => {
+    const settings = async () => (await client.call('get_server_config', {})).structuredContent;
+    const before = await settings();
+    for (const [tool, given] of [
+      ['stop_server', { dry_run: true }],
+      ['restore_version', { version: 1, dry_run: true }],
+      ['create_connection', { name: 'dry', db_type: 'sqlite', database: 'dry.sqlite', dry_run: true }],
+      ['update_server_config', { server_name: 'Dry', dry_run: 'yes' }],
+    ] as const) {
+      const answer = await client.call(tool, given);
+      expect([tool, answer.isError, answer.content[0]?.text]).toEqual([
+        tool,
+        true,
+        'This tool has no dry run, so nothing was changed. Call it without dry_run to make the change.',
+      ]);
+    }
+    const stopped = await client.call('stop_server', { version: 3 });
+    expect(stopped.content[0]?.text).toBe('This tool takes no version, so nothing was changed. Call it without one.');
+    expect(await settings()).toEqual(before);
+    // What asks for nothing is left out as ever.
+    const read = await client.call('get_server_config', { dry_run: true });
+    expect(read.isError).not.toBe(true);
+  });
+
+  test('variables that somebody added since they were read are kept', async () => {
+    const read = await client.call('get_global_variables', {});
+    const version = read.structuredContent?.['version'] as number;
+    await client.call('update_global_variables', { set: { added_since: 'x' } });
+    for (const [tool, given] of [
+      ['set_global_variables', { variables: {} }],
+      ['update_global_variables', { set: { added_since: 'y' } }],
+    ] as const) {
+      const refused = await client.call(tool, { ...given, version });
+      expect([refused.isError, refused.content[0]?.text]).toEqual([true, expect.stringContaining('Someone else changed')]);
+    }
+    const now = (await client.call('get_global_variables', {})).structuredContent;
+    expect(now?.['variables']).toMatchObject({ added_since: { value: 'x' } });
+    const done = await client.call('update_global_variables', { delete: ['added_since'], version: now?.['version'] });
+    expect(done.isError).not.toBe(true);
+  });
+
   test('arguments that a client adds to every call are left out and counted', async () => {
     const before = a.tally.undeclared;
     for (const added of [{ wait_for_previous: true }, { verbose: true, id: 'x' }]) {

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { connectionSession } from './session-values.ts';
 import { connectionCertificates, connectionLimits } from './connection-fields.ts';
 import { changesOf, entityOperations } from '../entity-operations.ts';
-import { byId, Empty, Id, integerBetween, listOf, stored, textBetween, Unchanged, Warnings } from '../fields.ts';
+import { byId, Empty, Id, integerBetween, listOf, shownText, stored, textBetween, Unchanged, Warnings } from '../fields.ts';
 import { field } from '../marks.ts';
 import { operation } from '../operation.ts';
 
@@ -32,7 +32,7 @@ export type SslMode = v.InferOutput<typeof SslMode>;
 export const MASK = '********';
 
 const draft = {
-  name: field(textBetween(1, 255), { label: 'Name', help: 'Tools and logs refer to the connection by this name.', open: true }),
+  name: field(shownText(255), { label: 'Name', help: 'Tools and logs refer to the connection by this name.', open: true }),
   db_type: field(DbType, { label: 'Type', open: true, address: true }),
   host: field(v.nullable(textBetween(1, 255)), {
     label: 'Host',

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { entityOperations } from '../entity-operations.ts';
-import { byId, Id, integerBetween, listOf, stored, textBetween, Timestamp, Unchanged } from '../fields.ts';
+import { byId, Id, integerBetween, listOf, shownText, stored, textBetween, Timestamp, Unchanged } from '../fields.ts';
 import { field } from '../marks.ts';
 import { operation } from '../operation.ts';
 import { PretendedCaller } from './pretended-caller.ts';
@@ -65,7 +65,7 @@ export type Expect = v.InferOutput<typeof Expect>;
 
 const draft = {
   owner: field(TestOwner, { label: 'Definition', help: 'The tool, resource or prompt that it tests.', open: true }),
-  name: field(textBetween(1, 100), { label: 'Name', help: 'What it checks, such as: finds the newest order.', open: true }),
+  name: field(shownText(100), { label: 'Name', help: 'What it checks, such as: finds the newest order.', open: true }),
   arguments: field(v.pipe(v.record(v.string(), v.unknown()), within(MOST_ARGUMENTS)), {
     label: 'Arguments',
     help: 'What the caller sends; for a resource, the variables of its URI.',

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { Id, integerBetween, listInput, listOf, textBetween, Timestamp } from '../fields.ts';
+import { Id, integerBetween, listInput, listOf, shownText, textBetween, Timestamp } from '../fields.ts';
 import { Period } from '../observe/metrics.ts';
 import { deletion, operation } from '../operation.ts';
 
@@ -68,7 +68,7 @@ export const agentAccess = {
   }),
   'agent_tokens.create': operation('POST /agent-tokens', 'admin', {
     input: v.strictObject({
-      name: textBetween(1, 255),
+      name: shownText(255),
       duration_minutes: integerBetween(SHORTEST_MINUTES, LONGEST_TOKEN_MINUTES),
       scopes: DraftScopes,
     }),
@@ -87,7 +87,7 @@ export const agentAccess = {
   }),
   'oauth_clients.create': operation('POST /oauth-clients', 'admin', {
     input: v.strictObject({
-      name: textBetween(1, 255),
+      name: shownText(255),
       idle_timeout_minutes: integerBetween(SHORTEST_MINUTES, LONGEST_IDLE_MINUTES),
       scopes: DraftScopes,
     }),

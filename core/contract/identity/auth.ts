@@ -1,9 +1,10 @@
 import * as v from 'valibot';
-import { byId, Empty, Id, listOf, Nothing, textBetween, Timestamp } from '../fields.ts';
+import { byId, Empty, Id, listOf, Nothing, shownText, textBetween, Timestamp } from '../fields.ts';
 import { operation } from '../operation.ts';
 import { ROLES } from './roles.ts';
 
-export const Username = textBetween(1, 255);
+/** Of a name that is chosen. White space around it would make it another name that reads the same. */
+export const Username = v.pipe(shownText(255), v.regex(/^\S(?:.*\S)?$/su, 'must not begin or end with white space'));
 export const NewPassword = textBetween(8, 1_024);
 const Password = textBetween(1, 1_024);
 
@@ -71,7 +72,7 @@ export const auth = {
     summary: 'Create the first account, the owner, and sign in',
   }),
   'auth.login': operation('POST /auth/login', 'public', {
-    input: v.strictObject({ username: Username, password: Password }),
+    input: v.strictObject({ username: textBetween(1, 255), password: Password }),
     output: LoginResult,
     summary: 'Sign in',
   }),

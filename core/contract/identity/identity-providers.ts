@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { byId, Id, listInput, listOf, patchOf, stored, textBetween, Version } from '../fields.ts';
+import { byId, Id, listInput, listOf, patchOf, shownText, stored, textBetween, Version } from '../fields.ts';
 import { field } from '../marks.ts';
 import { deletion, operation } from '../operation.ts';
 import { ClientId, Domain, IssuerUrl, ScopeName, Secret } from '../settings/setting-values.ts';
@@ -13,7 +13,7 @@ const MOST_SCOPES = 20;
 const MOST_DOMAINS = 50;
 
 export const IdentityProviderDraft = v.strictObject({
-  name: field(textBetween(1, 100), { label: 'Name', help: 'Shown on the button of the sign-in page.', placeholder: 'Google' }),
+  name: field(shownText(100), { label: 'Name', help: 'Shown on the button of the sign-in page.', placeholder: 'Google' }),
   issuer: field(IssuerUrl, {
     label: 'Issuer',
     help: 'Exactly as in the provider’s own metadata, path included.',

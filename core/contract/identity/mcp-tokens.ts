@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { Id, integerBetween, listInput, listOf, textBetween, Timestamp, Version } from '../fields.ts';
+import { Id, integerBetween, listInput, listOf, shownText, Timestamp, Version } from '../fields.ts';
 import { ToolsetNames } from '../definitions/toolsets.ts';
 import { CallerClaims } from './caller-claims.ts';
 import { field } from '../marks.ts';
@@ -23,7 +23,7 @@ export type McpToken = v.InferOutput<typeof McpToken>;
 const LONGEST_IDLE_MINUTES = 525_600;
 
 const fields = {
-  name: field(textBetween(1, 255), { label: 'Name', help: 'For example, the client or person it is for.' }),
+  name: field(shownText(255), { label: 'Name', help: 'For example, the client or person it is for.' }),
   idle_timeout_minutes: field(v.nullable(integerBetween(1, LONGEST_IDLE_MINUTES)), {
     label: 'Idle timeout',
     unit: 'minutes',

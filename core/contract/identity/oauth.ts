@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { byId, Id, listInput, listOf, Nothing, textBetween, Timestamp, Version } from '../fields.ts';
+import { byId, Id, listInput, listOf, Nothing, shownText, textBetween, Timestamp, Version } from '../fields.ts';
 import { field } from '../marks.ts';
 import { deletion, operation } from '../operation.ts';
 
@@ -49,7 +49,7 @@ const RequestId = v.pipe(v.string(), v.regex(/^[\w-]{1,64}$/, 'must be the id of
 
 const Redirects = v.pipe(v.array(textBetween(1, 2_048)), v.minLength(1), v.maxLength(10));
 const appFields = {
-  name: field(textBetween(1, 64), { label: 'Name', help: 'Shown to people when they are asked for consent.' }),
+  name: field(shownText(64), { label: 'Name', help: 'Shown to people when they are asked for consent.' }),
   redirect_uris: field(Redirects, {
     label: 'Redirect addresses',
     help: 'One per line. Compared exactly; the port of localhost and 127.0.0.1 can be any.',

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { byId, Id, listInput, listOf, patchOf, textBetween, Timestamp, Version } from '../fields.ts';
+import { byId, Id, listInput, listOf, patchOf, shownText, textBetween, Timestamp, Version } from '../fields.ts';
 import { field } from '../marks.ts';
 import { deletion, operation } from '../operation.ts';
 import { LoginResult, NewPassword, Role, Username } from './auth.ts';
@@ -19,7 +19,7 @@ export const Groups = v.pipe(
 /** What an administrator writes of a person. */
 export const PersonDraft = v.strictObject({
   username: field(Username, { label: 'Username', help: 'What the person signs in with.' }),
-  display_name: field(v.nullable(textBetween(1, 200)), {
+  display_name: field(v.nullable(shownText(200)), {
     label: 'Name',
     help: 'How the person is shown to others.',
     default: null,

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { integerBetween, textBetween } from '../fields.ts';
+import { integerBetween, shownText, textBetween } from '../fields.ts';
 import { LINT_RULE_NAMES, LINT_RULES, LintRule } from './lint-rules.ts';
 import { MOST_SAMPLES } from '../deploy/replay.ts';
 import { LOG_LEVELS } from '../log-levels.ts';
@@ -29,7 +29,7 @@ const introspects = (whole: Readonly<Record<'old' | 'now', Readonly<Record<strin
 
 /** Settings that a snapshot holds: a change takes effect at the next deploy. */
 export const frozenSettings = {
-  server_name: field(textBetween(1, 100), {
+  server_name: field(shownText(100), {
     label: 'Server name',
     help: 'Shown by clients, and used to name the server in client snippets.',
     open: true,

@@ -14,8 +14,8 @@ import { membersOf, missingIds, visibleTo } from './members.ts';
 type Row = RowOf<'toolset'>;
 
 export const toolset = createEntity<'toolset', ToolsetDraft>('toolset', {
-  async prepare(context, _, draft, stored) {
-    await refuseUnknownIds(context, draft, stored);
+  async prepare(context, _, draft, stored, original) {
+    await refuseUnknownIds(context, draft, stored ?? original ?? null);
     return { values: await prepareToolset(context, draft, stored), compiled: null };
   },
   // What it named may be gone: that selects nothing.

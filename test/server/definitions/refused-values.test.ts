@@ -1,0 +1,83 @@
+import { Database } from 'bun:sqlite';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestApp, testApp } from '#test/support/app.ts';
+
+let t: TestApp;
+let connection_id: unknown;
+let tool_id: unknown;
+const made = async (path: string, body: object) => {
+  const answer = await t.request('POST', `/api/v1/${path}`, { body });
+  expect([path, answer.status]).toEqual([path, 201]);
+  return answer.body['id'];
+};
+beforeAll(async () => {
+  t = await testApp();
+  await t.signIn();
+  mkdirSync(t.app.env.SVC_SQLITE_DIR, { recursive: true });
+  new Database(join(t.app.env.SVC_SQLITE_DIR, 'shop.sqlite'), { create: true }).run('create table items (id integer)');
+  connection_id = await made('connections', { name: 'shop', db_type: 'sqlite', database: 'shop.sqlite' });
+  tool_id = await made('tools', { name: 'items', connection_id, description: 'Lists items.', sql_query: 'select id from items' });
+});
+afterAll(() => t.close());
+
+const owner = () => ({ kind: 'tool', id: tool_id });
+const LISTS: readonly (readonly [method: string, path: string, field: string, body: () => object])[] = [
+  ['PATCH', 'server/config', 'global_variables', () => ({ global_variables: [] })],
+  ['PATCH', 'server/config', 'deploy_gates', () => ({ deploy_gates: ['block'] })],
+  ['POST', 'mcp-tokens', 'claims', () => ({ name: 'one', claims: ['sub', 'ada'] })],
+  ['POST', 'tests', 'arguments', () => ({ name: 'one', owner: owner(), arguments: ['a', 'b'], expect: {} })],
+  ['POST', 'tests', 'expect', () => ({ name: 'one', owner: owner(), expect: [] })],
+  ['POST', 'toolsets', 'include', () => ({ name: 'sales', include: [] })],
+  ['POST', 'connections', 'extra_params', () => ({ name: 'b', db_type: 'sqlite', database: 'b.sqlite', extra_params: [] })],
+  ['POST', 'deploy', 'canary', () => ({ canary: [], dry_run: true })],
+];
+
+test.each(LISTS)('%s %s refuses a list as %s', async (method, path, field, body) => {
+  const { status, body: answer } = await t.request(method, `/api/v1/${path}`, { body: body() });
+  expect([status, answer['detail']]).toEqual([422, `${field} must be an object.`]);
+});
+
+test('a list in the place of an object is refused in an import too', async () => {
+  const { status, body } = await t.request('POST', '/api/v1/export-import/import', {
+    body: { format: 'sluice/1', toolsets: [{ name: 'sales', include: [] }] },
+  });
+  expect([status, JSON.stringify(body)]).toEqual([422, expect.stringContaining('include must be an object')]);
+});
+
+const BLANK = [' ', '\t\n', '\u200b', '\u3000\u200d'];
+test.each<readonly [path: string, field: string, body: () => object]>([
+  ['connections', 'name', () => ({ db_type: 'sqlite', database: 'b.sqlite' })],
+  ['tests', 'name', () => ({ owner: owner(), expect: {} })],
+  ['tools', 'description', () => ({ name: 'blank', connection_id, sql_query: 'select id from items' })],
+  ['tools', 'title', () => ({ name: 'blank', connection_id, description: 'Lists.', sql_query: 'select id from items' })],
+  ['mcp-tokens', 'name', () => ({})],
+  ['notices', 'name', () => ({ url: 'https://example.com/hook', events: ['deploy'] })],
+  ['oauth-apps', 'name', () => ({ redirect_uris: ['https://example.com/back'] })],
+  ['agent-tokens', 'name', () => ({ duration_minutes: 60, scopes: ['read'] })],
+])('%s: a %s that shows nothing is refused', async (path, field, body) => {
+  for (const text of BLANK) {
+    const { status, body: answer } = await t.request('POST', `/api/v1/${path}`, { body: { ...body(), [field]: text } });
+    expect([status, answer['detail']]).toEqual([422, expect.stringContaining(`${field} must have a visible character.`)]);
+  }
+});
+
+test('a user name that reads as another one is refused', async () => {
+  for (const username of [' ada', 'ada ', 'ada\u00a0', '\u200b']) {
+    const { status } = await t.request('POST', '/api/v1/people', { body: { username, role: 'editor' } });
+    expect([username, status]).toEqual([username, 422]);
+  }
+});
+
+test('a toolset one of whose members is gone can be duplicated', async () => {
+  const gone = await made('tools', {
+    name: 'gone',
+    connection_id,
+    description: 'Lists items.',
+    sql_query: 'select id from items',
+  });
+  const id = await made('toolsets', { name: 'both', include: { tool_ids: [tool_id, gone] } });
+  await t.request('DELETE', `/api/v1/tools/${String(gone)}`);
+  expect((await t.request('POST', `/api/v1/toolsets/${String(id)}/duplicate`, { body: {} })).status).toBe(201);
+});
