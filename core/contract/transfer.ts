@@ -61,7 +61,9 @@ export const Import = v.strictObject({
   ...importLists,
   deletes: v.pipe(
     v.optional(v.strictObject(deletes), NONE),
-    v.description('Names of records that are deleted in the same transaction, by kind'),
+    v.description(
+      'Names of records that are deleted in the same transaction, by kind. Tests go with their definition, unless the import gives them another owner',
+    ),
   ),
   if_checksum: v.pipe(
     v.optional(Checksum),
@@ -114,7 +116,7 @@ export const ImportReport = v.object({
   ),
   created: ImportCounts,
   updated: ImportCounts,
-  deleted: ImportCounts,
+  deleted: v.pipe(ImportCounts, v.description('Tests that went with their definition are counted too')),
   skipped: v.pipe(ImportCounts, v.description('Unchanged: the name exists (merge), or nothing differs (overwrite)')),
   errors: v.array(ImportFault),
   errors_truncated: v.pipe(v.boolean(), v.description(`Validation stopped after ${MOST_FAULTS} errors; there may be more`)),

@@ -49,7 +49,7 @@ export interface Kind extends Undoable, Pick<Entity<EntityKind>, 'schema' | 'del
   readonly plural: Plural;
   readonly noun: Undoable['noun'] & {
     insertAll(context: Context, tx: Db, records: readonly NewRecord<Values>[]): Promise<Stored[]>;
-    update(context: Context, tx: Db, id: string, expected: number, values: Values): Promise<Stored>;
+    update(context: Context, tx: Db, id: string, expected: number, values: Values, parked?: Stored): Promise<Stored>;
   };
   prepare(context: Context, id: string, draft: Values, stored: Stored | null): Promise<Prepared>;
 }

@@ -75,17 +75,22 @@ export function createVersioned<T extends Table>({ table: name, entity_type, lab
       const [stored] = await insertAll(context, tx, [{ id, values, past }]);
       return stored as Row<T>;
     },
-    /** @param expected the version that the change was made on; another one stored is a conflict. */
+    /**
+     * @param expected the version that the change was made on; another one stored is a conflict.
+     * @param parked the record as it was before this transaction gave it a value that nobody has, to free its own.
+     */
     async update(
       context: Context,
       tx: Db,
       id: string,
       expected: number | undefined,
       values: Partial<Values<T>>,
+      parked?: Row<T>,
     ): Promise<{ before: Row<T>; after: Row<T> }> {
       const table = tableOf(context);
-      const before = await get(context, id, tx);
-      checkVersion(label, before, expected);
+      const stored = await get(context, id, tx);
+      checkVersion(label, stored, expected);
+      const before = parked ?? stored;
       // A change that changes nothing is no version and leaves no history.
       if (Object.keys(values).length === 0) return { before, after: before };
       const change = { ...values, version: before.version + 1, updated_at: context.app.clock().toISOString() };

@@ -1,12 +1,13 @@
+import { eq } from 'drizzle-orm';
 import { byPlural, ENTITY_KINDS } from '#core/contract/entities.ts';
 import type { Import, ImportFault } from '#core/contract/transfer.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context } from '#core/run.ts';
-import { createSlices } from '#core/lib/slices.ts';
 import { canonical, checksum } from '#snapshots/canonical.ts';
 import { ownedBy } from '#core/definitions/owners.ts';
 import { OWNED_KINDS } from '#core/contract/entities.ts';
 import { KINDS, type Kind, type Stored } from '#core/definitions/kinds.ts';
+import { checkVersion } from '#core/definitions/versioned.ts';
 import { exportAll, type StoredRecords } from './transfer-export.ts';
 
 /** A record that an import deletes. */
@@ -68,12 +69,19 @@ export const withoutDeleted = (records: StoredRecords, { others, connections }: 
   return new Map([...records].map(([kind, rows]) => [kind, rows.filter(({ id }) => !gone.has(id))] as const));
 };
 
-export async function removeAll(inside: Context, items: readonly Deletion[]): Promise<void> {
-  const turn = createSlices();
-  for (const { kind, id } of items) {
-    await kind.remove(inside, inside.app.store.db, id);
-    await turn();
-  }
+/** Deletes a record that is as it was when the import was checked, and says how many tests went with it. */
+export async function removeUnchanged(inside: Context, { kind, id, stored }: Deletion): Promise<{ readonly cascaded: number }> {
+  const { db, tables } = inside.app.store;
+  const now = await kind.noun.get(inside, id, db).catch((error: unknown) => {
+    if (!(error instanceof AppError) || error.code !== 'not_found') throw error;
+    throw new AppError('conflict', `Someone else deleted this ${kind.entity_type}. Read the configuration again.`, {
+      cause: error,
+    });
+  });
+  checkVersion(kind.entity_type, now, stored.version);
+  const cascaded = await db.$count(tables.tests, eq(tables.tests.owner_id, id));
+  await kind.remove(inside, db, id);
+  return { cascaded };
 }
 
 /** Deletes a connection that owns nothing any more: what an import does not name stays. */
@@ -87,6 +95,6 @@ export async function removeEmpty(inside: Context, item: Deletion): Promise<true
       `The connection ${item.name} cannot be deleted: the ${owned} ${left.name} still uses it. Delete that too, or give it another connection.`,
     );
   }
-  await removeAll(inside, [item]);
+  await removeUnchanged(inside, item);
   return true;
 }

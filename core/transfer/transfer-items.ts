@@ -10,6 +10,7 @@ import { canonical } from '#snapshots/canonical.ts';
 import { isSecretEntry } from '#core/definitions/connection-draft.ts';
 import { KINDS, type Kind, type Stored, type Values } from '#core/definitions/kinds.ts';
 import { isSealed } from '#core/definitions/source-pool.ts';
+import type { Deletion, Deletions } from './transfer-deletes.ts';
 import { type StoredRecords, toItem } from './transfer-export.ts';
 import { NamedSelection, SELECTIONS } from './transfer-toolsets.ts';
 import { NamedOwner } from './transfer-tests.ts';
@@ -36,16 +37,18 @@ export interface Sorted {
   readonly connections: ReadonlySet<string>;
 }
 
-/** Reads every record by itself until too many are at fault, and says which are to be written. @param newId gives the id of a new record. */
+/** Reads every record by itself until too many are at fault, and says which are to be written. @param deleted what the import deletes. @param newId gives the id of a new record. */
 export async function sortItems(
   input: Import,
   records: StoredRecords,
+  { others: deleted }: Pick<Deletions, 'others'>,
   newId: (kind: EntityKind, values: Values) => string,
 ): Promise<Sorted> {
   const turn = createSlices();
   const faults: ImportFault[] = [];
   const writes: Item[] = [];
   const skipped: Kind[] = [];
+  const gone = new Map(deleted.flatMap((item) => [item.id, nameKey(item.kind.entity_type, item.name)].map((key) => [key, item])));
   const connection_names = new Map([...records.values()].flat().map(({ id, name }) => [id, name]));
   for (const kind of KINDS) {
     const existing = new Map((records.get(kind) ?? []).map((row) => [row.name, row]));
@@ -63,7 +66,13 @@ export async function sortItems(
       if (seen.has(name)) faults.push({ ...placeOf(kind, index, name), field: 'name', message: 'This name appears twice.' });
       seen.add(name);
       const stored = existing.get(name) ?? null;
-      if (stored !== null && (input.mode === 'merge' || isEqual(read.values, sent as Values, stored, connection_names))) {
+      const skips = stored !== null && (input.mode === 'merge' || isEqual(read.values, sent as Values, stored, connection_names));
+      const message = kind.entity_type === 'test' ? ownerFault(draft, skips ? stored : null, gone) : null;
+      if (message !== null) {
+        faults.push({ ...placeOf(kind, index, name), field: 'owner.name', message });
+        continue;
+      }
+      if (skips) {
         skipped.push(kind);
         continue;
       }
@@ -81,6 +90,19 @@ export async function sortItems(
   }
   const connections = new Set(input.connections.flatMap((sent) => nameOf(sent) ?? []));
   return { writes, skipped, faults, connections };
+}
+
+const nameKey = (kind: EntityKind, name: string): string => `${kind}:${name}`;
+
+/** Why a test cannot stay or come: it goes with its definition. @param kept what is stored where the import leaves it as it is. @param gone what is deleted, by id and by name. */
+function ownerFault(draft: Values, kept: Stored | null, gone: ReadonlyMap<string, Deletion>): string | null {
+  const { kind, name } = draft['owner'] as v.InferOutput<typeof NamedOwner>;
+  if (gone.has(nameKey(kind, name)))
+    return `owner.name names the ${kind} ${name}, which this import deletes. Name another one or delete the test too.`;
+  const owner = gone.get(String(kept?.['owner_id']));
+  if (owner === undefined) return null;
+  const which = `the ${owner.kind.entity_type} ${owner.name}`;
+  return `This test belongs to ${which}, which this import deletes, and the mode merge leaves it there. Use the mode overwrite or delete the test too.`;
 }
 
 /** A draft of the noun with names in the place of ids. */

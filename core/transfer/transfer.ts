@@ -1,32 +1,23 @@
 import { engineOf } from '#core/engines/index.ts';
-import { inArray } from 'drizzle-orm';
 import { byPlural, ENTITY_KINDS, subjectOf } from '#core/contract/entities.ts';
 import { type Import, type ImportCounts, type ImportFault, type ImportReport, MOST_FAULTS } from '#core/contract/transfer.ts';
 import { AppError, type ErrorCode } from '#core/errors.ts';
-import type { Context, Handlers } from '#core/run.ts';
+import type { Handlers } from '#core/run.ts';
 import { collectAfter } from '#core/observe/garbage.ts';
-import { createSlices } from '#core/lib/slices.ts';
-import { asBatch, type BatchContext, fewAtATime, writeAll } from '#core/definitions/batch.ts';
+import { asBatch, type BatchContext, fewAtATime } from '#core/definitions/batch.ts';
 import { recordBlocked } from '#core/definitions/guard/blocked.ts';
 import { isSecretEntry } from '#core/definitions/connection-draft.ts';
-import type { Prepared } from '#core/definitions/entity.ts';
 import { KIND_OF, KINDS, type Kind, type Values } from '#core/definitions/kinds.ts';
 import { type ConnectionRow, isSealed } from '#core/definitions/source-pool.ts';
 import { newId } from '#core/definitions/records.ts';
-import { storeCompiled } from '#core/definitions/statements.ts';
-import {
-  configFaults,
-  type ImportedConfig,
-  importServerConfig,
-  readServerConfig,
-  refuseImportedSettings,
-} from './transfer-config.ts';
+import { configFaults, readServerConfig, refuseImportedSettings } from './transfer-config.ts';
 import { exportAll, readRecords, type StoredRecords } from './transfer-export.ts';
-import { checkUnchanged, type Deletions, removeAll, removeEmpty, toDeletions, withoutDeleted } from './transfer-deletes.ts';
+import { checkUnchanged, type Deletions, toDeletions, withoutDeleted } from './transfer-deletes.ts';
 import { type Item, sortItems, toFaults } from './transfer-items.ts';
-import { checkPlanned, type Planned, readPlanned } from './transfer-checks.ts';
+import { checkPlanned } from './transfer-checks.ts';
 import { toOwnerId } from './transfer-tests.ts';
 import { type IdsByName, toIds } from './transfer-toolsets.ts';
+import { type Checked, type Noting, type Outcome, writeItems } from './transfer-write.ts';
 
 /** Records that are checked at once; the statements among them are described together. */
 const AT_ONCE = 64;
@@ -38,19 +29,13 @@ export const transferHandlers: Pick<Handlers, Extract<keyof Handlers, `transfer.
   'transfer.import': (context, input) => asBatch(context, 'import', (batch) => importAll(batch, input)),
 };
 
-/** An item that passed every check. */
-interface Checked extends Item {
-  readonly prepared: Prepared;
-}
-
 /** What a fault is about. */
 type Named = Parameters<typeof toFaults>[1] & Pick<Item, 'stored'>;
 
 /** What the report says at last, gathered on the way. */
 interface Progress {
-  config: ImportedConfig | null;
-  /** What a dry run would leave, read when it is to be checked. */
-  planned: Planned | null;
+  /** Null: nothing was written, not even in a dry run. */
+  outcome: Outcome | null;
   readonly faults: ImportFault[];
   /** Codes of the faults: when all are the same, the refusal has it too. */
   readonly codes: Set<ErrorCode>;
@@ -62,11 +47,10 @@ async function importAll(context: BatchContext, input: Import): Promise<ImportRe
   if (settings !== null) refuseImportedSettings(context.actor, settings);
   await checkUnchanged(context, input);
   const records = await readRecords(context);
-  const sorted = await sortItems(input, records, (kind, values) => newId(context, kind, values));
   const deletions = toDeletions(input, records);
+  const sorted = await sortItems(input, records, deletions, (kind, values) => newId(context, kind, values));
   const progress: Progress = {
-    config: null,
-    planned: null,
+    outcome: null,
     faults: [...sorted.faults, ...deletions.faults],
     codes: new Set(),
     refusals: [],
@@ -77,15 +61,16 @@ async function importAll(context: BatchContext, input: Import): Promise<ImportRe
   const checked = await checkItems(context, sorted.writes, withoutDeleted(records, deletions), sorted.connections, progress);
   if (progress.faults.length === 0) {
     // Where many are refused at once, the one that is at fault is found by writing them one by one.
+    const note: Noting = (item, work) => noteRefusal(progress, item, work);
     const written = { checked, deletions, patch };
-    await writeItems(context, input, written, progress, AT_ONCE).catch((error: unknown) => {
+    progress.outcome = await writeItems(context, input, written, note, AT_ONCE).catch((error: unknown) => {
       if (!(error instanceof AppError) || (error.errors.length === 0 && error.code !== 'conflict')) throw error;
-      return writeItems(context, input, written, progress, 1);
+      return writeItems(context, input, written, note, 1);
     });
   }
   collectAfter(checked.length);
   const report = toReport(context, input, sorted.skipped, checked, deletions, progress);
-  const { planned } = progress;
+  const planned = progress.outcome?.planned ?? null;
   if (planned !== null && report.errors.length === 0) report.checks = await checkPlanned(context, planned);
   if (report.errors.length === 0 || input.dry_run) {
     if (!input.dry_run) for (const { id } of deletions.connections) context.app.sources.drop(id);
@@ -98,9 +83,6 @@ async function importAll(context: BatchContext, input: Import): Promise<ImportRe
   }
   throw refusal(report, progress.codes);
 }
-
-/** Ends the transaction of an import that has faults; the report says which. */
-const STOPPED = new Error('the import has faults');
 
 /** Connections first: what belongs to them is checked against what they become. */
 async function checkItems(
@@ -181,99 +163,15 @@ async function noteRefusal<T>(progress: Progress, item: Named | null, work: () =
   }
 }
 
-/** One transaction. @param at_once how many new records are written together; rejects when several are refused together. */
-async function writeItems(
-  context: Context,
-  { dry_run, check, mode }: Import,
-  { checked, deletions, patch }: Written,
-  progress: Progress,
-  at_once: number,
-): Promise<void> {
-  await writeAll(context, dry_run, async (inside) => {
-    await checkOwners(inside, checked);
-    await removeAll(inside, deletions.others);
-    const turn = createSlices();
-    for (const items of pagesOf(checked, at_once)) {
-      const [only] = items.length === 1 ? items : [];
-      // In PostgreSQL nothing more can be said after the first refusal.
-      if (only === undefined) await write(inside, items);
-      else if ((await noteRefusal(progress, only, () => write(inside, items))) === null) throw STOPPED;
-      await turn();
-    }
-    for (const item of deletions.connections) {
-      if ((await noteRefusal(progress, item, () => removeEmpty(inside, item))) === null) throw STOPPED;
-    }
-    if (patch !== null) {
-      progress.config = await noteRefusal(progress, null, () => importServerConfig(inside, patch, mode === 'overwrite'));
-      if (progress.config === null) throw STOPPED;
-    }
-    if (dry_run && check) progress.planned = await readPlanned(inside);
-  }).catch((error: unknown) => {
-    if (error !== STOPPED) throw error;
-  });
-}
-
-type Patch = Awaited<ReturnType<typeof readServerConfig>>;
-
-/** Everything that the transaction changes. */
-interface Written {
-  readonly checked: readonly Checked[];
-  readonly deletions: Deletions;
-  readonly patch: Patch | null;
-}
-
-/** New records of one kind that follow each other, together; whatever else is by itself. The order stays. */
-function pagesOf(checked: readonly Checked[], at_once: number): Checked[][] {
-  const pages: Checked[][] = [];
-  for (const item of checked) {
-    const last = pages.at(-1);
-    const [first] = last ?? [];
-    const joins = first !== undefined && first.stored === null && item.stored === null && first.kind === item.kind;
-    if (joins && last !== undefined && last.length < at_once) last.push(item);
-    else pages.push([item]);
-  }
-  return pages;
-}
-
-/** @param items several only where all of them are new. */
-async function write(inside: Context, items: readonly Checked[]): Promise<true> {
-  const { app } = inside;
-  const { db } = app.store;
-  for (const { kind, id, stored, prepared } of items) {
-    if (stored !== null) await kind.noun.update(inside, db, id, stored.version, prepared.values);
-  }
-  const created = items.flatMap(({ id, stored, prepared: { values } }) => (stored === null ? [{ id, values }] : []));
-  if (created.length > 0) await items[0]!.kind.noun.insertAll(inside, db, created);
-  await storeCompiled(
-    app,
-    db,
-    items.map(({ id, prepared: { compiled } }) => ({ id, compiled })),
-  );
-  return true;
-}
-
-/** A connection that was deleted since the checks must not leave records without one. */
-async function checkOwners({ app, change }: Context, checked: readonly Checked[]): Promise<void> {
-  const { connections } = app.store.tables;
-  const owners = new Set(
-    checked.flatMap(({ prepared }) => (prepared.values['connection_id'] as string | null | undefined) ?? []),
-  );
-  const stored = [...owners].filter((id) => change?.connections.get(id) === undefined);
-  if (stored.length === 0) return;
-  const rows = await app.store.db.select({ id: connections.id }).from(connections).where(inArray(connections.id, stored));
-  if (rows.length < stored.length) {
-    throw new AppError('conflict', 'A connection was deleted during the import. Import again.', { reason: 'conflict' });
-  }
-}
-
 function toReport(
   { change, replay }: BatchContext,
   { dry_run, server_config }: Import,
   skipped: readonly Kind[],
   checked: readonly Checked[],
   deletions: Deletions,
-  { faults, config }: Progress,
+  { faults, outcome }: Progress,
 ): ImportReport {
+  const config = outcome?.config ?? null;
   const written = faults.length > 0 ? [] : checked;
   const removed = faults.length > 0 ? [] : [...deletions.others, ...deletions.connections];
   const left_alone = server_config !== undefined && faults.length === 0 && config?.changed !== true;
@@ -286,7 +184,7 @@ function toReport(
       ...count(written.filter(({ stored }) => stored !== null).map(({ kind }) => kind)),
       server_config: config?.changed === true ? 1 : 0,
     },
-    deleted: count(removed.map(({ kind }) => kind)),
+    deleted: count([...removed.map(({ kind }) => kind), ...Array<Kind>(outcome?.cascaded ?? 0).fill(KIND_OF.test)]),
     skipped: { ...count(skipped), server_config: left_alone ? 1 : 0 },
     errors: faults.toSorted((a, b) => place(a) - place(b)).slice(0, MOST_FAULTS),
     errors_truncated: faults.length >= MOST_FAULTS,

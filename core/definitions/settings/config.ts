@@ -2,6 +2,7 @@ import { mergeSecrets, sealAgain } from './secrets.ts';
 import { and, eq } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import type { ServerConfigPatch } from '#core/contract/settings/config.ts';
+import { writeAlone } from '#core/store/journal.ts';
 import type { Db } from '#core/store/open.ts';
 import { AppError, invalidField } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
@@ -114,6 +115,8 @@ function writeSettings(context: Context, tx: Db, expected: number, after: Settin
 async function storeSettings(context: Context, tx: Db, expected: number, after: Settings): Promise<StoredSettings> {
   const { app } = context;
   const { server_config } = app.store.tables;
+  // An import that found the settings as it expected them writes them as they are.
+  await writeAlone(app.store, tx);
   await tx.insert(server_config).values({ id: CONFIG_ROW, settings: {}, version: 1, updated_at: '' }).onConflictDoNothing();
   const rows = await tx.select().from(server_config).where(eq(server_config.id, CONFIG_ROW));
   const before = await readSettings(app, tx);

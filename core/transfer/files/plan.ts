@@ -22,7 +22,7 @@ export interface Plan {
   readonly settings_before: Values;
   /** What the server has and the folder has not, and stays. */
   readonly left: readonly FileRecord[];
-  /** Records that were changed on the server since the folder last met it. */
+  /** Records that were changed on the server since the folder last met it, and tests of what the push deletes. */
   readonly conflicts: readonly FileFault[];
   readonly unchanged: number;
 }
@@ -47,7 +47,7 @@ export function planOf(local: Local, server: Configuration, base: Base | null, p
     settings: Object.fromEntries(differing),
     settings_before: server.settings,
     left: prune ? [] : missing,
-    conflicts,
+    conflicts: prune ? [...conflicts, ...orphans(local, deleted)] : conflicts,
     unchanged: local.records.size - changes.length,
   };
 }
@@ -77,6 +77,18 @@ function conflictsOf(changes: readonly PlannedChange[], base: Base): FileFault[]
     const now = hashOfRecord(change.action === 'update' ? { room: record.room, values: change.before } : record);
     if (before === now) return [];
     return conflict(before === undefined ? 'created' : 'changed');
+  });
+}
+
+/** Files of tests whose definition has none: it would be deleted, and the test with it. */
+function orphans(local: Local, deleted: readonly PlannedChange[]): FileFault[] {
+  const gone = new Set(deleted.map(({ record }) => record.id));
+  return [...local.records.values()].flatMap(({ room, values, path, lineOf }): FileFault[] => {
+    if (room.kind !== 'test') return [];
+    const { kind, name } = values['owner'] as { readonly kind: string; readonly name: string };
+    if (!gone.has(`${kind}:${name}`)) return [];
+    const message = `owner.name names the ${kind} ${name}, which has no file and is deleted by --prune. Name another one or delete this file too.`;
+    return [{ path, line: lineOf('owner.name'), message }];
   });
 }
 

@@ -49,6 +49,7 @@ export async function updateApp(
   expected: number | undefined,
   values: Partial<AppValues>,
 ): Promise<AppRow> {
+  await writeAlone(context.app.store, tx);
   return (await records.update(context, tx, id, expected, values)).after;
 }
 

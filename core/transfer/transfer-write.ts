@@ -1,0 +1,165 @@
+import { and, eq, inArray } from 'drizzle-orm';
+import type { Import } from '#core/contract/transfer.ts';
+import { AppError } from '#core/errors.ts';
+import type { Context } from '#core/run.ts';
+import { createSlices } from '#core/lib/slices.ts';
+import { writeAll } from '#core/definitions/batch.ts';
+import type { Prepared } from '#core/definitions/entity.ts';
+import type { Stored } from '#core/definitions/kinds.ts';
+import { storeCompiled } from '#core/definitions/statements.ts';
+import { type ImportedConfig, importServerConfig, type SentConfig } from './transfer-config.ts';
+import { checkUnchanged, type Deletion, type Deletions, removeEmpty, removeUnchanged } from './transfer-deletes.ts';
+import { type Planned, readPlanned } from './transfer-checks.ts';
+import type { Item } from './transfer-items.ts';
+
+/** An item that passed every check. */
+export interface Checked extends Item {
+  readonly prepared: Prepared;
+}
+
+/** Everything that the transaction changes. */
+export interface Written {
+  readonly checked: readonly Checked[];
+  readonly deletions: Deletions;
+  readonly patch: SentConfig | null;
+}
+
+/** What the transaction found out. */
+export interface Outcome {
+  readonly config: ImportedConfig | null;
+  /** Tests that went with their definitions. */
+  readonly cascaded: number;
+  /** What a dry run would leave, read when it is to be checked. */
+  readonly planned: Planned | null;
+}
+
+/** Runs a part of the transaction and answers null if it was refused; the refusal of an item, or of the settings, is noted. */
+export type Noting = <T>(item: Checked | Deletion | null, work: () => Promise<T>) => Promise<T | null>;
+
+/** Ends the transaction of an import that has faults; the report says which. */
+const STOPPED = new Error('the import has faults');
+
+/**
+ * One transaction; null: it was refused, and nothing of it stays.
+ * @param at_once how many new records are written together; rejects when several are refused together.
+ */
+export async function writeItems(
+  context: Context,
+  input: Import,
+  { checked, deletions, patch }: Written,
+  note: Noting,
+  at_once: number,
+): Promise<Outcome | null> {
+  const { dry_run, check, mode } = input;
+  // In PostgreSQL nothing more can be said after the first refusal.
+  const must = async <T>(item: Checked | Deletion | null, work: () => Promise<T>): Promise<T> => {
+    const done = await note(item, work);
+    if (done === null) throw STOPPED;
+    return done;
+  };
+  const written = writeAll(context, dry_run, async (inside): Promise<Outcome> => {
+    // Only here does nobody else write: what was checked before may have changed since.
+    await checkUnchanged(inside, input);
+    await checkOwners(inside, checked);
+    const turn = createSlices();
+    const remove = async (items: readonly Deletion[]): Promise<number> => {
+      let cascaded = 0;
+      for (const item of items) {
+        cascaded += (await must(item, () => removeUnchanged(inside, item))).cascaded;
+        await turn();
+      }
+      return cascaded;
+    };
+    const write = async (items: readonly Checked[], before: ReadonlyMap<string, Stored>): Promise<void> => {
+      for (const page of pagesOf(items, at_once)) {
+        const [only] = page.length === 1 ? page : [];
+        await (only === undefined ? writePage(inside, page, before) : must(only, () => writePage(inside, page, before)));
+        await turn();
+      }
+    };
+    // What goes leaves room for what comes, but a test that moves to another definition does not go with its own.
+    const gone = new Set(deletions.others.map(({ id }) => id));
+    const moves = ({ stored }: Checked): boolean => gone.has(String(stored?.['owner_id']));
+    await remove(deletions.others.filter(({ kind }) => kind.entity_type === 'test'));
+    await write(checked.filter(moves), new Map());
+    const cascaded = await remove(deletions.others.filter(({ kind }) => kind.entity_type !== 'test'));
+    await write(
+      checked.filter((item) => !moves(item)),
+      await parkAddresses(inside, checked),
+    );
+    for (const item of deletions.connections) await must(item, () => removeEmpty(inside, item));
+    const config = patch === null ? null : await must(null, () => importServerConfig(inside, patch, mode === 'overwrite'));
+    return { config, cascaded, planned: dry_run && check ? await readPlanned(inside) : null };
+  });
+  return written.catch((error: unknown) => {
+    if (error === STOPPED) return null;
+    throw error;
+  });
+}
+
+/** New records of one kind that follow each other, together; whatever else is by itself. The order stays. */
+function pagesOf(checked: readonly Checked[], at_once: number): Checked[][] {
+  const pages: Checked[][] = [];
+  for (const item of checked) {
+    const last = pages.at(-1);
+    const [first] = last ?? [];
+    const joins = first !== undefined && first.stored === null && item.stored === null && first.kind === item.kind;
+    if (joins && last !== undefined && last.length < at_once) last.push(item);
+    else pages.push([item]);
+  }
+  return pages;
+}
+
+/** @param items several only where all of them are new. @param before of what was parked, as it was. */
+async function writePage(inside: Context, items: readonly Checked[], before: ReadonlyMap<string, Stored>): Promise<true> {
+  const { app } = inside;
+  const { db } = app.store;
+  for (const { kind, id, stored, prepared } of items) {
+    if (stored !== null) await kind.noun.update(inside, db, id, stored.version, prepared.values, before.get(id));
+  }
+  const created = items.flatMap(({ id, stored, prepared: { values } }) => (stored === null ? [{ id, values }] : []));
+  if (created.length > 0) await items[0]!.kind.noun.insertAll(inside, db, created);
+  await storeCompiled(
+    app,
+    db,
+    items.map(({ id, prepared: { compiled } }) => ({ id, compiled })),
+  );
+  return true;
+}
+
+/**
+ * Frees the addresses that resources give up and others take, in whatever order they are written: they have none that anybody could
+ * have until then. @returns the parked records as they were.
+ */
+async function parkAddresses({ app: { store } }: Context, checked: readonly Checked[]): Promise<Map<string, Stored>> {
+  const { resources } = store.tables;
+  const taken = new Set(checked.map(({ prepared }) => prepared.values['uri_template']));
+  const parked = new Map<string, Stored>();
+  for (const { id, stored, prepared, kind } of checked) {
+    if (stored === null || kind.entity_type !== 'resource') continue;
+    const { uri_template } = stored;
+    if (uri_template === prepared.values['uri_template'] || !taken.has(uri_template)) continue;
+    const found = await store.db
+      .update(resources)
+      .set({ uri_template: `parked:${id}` })
+      .where(and(eq(resources.id, id), eq(resources.version, stored.version)))
+      .returning({ id: resources.id });
+    // One that is at another version is refused where it is written.
+    if (found.length > 0) parked.set(id, stored);
+  }
+  return parked;
+}
+
+/** A connection that was deleted since the checks must not leave records without one. */
+async function checkOwners({ app, change }: Context, checked: readonly Checked[]): Promise<void> {
+  const { connections } = app.store.tables;
+  const owners = new Set(
+    checked.flatMap(({ prepared }) => (prepared.values['connection_id'] as string | null | undefined) ?? []),
+  );
+  const stored = [...owners].filter((id) => change?.connections.get(id) === undefined);
+  if (stored.length === 0) return;
+  const rows = await app.store.db.select({ id: connections.id }).from(connections).where(inArray(connections.id, stored));
+  if (rows.length < stored.length) {
+    throw new AppError('conflict', 'A connection was deleted during the import. Import again.', { reason: 'conflict' });
+  }
+}
