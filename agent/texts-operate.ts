@@ -12,7 +12,7 @@ export const OPERATE = {
     title: 'Stop serving',
     effect: 'removes',
     description:
-      'Stops the MCP server: new calls are rejected, running ones get 10 seconds. Use it only if the person asked for it. The configuration is kept, and deploy_server starts the server again. Takes no arguments: {}.',
+      'Stops the MCP server: new calls are rejected, running ones get 10 seconds. Use it only if the person asked for it. The configuration is kept, and deploy_server starts the server again. No arguments: {}.',
   },
   list_pending_changes: {
     title: 'List undeployed changes',
@@ -24,7 +24,7 @@ export const OPERATE = {
     title: 'Deployment status',
     effect: 'reads',
     description:
-      'Returns the status (stopped, deploying, running or error), the deployed version, how many changes are not deployed yet (list_pending_changes lists them), why the last deploy failed, and the canary. Use it before and after a deploy. Takes no arguments: {}.',
+      'Returns the status (stopped, deploying, running or error), the deployed version, how many changes are not deployed yet (list_pending_changes lists them), why the last deploy failed, and the canary. Use it before and after a deploy. No arguments: {}.',
   },
   promote_canary: {
     title: 'Promote the canary',
@@ -55,7 +55,7 @@ export const OPERATE = {
     title: 'Export the configuration',
     effect: 'reads',
     description:
-      'Returns the whole configuration, toolsets and tests included, as one document without ids and secrets. It is large: use get_flow_layout for an overview. Use it as data for import_config elsewhere. Takes no arguments: {}.',
+      'Returns the whole configuration, toolsets and tests included, as one document without ids and secrets. It is large: use get_flow_layout for an overview. Use it as data for import_config elsewhere. No arguments: {}.',
   },
   import_config: {
     title: 'Import a configuration',
@@ -80,7 +80,7 @@ export const OPERATE = {
     effect: 'overwrites',
     repeats: true,
     description:
-      'Restores the state before a history entry: a deleted record is restored with everything deleted with it, a created one is deleted with what belongs to it, an import or a rollback is undone completely. history_id is the id of an entry from list_history, get_entity_history or the answer of a deletion, or a batch_id. Call it with dry_run true first: cascaded lists what is deleted besides. Later changes of the record are overwritten. It undoes no deploy: that is restore_version. Then call deploy_server. Example: {"history_id":"0197…","dry_run":true}.',
+      'Restores the state before a history entry: what was deleted comes back with what went with it, what was created is deleted with what belongs to it, an import or a rollback is undone completely. history_id is the id of an entry, from list_history or an answer, or a batch_id. First use dry_run true: cascaded lists what is deleted besides. Later changes of the record are overwritten. For deploys use restore_version. Then call deploy_server. Example: {"history_id":"0197…","dry_run":true}.',
   },
   get_metrics_stats: {
     title: 'Usage of tools',
@@ -128,7 +128,7 @@ export const OPERATE = {
     title: 'Queues of databases',
     effect: 'reads',
     description:
-      'Shows for each connection how many calls are running and waiting, and how many were rejected. Use it if calls are slow or rejected, then update_connection (max_concurrency, queue_limit). Takes no arguments: {}.',
+      'Shows for each connection how many calls are running and waiting, and how many were rejected. Use it if calls are slow or rejected, then update_connection (max_concurrency, queue_limit). No arguments: {}.',
   },
   list_proposals: {
     title: 'List proposals',
@@ -159,7 +159,7 @@ export const OPERATE = {
     title: 'Read the settings',
     effect: 'reads',
     description:
-      'Reads the server’s settings and their version; secrets are shown only as set or not. Use it before update_server_config. Takes no arguments: {}.',
+      'Reads the server’s settings and their version; secrets are shown only as set or not. Use it before update_server_config. No arguments: {}.',
   },
   update_server_config: {
     title: 'Change the settings',
@@ -171,7 +171,7 @@ export const OPERATE = {
     title: 'Read global variables',
     effect: 'reads',
     description:
-      'Reads the variables that templates use as vars.<name>, with the version of the settings. Use it before set_global_variables or update_global_variables. Takes no arguments: {}.',
+      'Reads the variables that templates use as vars.<name>, with the version of the settings. Use it before set_global_variables or update_global_variables. No arguments: {}.',
   },
   set_global_variables: {
     title: 'Replace global variables',
@@ -189,13 +189,13 @@ export const OPERATE = {
     title: 'Health of the server',
     effect: 'reads',
     description:
-      'Reports whether the MCP server is running, its URL, which hosts serve it and whether each deployed database answers (within 3 seconds each). Use it after deploy_server. Takes no arguments: {}.',
+      'Reports whether the MCP server is running, its URL, which hosts serve it and whether each deployed database answers (within 3 seconds each). Use it after deploy_server. No arguments: {}.',
   },
   get_drift: {
     title: 'Drift of deployed definitions',
     effect: 'reads',
     description:
-      'Lists deployed tools and resources whose tables have changed since the deploy (columns gone, new or of another type, refused statements), and connections that could not be asked. Checked after each deploy and every drift_check_minutes. Then update_tool and deploy_server. Takes no arguments: {}.',
+      'Lists deployed tools and resources whose tables have changed since the deploy (columns gone, new or of another type, refused statements), and connections that could not be asked. Checked after each deploy and every drift_check_minutes. Then update_tool and deploy_server. No arguments: {}.',
   },
   get_generated_code: {
     title: 'Read the generated code',

@@ -1,8 +1,12 @@
 import * as v from 'valibot';
+import { isShown } from '#core/contract/fields.ts';
 
-/** Reads a value by its schema. A list is no object, though it has names: valibot would read it as one. */
+/**
+ * Reads a value by its schema. A list is no object, though it has names: valibot would read it as one. A text that shows nothing is empty
+ * where people read it.
+ */
 export const readValue = <S extends v.GenericSchema>(schema: S, value: unknown): v.SafeParseResult<S> =>
-  v.safeParse(schema, withoutLists(schema, value), { abortPipeEarly: true });
+  v.safeParse(schema, walked(schema as unknown as Node, value), { abortPipeEarly: true });
 
 /** The parts of schemas that say what a value is made of. */
 interface Node {
@@ -17,20 +21,17 @@ interface Node {
 /** Every schema refuses it. */
 const LIST = Symbol('a list');
 
-/** The value with something that no schema takes in the place of lists where objects are declared. */
-function withoutLists(schema: v.GenericSchema, value: unknown): unknown {
-  return walked(schema as unknown as Node, value);
-}
-
+/** The value with something that no schema takes in the place of lists where objects are declared, and of texts that show nothing. */
 function walked(schema: Node, value: unknown): unknown {
-  if (typeof value !== 'object' || value === null) return value;
   if (schema.wrapped !== undefined) return walked(schema.wrapped, value);
+  if (typeof value === 'string') return isShown(schema) && !/[^\s\p{C}]/u.test(value) ? '' : value;
+  if (typeof value !== 'object' || value === null) return value;
   const { entries, options, item } = schema;
   const of_all = schema.type === 'record' ? schema.value : undefined;
   if (options !== undefined) {
     const objects = options.filter(isObject);
     if (objects.length === 0 || (Array.isArray(value) && objects.length < options.filter(takesLists).length)) return value;
-    return Array.isArray(value) ? LIST : objects.length === 1 ? walked(objects[0]!, value) : value;
+    return Array.isArray(value) ? LIST : objects.length === 1 ? walked(objects[0] as Node, value) : value;
   }
   if (Array.isArray(value)) {
     if (entries !== undefined || of_all !== undefined) return LIST;

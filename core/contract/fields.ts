@@ -8,8 +8,11 @@ export const Timestamp = v.pipe(v.string(), v.description('ISO 8601, UTC, millis
 export const integerBetween = (min: number, max: number) => v.pipe(v.number(), v.integer(), v.minValue(min), v.maxValue(max));
 export const textBetween = (min: number, max: number) => v.pipe(v.string(), v.minLength(min), v.maxLength(max));
 
-/** What people read: of white space or signs without a shape nothing would be seen. */
-export const shownText = (max: number) => v.pipe(textBetween(1, max), v.regex(/[^\s\p{C}]/u, 'must have a visible character'));
+const SHOWN: unique symbol = Symbol('shown');
+
+/** What people read: one of white space, or of signs without a shape, is refused as an empty one when it is sent. What is stored is answered. */
+export const shownText = (max: number) => ({ ...textBetween(1, max), [SHOWN]: true });
+export const isShown = (schema: object): boolean => SHOWN in schema;
 
 /** Why a version, candidate or canary was made. */
 export const VersionNote = v.optional(v.nullable(textBetween(1, 1_000)), null);

@@ -59,8 +59,15 @@ test.each<readonly [path: string, field: string, body: () => object]>([
 ])('%s: a %s that shows nothing is refused', async (path, field, body) => {
   for (const text of BLANK) {
     const { status, body: answer } = await t.request('POST', `/api/v1/${path}`, { body: { ...body(), [field]: text } });
-    expect([status, answer['detail']]).toEqual([422, expect.stringContaining(`${field} must have a visible character.`)]);
+    expect([status, answer['detail']]).toEqual([422, expect.stringContaining(`${field} must not be empty.`)]);
   }
+});
+
+test('a blank name that an earlier version stored is answered as it is', async () => {
+  const { connections } = t.app.store.tables;
+  await t.app.store.db.update(connections).set({ name: ' ' });
+  expect((await t.request('GET', `/api/v1/connections/${String(connection_id)}`)).body['name']).toBe(' ');
+  await t.app.store.db.update(connections).set({ name: 'shop' });
 });
 
 test('a user name that reads as another one is refused', async () => {
