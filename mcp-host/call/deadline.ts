@@ -13,7 +13,8 @@ export class Deadline extends Stop {
   readonly record: RequestRecord;
   /** Empty until it is reported. */
   id = '';
-  #is_watched = false;
+  /** Called when its caller leaves; null while that is not watched. */
+  #onLeave: (() => void) | null = null;
   #forget: (() => void) | null = null;
 
   constructor(record: RequestRecord) {
@@ -23,12 +24,12 @@ export class Deadline extends Stop {
 
   /** From now on the call ends when its caller leaves, who may wait for it in silence. */
   watchCaller(): void {
-    if (this.#is_watched) return;
-    this.#is_watched = true;
+    if (this.#onLeave !== null) return;
+    this.#onLeave = () => this.abort();
     const { request, peer } = this.record.exchange;
     peer.hold();
     if (request.signal.aborted) this.abort();
-    else request.signal.addEventListener('abort', () => this.abort(), { once: true });
+    else request.signal.addEventListener('abort', this.#onLeave, { once: true });
   }
 
   /** From now on a cancellation counts that another host of the session was sent. */
@@ -40,7 +41,10 @@ export class Deadline extends Stop {
 
   close(): void {
     this.#forget?.();
-    if (this.#is_watched) this.record.exchange.peer.release();
+    if (this.#onLeave === null) return;
+    const { request, peer } = this.record.exchange;
+    request.signal.removeEventListener('abort', this.#onLeave);
+    peer.release();
   }
 }
 

@@ -51,7 +51,8 @@ export function createBridge({
   send,
 }: BridgeOptions): Bridge {
   const end = new AbortController();
-  const running = new Map<AbortController, RpcId>();
+  /** What was taken and is not answered yet, with the ids of its messages. */
+  const running = new Map<AbortController, RpcId | null>();
   const peer: Peer = { listener, address: () => address, hold: () => undefined, release: () => undefined };
   let session: string | null = null;
 
@@ -108,12 +109,13 @@ export function createBridge({
     async take(message) {
       if (isMembers(message) && message['method'] === 'notifications/cancelled' && isMembers(message['params'])) {
         const cancelled = message['params']['requestId'];
-        for (const [controller, id] of running) if (id === cancelled) controller.abort();
+        for (const [controller, id] of running) if (id !== null && id === cancelled) controller.abort();
       }
-      const id = idOf(message);
+      // Nobody is there to be answered.
+      if (end.signal.aborted) return;
       const controller = new AbortController();
-      const signal = AbortSignal.any([end.signal, controller.signal]);
-      if (id !== null) running.set(controller, id);
+      const { signal } = controller;
+      running.set(controller, idOf(message));
       const done = (): void => {
         running.delete(controller);
       };
@@ -129,6 +131,7 @@ export function createBridge({
     close() {
       if (session !== null) void exchange('DELETE', new Headers({ [SESSION_HEADER]: session }), new AbortController().signal);
       end.abort();
+      for (const controller of running.keys()) controller.abort();
     },
   };
 }

@@ -1,0 +1,58 @@
+import { heapStats } from 'bun:jsc';
+import { expect, test } from 'bun:test';
+import { connectionOf, ENVELOPE, hostHere, snapshotOf, type TestHost, toolOf, until } from '../support.ts';
+import { useHost } from '../use-host.ts';
+
+/** Longer than the moment after which a call watches whether its caller leaves. */
+const SLOW = 'with recursive c(n) as (select 1 union all select n + 1 from c where n < 150000) select count(*) as n from c';
+const ENDLESS = 'with recursive c(n) as (select 1 union all select n + 1 from c) select count(*) as n from c';
+const connection = connectionOf({});
+const { folder, control, closing } = useHost('each', null);
+
+/** A host in this process, whose memory can be looked at, with the tools `slow` and `endless`. */
+async function start(more: Parameters<typeof hostHere>[2] = {}): Promise<TestHost['host']> {
+  const started = await hostHere(folder.directory, control.url, more);
+  closing.push(() => started.stop());
+  await until(() => started.host.health().control.connected);
+  const tools = [toolOf(connection, 'slow', SLOW), toolOf(connection, 'endless', ENDLESS)];
+  await control.deploy(snapshotOf(1, { connections: [connection], tools }));
+  return started.host;
+}
+
+const call = (id: number, name: string) => ({
+  jsonrpc: '2.0',
+  id,
+  method: 'tools/call',
+  params: { name, _meta: ENVELOPE },
+});
+const held = (): number => {
+  Bun.gc(true);
+  return heapStats().objectTypeCounts['Request'] ?? 0;
+};
+
+test('a call that ran for a while is forgotten when it is answered, although its peer stays', async () => {
+  const host = await start();
+  const answers: string[] = [];
+  const bridge = host.connect((text) => answers.push(text));
+  const calls = async (count: number) => {
+    for (let id = 0; id < count; id++) await bridge.take(call(id, 'slow'));
+  };
+  await calls(3);
+  const before = held();
+  await calls(40);
+  await Bun.sleep(10);
+  expect(answers).toHaveLength(43);
+  expect(answers.every((text) => text.includes('"rows":[{"n":150000}]'))).toBe(true);
+  expect(held() - before).toBeLessThan(10);
+  bridge.close();
+});
+
+test('a peer that leaves has every call cancelled', async () => {
+  const host = await start();
+  const bridge = host.connect(() => undefined);
+  const taken = [1, 2].map((id) => bridge.take(call(id, 'endless')));
+  await until(() => host.health().connections[0]?.queue.active === 2);
+  bridge.close();
+  await Promise.all(taken);
+  await until(() => host.health().connections[0]?.queue.active === 0);
+});
