@@ -77,6 +77,7 @@ export function createIntrospection(options: IntrospectionOptions): Scheme {
   const failures = createFailures(log, ticks);
   /** Whom the answers are from. */
   let source = '';
+  let followed: FrozenServer | null = null;
 
   const question = (token: string, server: FrozenServer, url: string): Promise<Response> => {
     const { introspection_client_id: id, introspection_client_secret: secret } = server;
@@ -165,6 +166,8 @@ export function createIntrospection(options: IntrospectionOptions): Scheme {
 
   /** Other settings, other verdicts. */
   const follow = (server: FrozenServer) => {
+    if (server === followed) return;
+    followed = server;
     const { introspection_url, introspection_client_id, introspection_client_secret, introspection_audience } = server;
     const secret = fingerprintOf(introspection_client_secret?.$sealed ?? '');
     const next = JSON.stringify([introspection_url, introspection_client_id, secret, introspection_audience]);

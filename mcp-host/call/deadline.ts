@@ -1,7 +1,6 @@
 import { Stop } from '#core/engines/shared/stop.ts';
 import type { RunningCall } from '#core/contract/observe/usage-batch.ts';
 import { AppError } from '#core/errors.ts';
-import type { Exchange } from '#mcp-host/protocol/exchange.ts';
 import type { CancelsElsewhere } from './cancels-elsewhere.ts';
 import { clientOf, type RequestRecord } from './request-record.ts';
 
@@ -51,8 +50,8 @@ export class Deadline extends Stop {
 /** The calls that run now, in the order of their beginning. */
 export interface RunningCalls {
   readonly all: ReadonlySet<Deadline>;
-  /** Requests whose bodies are being read; one that is taken away is refused. */
-  readonly arriving: Set<Exchange>;
+  /** Requests whose credentials are being checked or whose bodies are being read; one that is taken away is refused. */
+  readonly arriving: Set<Request>;
   open(record: RequestRecord): Deadline;
   close(deadline: Deadline): void;
   /** Those that have run for a while. */

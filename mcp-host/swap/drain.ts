@@ -15,9 +15,9 @@ export async function drain(
     await sleep(10);
     for (const call of mine) if (!all.has(call)) mine.delete(call);
     if (late.size === 0) continue;
-    for (const call of all) if (late.has(call.record.exchange)) mine.add(call);
-    for (const exchange of late) if (!arriving.has(exchange)) late.delete(exchange);
+    for (const call of all) if (late.has(call.record.exchange.request)) mine.add(call);
+    for (const request of late) if (!arriving.has(request)) late.delete(request);
   }
   for (const call of mine) call.abort(new AppError('unavailable', reason));
-  for (const exchange of late) arriving.delete(exchange);
+  for (const request of late) arriving.delete(request);
 }

@@ -22,7 +22,7 @@ import { type Canary, chosen } from '#mcp-host/swap/canary.ts';
 import type { Idle } from '#mcp-host/serving.ts';
 import type { Registry } from '#mcp-host/swap/registry.ts';
 import type { Views } from '#mcp-host/swap/views.ts';
-import { readMessage } from './body.ts';
+import { type Message, readMessage } from './body.ts';
 import { type Sse, SSE_METHODS, wrongMethod } from './sse.ts';
 import { newRequestId } from '#mcp-host/runtime/runtime.ts';
 
@@ -30,8 +30,8 @@ type Serving = Registry | Idle;
 
 export interface HttpOptions {
   readonly dispatch: Dispatch;
-  /** Requests whose bodies are being read; one that is taken away is refused. */
-  readonly arriving: Set<Exchange>;
+  /** Requests whose credentials are being checked or whose bodies are being read; one that is taken away is refused. */
+  readonly arriving: Set<Request>;
   readonly auth: Auth;
   /** Shows that a request comes from our own front port. */
   readonly service_token: string;
@@ -46,7 +46,7 @@ export interface HttpOptions {
   readonly servingAt: (endpoint: Endpoint) => Serving | undefined;
   /** The canary that runs; null: all callers are served the same. */
   readonly canary: () => Canary | null;
-  readonly candidates: Pick<CandidateAuth, 'authorise'>;
+  readonly candidates: Pick<CandidateAuth, 'authorise' | 'holds'>;
   /** What carries the answers on compresses them; absent: lists may be sent as gzip. */
   readonly compressed_outside?: boolean;
   readonly health: () => HostHealth;
@@ -173,6 +173,8 @@ interface Asked extends Omit<Exchange, 'registry' | 'caller'> {
   readonly endpoint: Endpoint;
   readonly now: Serving;
   readonly from: RequestOrigin;
+  /** Its body, where that was read before. */
+  readonly message?: Message;
 }
 
 function answer(asked: Asked, options: HttpOptions): Response | Promise<Response> {
@@ -188,8 +190,33 @@ function answer(asked: Asked, options: HttpOptions): Response | Promise<Response
   if (transport !== 'sse' && Object.hasOwn(SSE_METHODS, path)) return reply('{"error":"not_found"}', 404);
   if (asked.endpoint.candidate !== null) return answerCandidate(asked.endpoint.candidate, asked, options);
   const caller = options.auth.authorise(request, now.server, from);
-  if (caller instanceof Promise) return caller.then((verdict) => answerTo(verdict, now, asked, options));
+  if (caller instanceof Promise) return answerLater(caller, now, asked, options);
   return answerTo(caller, now, asked, options);
+}
+
+/** A stop waits for a call while its credential is checked, as while its body arrives. */
+async function answerLater(
+  verdict: Promise<Caller | Response>,
+  registry: Registry,
+  asked: Asked,
+  options: HttpOptions,
+): Promise<Response> {
+  const { arriving, serving } = options;
+  const { request } = asked;
+  if (request.method === 'POST') arriving.add(request);
+  let is_awaited = false;
+  const caller = await verdict.finally(() => {
+    is_awaited = arriving.delete(request);
+  });
+  if (caller instanceof Response) return caller;
+  const now = serving();
+  if (now === registry || ('idle' in now && is_awaited)) return answerTo(caller, registry, asked, options);
+  return answerAnew(asked, options);
+}
+
+/** What was waited for took so long that something else is served, or that the caller is not let in any more. */
+function answerAnew({ answers_only: _, ...asked }: Asked, options: HttpOptions): Response | Promise<Response> {
+  return answer({ ...asked, now: options.serving() }, options);
 }
 
 /** The token of a candidate counts at its address alone, and no other one does there. */
@@ -203,9 +230,10 @@ function answerCandidate(id: string, asked: Asked, options: HttpOptions): Respon
 function answerTo(
   caller: Caller | Response,
   registry: Registry,
-  { path, request, endpoint, peer, address, from, request_id, answers_only }: Asked,
+  asked: Asked,
   options: HttpOptions,
 ): Response | Promise<Response> {
+  const { path, request, endpoint, peer, address, from, request_id, answers_only } = asked;
   const { auth, dispatch, sse, views, canary, compressed_outside = false } = options;
   if (caller instanceof Response) return caller;
   const { method } = request;
@@ -238,7 +266,7 @@ function answerTo(
     ...(beyond === null ? {} : { beyond }),
     ...(forKey === null ? {} : { forKey: (key: string) => views.of(forKey(key), { rights, endpoint }) ?? seen }),
   };
-  if (method === 'POST') return answerPost(exchange, options);
+  if (method === 'POST') return answerPost(exchange, registry, asked, options);
   if (method === 'GET') return dispatch.get(exchange);
   if (method === 'DELETE') return dispatch.delete(exchange);
   return refuse(405, 'Use POST.', { allow: 'POST' });
@@ -269,15 +297,32 @@ function beyondOf(
   };
 }
 
-async function answerPost(exchange: Exchange, { dispatch, arriving, serving }: HttpOptions): Promise<Response> {
-  arriving.add(exchange);
-  const message = await readMessage(exchange.request);
-  const now = serving();
-  // It came too late: what is stopped waits for it no longer.
-  if (!arriving.delete(exchange) && 'idle' in now) return refuse(503, now.idle, RETRY);
-  if (message instanceof Response) return message;
+async function answerPost(exchange: Exchange, registry: Registry, asked: Asked, options: HttpOptions): Promise<Response> {
+  const { dispatch, arriving } = options;
+  const { request } = exchange;
+  let { message } = asked;
+  if (message === undefined) {
+    arriving.add(request);
+    const read = await readMessage(request);
+    const is_awaited = arriving.delete(request);
+    if (read instanceof Response) return read;
+    if (!stillHolds(exchange, registry, is_awaited, options)) return answerAnew({ ...asked, message: read }, options);
+    message = read;
+  }
   const response = await dispatch.post(exchange, message.body);
-  return wantsEvents(exchange.request) ? asEvent(response) : response;
+  return wantsEvents(request) ? asEvent(response) : response;
+}
+
+/** Whether it is served as before, and its caller let in. @param is_awaited what is stopped waits for the request. */
+function stillHolds(
+  { caller, endpoint }: Exchange,
+  registry: Registry,
+  is_awaited: boolean,
+  { servingAt, auth, candidates }: HttpOptions,
+): boolean {
+  const now = servingAt(endpoint);
+  if (now !== registry && !(is_awaited && now !== undefined && 'idle' in now)) return false;
+  return endpoint.candidate === null ? auth.holds(caller, registry.server) : candidates.holds(caller.owner);
 }
 
 /** A client that accepts events and names no JSON. Everybody else gets JSON, whatever they say. */

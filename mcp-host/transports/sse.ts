@@ -34,6 +34,7 @@ interface Reader {
 }
 
 const PARAMETER = 'session_id';
+const NOT_FOUND = 'Session not found. Open /sse again.';
 
 export function createSse({ dispatch, serving, views, streams, log }: SseOptions): Sse {
   const readers = new Map<string, Reader>();
@@ -71,14 +72,15 @@ export function createSse({ dispatch, serving, views, streams, log }: SseOptions
       }
     },
     async post(request, caller) {
-      const reader = readers.get(new URL(request.url).searchParams.get(PARAMETER) ?? '');
+      const id = new URL(request.url).searchParams.get(PARAMETER) ?? '';
+      const reader = readers.get(id);
       // Another caller learns no more than that there is nothing.
-      if (reader === undefined || reader.caller.owner !== caller.owner) {
-        return refuse(404, 'Session not found. Open /sse again.');
-      }
+      if (reader === undefined || reader.caller.owner !== caller.owner) return refuse(404, NOT_FOUND);
       reader.caller = caller;
       const message = await readMessage(request);
       if (message instanceof Response) return message;
+      // The stream may have ended while the message arrived, such as with its credential.
+      if (readers.get(id) !== reader) return refuse(404, NOT_FOUND);
       reader.bridge.take(message.body).catch((error: unknown) => log.error('message_failed', { error: String(error) }));
       return new Response('Accepted', { status: 202 });
     },
