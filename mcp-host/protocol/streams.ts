@@ -32,11 +32,8 @@ export interface Streams {
   listen(id: RpcId, filter: Filter, server_info: string, by: Opener): Response;
   /** URIs that the subscriptions of a caller follow, for each of them. */
   followed(holder: string): ReadonlySet<string>[];
-  /**
-   * A stream for messages of any kind. @param first its first event. @param opened takes the function that sends a message, and
-   * returns what is to be done when the stream has ended.
-   */
-  carry(first: string, by: Opener, opened: (send: (message: string) => void) => () => void): Response;
+  /** A stream for messages of any kind. @param first its first event. */
+  carry(first: string, by: Opener, opened: (carrier: Carrier) => Carried): Response;
   /** Ends the stream of a session, if it has one. */
   detach(session: Session): void;
   /** Tells everybody what changed for them. */
@@ -48,11 +45,25 @@ export interface Streams {
     sessions: () => Iterable<Session>,
   ): void;
   keepAlive(): void;
-  /** Ends streams properly; without a listener, all of them. */
+  /** Ends streams properly, once the answers have come that are still to come over them; without a listener, all of them. */
   end(listener?: number): void;
   /** Ends the streams of callers that are not let in any more. */
   endOf(is_gone: (admitted: Admission) => boolean): void;
   count(): number;
+}
+
+/** A stream as its user has it. */
+interface Carrier {
+  send(message: string): void;
+  /** No answer is to come over it any more. */
+  idle(): void;
+}
+/** The user of a stream. */
+interface Carried {
+  /** Whether answers are still to come over it. */
+  readonly is_busy: () => boolean;
+  /** Called when the stream has ended. */
+  readonly closed: () => void;
 }
 
 type IsUpdated = (uri: string) => boolean;
@@ -87,6 +98,10 @@ interface Stream {
   readonly update: (is_updated: IsUpdated) => void;
   readonly comment: () => void;
   readonly end: () => void;
+  /** Ends it as soon as no answer is to come over it any more. */
+  readonly finish: () => void;
+  /** No answer is to come over it any more. */
+  readonly idle: () => void;
   /** Bytes that were sent and not read yet. */
   readonly unread: () => number;
   /** Ends a stream whose reader does not keep up, with what it left unread. */
@@ -109,6 +124,7 @@ interface Script {
   readonly farewell?: string;
   /** Bytes that may stay unread. */
   readonly unread_bytes?: number;
+  readonly is_busy?: () => boolean;
   readonly opened?: (stream: Stream) => void;
   readonly closed?: (stream: Stream) => void;
 }
@@ -116,7 +132,7 @@ interface Script {
 function createStream(
   controller: ReadableStreamDefaultController<Uint8Array>,
   { peer, holder, viewer, caller }: Opener,
-  { kinds, uris, params, first, greeting, farewell, unread_bytes, opened, closed }: Script,
+  { kinds, uris, params, first, greeting, farewell, unread_bytes, is_busy, opened, closed }: Script,
   open: Set<Stream>,
   quota: Quota<Stream>,
 ): Stream {
@@ -129,6 +145,7 @@ function createStream(
     else stream.drop();
   };
   const send = (message: string) => write(eventOf(message));
+  let finishing = false;
   const stream: Stream = {
     listener: peer.listener,
     caller,
@@ -150,6 +167,13 @@ function createStream(
       stream.dispose();
       if (farewell !== undefined) controller.enqueue(encoder.encode(eventOf(farewell)));
       controller.close();
+    },
+    finish() {
+      finishing = true;
+      if (is_busy?.() !== true) stream.end();
+    },
+    idle() {
+      if (finishing) stream.end();
     },
     unread: () => (unread_bytes ?? UNREAD_BYTES) - (controller.desiredSize ?? 0),
     drop() {
@@ -266,7 +290,7 @@ export function createStreams(limit = LIMIT, limit_each = LIMIT_EACH): Streams {
       });
     },
     carry(first, by, opened) {
-      let closed: (() => void) | undefined;
+      let carried: Carried | undefined;
       return start(by, {
         kinds: [],
         uris: new Set(),
@@ -274,12 +298,16 @@ export function createStreams(limit = LIMIT, limit_each = LIMIT_EACH): Streams {
         first,
         unread_bytes: UNREAD_RESULTS,
         opened(stream) {
-          closed = opened((message) => {
-            stream.send(message);
-            if (message.length > LARGE) relieve();
+          carried = opened({
+            send(message) {
+              stream.send(message);
+              if (message.length > LARGE) relieve();
+            },
+            idle: () => stream.idle(),
           });
         },
-        closed: () => closed?.(),
+        is_busy: () => carried?.is_busy() === true,
+        closed: () => carried?.closed(),
       });
     },
     followed: (holder) => [...quota.of(holder)].map(({ uris }) => uris),
@@ -306,7 +334,7 @@ export function createStreams(limit = LIMIT, limit_each = LIMIT_EACH): Streams {
       for (const stream of open) stream.comment();
     },
     end(listener) {
-      for (const stream of open) if (listener === undefined || stream.listener === listener) stream.end();
+      for (const stream of open) if (listener === undefined || stream.listener === listener) stream.finish();
     },
     endOf(is_gone) {
       for (const stream of open) if (is_gone(stream.caller)) stream.end();

@@ -16,6 +16,8 @@ export type Serving = () => Registry | { readonly idle: string };
 export interface Bridge {
   /** One parsed message of the peer; settles when it is answered, or, for a subscription, when it has begun. */
   take(message: unknown): Promise<void>;
+  /** Whether something that was taken is not answered yet. */
+  is_busy(): boolean;
   /** The peer is gone: its calls are cancelled, its session ends. */
   close(): void;
 }
@@ -34,6 +36,8 @@ export interface BridgeOptions {
   readonly listener: number;
   /** Takes the text of one message for the peer. */
   readonly send: (text: string) => void;
+  /** Called when everything that was taken is answered. */
+  readonly idle?: () => void;
 }
 
 const URL_OF_NOBODY = 'http://localhost/mcp';
@@ -49,6 +53,7 @@ export function createBridge({
   address = '',
   listener,
   send,
+  idle,
 }: BridgeOptions): Bridge {
   const end = new AbortController();
   /** What was taken and is not answered yet, with the ids of its messages. */
@@ -118,6 +123,7 @@ export function createBridge({
       running.set(controller, idOf(message));
       const done = (): void => {
         running.delete(controller);
+        if (running.size === 0) idle?.();
       };
       const { stream } = await answer(message, signal).catch((error: unknown) => {
         done();
@@ -128,6 +134,7 @@ export function createBridge({
       // A subscription goes on; every other stream ends with the answer.
       if (!isMembers(message) || message['method'] !== 'subscriptions/listen') await ended;
     },
+    is_busy: () => running.size > 0,
     close() {
       if (session !== null) void exchange('DELETE', new Headers({ [SESSION_HEADER]: session }), new AbortController().signal);
       end.abort();

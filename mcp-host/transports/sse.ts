@@ -45,7 +45,7 @@ export function createSse({ dispatch, serving, views, streams, log }: SseOptions
       const viewer = { rights: caller.rights, endpoint: WHOLE, key: holder };
       const by = { caller, peer, viewer, holder };
       try {
-        return streams.carry(`event: endpoint\ndata: /messages?${PARAMETER}=${id}\n\n`, by, (send) => {
+        return streams.carry(`event: endpoint\ndata: /messages?${PARAMETER}=${id}\n\n`, by, ({ send, idle }) => {
           const now = () => readers.get(id)?.caller ?? caller;
           const seen = () => {
             const current = { ...viewer, rights: now().rights };
@@ -60,11 +60,15 @@ export function createSse({ dispatch, serving, views, streams, log }: SseOptions
             address,
             listener: peer.listener,
             send,
+            idle,
           });
           readers.set(id, { caller, bridge });
-          return () => {
-            readers.delete(id);
-            bridge.close();
+          return {
+            is_busy: bridge.is_busy,
+            closed() {
+              readers.delete(id);
+              bridge.close();
+            },
           };
         });
       } catch (error) {

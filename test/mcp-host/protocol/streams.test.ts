@@ -15,7 +15,10 @@ const CHANGES = { kinds: LIST_KINDS, uris: new Set<string>(), honoured: {} };
 test('a reader that reads nothing is let go with its farewell, and the news still reaches everybody else', async () => {
   const streams = createStreams();
   const slow = streams.listen(1, CHANGES, '{}', by);
-  const carried = streams.carry('event: endpoint\ndata: /messages\n\n', by, () => () => undefined);
+  const carried = streams.carry('event: endpoint\ndata: /messages\n\n', by, () => ({
+    is_busy: () => false,
+    closed: () => undefined,
+  }));
   for (let n = 0; n < 100; n++) streams.announce(changed('tools', 'resources', 'prompts'), []);
   expect(streams.count()).toBe(1);
   const quick = streams.listen(2, CHANGES, '{}', by);
@@ -45,9 +48,9 @@ test('what a slow reader leaves unread is bounded by bytes, too, and a large mes
   const sends: ((message: string) => void)[] = [];
   const closed: number[] = [];
   const carry = (n: number) =>
-    streams.carry('first\n\n', by, (send) => {
+    streams.carry('first\n\n', by, ({ send }) => {
       sends[n] = send;
-      return () => closed.push(n);
+      return { is_busy: () => false, closed: () => void closed.push(n) };
     });
   const [quick, stuck] = [carry(0), carry(1)];
   const large = 'x'.repeat(9 * 1024 * 1024);
@@ -69,9 +72,9 @@ test('what all readers of results leave unread is bounded, and the one that left
   const sends: ((message: string) => void)[] = [];
   const closed: number[] = [];
   const carry = (n: number) =>
-    streams.carry('first\n\n', by, (send) => {
+    streams.carry('first\n\n', by, ({ send }) => {
       sends[n] = send;
-      return () => closed.push(n);
+      return { is_busy: () => false, closed: () => void closed.push(n) };
     });
   const held = Array.from({ length: 30 }, (_, n) => carry(n));
   const large = 'x'.repeat(9 * 1024 * 1024);
