@@ -42,8 +42,11 @@ export interface Dispatch {
   /** The event stream of a legacy session. */
   get(exchange: Exchange): Response;
   /** Ends a legacy session. */
-  delete(exchange: Exchange): Response;
+  delete(exchange: InSession): Response;
 }
+
+/** What a session is found by. */
+type InSession = Pick<Exchange, 'request' | 'caller' | 'endpoint' | 'address' | 'key' | 'request_id'>;
 
 export const SESSION_HEADER = 'Mcp-Session-Id';
 const BATCH = 50;
@@ -167,7 +170,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   };
 
   /** What needs a session and gets it, or the refusal. */
-  const withSession = (exchange: Exchange, act: (session: Session) => Response): Response => {
+  const withSession = (exchange: InSession, act: (session: Session) => Response): Response => {
     try {
       const session = sessionOf(exchange, sessions);
       return session === null ? refuse(405, NEEDS_SESSION, { allow: 'POST' }) : act(session);
@@ -215,7 +218,7 @@ function questionStream({ session, message, exchange }: RequestRecord, headers: 
 }
 
 /** A new one for each session and stream: its rights change by themselves. */
-const viewerOf = ({ caller: { rights }, endpoint, key }: Exchange): Viewer => ({
+const viewerOf = ({ caller: { rights }, endpoint, key }: InSession): Viewer => ({
   rights,
   endpoint,
   ...(key === undefined ? {} : { key }),
@@ -226,7 +229,7 @@ const isAnswer = (body: unknown): boolean => isMembers(body) && ('result' in bod
 const NEEDS_SESSION = 'GET and DELETE need the Mcp-Session-Id of a session. Send messages with POST.';
 
 /** The session that the request names; null when it names none. An unknown one is 404, so that the client initialises anew. */
-function sessionOf(exchange: Exchange, sessions: Sessions): Session | null {
+function sessionOf(exchange: InSession, sessions: Sessions): Session | null {
   const { request, caller, address } = exchange;
   const id = request.headers.get(SESSION_HEADER);
   if (id === null) return null;

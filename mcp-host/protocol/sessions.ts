@@ -3,6 +3,7 @@ import type { Stop } from '#core/engines/shared/stop.ts';
 import { SESSION_ENDED } from '#mcp-host/call/deadline.ts';
 import { type ListKind, LIST_KINDS } from '#mcp-host/swap/registry.ts';
 import type { Members, RpcId } from './messages.ts';
+import { LOCAL } from '#mcp-host/auth/caller.ts';
 import { FULL_RIGHTS } from '#mcp-host/auth/rights.ts';
 import type { Viewer } from '#mcp-host/swap/views.ts';
 import { type Endpoint, WHOLE } from '#core/edge/mcp-endpoint.ts';
@@ -89,7 +90,8 @@ export function createSessions(options: SessionsOptions): Sessions {
   const quota = createQuota<Session>(limit, limit_each);
   /** Hashes of their ids, which take a twentieth of the memory. */
   const ended = new Set<number>();
-  const busy = ({ streaming, running }: Session) => streaming || running.size > 0;
+  // A peer on standard input can open no new session: its own ends with it.
+  const busy = ({ owner, streaming, running }: Session) => streaming || running.size > 0 || owner === LOCAL.owner;
   /** @param reason for its calls, whose callers may still be there; absent: they ended it themselves. */
   const end = (session: Session, reason?: AppError) => {
     if (sessions.delete(session.id)) {

@@ -61,23 +61,22 @@ export function createBridge({
   const peer: Peer = { listener, address: () => address, hold: () => undefined, release: () => undefined };
   let session: string | null = null;
 
-  const exchange = async (method: 'GET' | 'POST' | 'DELETE', headers: Headers, signal: AbortSignal, body?: unknown) => {
+  const from = (method: 'GET' | 'POST' | 'DELETE', headers: Headers, signal?: AbortSignal) => ({
+    request: new Request(URL_OF_NOBODY, { method, headers, ...(signal && { signal }) }),
+    caller: caller(),
+    endpoint,
+    address: () => address,
+    peer,
+    ...(key === undefined ? {} : { key }),
+  });
+  const exchange = async (method: 'GET' | 'POST', headers: Headers, signal: AbortSignal, body?: unknown) => {
     const registry = serving();
     if ('idle' in registry) {
       const id = idOf(body);
       return id === null ? new Response(null, { status: 503 }) : refuse(503, registry.idle, undefined, { id });
     }
-    const context = {
-      request: new Request(URL_OF_NOBODY, { method, headers, signal }),
-      registry,
-      caller: caller(),
-      endpoint,
-      address: () => address,
-      peer,
-      ...(key === undefined ? {} : { key }),
-    };
-    if (method === 'POST') return dispatch.post(context, body);
-    return method === 'GET' ? dispatch.get(context) : dispatch.delete(context);
+    const context = { ...from(method, headers, signal), registry };
+    return method === 'POST' ? dispatch.post(context, body) : dispatch.get(context);
   };
 
   const pump = async (response: Response, signal: AbortSignal): Promise<void> => {
@@ -136,7 +135,8 @@ export function createBridge({
     },
     is_busy: () => running.size > 0,
     close() {
-      if (session !== null) void exchange('DELETE', new Headers({ [SESSION_HEADER]: session }), new AbortController().signal);
+      // Also while nothing is served.
+      if (session !== null) dispatch.delete(from('DELETE', new Headers({ [SESSION_HEADER]: session })));
       end.abort();
       for (const controller of running.keys()) controller.abort();
     },

@@ -56,3 +56,30 @@ test('a peer that leaves has every call cancelled', async () => {
   await Promise.all(taken);
   await until(() => host.health().connections[0]?.queue.active === 0);
 });
+
+const INITIALIZE = {
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'initialize',
+  params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'raw', version: '1' } },
+};
+
+test('a session over standard input goes on after a stop of any length, and ends with its peer', async () => {
+  let now = Date.now();
+  const host = await start({ now: () => now, keep_alive_ms: 10 });
+  const answers: string[] = [];
+  const bridge = host.connect((text) => answers.push(text));
+  await bridge.take(INITIALIZE);
+  control.send('stop', {});
+  await until(() => host.health().status === 'stopped');
+  now += 31 * 60_000;
+  await Bun.sleep(50);
+  await control.deploy(snapshotOf(2, { connections: [connection], tools: [toolOf(connection, 'one', 'select 1 as one')] }));
+  await bridge.take({ jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name: 'one' } });
+  expect(answers.at(-1)).toContain('"rows":[{"one":1}]');
+  control.send('stop', {});
+  await until(() => host.health().status === 'stopped');
+  expect(host.health().sessions).toBe(1);
+  bridge.close();
+  expect(host.health().sessions).toBe(0);
+});
