@@ -23,6 +23,7 @@ const METHODS: Readonly<Record<string, (params: Members, session: Session, sight
   'resources/unsubscribe'({ uri }, session) {
     if (typeof uri !== 'string') throw invalid('params.uri must be a string.');
     session.subscribed.delete(uri);
+    session.missed_uris.delete(uri);
   },
 };
 

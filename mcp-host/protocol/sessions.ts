@@ -25,9 +25,9 @@ export interface Session extends Viewer {
   readonly opened_at: number;
   used_at: number;
   streaming: boolean;
-  /** Changes announced while no stream was open; the next stream begins with them. */
+  /** Changes since its stream was opened, which it may have missed: the next stream begins with them. */
   readonly missed: Set<ListKind>;
-  /** URIs of resources whose changes the client wants to hear of, and those it has missed. */
+  /** URIs of resources whose changes the client wants to hear of, and those of which it may have missed some. */
   readonly subscribed: Set<string>;
   readonly missed_uris: Set<string>;
   /** Log messages of its calls that it wants to hear; null until it says so. */

@@ -240,8 +240,8 @@ export function createStreams(limit = LIMIT, limit_each = LIMIT_EACH): Streams {
 
   const current = new WeakMap<Session, Stream>();
   const announce: Streams['announce'] = (changesFor, sessions) => {
+    // What is sent over a stream may be lost with its connection, so that the next stream repeats it.
     for (const session of sessions) {
-      if (current.has(session)) continue;
       const { kinds, is_updated } = changesFor(session);
       for (const kind of kinds) session.missed.add(kind);
       for (const uri of session.subscribed) if (is_updated(uri)) session.missed_uris.add(uri);

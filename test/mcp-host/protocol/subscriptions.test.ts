@@ -120,6 +120,29 @@ describe('a session', () => {
     expect(text).toContain('{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"db://customers"}}');
   });
 
+  test('hears again on its next stream of what may have been lost with its connection, once', async () => {
+    const session = await open();
+    await rpc(host.mcp, { id: 2, method: 'resources/subscribe', params: { uri: 'db://customers' } }, session);
+    const listen = async () => {
+      const response = await fetch(host.mcp, { headers: { ...session, accept: 'text/event-stream' } });
+      const text = response.text();
+      return { text, leave: () => response.body?.cancel() };
+    };
+    const heard = (text: string) => [...text.matchAll(/"method":"notifications\/([\w/]+)"/g)].map(([, method]) => method);
+    // Nobody can tell whether its reader is there.
+    const lost = await listen();
+    await deploy({ all: 'select 1 as one' });
+    const next = await listen();
+    expect(heard(await lost.text)).toEqual(['resources/updated']);
+    const last = await listen();
+    expect(heard(await next.text)).toEqual(['resources/updated']);
+    await rpc(host.mcp, { id: 3, method: 'resources/unsubscribe', params: { uri: 'db://customers' } }, session);
+    await deploy({ all: 'select 2 as one' });
+    await rpc(host.mcp, { id: 2, method: 'resources/subscribe', params: { uri: 'db://customers' } }, session);
+    control.send('stop', {});
+    expect(heard(await last.text)).toEqual(['tools/list_changed', 'resources/list_changed', 'prompts/list_changed']);
+  });
+
   test('may unsubscribe, and follows only what there is', async () => {
     const session = await open();
     const send = (method: string, params: object) => rpc(host.mcp, { id: 2, method, params }, session);
