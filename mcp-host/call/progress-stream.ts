@@ -1,6 +1,6 @@
 import type { Run, Slot } from '#core/lib/call/query.ts';
 import { isMcpLogLevel, isUrgent, type McpLogLevel } from '#mcp-host/protocol/log-levels.ts';
-import { isMembers, type Members, META } from '#mcp-host/protocol/messages.ts';
+import { ECHO_LENGTH, isMembers, type Members, META, RPC, RpcError } from '#mcp-host/protocol/messages.ts';
 
 /** What a caller asks to be sent while its call runs. */
 export interface ProgressRequest {
@@ -31,7 +31,7 @@ export interface ProgressStream {
 /** Methods that take long enough to report on. */
 const REPORTED: ReadonlySet<string> = new Set(['tools/call', 'resources/read']);
 
-/** Null when nothing was asked for, or when the caller does not read event streams. @param log_level of the session. */
+/** Null when nothing was asked for, or when the caller does not read event streams. Throws for a token that is too long. @param log_level of the session. */
 export function requestedProgress(
   method: string,
   params: Members,
@@ -41,6 +41,10 @@ export function requestedProgress(
   const meta = params['_meta'];
   if ((meta === undefined && log_level === null) || !REPORTED.has(method)) return null;
   const { progressToken: token = null, [META.log_level]: own_level } = isMembers(meta) ? meta : {};
+  if (typeof token === 'string' && token.length > ECHO_LENGTH) {
+    const message = `_meta.progressToken must be a number or a string of at most ${ECHO_LENGTH} characters.`;
+    throw new RpcError(RPC.invalid_params, message, { http_status: 400 });
+  }
   const request: ProgressRequest = {
     progress_token: typeof token === 'string' || typeof token === 'number' ? token : null,
     log_level: isMcpLogLevel(own_level) ? own_level : log_level,

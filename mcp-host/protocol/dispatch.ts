@@ -15,6 +15,7 @@ import {
   errorText,
   HEADERLESS_VERSION,
   isMembers,
+  isRpcId,
   LEGACY_VERSIONS,
   type Members,
   resultText,
@@ -161,7 +162,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   /** The answer to a request of ours, which belongs to whoever has the session; another host may have asked. */
   const takeResponse = (exchange: Exchange, body: unknown): Response => {
     const id = isMembers(body) ? body['id'] : undefined;
-    const session = typeof id === 'string' ? sessionOf(exchange, sessions) : null;
+    const session = isRpcId(id) ? sessionOf(exchange, sessions) : null;
     if (!isMembers(body) || typeof id !== 'string' || session === null) return accepted();
     const take = session.asked.get(id);
     if (take === undefined) options.confirmations.elsewhere.hand(session, id, body);
@@ -242,7 +243,7 @@ function cancel(session: Session | null, request: unknown, elsewhere: CancelsEls
   if (session === null) return;
   const calls = [...session.running].filter(([, id]) => id === request);
   for (const [call] of calls) call.abort();
-  if (calls.length === 0 && (typeof request === 'string' || typeof request === 'number')) elsewhere.hand(session, request);
+  if (calls.length === 0 && isRpcId(request)) elsewhere.hand(session, request);
 }
 
 const unknownMethod = (http_status: number) =>

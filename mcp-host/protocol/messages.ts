@@ -34,6 +34,10 @@ export const RPC = {
 } as const;
 
 export type RpcId = string | number;
+/** Of a text that a caller chooses, and that is sent back with each message of its request. */
+export const ECHO_LENGTH = 1_000;
+export const isRpcId = (value: unknown): value is RpcId =>
+  typeof value === 'string' ? value.length <= ECHO_LENGTH : Number.isSafeInteger(value);
 export type Members = Readonly<Record<string, unknown>>;
 
 export interface RpcMessage {
@@ -82,8 +86,8 @@ export function toMessage(value: unknown): RpcMessage | null {
   if (typeof method !== 'string') throw invalidRequest('The message has no method.');
   if (!isMembers(params)) throw new RpcError(RPC.invalid_params, 'params must be an object.', { http_status: 400 });
   if (!('id' in value)) return { method, params };
-  if (typeof id !== 'string' && !Number.isSafeInteger(id)) throw invalidRequest('id must be a string or a whole number.');
-  return { id: id as RpcId, method, params };
+  if (!isRpcId(id)) throw invalidRequest(`id must be a whole number or a string of at most ${ECHO_LENGTH} characters.`);
+  return { id, method, params };
 }
 
 const invalidRequest = (message: string) => new RpcError(RPC.invalid_request, message, { http_status: 400 });

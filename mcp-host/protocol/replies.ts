@@ -4,7 +4,7 @@ import { bodyOf } from '#mcp-host/runtime/runtime.ts';
 import type { Beyond, Exchange } from './exchange.ts';
 import type { ResponseBody } from './lists.ts';
 import { noteRefusal } from '#mcp-host/observe/refusal-notes.ts';
-import { errorText, RPC, RpcError, type RpcId } from './messages.ts';
+import { errorText, isRpcId, RPC, RpcError, type RpcId } from './messages.ts';
 
 const JSON_HEADERS = { 'content-type': 'application/json' };
 const JSON_OK = { status: 200, headers: new Headers(JSON_HEADERS) };
@@ -50,7 +50,7 @@ export function toRpcError(error: unknown, log: Log, request_id: string | undefi
 /** The id of a request, to answer it when nothing else of it was read. */
 export function idOf(body: unknown): RpcId | null {
   const id = typeof body === 'object' && body !== null && 'id' in body ? body.id : null;
-  return typeof id === 'string' || typeof id === 'number' ? id : null;
+  return isRpcId(id) || typeof id === 'number' ? id : null;
 }
 
 export const EVENT_HEADERS = {

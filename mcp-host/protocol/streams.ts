@@ -54,9 +54,9 @@ export interface Streams {
 
 /** A stream as its user has it. */
 interface Carrier {
-  send(message: string): void;
+  readonly send: (message: string) => void;
   /** No answer is to come over it any more. */
-  idle(): void;
+  readonly idle: () => void;
 }
 /** The user of a stream. */
 interface Carried {

@@ -17,7 +17,7 @@ export interface Bridge {
   /** One parsed message of the peer; settles when it is answered, or, for a subscription, when it has begun. */
   take(message: unknown): Promise<void>;
   /** Whether something that was taken is not answered yet. */
-  is_busy(): boolean;
+  readonly is_busy: () => boolean;
   /** The peer is gone: its calls are cancelled, its session ends. */
   close(): void;
 }

