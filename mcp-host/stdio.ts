@@ -57,7 +57,7 @@ async function main(): Promise<void> {
     throw new UsageError(missing);
   }
   const write = (line: string) => void process.stdout.write(line);
-  await serveStdio({ input: standardInput(), connect: (send) => host.connect(send, endpoint), write });
+  await serveStdio({ input: standardInput(), connect: (send) => host.connect(send, endpoint), write, log });
   await stop();
 }
 

@@ -152,10 +152,12 @@ function headersOf(message: unknown, session: string | null): Headers {
   const params = isMembers(message) && isMembers(message['params']) ? message['params'] : {};
   const meta = isMembers(params['_meta']) ? params['_meta'] : {};
   const version = meta[META.version];
-  if (!isMembers(message) || typeof version !== 'string') return headers;
+  const method = isMembers(message) ? message['method'] : undefined;
+  // Without them the message is refused for what it is.
+  if (typeof method !== 'string' || typeof version !== 'string') return headers;
   headers.set('mcp-protocol-version', encoded(version));
-  headers.set('mcp-method', encoded(String(message['method'])));
-  const name = decodedName(String(message['method']), params);
+  headers.set('mcp-method', encoded(method));
+  const name = decodedName(method, params);
   if (name !== null) headers.set('mcp-name', encoded(name));
   return headers;
 }

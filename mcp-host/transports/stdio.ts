@@ -1,4 +1,6 @@
+import type { Log } from '#core/log.ts';
 import { errorText, RPC, RpcError } from '#mcp-host/protocol/messages.ts';
+import { idOf, toRpcError } from '#mcp-host/protocol/replies.ts';
 import type { Bridge } from './bridge.ts';
 import { BODY_LIMIT } from './body.ts';
 
@@ -8,10 +10,11 @@ export interface StdioOptions {
   readonly connect: (send: (text: string) => void) => Bridge;
   /** Writes one line. */
   readonly write: (line: string) => void;
+  readonly log: Log;
 }
 
 /** Serves one peer over lines of JSON. Settles when the input has ended and everything that was asked is answered. */
-export async function serveStdio({ input, connect, write }: StdioOptions): Promise<void> {
+export async function serveStdio({ input, connect, write, log }: StdioOptions): Promise<void> {
   // A message has no line breaks: JSON escapes those within texts.
   const bridge = connect((text) => write(`${text}\n`));
   const open = new Set<Promise<void>>();
@@ -24,7 +27,15 @@ export async function serveStdio({ input, connect, write }: StdioOptions): Promi
       write(`${errorText(null, new RpcError(RPC.parse_error, 'The line is not valid JSON.'))}\n`);
       return;
     }
-    const taken = bridge.take(message).finally(() => open.delete(taken));
+    const failed = (error: unknown) => {
+      const id = idOf(message);
+      const fault = toRpcError(error, log, undefined);
+      if (id !== null) write(`${errorText(id, fault)}\n`);
+    };
+    const taken = bridge
+      .take(message)
+      .catch(failed)
+      .finally(() => open.delete(taken));
     open.add(taken);
   };
   await readLines(input, take, () => {

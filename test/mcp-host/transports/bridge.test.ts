@@ -1,5 +1,7 @@
 import { heapStats } from 'bun:jsc';
 import { expect, test } from 'bun:test';
+import { createLog, type LogLine } from '#core/log.ts';
+import { serveStdio } from '#mcp-host/transports/stdio.ts';
 import { connectionOf, ENVELOPE, hostHere, snapshotOf, type TestHost, toolOf, until } from '../support.ts';
 import { useHost } from '../use-host.ts';
 
@@ -82,4 +84,26 @@ test('a session over standard input goes on after a stop of any length, and ends
   expect(host.health().sessions).toBe(1);
   bridge.close();
   expect(host.health().sessions).toBe(0);
+});
+
+test('a message that standard input fails on is answered and logged', async () => {
+  const host = await start();
+  const lines: string[] = [];
+  const logged: LogLine[] = [];
+  let failures = 1;
+  const write = (line: string) => {
+    if (failures-- > 0) throw new Error('The line cannot be written.');
+    lines.push(line);
+  };
+  const ping = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' });
+  await serveStdio({
+    input: new Blob([ping]).stream(),
+    connect: (send) => host.connect(send),
+    write,
+    log: createLog('DEBUG', (line) => logged.push(line), 'host'),
+  });
+  expect(lines.map((line) => JSON.parse(line) as object)).toEqual([
+    { jsonrpc: '2.0', id: 1, error: { code: -32_603, message: 'The server failed. See its log.' } },
+  ]);
+  expect(logged.map(({ message }) => message)).toEqual(['request_failed']);
 });

@@ -152,6 +152,24 @@ test('what was asked before the end of the input is answered, one line each, and
   expect(control.ids.map(isNetworkHost)).toEqual([false]);
 });
 
+test('a message whose method is no text is refused, and the program goes on', async () => {
+  control.greeting = { event: 'snapshot', data: versioned(1) };
+  const child = start();
+  const methods: unknown[] = [{ toString: 1 }, null, 7, ['tools/list'], undefined];
+  const lines = methods.map((method, id) => JSON.stringify({ jsonrpc: '2.0', id, method, params: { _meta: ENVELOPE } }));
+  const list = JSON.stringify({ jsonrpc: '2.0', id: 'list', method: 'tools/list', params: { _meta: ENVELOPE } });
+  void child.stdin.write([...lines, list].join('\n'));
+  await child.stdin.end();
+  const answers = (await new Response(child.stdout).text())
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { id: unknown; error?: { code: number }; result?: object });
+  const codes = methods.map((_, at) => answers.find(({ id }) => id === at)?.error?.code);
+  expect(codes).toEqual(methods.map(() => -32_600));
+  expect(answers.find(({ id }) => id === 'list')?.result).toBeDefined();
+  expect(await child.exited).toBe(0);
+});
+
 test('a cancelled call is cancelled in the database and has no answer', async () => {
   control.greeting = { event: 'snapshot', data: versioned(1) };
   const child = start();
