@@ -2,6 +2,7 @@ import { withDevSecrets } from '#core/edge/dev-secrets.ts';
 import { withTimeout } from '#core/lib/with-timeout.ts';
 import { EnvError, parseEnv, processEnvironment } from '#core/env.ts';
 import { acceptedHostNames, ownPorts } from '#core/edge/accepted-names.ts';
+import { IDLE_SECONDS } from '#core/edge/body.ts';
 import { createLog, logUnhandled, toStream } from '#core/log.ts';
 import { onStop } from '#core/product.ts';
 import { createAgent } from './http.ts';
@@ -10,8 +11,7 @@ import { sendLines } from './lines.ts';
 import { createAgentProbes } from './probes.ts';
 import { createServerLink } from './server-link.ts';
 
-/** Seconds without a byte after which a connection is closed, and what a call may take: Bun's largest value. */
-const IDLE_SECONDS = 30;
+/** What a call may take: Bun's largest value. */
 const CALL_SECONDS = 255;
 
 try {

@@ -1,5 +1,6 @@
 import { createApp, type App } from '#core/app.ts';
 import { databaseUrl, openStore } from '#core/store/open.ts';
+import { IDLE_SECONDS } from '#core/edge/body.ts';
 import { type Env, redisUrl } from '#core/env.ts';
 import { createMemoryKv } from '#core/cluster/memory.ts';
 import { createRedisKv } from '#core/cluster/redis.ts';
@@ -43,9 +44,6 @@ export interface RunningServer {
   /** Ends every stream, then the listener, then the stores. */
   stop(): Promise<void>;
 }
-
-/** Connections that say and hear nothing for so long are closed, unless a stream or a call is under way. */
-const IDLE_SECONDS = 30;
 
 export interface StartOptions {
   /** At most 255. */

@@ -1,6 +1,12 @@
 import { AppError } from '#core/errors.ts';
 import { isPlainText } from '#core/issues.ts';
 
+/**
+ * Seconds without a byte after which a connection of our programs is closed, unless a stream or a call is under way. Load balancers
+ * send a request over a connection that was idle for 60 s, and answer 502 when it is closed just then.
+ */
+export const IDLE_SECONDS = 75;
+
 export interface BodyLimits {
   readonly max_bytes: number;
   /** For the whole body: somebody who sends a byte now and then holds a request open no longer. */

@@ -1,3 +1,4 @@
+import { IDLE_SECONDS } from '#core/edge/body.ts';
 import { AppError } from '#core/errors.ts';
 import { withTimeout } from '#core/lib/with-timeout.ts';
 import type { Log } from '#core/log.ts';
@@ -46,7 +47,14 @@ interface Open {
 }
 
 export function createListener(options: ListenerOptions): Listener {
-  const { fetch, endStreams, prepared_ms = 60_000, in_place_ms = 6_000, grace_ms = 10_000, idle_seconds = 30 } = options;
+  const {
+    fetch,
+    endStreams,
+    prepared_ms = 60_000,
+    in_place_ms = 6_000,
+    grace_ms = 10_000,
+    idle_seconds = IDLE_SECONDS,
+  } = options;
   let counter = 0;
   let current: Open | null = null;
   let prepared: (Open & { expiry: Timer }) | null = null;

@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import net from 'node:net';
 import { join } from 'node:path';
+import { IDLE_SECONDS } from '#core/edge/body.ts';
 import { denoCommand, on_deno } from '#test/support/deno.ts';
 import { slowListener } from './slow-listener.ts';
 
@@ -47,6 +48,12 @@ const half = 'POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\
 const whole = 'POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n\r\nabc';
 
 describe('a connection that says nothing', () => {
+  test.concurrent('lives longer than load balancers keep it', () => {
+    // AWS and nginx: 60 s. Bun takes 255 s at most.
+    expect(IDLE_SECONDS).toBeGreaterThan(65);
+    expect(IDLE_SECONDS).toBeLessThan(256);
+  });
+
   test.concurrent('in the middle of a request is closed, the first one or a later one', async () => {
     const { port } = await open();
     const times = await Promise.all([closedAfter(port, half), closedAfter(port, whole, half)]);
