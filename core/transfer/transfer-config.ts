@@ -6,6 +6,7 @@ import { toInvalid } from '#core/issues.ts';
 import { readValue } from '#core/read-value.ts';
 import type { Actor, Context } from '#core/run.ts';
 import { canonical } from '#snapshots/canonical.ts';
+import { unknownToolsets } from '#core/definitions/toolsets/names.ts';
 import { configHandlers, readSettings } from '#core/definitions/settings/config.ts';
 import type { Settings as StoredSettings } from '#core/definitions/settings/settings.ts';
 import type { Values } from '#core/definitions/kinds.ts';
@@ -76,7 +77,7 @@ export interface ImportedConfig {
 }
 
 /**
- * Changes the settings that were sent. Left out with a warning: clients whose secret nobody sent and nobody stored, the guard
+ * Changes the settings that were sent. Left out with a warning: clients whose secret nobody sent and nobody stored, names of toolsets that are not here, the guard
  * where the environment turned it off, and the end of passwords where nobody could sign in without one.
  */
 export async function importServerConfig(
@@ -86,11 +87,26 @@ export async function importServerConfig(
 ): Promise<ImportedConfig> {
   const imported = await importProviders(inside, providers, sent_providers, overwrite);
   const imported_apps = await importOauthApps(inside, apps, overwrite);
-  const stored = new Set((await readSettings(inside.app)).settings.oauth_clients.map(({ client_id }) => client_id));
+  const { oauth_clients: clients } = (await readSettings(inside.app)).settings;
+  const stored = new Map(clients.map(({ client_id, toolsets }) => [client_id, toolsets ?? null]));
   const complete = sent.oauth_clients?.filter(
     ({ client_id, client_secret }) => client_secret !== undefined || stored.has(client_id),
   );
   const left_out = sent.oauth_clients?.filter((client) => complete?.includes(client) === false) ?? [];
+  const lost: string[] = [];
+  const limited = [];
+  for (const { toolsets, ...client } of complete ?? []) {
+    const unknown = await unknownToolsets(inside.app, toolsets ?? null, stored.get(client.client_id) ?? null);
+    lost.push(
+      ...unknown.map(
+        (name) => `The OAuth client ${client.client_id} named the toolset ${name}, which is not here; it was left out.`,
+      ),
+    );
+    limited.push({
+      ...client,
+      ...(toolsets === undefined ? {} : { toolsets: toolsets?.filter((name) => !unknown.includes(name)) ?? null }),
+    });
+  }
   // What a token may not set is refused as a whole by `config.update`, not left out.
   const may_set = isAdministrator(inside.actor);
   const guard_is_off = may_set && sent.prompt_guard_enabled === true && !inside.app.env.SVC_PROMPT_GUARD_ENABLED;
@@ -98,7 +114,7 @@ export async function importServerConfig(
   const patch = {
     ...sent,
     ...(locked_out === null ? {} : { password_sign_in: undefined }),
-    ...(complete === undefined ? {} : { oauth_clients: complete }),
+    ...(complete === undefined ? {} : { oauth_clients: limited }),
     ...(guard_is_off ? { prompt_guard_enabled: undefined } : {}),
   };
   const now = await exportServerConfig(inside);
@@ -107,6 +123,7 @@ export async function importServerConfig(
   return {
     changed: !same || imported.changed || imported_apps.changed,
     warnings: [
+      ...lost,
       ...left_out.map(({ client_id }) => `The OAuth client ${client_id} was left out. Add it with its secret.`),
       ...warnings,
       ...imported_apps.warnings,

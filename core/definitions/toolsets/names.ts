@@ -1,3 +1,4 @@
+import type { App } from '#core/app.ts';
 import { invalidField } from '#core/errors.ts';
 import type { Context } from '#core/run.ts';
 import type { Db } from '#core/store/open.ts';
@@ -10,9 +11,21 @@ export async function refuseUnknownToolsets(
   tx: Db = app.store.db,
   field = 'toolsets',
 ): Promise<void> {
-  if (names === null || names.length === 0) return;
-  const { toolsets } = app.store.tables;
+  const [unknown] = await unknownToolsets(app, names, known, tx);
+  if (unknown === undefined) return;
+  const at = names?.indexOf(unknown);
+  throw invalidField(`${field}.${at}`, `There is no toolset ${unknown}. Create it first, or choose another one.`);
+}
+
+/** The names that no toolset has and that were not there before. */
+export async function unknownToolsets(
+  { store }: App,
+  names: readonly string[] | null,
+  known: readonly string[] | null,
+  tx: Db = store.db,
+): Promise<string[]> {
+  if (names === null || names.length === 0) return [];
+  const { toolsets } = store.tables;
   const there = new Set((await tx.select({ name: toolsets.name }).from(toolsets)).map(({ name }) => name));
-  const at = names.findIndex((name) => !there.has(name) && known?.includes(name) !== true);
-  if (at >= 0) throw invalidField(`${field}.${at}`, `There is no toolset ${names[at]}. Create it first, or choose another one.`);
+  return names.filter((name) => !there.has(name) && known?.includes(name) !== true);
 }

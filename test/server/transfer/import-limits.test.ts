@@ -117,3 +117,14 @@ test('other requests are answered while an import is checked, written and undone
 
 /** Takes longer than many slices of work on every machine. */
 const MANY = 1_000;
+
+test('a client of a toolset that is not here is kept without it, with a warning', async () => {
+  const client = { client_id: 'narrow', client_secret: 'canary-secret', toolsets: ['nowhere'] };
+  const raw = body({ server_config: { oauth_clients: [client] } });
+  const report = (await send(raw, 'include_server_config=true')).body as unknown as ImportReport;
+  expect(report.warnings.map(({ message }) => message)).toEqual([
+    'The OAuth client narrow named the toolset nowhere, which is not here; it was left out.',
+  ]);
+  const { oauth_clients } = (await t.request('GET', '/api/v1/server/config')).body;
+  expect(oauth_clients).toMatchObject([{ client_id: 'narrow', toolsets: [] }]);
+});
