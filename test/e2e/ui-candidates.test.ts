@@ -236,7 +236,7 @@ browserTest(
     await deploy.getByRole('button', { name: /^Deploy/ }).click();
     await deploy.getByText(TOO_LONG).waitFor();
     expect(await page.getByRole('alert').count()).toBe(0);
-    expect(await deploy.getByLabel('Note').evaluate((field) => document.activeElement === field)).toBe(true);
+    await deploy.getByLabel('Note').and(page.locator(':focus')).waitFor();
 
     await page.getByRole('button', { name: 'New candidate' }).click();
     const dialog = page.getByRole('dialog', { name: 'New candidate' });
