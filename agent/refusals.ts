@@ -44,6 +44,8 @@ export function sentence(tool: AgentTool, { code, detail, errors }: AppError): s
   let said = [detail, ...further].join('\n');
   if (code === 'not_found') return said.replace(NAMED, '$1 or name.');
   for (const { field, message } of errors) {
+    // A model has no form that shows where the sentence belongs.
+    if (field !== '' && !message.includes(field)) said = said.replace(message, `${field}: ${message}`);
     if (field === 'id' && tool.id_argument !== null) said = said.replace(message, message.replace(/^id\b/, tool.id_argument));
   }
   return said;

@@ -25,8 +25,8 @@ export const EntityName = v.pipe(
     'must begin with a letter or underscore and hold at most 64 letters, digits, underscores and hyphens',
   ),
 );
-export const Title = v.nullable(shownText(200));
-export const Description = shownText(5_000);
+export const Title = v.nullable(textBetween(1, 200));
+export const Description = textBetween(1, 5_000);
 /** Characters of a statement or a template. */
 export const LONGEST_STATEMENT = 100_000;
 export const SqlText = textBetween(1, LONGEST_STATEMENT);

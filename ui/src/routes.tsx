@@ -1,4 +1,4 @@
-import { type Component, lazy } from 'solid-js';
+import { type Component, createComponent, lazy } from 'solid-js';
 import type { Role } from '#core/contract/identity/roles.ts';
 import { loadCode } from './kernel/data/load-code.ts';
 import type { Audience } from './kernel/session.ts';
@@ -38,7 +38,7 @@ function reloaded(load: () => Promise<{ default: Component }>): Component {
       throw fault;
     }
   }
-  return () => <Page />;
+  return () => createComponent(Page, {});
 }
 
 const viewer = by('member', 'viewer');

@@ -5,7 +5,7 @@ import { ServerConfigPatch } from '#core/contract/settings/config.ts';
 import type { Export } from '#core/contract/transfer.ts';
 import { AppError } from '#core/errors.ts';
 import { toInvalid } from '#core/issues.ts';
-import { readValue } from '#core/read-value.ts';
+import { readStored } from '#core/read-value.ts';
 import { isSecretEntry } from '#core/definitions/connection-draft.ts';
 import type { Values } from '#core/definitions/kinds.ts';
 import { toVariables } from '#core/definitions/settings/settings.ts';
@@ -55,7 +55,7 @@ const secretsOf = ({ schema }: Room): readonly string[] =>
 
 /** The values with every default, without secrets. Throws `invalid`, naming each field. */
 export function normalise(room: Room, values: Values): Values {
-  const result = readValue(room.schema, values);
+  const result = readStored(room.schema, values);
   if (!result.success) throw toInvalid(result.issues, Object.keys(room.schema.entries));
   const secrets = secretsOf(room);
   return Object.fromEntries(Object.entries(result.output).filter(([name]) => !secrets.includes(name)));
@@ -104,7 +104,7 @@ export function fromExport(exported: Export): Configuration {
 /** Settings of a file, as a server exports them. Throws `invalid`. */
 export function normaliseSettings(values: Values): Values {
   const { version: _, ...entries } = PATCH;
-  const result = readValue(v.strictObject(entries), values);
+  const result = readStored(v.strictObject(entries), values);
   if (!result.success) throw toInvalid(result.issues, SETTINGS);
   const { global_variables, ...settings } = result.output;
   return { ...settings, ...(global_variables === undefined ? {} : { global_variables: toVariables(global_variables) }) };
