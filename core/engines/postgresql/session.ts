@@ -39,6 +39,8 @@ export interface PostgresSession extends PooledSession {
 }
 
 const STOP_MS = 5_000;
+/** Between two requests to cancel. */
+const AGAIN_MS = 200;
 const CLOSE_MS = 1_000;
 const KEEP_ALIVE_MS = 60_000;
 /** PostgreSQL 12: the first with `rollback and chain`. */
@@ -76,17 +78,23 @@ export async function openPostgresSession(
   }
 
   async function cancel(running: SignedIn['backend']): Promise<void> {
+    const ask = () => sendCancel(settings, policy, running, AbortSignal.timeout(STOP_MS));
     try {
       // Resolving a name cannot be stopped.
-      await within(STOP_MS, sendCancel(settings, policy, running, AbortSignal.timeout(STOP_MS)));
+      await within(STOP_MS, ask());
     } catch {
       socket.destroy();
       return;
     }
+    // A request that comes between two messages of a call meets nothing: what the second one began would run on.
+    const again = setInterval(() => void ask().catch(() => {}), AGAIN_MS);
     // A database that takes the request and goes on regardless is left alone after a while.
     const timer = setTimeout(() => socket.destroy(), STOP_MS);
-    timer.unref();
-    socket.once('close', () => clearTimeout(timer));
+    for (const each of [again, timer]) each.unref();
+    socket.once('close', () => {
+      clearInterval(again);
+      clearTimeout(timer);
+    });
   }
 
   return {

@@ -143,6 +143,17 @@ export function sourceSuite(options: SuiteOptions): void {
         expect((await source.query(sql('select 1 as one'), options_of_mode)).rows).toEqual([{ one: 1 }]);
       });
 
+      test(`${options_of_mode.mode}: a caller that goes away at any moment leaves nothing behind in the database`, async () => {
+        for (let n = 0; n < 40; n++) {
+          const caller = new AbortController();
+          const call = source.query(sql(sleep(20)), { ...options_of_mode, signal: caller.signal }).catch((error: unknown) => error);
+          await Bun.sleep(n / 8);
+          caller.abort();
+          await call;
+        }
+        await until(async () => (await options.counts(database)).busy === 0);
+      });
+
       test(`${options_of_mode.mode}: a caller that was gone before the start runs nothing`, async () => {
         const call = source.query(sql(sleep(20)), { ...options_of_mode, signal: AbortSignal.abort() });
         expect((await refusal(call)).code).toBe('cancelled');
