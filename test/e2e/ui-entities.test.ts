@@ -26,7 +26,7 @@ const listed = (page: Page, noun: string, wanted: readonly string[]) =>
 browserTest(
   'tools are found, sorted, and changed many at once with a way back; the address holds the filters',
   async () => {
-    const opened = await ui.signedIn(1440, 'light');
+    const opened = await ui.signedIn(1680, 'light');
     const { page } = opened;
     await page.goto(`${ui.programs.url}/tools`);
     const all = ['get_customer', 'list_orders', 'sales_by_category', 'search_products', 'spending_per_month'];
@@ -40,7 +40,7 @@ browserTest(
     await cut.hover();
     expect(await cut.getAttribute('title')).toBe('A long title of a tool. '.repeat(9).trim());
     const menu = await first.getByRole('button', { name: /^More/ }).boundingBox();
-    expect((menu?.x ?? 0) + (menu?.width ?? 0)).toBeLessThan(1440);
+    expect((menu?.x ?? 0) + (menu?.width ?? 0)).toBeLessThan(1680);
     await page.getByRole('button', { name: 'Parameters' }).click();
     await listed(page, 'Tools', ['sales_by_category', 'get_customer', 'spending_per_month', 'list_orders', 'search_products']);
     await page.getByRole('button', { name: /^Tag/ }).click();

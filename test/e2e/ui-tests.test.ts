@@ -154,6 +154,7 @@ browserTest(
   async () => {
     const opened = await ui.signedIn();
     const { page } = opened;
+    await page.setViewportSize({ width: 1680, height: 900 });
     for (const noun of ['resources', 'prompts']) {
       const { items } = await ui.programs.api<{ items: { id: string; tokens: number }[] }>('GET', `/${noun}`);
       expect(items[0]?.tokens).toBeGreaterThan(0);

@@ -5,7 +5,7 @@ const SOURCE = join(import.meta.dir, '../../ui/src');
 /** Of the window: a phone, and whether the navigation stands beside the page. */
 const WIDTHS = ['40rem', '56rem'];
 /** What a page asks of its own width: a phone or tablet, a laptop, a wide screen. */
-const PAGE_WIDTHS = ['37rem', '45rem', '56rem', '70rem'];
+const PAGE_WIDTHS = ['37rem', '45rem', '56rem', '76rem'];
 /** Classes that a package gives to its own elements. */
 const OF_PACKAGES = /^(u|cm)-/;
 

@@ -31,7 +31,7 @@ export function Resources() {
           cell: (resource) => <span class="small">{resource.mime_type}</span>,
         },
         { id: 'connection', head: 'Connection', narrow: 'hide', text: ({ connection_name }) => connection_name },
-        { id: 'tokens', head: 'Tokens', narrow: 'medium', num: ({ tokens }) => tokens, as: count },
+        { id: 'tokens', head: 'Tokens', narrow: 'wide', num: ({ tokens }) => tokens, as: count },
       ]}
       menu={({ id }) => [{ label: 'Duplicate', icon: 'copy', href: `/resources/new?from=${id}` }]}
     />
