@@ -97,7 +97,10 @@ describe('a generated project', () => {
     expect(new Set(files.map(({ path }) => path.toLowerCase())).size).toBe(files.length);
     for (const { path, content } of files.filter((file) => !file.path.startsWith('src/engine/'))) {
       const { imports } = transpiler.scan(content);
-      expect({ path, odd: imports.filter((item) => !/^(\.\.?\/[\w./-]+\.ts|node:[\w/]+|[@\w][\w./-]*)$/.test(item.path)) }).toEqual({
+      expect({
+        path,
+        odd: imports.filter((item) => !/^(\.\.?\/[\w./-]+\.ts|node:[\w/]+|[@\w][\w./-]*)$/.test(item.path)),
+      }).toEqual({
         path,
         odd: [],
       });

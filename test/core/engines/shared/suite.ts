@@ -146,7 +146,9 @@ export function sourceSuite(options: SuiteOptions): void {
       test(`${options_of_mode.mode}: a caller that goes away at any moment leaves nothing behind in the database`, async () => {
         for (let n = 0; n < 40; n++) {
           const caller = new AbortController();
-          const call = source.query(sql(sleep(20)), { ...options_of_mode, signal: caller.signal }).catch((error: unknown) => error);
+          const call = source
+            .query(sql(sleep(20)), { ...options_of_mode, signal: caller.signal })
+            .catch((error: unknown) => error);
           await Bun.sleep(n / 8);
           caller.abort();
           await call;
