@@ -13,7 +13,9 @@ const MINUTE_MS = 60_000;
 const CLIENTS = ['claude-code/2.1', 'cursor/1.4', 'vscode/1.106'];
 
 const ui = startUi({ live: true, env: { SVC_AGENT_SERVICE_TOKEN: SERVICE_TOKEN }, prepare: tellCalls });
-const minute = (back: number) => Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS - back * MINUTE_MS;
+/** The minute may end while a test runs. */
+const BEGAN = Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS;
+const minute = (back: number) => BEGAN - back * MINUTE_MS;
 
 /** Of 300 tools over five databases, and twenty minutes ago a failure of one tool of the demo. */
 async function tellCalls(programs: Programs): Promise<void> {

@@ -33,6 +33,7 @@ const navigation = async (page: Page): Promise<string[]> => {
   const names = (await links.allInnerTexts()).map((name) => name.replace(/\s.*/s, ''));
   if (await menu.isVisible().catch(() => false)) await page.keyboard.press('Escape');
   await page.keyboard.press('Escape');
+  await page.locator('.shell:not([aria-hidden])').waitFor();
   return names;
 };
 const visit = async ({ page }: Opened, path: string): Promise<void> => {
