@@ -13,6 +13,7 @@ import { resolveNames } from './identity/agent-names.ts';
 import { notedAs, recordBlocked } from './definitions/guard/blocked.ts';
 import { handlers } from './handlers.ts';
 import { isForProposal, propose } from './proposals/propose.ts';
+import type { Stored } from './definitions/kinds.ts';
 import type { StoredSettings } from './definitions/settings/settings.ts';
 import type { ConnectionRow } from './definitions/source-pool.ts';
 
@@ -73,6 +74,10 @@ export interface Change {
     owners?: ReadonlyMap<string, ConnectionRow>;
     /** Ids of what is about to be stored. */
     planned?: ReadonlySet<string>;
+    /** Records whose names or addresses others take, as they were before they gave them up, by id. */
+    parked?: Map<string, Stored>;
+    /** That an owner who can sign in remains is checked once, at the end. */
+    keeps_owner?: boolean;
   };
 }
 

@@ -49,7 +49,7 @@ export interface Kind extends Undoable, Pick<Entity<EntityKind>, 'schema' | 'del
   readonly plural: Plural;
   readonly noun: Undoable['noun'] & {
     insertAll(context: Context, tx: Db, records: readonly NewRecord<Values>[]): Promise<Stored[]>;
-    update(context: Context, tx: Db, id: string, expected: number, values: Values, parked?: Stored): Promise<Stored>;
+    update(context: Context, tx: Db, id: string, expected: number, values: Values): Promise<Stored>;
   };
   prepare(context: Context, id: string, draft: Values, stored: Stored | null): Promise<Prepared>;
 }
@@ -88,5 +88,5 @@ const settings: Undoable = {
   read: async (context) => configHandlers['config.get'](context, {}),
 };
 
-/** Everything that a rollback restores, in the order of writing. */
-export const UNDOABLE: readonly Undoable[] = [...KINDS, settings, providerUndo, oauthAppUndo];
+/** Everything that a rollback restores, in the order of writing: without passwords, people need a provider. */
+export const UNDOABLE: readonly Undoable[] = [...KINDS, providerUndo, oauthAppUndo, settings];

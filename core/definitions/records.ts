@@ -56,10 +56,9 @@ export function createNoun<K extends EntityKind>(kind: K) {
     id: string,
     expected: number | undefined,
     values: Partial<ValuesOf<K>>,
-    parked?: RowOf<K>,
   ): Promise<RowOf<K>> => {
     await noteChange(context.app.store, tx, kind, id);
-    const { before, after } = await records.update(context, tx, id, expected, values, parked);
+    const { before, after } = await records.update(context, tx, id, expected, values);
     if (touches(after, before, ['owner'])) await refuseTooMany(context.app, tx, kind, [after]);
     return after;
   };

@@ -75,22 +75,21 @@ export function createVersioned<T extends Table>({ table: name, entity_type, lab
       const [stored] = await insertAll(context, tx, [{ id, values, past }]);
       return stored as Row<T>;
     },
-    /**
-     * @param expected the version that the change was made on; another one stored is a conflict.
-     * @param parked the record as it was before this transaction gave it a value that nobody has, to free its own.
-     */
+    /** @param expected the version that the change was made on; another one stored is a conflict. */
     async update(
       context: Context,
       tx: Db,
       id: string,
       expected: number | undefined,
       values: Partial<Values<T>>,
-      parked?: Row<T>,
     ): Promise<{ before: Row<T>; after: Row<T> }> {
       const table = tableOf(context);
       const stored = await get(context, id, tx);
       checkVersion(label, stored, expected);
-      const before = parked ?? stored;
+      // Another record may have been given its name before this one gets the next.
+      const parked = context.change?.memo.parked;
+      const before = (parked?.get(id) as Row<T> | undefined) ?? stored;
+      parked?.delete(id);
       // A change that changes nothing is no version and leaves no history.
       if (Object.keys(values).length === 0) return { before, after: before };
       const change = { ...values, version: before.version + 1, updated_at: context.app.clock().toISOString() };

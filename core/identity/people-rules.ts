@@ -3,7 +3,7 @@ import type { App } from '#core/app.ts';
 import { MOST_PEOPLE } from '#core/contract/identity/people.ts';
 import type { Role } from '#core/contract/identity/roles.ts';
 import { AppError, invalidField } from '#core/errors.ts';
-import type { Actor } from '#core/run.ts';
+import type { Actor, Context } from '#core/run.ts';
 import { writeAlone } from '#core/store/journal.ts';
 import type { Db } from '#core/store/open.ts';
 import { readSettings } from '#core/definitions/settings/settings.ts';
@@ -19,7 +19,7 @@ export async function writePeople<T>(app: App, work: (tx: Db, endAccess: EndAcce
       await noteEnded(app, tx, { sub });
       ended = true;
     };
-    return keepOwner(app, tx, () => work(tx, endAccess));
+    return keepOwner({ app }, tx, () => work(tx, endAccess));
   });
   if (ended) await tellIdentity(app);
   return result;
@@ -31,11 +31,14 @@ export type EndAccess = (person_id: string) => Promise<void>;
 /**
  * Whoever leaves the installation without an enabled owner who can sign in is refused, whatever the change was, and nothing of it
  * stays. Such changes take turns, so that what is checked holds when it is stored: call it before anything locks a row.
+ * Of several changes within one, only the last state counts.
  */
-export async function keepOwner<T>(app: App, tx: Db, work: () => Promise<T>): Promise<T> {
+export async function keepOwner<T>({ app, change }: Pick<Context, 'app' | 'change'>, tx: Db, work: () => Promise<T>): Promise<T> {
+  if (change?.memo.keeps_owner === true) return work();
   await writeAlone(app.store, tx);
   const before = await ownersWhoCanSignIn(app, tx);
-  const result = await work();
+  if (change !== undefined) change.memo.keeps_owner = true;
+  const result = await work().finally(() => change !== undefined && (change.memo.keeps_owner = false));
   if (before.length > 0 && (await ownersWhoCanSignIn(app, tx)).length === 0) {
     throw new AppError('conflict', 'At least one enabled owner who can sign in must remain. Make another person an owner first.');
   }

@@ -4,10 +4,12 @@ import { AppError } from '#core/errors.ts';
 import { type Input, operations, type Output } from '#core/contract/index.ts';
 import { leastRole } from '#core/contract/operation.ts';
 import type { Context } from '#core/run.ts';
+import { keepOwner } from '#core/identity/people-rules.ts';
 import { requireRole } from '#core/identity/roles.ts';
 import { createSlices } from '#core/lib/slices.ts';
 import { asBatch, type BatchContext, fewAtATime, writeAll } from '#core/definitions/batch.ts';
 import { recordBlocked } from '#core/definitions/guard/blocked.ts';
+import { parkTaken } from '#core/definitions/parked.ts';
 import { checkVersion } from '#core/definitions/versioned.ts';
 import { removeEmpty } from '#core/transfer/transfer-deletes.ts';
 import { deletedBeside, type HistoryRow } from './history.ts';
@@ -49,7 +51,7 @@ export async function rollback(
   return asBatch(context, 'rollback', async (batch) => {
     const prepared = await prepareSteps(batch, steps);
     const answer = await writeAll(batch, dry_run, async (inside, tx) => {
-      await applySteps(inside, tx, steps, prepared, isWhole(target));
+      await keepOwner(inside, tx, () => applySteps(inside, tx, steps, prepared, isWhole(target)));
       const { history } = inside.app.store.tables;
       const entries = await tx.select().from(history).where(eq(history.batch_id, batch.change.batch_id)).orderBy(history.id);
       // Of an import whose record was deleted since, another one stands for all.
@@ -217,6 +219,15 @@ async function applySteps(
   // A definition takes its tests along: those that belonged to another one before go back to it first.
   const left = new Set(leaving.map(({ id }) => id));
   const moving = returning.filter(({ now }) => left.has(String(now?.['owner_id'])));
+  await parkTaken(
+    inside,
+    returning.map(({ kind, id, now }) => ({
+      entity_type: kind.entity_type,
+      id,
+      stored: now,
+      values: prepared.get(id)?.values ?? {},
+    })),
+  );
   await removeEach(tests);
   await restoreEach(moving);
   await removeEach(leaving.filter((step) => !tests.includes(step) && !connections.includes(step)));

@@ -1,11 +1,12 @@
-import { and, eq, inArray } from 'drizzle-orm';
+import { inArray } from 'drizzle-orm';
 import type { Import } from '#core/contract/transfer.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context } from '#core/run.ts';
 import { createSlices } from '#core/lib/slices.ts';
 import { writeAll } from '#core/definitions/batch.ts';
 import type { Prepared } from '#core/definitions/entity.ts';
-import type { Stored } from '#core/definitions/kinds.ts';
+import { parkTaken } from '#core/definitions/parked.ts';
+import { keepOwner } from '#core/identity/people-rules.ts';
 import { storeCompiled } from '#core/definitions/statements.ts';
 import { type ImportedConfig, importServerConfig, type SentConfig } from './transfer-config.ts';
 import { checkUnchanged, type Deletion, type Deletions, removeEmpty, removeUnchanged } from './transfer-deletes.ts';
@@ -70,10 +71,10 @@ export async function writeItems(
       }
       return cascaded;
     };
-    const write = async (items: readonly Checked[], before: ReadonlyMap<string, Stored>): Promise<void> => {
+    const write = async (items: readonly Checked[]): Promise<void> => {
       for (const page of pagesOf(items, at_once)) {
         const [only] = page.length === 1 ? page : [];
-        await (only === undefined ? writePage(inside, page, before) : must(only, () => writePage(inside, page, before)));
+        await (only === undefined ? writePage(inside, page) : must(only, () => writePage(inside, page)));
         await turn();
       }
     };
@@ -81,14 +82,17 @@ export async function writeItems(
     const gone = new Set(deletions.others.map(({ id }) => id));
     const moves = ({ stored }: Checked): boolean => gone.has(String(stored?.['owner_id']));
     await remove(deletions.others.filter(({ kind }) => kind.entity_type === 'test'));
-    await write(checked.filter(moves), new Map());
-    const cascaded = await remove(deletions.others.filter(({ kind }) => kind.entity_type !== 'test'));
-    await write(
-      checked.filter((item) => !moves(item)),
-      await parkAddresses(inside, checked),
+    await parkTaken(
+      inside,
+      checked.map(({ kind, id, stored, prepared }) => ({ entity_type: kind.entity_type, id, stored, values: prepared.values })),
     );
+    await write(checked.filter(moves));
+    const cascaded = await remove(deletions.others.filter(({ kind }) => kind.entity_type !== 'test'));
+    await write(checked.filter((item) => !moves(item)));
     for (const item of deletions.connections) await must(item, () => removeEmpty(inside, item));
-    const config = patch === null ? null : await must(null, () => importServerConfig(inside, patch, mode === 'overwrite'));
+    const configure = (sent: SentConfig) =>
+      keepOwner(inside, inside.app.store.db, () => importServerConfig(inside, sent, mode === 'overwrite'));
+    const config = patch === null ? null : await must(null, () => configure(patch));
     return { config, cascaded, planned: dry_run && check ? await readPlanned(inside) : null };
   });
   return written.catch((error: unknown) => {
@@ -110,12 +114,12 @@ function pagesOf(checked: readonly Checked[], at_once: number): Checked[][] {
   return pages;
 }
 
-/** @param items several only where all of them are new. @param before of what was parked, as it was. */
-async function writePage(inside: Context, items: readonly Checked[], before: ReadonlyMap<string, Stored>): Promise<true> {
+/** @param items several only where all of them are new. */
+async function writePage(inside: Context, items: readonly Checked[]): Promise<true> {
   const { app } = inside;
   const { db } = app.store;
   for (const { kind, id, stored, prepared } of items) {
-    if (stored !== null) await kind.noun.update(inside, db, id, stored.version, prepared.values, before.get(id));
+    if (stored !== null) await kind.noun.update(inside, db, id, stored.version, prepared.values);
   }
   const created = items.flatMap(({ id, stored, prepared: { values } }) => (stored === null ? [{ id, values }] : []));
   if (created.length > 0) await items[0]!.kind.noun.insertAll(inside, db, created);
@@ -125,29 +129,6 @@ async function writePage(inside: Context, items: readonly Checked[], before: Rea
     items.map(({ id, prepared: { compiled } }) => ({ id, compiled })),
   );
   return true;
-}
-
-/**
- * Frees the addresses that resources give up and others take, in whatever order they are written: they have none that anybody could
- * have until then. @returns the parked records as they were.
- */
-async function parkAddresses({ app: { store } }: Context, checked: readonly Checked[]): Promise<Map<string, Stored>> {
-  const { resources } = store.tables;
-  const taken = new Set(checked.map(({ prepared }) => prepared.values['uri_template']));
-  const parked = new Map<string, Stored>();
-  for (const { id, stored, prepared, kind } of checked) {
-    if (stored === null || kind.entity_type !== 'resource') continue;
-    const { uri_template } = stored;
-    if (uri_template === prepared.values['uri_template'] || !taken.has(uri_template)) continue;
-    const found = await store.db
-      .update(resources)
-      .set({ uri_template: `parked:${id}` })
-      .where(and(eq(resources.id, id), eq(resources.version, stored.version)))
-      .returning({ id: resources.id });
-    // One that is at another version is refused where it is written.
-    if (found.length > 0) parked.set(id, stored);
-  }
-  return parked;
 }
 
 /** A connection that was deleted since the checks must not leave records without one. */

@@ -24,6 +24,7 @@ import { checkVersion, retryOnConflict } from '../versioned.ts';
 import { refuseUnknownToolsets } from '../toolsets/names.ts';
 import { guardDraft } from '../guard/guard.ts';
 import { recordHistory } from '#core/observe/history.ts';
+import { requireOtherWayIn } from '#core/identity/providers/way-in.ts';
 import { keepOwner } from '#core/identity/people-rules.ts';
 import { refuseSettings } from '#core/identity/token-limits.ts';
 
@@ -61,6 +62,7 @@ export async function checkUpdate(
   if (!isChanged && ignoresRepeats(context)) return { stored, after: null };
   refuseSettings(actor, stored.settings, after);
   await checkSettings(app, stored.settings, after);
+  if (stored.settings.password_sign_in && !after.password_sign_in) await requireOtherWayIn(app);
   for (const [index, { client_id, toolsets = null }] of after.oauth_clients.entries()) {
     const known = stored.settings.oauth_clients.find((client) => client.client_id === client_id)?.toolsets ?? null;
     await refuseUnknownToolsets(context, toolsets, known, app.store.db, `oauth_clients.${index}.toolsets`);
@@ -109,7 +111,7 @@ async function guardSettings(context: Context, before: Settings, after: Settings
 /** Stores what differs as the next version, with its history entry. Another version than the expected one is a conflict. */
 function writeSettings(context: Context, tx: Db, expected: number, after: Settings): Promise<StoredSettings> {
   const write = () => storeSettings(context, tx, expected, after);
-  return after.password_sign_in ? write() : keepOwner(context.app, tx, write);
+  return after.password_sign_in ? write() : keepOwner(context, tx, write);
 }
 
 async function storeSettings(context: Context, tx: Db, expected: number, after: Settings): Promise<StoredSettings> {
@@ -156,5 +158,9 @@ export async function prepareEarlierSettings(context: Context, earlier: Readonly
   return after;
 }
 
-/** Stores prepared settings over the expected version. */
-export const restoreSettings = writeSettings;
+/** Stores prepared settings over the expected version. The provider that people sign in through may come back with them. */
+export async function restoreSettings(context: Context, tx: Db, expected: number, after: Settings): Promise<void> {
+  const { password_sign_in } = (await readSettings(context.app, tx)).settings;
+  if (password_sign_in && !after.password_sign_in) await requireOtherWayIn(context.app);
+  await writeSettings(context, tx, expected, after);
+}

@@ -3,7 +3,6 @@ import { asksNothing, isLoopback } from '#core/contract/settings/config.ts';
 import { AppError, type FieldError, nearest, refuseFields } from '#core/errors.ts';
 import { canonical } from '#snapshots/canonical.ts';
 import { openDnsCredentials } from './secrets.ts';
-import { requireOtherWayIn } from '#core/identity/providers/way-in.ts';
 import type { Settings } from './settings.ts';
 import { activeSnapshot } from '#core/deploy/deployment.ts';
 
@@ -23,7 +22,6 @@ export async function checkSettings(app: App, before: Settings, after: Settings)
   if (changed('mcp_proxy') && after.mcp_proxy) errors.push(...(await openProxy(app)));
   if (changed('dns_provider') || changed('dns_credentials')) errors.push(...misfitCredentials(app, before, after));
   refuseFields(errors);
-  if (changed('password_sign_in') && !after.password_sign_in) await requireOtherWayIn(app);
   if (changed('introspection_url') && after.introspection_url !== null) {
     await checkAddress(app, 'introspection_url', after.introspection_url);
   }

@@ -49,9 +49,9 @@ export async function updateProvider(
   expected: number,
   values: ProviderValues,
 ): Promise<ProviderRow> {
-  const { after } = await keepOwner(context.app, tx, () => records.update(context, tx, id, expected, values));
+  const { after } = await keepOwner(context, tx, () => records.update(context, tx, id, expected, values));
   return after;
 }
 
 export const deleteProvider = (context: Context, tx: Db, id: string): Promise<ProviderRow> =>
-  keepOwner(context.app, tx, () => records.remove(context, tx, id));
+  keepOwner(context, tx, () => records.remove(context, tx, id));

@@ -137,6 +137,44 @@ test('a rollback that would turn passwords off again is refused while nobody cou
   expect(await status()).toMatchObject({ password_sign_in: true });
 });
 
+test('an import that adds the provider and turns passwords off is undone and repeated as a whole', async () => {
+  await linkOwner();
+  expect((await set(false)).status).toBe(200);
+  const { server_config } = (await t.request('GET', '/api/v1/export-import/export')).body as { server_config: object };
+  expect((await set(true)).status).toBe(200);
+  expect((await t.request('DELETE', `/api/v1/identity-providers/${id}`)).status).toBe(204);
+  const identity_providers = [{ name: 'Test', ...provider.client }];
+  const body = { format: 'sluice/1', server_config: { ...server_config, identity_providers } };
+  const path = '/api/v1/export-import/import?include_server_config=true&mode=overwrite';
+  expect((await t.request('POST', path, { body })).body).toMatchObject({ warnings: [], updated: { server_config: 1 } });
+  const off = { password_sign_in: false, providers: [{ name: 'Test' }] };
+  expect(await status()).toMatchObject(off);
+  const undo = async (action: string) => {
+    const { body: found } = await t.request('GET', `/api/v1/history?limit=1&action=${action}`);
+    const [entry] = found['items'] as { id: string }[];
+    const { status: code, body: answer } = await t.request('POST', `/api/v1/history/${entry?.id}/rollback`, { body: {} });
+    expect([code, answer['detail']]).toEqual([200, undefined]);
+  };
+  await undo('import');
+  expect(await status()).toMatchObject({ password_sign_in: true, providers: [] });
+  await undo('rollback');
+  expect(await status()).toMatchObject(off);
+});
+
+test('one import disables a provider and adds the one that replaces it', async () => {
+  await linkOwner();
+  expect((await set(false)).status).toBe(200);
+  const old = { name: 'Test', ...provider.client, enabled: false };
+  const load = (...identity_providers: object[]) =>
+    t.request('POST', '/api/v1/export-import/import?include_server_config=true&mode=overwrite', {
+      body: { format: 'sluice/1', server_config: { identity_providers } },
+    });
+  expect(JSON.stringify((await load(old)).body)).toContain('At least one enabled owner who can sign in must remain.');
+  const { body } = await load(old, { ...old, name: 'Newer', enabled: true });
+  expect(body).toMatchObject({ errors: [], updated: { server_config: 1 } });
+  expect(await status()).toMatchObject({ password_sign_in: false, providers: [{ name: 'Newer' }] });
+});
+
 test('the command line lets an owner back in', async () => {
   await linkOwner();
   await set(false);
@@ -179,7 +217,7 @@ describeOnce(reachable.postgres)('two changes at once leave an owner who can sig
     const { app } = both;
     const [checked, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const changing = app.store.write(async (tx) => {
-      await keepOwner(app, tx, () => first(tx));
+      await keepOwner({ app }, tx, () => first(tx));
       checked.resolve();
       await go.promise;
     });

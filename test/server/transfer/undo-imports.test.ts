@@ -191,4 +191,40 @@ describe.each([...WAYS])('undone through %s', (_, undo) => {
       'The resource renamed cannot be restored: another resource now has its earlier name. Change or delete that one first.',
     );
   });
+
+  test('addresses that an import exchanged are exchanged back', async () => {
+    const addresses = async () =>
+      Object.fromEntries((await list('resources')).map((row) => [row.name, (row as Body)['uri_template']]));
+    const at = (name: string, uri_template: string) => ({ ...resource(name), uri_template, connection: 'shop' });
+    const before = { r1: 'shop://a', r2: 'shop://b', r3: 'shop://c' };
+    await load({ connections: [shop], resources: Object.entries(before).map(([name, uri]) => at(name, uri)) });
+    const file = { resources: [at('r1', 'shop://b'), at('r2', 'shop://c'), at('r3', 'shop://a')] };
+    await load(file, 'mode=overwrite');
+    const after = await addresses();
+    for (const dry_run of [true, false]) expect((await undo({ dry_run }, 'action=import')).refused).toBeUndefined();
+    expect(await addresses()).toEqual(before);
+    expect((await undo({}, 'action=rollback')).refused).toBeUndefined();
+    expect(await addresses()).toEqual(after);
+    // The history knows what each had before, and nothing in between.
+    expect(JSON.stringify((await a.s.api('GET', '/history?limit=50')).body)).not.toContain('parked');
+  });
+
+  test('names that were exchanged since an import are exchanged back', async () => {
+    const file = { connections: [shop], tools: [tool('one', { connection: 'shop' }), tool('two', { connection: 'shop' })] };
+    await load(file);
+    const [one, two] = (await list('tools')).map(({ id }) => id);
+    await load({ tools: file.tools.map((draft) => ({ ...draft, description: 'Changed' })) }, 'mode=overwrite');
+    for (const [id, name] of [
+      [one, 'spare'],
+      [two, 'one'],
+      [one, 'two'],
+    ] as const) {
+      expect((await a.s.api('PATCH', `/tools/${id}`, { name })).status).toBe(200);
+    }
+    expect((await undo({}, 'action=import')).refused).toBeUndefined();
+    expect(await list('tools')).toMatchObject([
+      { id: one, name: 'one', description: 'Orders of one' },
+      { id: two, name: 'two', description: 'Orders of two' },
+    ]);
+  });
 });
