@@ -32,7 +32,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'server/sluice': ['server', 'mcp-host', 'agent', 'core/env', 'core/product', 'core/engines', 'core/deploy'],
   'mcp-host': [...FLOOR, 'snapshots', 'core/client', 'core/engines', 'core/edge', 'core/cluster'],
   agent: [...FLOOR, 'core/client', 'core/edge'],
-  ui: ['core/contract', 'core/client', 'core/client-texts', 'core/errors', 'core/issues', 'core/lib'],
+  ui: ['core/contract', 'core/client', 'core/client-texts', 'core/errors', 'core/issues', 'core/lib', 'core/read-value'],
 };
 /** Packages of the folders that may not import just any. */
 const PACKAGES: Readonly<Record<string, RegExp>> = {

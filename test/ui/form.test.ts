@@ -5,7 +5,6 @@ import { ResourceDraft } from '#core/contract/definitions/resources.ts';
 import { toInvalid } from '#core/issues.ts';
 import { AppError } from '#core/errors.ts';
 import { emptyDraft } from '#ui/src/pages/connections/connection-draft.ts';
-import { blankName } from '#ui/src/kernel/form/blank-name.ts';
 import { createForm } from '#ui/src/kernel/form/form.ts';
 import { bare } from '#ui/src/kernel/problem.ts';
 
@@ -44,7 +43,7 @@ describe('a form', () => {
   });
 
   test('takes no name of spaces, which would be seen and found nowhere', () => {
-    const it = createForm({ schema: ConnectionDraft, initial: draft, check: blankName, submit: async () => undefined });
+    const it = form();
     it.text('name').onInput('  ');
     expect([it.validate(), it.error('name')]).toEqual([false, 'Must not be empty.']);
     it.text('name').onInput(' shop ');

@@ -1,4 +1,3 @@
-import { blankName } from '#ui/src/kernel/form/blank-name.ts';
 import { operations, type Output } from '#core/contract/index.ts';
 import type { McpToken } from '#core/contract/identity/mcp-tokens.ts';
 import { TextField } from '#ui/src/components/form/field.tsx';
@@ -33,7 +32,6 @@ export function NewToken(props: { onDone: (token: Output<'mcp_tokens.create'>) =
   const form = useForm({
     schema: operations['mcp_tokens.create'].input,
     initial: () => BLANK,
-    check: blankName,
     submit: (values) => call('mcp_tokens.create', values),
     onDone: (token) => props.onDone(token),
   });
@@ -50,7 +48,6 @@ export function EditToken(props: { token: McpToken; onDone: (token: McpToken) =>
     // All fields are sent, so they are checked as those of a new one.
     schema: operations['mcp_tokens.create'].input,
     initial: () => toValues(props.token),
-    check: blankName,
     unsaved: 'The changes to this token are not saved.',
     async latest() {
       const { items } = await allOf((skip, limit) => call('mcp_tokens.list', { skip, limit }), PAGE);

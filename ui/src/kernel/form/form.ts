@@ -3,6 +3,7 @@ import { createStore, produce, reconcile, unwrap } from 'solid-js/store';
 import * as v from 'valibot';
 import { labelsIn } from '#core/contract/marks.ts';
 import { toInvalid } from '#core/issues.ts';
+import { readValue } from '#core/read-value.ts';
 import { same } from './merge.ts';
 import { bare, type Problem, toProblem } from '#ui/src/kernel/problem.ts';
 
@@ -94,7 +95,7 @@ export function createForm<T extends Shape, O>(options: FormOptions<T, O>): Form
 
   const faults = (): ReadonlyMap<string, string> => {
     const given = plain(values);
-    const result = v.safeParse(options.schema, given, { abortPipeEarly: true });
+    const result = readValue(options.schema, given);
     const known = 'entries' in options.schema ? Object.keys(options.schema.entries as object) : [];
     const found = new Map<string, string>();
     if (!result.success) {

@@ -1,6 +1,5 @@
 import * as v from 'valibot';
 import { type Connection, ConnectionDraft, type ConnectionType, type DbType } from '#core/contract/definitions/connections.ts';
-import { blankName } from '#ui/src/kernel/form/blank-name.ts';
 import { same } from '#ui/src/kernel/form/merge.ts';
 import { decode } from '#ui/src/kernel/route/router.ts';
 
@@ -62,8 +61,7 @@ export const isFolder = ({ db_type, database }: Pick<ConnectionDraft, 'db_type' 
 export const fieldsOf = (db_type: DbType): ConnectionFields => FIELDS[db_type] ?? NETWORK;
 
 /** What the schema of all kinds cannot say of one. */
-export const checkDraft = ({ name, db_type, host }: ConnectionDraft): Readonly<Record<string, string>> => ({
-  ...blankName({ name }),
+export const checkDraft = ({ db_type, host }: ConnectionDraft): Readonly<Record<string, string>> => ({
   ...(fieldsOf(db_type).host !== undefined && (host ?? '') === '' ? { host: 'Must not be empty.' } : {}),
 });
 
