@@ -11,7 +11,7 @@ interface PageFormOptions<T extends Shape, O> extends FormOptions<T, O> {
    * What is stored by now, asked when the optimistic lock refused: a choice between both is offered, and what was chosen is sent
    * with `submit` again. It has to see to it that `submit` sends the version that was read here. Undefined: it was deleted.
    */
-  readonly latest?: () => Promise<T | undefined>;
+  readonly latest?: (() => Promise<T | undefined>) | undefined;
   /** Said when the page is left with changes. */
   readonly unsaved?: string;
 }
@@ -65,4 +65,54 @@ export function useForm<T extends Shape, O>(options: PageFormOptions<T, O>): For
   };
 
   return { ...form, submit };
+}
+
+interface RecordFormOptions<R extends object | undefined, T extends Shape> extends Omit<
+  PageFormOptions<T, NonNullable<R>>,
+  'initial' | 'submit' | 'latest'
+> {
+  /** What the form begins with; undefined: it is new. */
+  readonly record: () => R;
+  readonly toValues: (record: R) => T;
+  /** As it is stored by now; undefined: it was deleted. */
+  readonly read: (record: NonNullable<R>) => Promise<NonNullable<R> | undefined>;
+  /** @param stored as it was read last, with the version that the change is made on. */
+  readonly save: (values: T, stored: R) => Promise<NonNullable<R>>;
+}
+
+export interface RecordForm<R, T extends Shape> extends Form<T> {
+  /** As it was read last. */
+  readonly record: () => R;
+}
+
+/** A form of one record, the same one for as long as the form is there. After a save it goes on with what is stored. */
+export function useRecordForm<R extends object | undefined, T extends Shape>({
+  record,
+  toValues,
+  read,
+  save,
+  onDone,
+  ...options
+}: RecordFormOptions<R, T>): RecordForm<R, T> {
+  let stored = record();
+  const form: Form<T> = useForm<T, NonNullable<R>>({
+    ...options,
+    initial: () => toValues(stored),
+    get latest() {
+      const known = stored;
+      if (known === undefined) return undefined;
+      return async () => {
+        const found = await read(known);
+        if (found !== undefined) stored = found;
+        return found && toValues(found);
+      };
+    },
+    submit: (values) => save(values, stored),
+    onDone(answer) {
+      stored = answer;
+      form.stored(toValues(answer));
+      onDone?.(answer);
+    },
+  });
+  return { ...form, record: () => stored };
 }

@@ -4,8 +4,8 @@ import { ENTITY_TYPE, type EntityNoun } from './definitions/bulk.ts';
 import { changedFields } from './drafts.ts';
 import { keepDraft } from './keep-draft.ts';
 import { snippetsOf } from './snippets.ts';
-import type { Form, FormOptions } from '#ui/src/kernel/form/form.ts';
-import { useForm } from '#ui/src/components/use-form.ts';
+import type { FormOptions } from '#ui/src/kernel/form/form.ts';
+import { type RecordForm, useRecordForm } from '#ui/src/components/use-form.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { type Side, SIDES } from './builder-frame.tsx';
 
@@ -42,34 +42,26 @@ interface BuilderOptions<D extends Record<string, unknown>, E extends Stored> {
 
 /** What every builder does: a form that creates or changes one record, a side that shows what it does, and the same as a script. */
 export function useBuilder<D extends Record<string, unknown>, E extends Stored>(options: BuilderOptions<D, E>) {
-  // A page is made anew for another record.
-  let stored = options.props.entity;
   // A link may lead to one side.
   const wanted = useKernel().router.query().get('side');
   const [side, setSide] = createSignal<Side>(SIDES.find((one) => one === wanted) ?? 'preview');
   const [reveal, setReveal] = createSignal(0);
   const clean = options.clean ?? ((draft: D) => draft);
-  const form: Form<D> = useForm<D, E>({
+  const form: RecordForm<E | undefined, D> = useRecordForm({
+    record: () => options.props.entity,
     schema: options.schema,
-    initial: () => options.props.initial,
+    toValues: (entity) => (entity === undefined ? options.props.initial : options.draftOf(entity)),
     check: options.check ?? (() => ({})),
     unsaved: `Changes to this ${ENTITY_TYPE[options.noun]} are not saved.`,
-    async submit(values) {
+    read: ({ id }) => options.read(id),
+    save(values, stored) {
       const draft = clean(values);
       if (stored === undefined) return options.create(draft);
       return options.update({ ...changedFields(draft, form.changed()), id: stored.id, version: stored.version });
     },
-    async latest() {
-      stored = await options.read(stored?.id ?? '');
-      return options.draftOf(stored);
-    },
-    onDone(entity) {
-      stored = entity;
-      form.stored(options.draftOf(entity));
-      options.props.onSaved(entity);
-    },
+    onDone: (entity) => options.props.onSaved(entity),
   });
-  keepDraft(form, () => stored?.version ?? null);
+  keepDraft(form, () => form.record()?.version ?? null);
   const snippets = createMemo(() => {
     const values = clean({ ...form.values });
     const known = options.props.entity;

@@ -3,9 +3,9 @@ import type { McpToken } from '#core/contract/identity/mcp-tokens.ts';
 import { TextField } from '#ui/src/components/form/field.tsx';
 import { FormFoot } from '#ui/src/components/form/form-foot.tsx';
 import { Select } from '#ui/src/components/form/select.tsx';
-import { useForm } from '#ui/src/components/use-form.ts';
+import { useForm, useRecordForm } from '#ui/src/components/use-form.ts';
 import type { Form } from '#ui/src/kernel/form/form.ts';
-import { allOf } from '#ui/src/kernel/data/all-of.ts';
+import { again } from '#ui/src/kernel/data/all-of.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { minuteChoices } from '#ui/src/kernel/words.ts';
 import { ClaimsField, ToolsetsField } from './token-access.tsx';
@@ -18,7 +18,6 @@ interface Values extends Record<string, unknown> {
   readonly toolsets: string[] | null;
   readonly claims: Record<string, unknown>;
 }
-const PAGE = 100;
 const toValues = ({ name, idle_timeout_minutes, toolsets, claims }: McpToken): Values => ({
   name,
   idle_timeout_minutes,
@@ -40,23 +39,17 @@ export function NewToken(props: { onDone: (token: Output<'mcp_tokens.create'>) =
 
 export function EditToken(props: { token: McpToken; onDone: (token: McpToken) => void; onCancel: () => void }) {
   const { call } = useKernel();
-  // One token for as long as its form is there; `version` is the one that a change is made on.
-  // oxlint-disable-next-line solid/reactivity
-  const { id, version: first } = props.token;
-  let version = first;
-  const form = useForm({
+  const form = useRecordForm({
+    record: () => props.token,
     // All fields are sent, so they are checked as those of a new one.
     schema: operations['mcp_tokens.create'].input,
-    initial: () => toValues(props.token),
+    toValues,
     unsaved: 'The changes to this token are not saved.',
-    async latest() {
-      const { items } = await allOf((skip, limit) => call('mcp_tokens.list', { skip, limit }), PAGE);
-      const stored = items.find((token) => token.id === id);
-      if (stored === undefined || stored.revoked) return undefined;
-      ({ version } = stored);
-      return toValues(stored);
+    async read(token) {
+      const stored = await again(token, (skip, limit) => call('mcp_tokens.list', { skip, limit }));
+      return stored?.revoked ? undefined : stored;
     },
-    submit: (values) => call('mcp_tokens.update', { id, version, ...values }),
+    save: (values, { id, version }) => call('mcp_tokens.update', { id, version, ...values }),
     onDone: (token) => props.onDone(token),
   });
   return <TokenFields form={form} submit="Save token" onCancel={() => props.onCancel()} />;

@@ -7,7 +7,7 @@ import { Switch } from '#ui/src/components/form/choice.tsx';
 import { TextArea, TextField } from '#ui/src/components/form/field.tsx';
 import { FormFoot } from '#ui/src/components/form/form-foot.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
-import { useForm } from '#ui/src/components/use-form.ts';
+import { useRecordForm } from '#ui/src/components/use-form.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import type { NewTest } from './kept.ts';
 import { fromForm, type TestForm, toForm } from './test-draft.ts';
@@ -74,24 +74,18 @@ function Editor(props: { test: Test | NewTest; onClose: () => void; onSaved: (()
   // The editor is made anew for each test.
   // oxlint-disable-next-line solid/reactivity
   const { test } = props;
-  let stored = 'id' in test ? test : undefined;
-  const form = useForm<TestForm, Test>({
+  const before = 'id' in test ? test : undefined;
+  const form = useRecordForm<Test | undefined, TestForm>({
+    record: () => before,
     schema: Fields,
     check: (values) => {
       const read = fromForm(values);
       return 'errors' in read ? read.errors : {};
     },
-    initial: () => toForm(test as Partial<TestDraft>),
+    toValues: (stored) => toForm((stored ?? test) as Partial<TestDraft>),
     unsaved: 'The changes to this test are not saved.',
-    ...(stored === undefined
-      ? {}
-      : {
-          latest: async () => {
-            stored = await call('tests.get', { id: (test as Test).id });
-            return toForm(stored);
-          },
-        }),
-    submit: (values) => {
+    read: ({ id }) => call('tests.get', { id }),
+    save: (values, stored) => {
       const read = fromForm(values);
       const draft = 'draft' in read ? read.draft : { name: values.name };
       return stored === undefined
@@ -99,7 +93,7 @@ function Editor(props: { test: Test | NewTest; onClose: () => void; onSaved: (()
         : call('tests.update', { id: stored.id, version: stored.version, ...draft });
     },
     onDone: () => {
-      toasts.show(stored === undefined ? 'Test created. Every deploy of a change runs it.' : 'Test saved.', 'good');
+      toasts.show(before === undefined ? 'Test created. Every deploy of a change runs it.' : 'Test saved.', 'good');
       props.onSaved?.();
       props.onClose();
     },
@@ -108,7 +102,7 @@ function Editor(props: { test: Test | NewTest; onClose: () => void; onSaved: (()
     of === 'any' || (form.values.fails ? of === 'error' : of === 'result' || (of === 'rows' && test.owner.kind !== 'prompt'));
 
   return (
-    <Drawer open title={stored === undefined ? 'New test' : 'Edit test'} onClose={props.onClose}>
+    <Drawer open title={before === undefined ? 'New test' : 'Edit test'} onClose={props.onClose}>
       <form class="stack" novalidate onSubmit={(event) => void form.submit(event)}>
         <TextField label="Name" required {...form.text('name')} autofocus />
         <TextArea label="Arguments" mono rows={4} {...form.text('arguments')} hint="What the caller sends, as JSON." />
@@ -130,7 +124,7 @@ function Editor(props: { test: Test | NewTest; onClose: () => void; onSaved: (()
           }}
         </For>
         <Switch label="Enabled" {...form.flag('enabled')} />
-        <FormFoot form={form} submit={stored === undefined ? 'Create test' : 'Save test'} always onCancel={props.onClose} />
+        <FormFoot form={form} submit={before === undefined ? 'Create test' : 'Save test'} always onCancel={props.onClose} />
       </form>
     </Drawer>
   );

@@ -8,6 +8,10 @@ export async function allOf<T>(load: Load<T>, page: number, most = Number.POSITI
   return { ...first, items: distinct([first, ...others].flatMap(({ items }) => items)) };
 }
 
+/** A record as it is by now, of a list that cannot be asked for one; undefined: it is not there any more. */
+export const again = async <T extends { readonly id: string }>({ id }: T, load: Load<T>): Promise<T | undefined> =>
+  (await allOf(load, 100)).items.find((one) => one.id === id);
+
 /** Something new at the head of a list moves its last row to the next page, where it is seen again. */
 export function distinct<T>(items: readonly T[]): readonly T[] {
   const seen = new Set<unknown>();

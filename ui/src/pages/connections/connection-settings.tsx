@@ -6,7 +6,7 @@ import { focusField, focusInvalid } from '#ui/src/components/form/focus-invalid.
 import { FormFoot } from '#ui/src/components/form/form-foot.tsx';
 import { Fault } from '#ui/src/components/notice.tsx';
 import { Section } from '#ui/src/components/panel.tsx';
-import { useForm } from '#ui/src/components/use-form.ts';
+import { useRecordForm } from '#ui/src/components/use-form.ts';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import type { ConnectionHealth } from './connection-health.ts';
 import { changesOf, checkDraft, draftOf } from './connection-draft.ts';
@@ -21,25 +21,18 @@ export function ConnectionSettings(props: { connection: Connection; health: Conn
   const fixed = () => !session.may('connections.update');
   const types = useQuery((read) => read('connections.types', {}));
   const [asked, setAsked] = createSignal(false);
-  // What the form began with; somebody's later change is met by the optimistic lock.
-  // oxlint-disable-next-line solid/reactivity
-  let stored = props.connection;
   let element: HTMLFormElement | undefined;
 
-  const form = useForm({
+  const form = useRecordForm({
+    record: () => props.connection,
     schema: ConnectionDraft,
-    initial: (): ConnectionDraft => draftOf(stored),
+    toValues: draftOf,
     check: checkDraft,
     unsaved: UNSAVED,
-    latest: async () => {
-      stored = await call('connections.get', { id: stored.id });
-      return draftOf(stored);
-    },
-    submit: (draft) => call('connections.update', { id: stored.id, version: stored.version, ...changesOf(stored, draft) }),
-    onDone: (connection) => {
-      stored = connection;
-      form.stored(draftOf(connection));
-      toasts.show(`Saved “${connection.name}”. It is live with the next deploy.`, 'good');
+    read: ({ id }) => call('connections.get', { id }),
+    save: (draft, stored) => call('connections.update', { id: stored.id, version: stored.version, ...changesOf(stored, draft) }),
+    onDone: ({ name }) => {
+      toasts.show(`Saved “${name}”. It is live with the next deploy.`, 'good');
       props.onSaved();
       void tryIt();
     },
@@ -52,7 +45,7 @@ export function ConnectionSettings(props: { connection: Connection; health: Conn
   /** Also after each save: what is wrong shows now and not with the next deploy. */
   const tryIt = () => {
     setAsked(true);
-    return props.health.check([stored.id]);
+    return props.health.check([props.connection.id]);
   };
   const untested = () => {
     const found = health();

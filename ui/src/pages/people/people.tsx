@@ -30,7 +30,7 @@ const TONES: Readonly<Record<Role, Tone>> = {
 
 /** Who signs in: invited, given a role and groups, disabled and removed. */
 export function People() {
-  const { call, router, session, toasts } = useKernel();
+  const { router, session, toasts } = useKernel();
   const filters = createSearchParams(router, { q: text(), role: choice(ROLES) });
   const [inviting, setInviting] = createSignal(false);
   const [editing, setEditing] = createSignal<Person>();
@@ -160,8 +160,6 @@ export function People() {
       <Dialog open={inviting()} title="Invite a person" size="wide" onClose={() => setInviting(false)}>
         <PersonForm
           groups={groups()}
-          submit="Create invitation"
-          onSubmit={(draft) => call('people.create', draft)}
           onDone={(person) => {
             setInviting(false);
             void people.act(() => people.makeLink(person));
@@ -180,10 +178,6 @@ export function People() {
             <PersonForm
               person={person}
               groups={groups()}
-              submit="Save"
-              onSubmit={(draft, version) =>
-                call('people.update', { ...draft, id: person.id, version: version ?? person.version })
-              }
               onDone={({ username }) => {
                 setEditing(undefined);
                 toasts.show(`Saved ${username}.`, 'good');

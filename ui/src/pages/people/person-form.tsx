@@ -4,7 +4,7 @@ import { RadioCards } from '#ui/src/components/form/choice.tsx';
 import { FormFoot } from '#ui/src/components/form/form-foot.tsx';
 import { TagsField } from '#ui/src/components/form/tags-field.tsx';
 import { FormField } from '#ui/src/fields/form-field.tsx';
-import { useForm } from '#ui/src/components/use-form.ts';
+import { useRecordForm } from '#ui/src/components/use-form.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 
 interface Draft extends Record<string, unknown> {
@@ -29,30 +29,20 @@ export function PersonForm(props: {
   person?: Person | undefined;
   /** Every group that is in use. */
   groups: readonly string[];
-  submit: string;
-  /** @param version of the person when it was read last. */
-  onSubmit: (draft: Draft, version: number | undefined) => Promise<Person>;
   onDone: (person: Person) => void;
   onCancel: () => void;
 }) {
   const { call, session } = useKernel();
-  // What the form began with; the version check meets what came later.
-  // oxlint-disable-next-line solid/reactivity
-  const { person } = props;
-  let stored = person;
-  const form = useForm<Draft, Person>({
+  const form = useRecordForm({
+    record: () => props.person,
     schema: PersonDraft,
-    initial: () => toDraft(stored),
-    ...(person === undefined
-      ? {}
-      : {
-          latest: async () => {
-            stored = await call('people.get', { id: person.id });
-            return toDraft(stored);
-          },
-        }),
+    toValues: toDraft,
+    read: ({ id }) => call('people.get', { id }),
     unsaved: 'The changes to this person are not saved.',
-    submit: (draft) => props.onSubmit(draft, stored?.version),
+    save: (draft, stored) =>
+      stored === undefined
+        ? call('people.create', draft)
+        : call('people.update', { ...draft, id: stored.id, version: stored.version }),
     onDone: (person) => props.onDone(person),
   });
   // Owners are the business of owners; the most comes first.
@@ -82,7 +72,12 @@ export function PersonForm(props: {
         suggestions={props.groups}
         error={form.error('groups')}
       />
-      <FormFoot form={form} submit={props.submit} always onCancel={() => props.onCancel()} />
+      <FormFoot
+        form={form}
+        submit={props.person === undefined ? 'Create invitation' : 'Save'}
+        always
+        onCancel={() => props.onCancel()}
+      />
     </form>
   );
 }

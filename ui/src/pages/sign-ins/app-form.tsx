@@ -5,8 +5,8 @@ import { FormFoot } from '#ui/src/components/form/form-foot.tsx';
 import { TypedField } from '#ui/src/components/form/typed-field.tsx';
 import { FormField } from '#ui/src/fields/form-field.tsx';
 import { fieldOf } from '#ui/src/fields/kind.ts';
-import { useForm } from '#ui/src/components/use-form.ts';
-import { allOf } from '#ui/src/kernel/data/all-of.ts';
+import { useForm, useRecordForm } from '#ui/src/components/use-form.ts';
+import { again } from '#ui/src/kernel/data/all-of.ts';
 import type { Form } from '#ui/src/kernel/form/form.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 
@@ -44,26 +44,17 @@ export function NewApp(props: { onDone: (app: Made) => void; onCancel: () => voi
   );
 }
 
-const PAGE = 100;
 const toDraft = ({ name, redirect_uris, trusted }: OauthApp) => ({ name, redirect_uris: [...redirect_uris], trusted });
 
 export function EditApp(props: { app: OauthApp; onDone: () => void; onCancel: () => void }) {
   const { call } = useKernel();
-  // One app for as long as its form is there; `version` is the one that a change is made on.
-  // oxlint-disable-next-line solid/reactivity
-  const { id, version: first } = props.app;
-  let version = first;
-  const form = useForm({
+  const form = useRecordForm({
+    record: () => props.app,
     schema: v.omit(operations['oauth_apps.update'].input, ['id', 'version']),
-    initial: () => toDraft(props.app),
+    toValues: toDraft,
     unsaved: 'The changes to this application are not saved.',
-    async latest() {
-      const { items } = await allOf((skip, limit) => call('oauth_apps.list', { skip, limit }), PAGE);
-      const stored = items.find((app) => app.id === id);
-      if (stored !== undefined) ({ version } = stored);
-      return stored && toDraft(stored);
-    },
-    submit: (values) => call('oauth_apps.update', { id, version, ...values }),
+    read: (app) => again(app, (skip, limit) => call('oauth_apps.list', { skip, limit })),
+    save: (values, { id, version }) => call('oauth_apps.update', { id, version, ...values }),
     onDone: () => props.onDone(),
   });
   return (

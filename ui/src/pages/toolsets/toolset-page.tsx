@@ -8,7 +8,7 @@ import { ProblemNotice } from '#ui/src/components/notice.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useParams } from '#ui/src/components/shell/route-context.ts';
-import { useForm } from '#ui/src/components/use-form.ts';
+import { useRecordForm } from '#ui/src/components/use-form.ts';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { useAct, useSaved } from '#ui/src/components/use-act.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
@@ -104,24 +104,15 @@ export function ToolsetPage() {
 function StoredToolset(props: { toolset: Toolset; selectable: ReturnType<typeof useSelectable>; onSaved: () => void }) {
   const { call } = useKernel();
   const saved = useSaved();
-  // One toolset for as long as its form is there; `version` is the one that a change is made on.
-  // oxlint-disable-next-line solid/reactivity
-  const { id, version: first } = props.toolset;
-  let version = first;
-  const form = useForm<ToolsetDraft, Toolset>({
+  const form = useRecordForm({
+    record: () => props.toolset,
     schema: ToolsetDraft,
     check: pickFaults,
-    initial: () => toDraft(props.toolset),
-    submit: (draft) => call('toolsets.update', { id, version, ...draft }),
-    async latest() {
-      const stored = await call('toolsets.get', { id });
-      ({ version } = stored);
-      return toDraft(stored);
-    },
+    toValues: toDraft,
+    read: ({ id }) => call('toolsets.get', { id }),
+    save: (draft, { id, version }) => call('toolsets.update', { id, version, ...draft }),
     unsaved: UNSAVED,
-    onDone(stored) {
-      ({ version } = stored);
-      form.stored(toDraft(stored));
+    onDone() {
       props.onSaved();
       saved(SAVED);
     },

@@ -7,14 +7,12 @@ import { FormFoot } from '#ui/src/components/form/form-foot.tsx';
 import { Select } from '#ui/src/components/form/select.tsx';
 import { KeyValue } from '#ui/src/components/show/key-value.tsx';
 import { FormField } from '#ui/src/fields/form-field.tsx';
-import { useForm } from '#ui/src/components/use-form.ts';
-import { allOf } from '#ui/src/kernel/data/all-of.ts';
+import { useRecordForm } from '#ui/src/components/use-form.ts';
+import { again } from '#ui/src/kernel/data/all-of.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { draftOf, type GroupRole, NEW, type ProviderDraft, ProviderFields, rolesOf } from './provider-draft.ts';
 import { Fieldset } from '#ui/src/components/form/fieldset.tsx';
 import { passesFocus } from '#ui/src/components/form/passes-focus.ts';
-
-const PAGE = 100;
 
 /** A new identity provider, or what is changed of one. */
 export function ProviderForm(props: {
@@ -23,42 +21,31 @@ export function ProviderForm(props: {
   onCancel: () => void;
 }) {
   const { call } = useKernel();
-  // A dialog opens anew for every provider.
-  // oxlint-disable-next-line solid/reactivity
-  const { provider } = props;
-  let stored = provider;
-  const form = useForm<ProviderDraft, IdentityProvider>({
+  const form = useRecordForm({
+    record: () => props.provider,
     schema: ProviderFields,
-    initial: () => (stored === undefined ? NEW : draftOf(stored)),
+    toValues: (provider): ProviderDraft => (provider === undefined ? NEW : draftOf(provider)),
     unsaved: 'The changes to this provider are not saved.',
-    ...(provider === undefined
-      ? {}
-      : {
-          latest: async () => {
-            const { items } = await allOf((skip, limit) => call('identity_providers.list', { skip, limit }), PAGE);
-            stored = items.find(({ id }) => id === provider.id);
-            return stored && draftOf(stored);
-          },
-        }),
-    submit: ({ client_secret, role_by_group, ...fields }) => {
+    read: (provider) => again(provider, (skip, limit) => call('identity_providers.list', { skip, limit })),
+    save: ({ client_secret, role_by_group, ...fields }, stored) => {
       // An empty field keeps what is stored.
       const secret = client_secret === null || client_secret === '' ? {} : { client_secret };
       const draft = { ...fields, ...secret, role_by_group: rolesOf(role_by_group) };
-      return provider === undefined
+      return stored === undefined
         ? call('identity_providers.create', draft)
-        : call('identity_providers.update', { ...draft, id: provider.id, version: stored?.version ?? provider.version });
+        : call('identity_providers.update', { ...draft, id: stored.id, version: stored.version });
     },
     onDone: (stored) => props.onDone(stored),
   });
-  const redirect = provider?.redirect_uri ?? `${window.location.origin}${CALLBACK_PATH}`;
+  const redirect = () => props.provider?.redirect_uri ?? `${window.location.origin}${CALLBACK_PATH}`;
 
   return (
     <form class="stack" novalidate onSubmit={(event) => void form.submit(event)}>
       <FormField form={form} name="name" />
-      <KeyValue items={[{ label: 'Redirect URI', value: redirect, mono: true, copy: redirect }]} />
+      <KeyValue items={[{ label: 'Redirect URI', value: redirect(), mono: true, copy: redirect() }]} />
       <p class="field-hint">Register exactly this address with the provider.</p>
       <For each={['issuer', 'client_id', 'client_secret', 'scopes'] as const}>
-        {(name) => <FormField form={form} name={name} stored={provider?.client_secret_set} />}
+        {(name) => <FormField form={form} name={name} stored={props.provider?.client_secret_set} />}
       </For>
       <h3>Who can sign in</h3>
       <For each={['create_people', 'allowed_domains', 'default_role', 'groups_claim'] as const}>
@@ -70,7 +57,12 @@ export function ProviderForm(props: {
         onChange={(lines) => form.set('role_by_group', lines)}
       />
       <FormField form={form} name="enabled" />
-      <FormFoot form={form} submit={provider === undefined ? 'Add provider' : 'Save'} always onCancel={() => props.onCancel()} />
+      <FormFoot
+        form={form}
+        submit={props.provider === undefined ? 'Add provider' : 'Save'}
+        always
+        onCancel={() => props.onCancel()}
+      />
     </form>
   );
 }

@@ -5,7 +5,8 @@ import { Checkbox } from '#ui/src/components/form/choice.tsx';
 import { TextField } from '#ui/src/components/form/field.tsx';
 import { Fieldset } from '#ui/src/components/form/fieldset.tsx';
 import { FormFoot } from '#ui/src/components/form/form-foot.tsx';
-import { useForm } from '#ui/src/components/use-form.ts';
+import { useForm, useRecordForm } from '#ui/src/components/use-form.ts';
+import { again } from '#ui/src/kernel/data/all-of.ts';
 import type { Form } from '#ui/src/kernel/form/form.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { EVENT_LABELS } from '#ui/src/kernel/record-words.ts';
@@ -16,7 +17,6 @@ interface Values extends Record<string, unknown> {
   readonly url: string;
   readonly events: readonly NoticeEvent[];
 }
-const MOST = 100;
 const toValues = ({ name, url, events }: Notice): Values => ({ name, url, events });
 const BLANK: Values = { name: '', url: '', events: ['deploy', 'rollback', 'host_gone', 'certificate'] };
 
@@ -33,20 +33,13 @@ export function NewWebhook(props: { onDone: (notice: Output<'notices.create'>) =
 
 export function EditWebhook(props: { notice: Notice; onDone: (notice: Notice) => void; onCancel: () => void }) {
   const { call } = useKernel();
-  // One webhook for as long as its form is there; `version` is the one that a change is made on.
-  // oxlint-disable-next-line solid/reactivity
-  const { id, version: first } = props.notice;
-  let version = first;
-  const form = useForm({
+  const form = useRecordForm({
+    record: () => props.notice,
     schema: operations['notices.create'].input,
-    initial: () => toValues(props.notice),
+    toValues,
     unsaved: 'The changes to this webhook are not saved.',
-    async latest() {
-      const stored = (await call('notices.list', { limit: MOST })).items.find((notice) => notice.id === id);
-      if (stored !== undefined) ({ version } = stored);
-      return stored && toValues(stored);
-    },
-    submit: ({ name, url, events }) => call('notices.update', { id, version, name, url, events: [...events] }),
+    read: (notice) => again(notice, (skip, limit) => call('notices.list', { skip, limit })),
+    save: ({ name, url, events }, { id, version }) => call('notices.update', { id, version, name, url, events: [...events] }),
     onDone: (notice) => props.onDone(notice),
   });
   return <WebhookFields form={form} submit="Save webhook" onCancel={() => props.onCancel()} />;
