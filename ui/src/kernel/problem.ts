@@ -1,4 +1,5 @@
 import type { ErrorCode, FieldError } from '#core/errors.ts';
+import { capital } from './words.ts';
 
 /** A failed call as a page shows it. `offline` means that no answer came at all. */
 export interface Problem {
@@ -66,15 +67,13 @@ export const isUnloaded = (fault: unknown): boolean =>
  */
 export function bare(message: string, field: string, labels: Readonly<Record<string, string>> = {}): string {
   const rest = field !== '' && message.startsWith(`${field} `) ? message.slice(field.length + 1) : message;
-  return rest === message || rest.startsWith('must ') ? upper(rest) : `${labels[field] ?? called(field)} ${rest}`;
+  return rest === message || rest.startsWith('must ') ? capital(rest) : `${labels[field] ?? called(field)} ${rest}`;
 }
 
 function called(field: string): string {
   const last = field.split('.').at(-1) ?? '';
-  return /^\d+$/.test(last) ? `Entry ${Number(last) + 1}` : upper(last.replaceAll('_', ' '));
+  return /^\d+$/.test(last) ? `Entry ${Number(last) + 1}` : capital(last.replaceAll('_', ' '));
 }
-
-const upper = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** The sentence at one field, or undefined. */
 export function fieldError(problem: Problem | undefined, field: string, label?: string): string | undefined {

@@ -6,9 +6,9 @@ import { plural } from '#ui/src/kernel/words.ts';
 import { Button } from '#ui/src/components/button.tsx';
 import { Dialog } from '#ui/src/components/dialog.tsx';
 import { TextField } from '#ui/src/components/form/field.tsx';
+import { Bullets } from '#ui/src/components/show/bullets.tsx';
 import { FieldDiff } from '#ui/src/components/show/field-diff.tsx';
 import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
-import { Sentence } from '#ui/src/components/show/sentence.tsx';
 
 /** A list with more is scrolled, by the keyboard too. */
 const MANY = 6;
@@ -64,15 +64,7 @@ function Confirm(props: { request: ConfirmRequest; onAnswer: (agreed: boolean) =
         {(goes) => (
           <div>
             <p class="small soft">This will be deleted:</p>
-            <ul class="bullets small" tabindex={goes().length > MANY ? 0 : undefined}>
-              <For each={goes()}>
-                {(line) => (
-                  <li>
-                    <Sentence>{line}</Sentence>
-                  </li>
-                )}
-              </For>
-            </ul>
+            <Bullets small of={goes()} tabindex={goes().length > MANY ? 0 : undefined} />
           </div>
         )}
       </Show>

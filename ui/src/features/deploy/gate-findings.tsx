@@ -2,6 +2,7 @@ import { createSignal, For, Show } from 'solid-js';
 import { DEPLOY_GATES, GATE_NAMES, type GateName } from '#core/contract/settings/deploy-gates.ts';
 import { Button } from '#ui/src/components/button.tsx';
 import { TextField } from '#ui/src/components/form/field.tsx';
+import { Bullets } from '#ui/src/components/show/bullets.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
 import { generalError, type Problem } from '#ui/src/kernel/problem.ts';
 import { type Deployment, noted } from './deployment.ts';
@@ -9,17 +10,6 @@ import { type Deployment, noted } from './deployment.ts';
 /** The gates that blocked a deploy, in their order. */
 const blockingGates = (problem: Problem): GateName[] =>
   problem.code === 'gate_failed' ? GATE_NAMES.filter((name) => problem.errors.some(({ gate }) => gate === name)) : [];
-
-/** What is wrong at which field, where the fields themselves are not shown. */
-export function FieldErrors(props: { errors: Problem['errors'] }) {
-  return (
-    <Show when={props.errors.length > 0}>
-      <ul class="bullets">
-        <For each={props.errors}>{({ message }) => <li>{message}</li>}</For>
-      </ul>
-    </Show>
-  );
-}
 
 /** Why a deploy did not happen; what gates found can be passed knowingly. */
 export function DeployProblem(props: {
@@ -49,13 +39,11 @@ export function DeployProblem(props: {
         {(name) => (
           <section class="stack" data-gap="2" aria-label={DEPLOY_GATES[name].label}>
             <h3>{DEPLOY_GATES[name].label}</h3>
-            <ul class="bullets">
-              <For each={props.problem.errors.filter(({ gate }) => gate === name)}>{(error) => <li>{error.message}</li>}</For>
-            </ul>
+            <Bullets of={props.problem.errors.filter(({ gate }) => gate === name).map(({ message }) => message)} />
           </section>
         )}
       </For>
-      <FieldErrors errors={others()} />
+      <Bullets of={others().map(({ message }) => message)} />
       <Show when={gates().length > 0}>
         <p class="small">
           Fix these findings, or go on with them.

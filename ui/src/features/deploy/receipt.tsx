@@ -1,6 +1,7 @@
 import { percent } from '#ui/src/kernel/numbers.ts';
 import { For, Show } from 'solid-js';
 import { IconButton } from '#ui/src/components/button.tsx';
+import { Bullets } from '#ui/src/components/show/bullets.tsx';
 import { KeyValue } from '#ui/src/components/show/key-value.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
@@ -44,9 +45,7 @@ export function Receipt(props: { receipt: DeployReceipt; rehearsed: boolean; onD
       />
       <Show when={props.receipt.warnings.length > 0}>
         <Notice tone="warning" title={plural(props.receipt.warnings.length, 'warning')}>
-          <ul class="bullets">
-            <For each={props.receipt.warnings}>{(warning) => <li>{warning}</li>}</For>
-          </ul>
+          <Bullets of={props.receipt.warnings} />
         </Notice>
       </Show>
       <Show when={props.receipt.hosts.length > 0 && props.receipt.canary === undefined}>

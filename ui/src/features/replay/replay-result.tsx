@@ -2,6 +2,7 @@ import { createMemo, For, Match, Show, Switch } from 'solid-js';
 import type { Replay, ReplaySample } from '#core/contract/deploy/replay.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
+import { Bullets } from '#ui/src/components/show/bullets.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
 import { duration, plural } from '#ui/src/kernel/words.ts';
 import { OUTCOMES, summary } from './words.ts';
@@ -17,9 +18,7 @@ export function ReplayResult(props: { replay: Replay; name: string }) {
     <div class="stack" role="region" aria-label="Result of the replay">
       <Show when={faults().length > 0}>
         <Notice tone="bad" title={`${plural(faults().length, 'host')} could not take part`}>
-          <ul class="bullets">
-            <For each={faults()}>{(fault) => <li>{fault}</li>}</For>
-          </ul>
+          <Bullets of={faults()} />
         </Notice>
       </Show>
       <Switch>
@@ -37,9 +36,9 @@ export function ReplayResult(props: { replay: Replay; name: string }) {
         </Match>
       </Switch>
       <Show when={props.replay.notes.length > 0}>
-        <ul class="bullets small soft" aria-label="Notes">
-          <For each={props.replay.notes}>{(note) => <li>{note}</li>}</For>
-        </ul>
+        <div class="soft">
+          <Bullets small label="Notes" of={props.replay.notes} />
+        </div>
       </Show>
       <ul class="stack replay-samples" aria-label="Differences">
         <For each={props.replay.samples}>{(sample) => <Sample sample={sample} name={props.name} />}</For>

@@ -1,6 +1,7 @@
-import { For, Show } from 'solid-js';
+import { Show } from 'solid-js';
 import type { Test } from '#core/contract/definitions/tests.ts';
 import { StatusDot } from '#ui/src/components/badge.tsx';
+import { Bullets } from '#ui/src/components/show/bullets.tsx';
 import { Ago } from '#ui/src/components/time.tsx';
 import { duration } from '#ui/src/kernel/words.ts';
 import { STATES } from './words.ts';
@@ -20,11 +21,7 @@ export function LastResult(props: { test: Test }) {
           )}
         </Show>
       </span>
-      <Show when={(props.test.last?.failures.length ?? 0) > 0}>
-        <ul class="bullets small">
-          <For each={props.test.last?.failures}>{(sentence) => <li>{sentence}</li>}</For>
-        </ul>
-      </Show>
+      <Bullets small of={props.test.last?.failures ?? []} />
     </div>
   );
 }

@@ -1,3 +1,4 @@
+import { capital } from '#ui/src/kernel/words.ts';
 import { createSignal, For, Show, untrack } from 'solid-js';
 import * as v from 'valibot';
 import type { Connection } from '#core/contract/definitions/connections.ts';
@@ -80,7 +81,7 @@ export function FileDetail(props: { connection: Connection; file: ConnectionFile
   /** What is wrong with the settings, by field, once somebody tried to save them. */
   const faults = (): Readonly<Record<string, string>> => {
     const { issues } = v.safeParse(FileSettings, draft());
-    const found = (issues ?? []).map(({ path, message }) => [String(path?.[0].key), `${upper(message)}.`]);
+    const found = (issues ?? []).map(({ path, message }) => [String(path?.[0].key), `${capital(message)}.`]);
     return attempted() ? Object.fromEntries(found) : {};
   };
   const press = async () => {
@@ -267,8 +268,6 @@ export function FileDetail(props: { connection: Connection; file: ConnectionFile
     </Panel>
   );
 }
-
-const upper = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** The part of a name that differs from file to file, most likely. */
 const patternOf = (name: string): string =>

@@ -1,8 +1,9 @@
-import { For, Show } from 'solid-js';
+import { Show } from 'solid-js';
 import { ConnectionDraft, type DbType } from '#core/contract/definitions/connections.ts';
 import type { Output } from '#core/contract/index.ts';
 import { labelsIn } from '#core/contract/marks.ts';
 import { Button } from '#ui/src/components/button.tsx';
+import { Bullets } from '#ui/src/components/show/bullets.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
 import { duration } from '#ui/src/kernel/words.ts';
 import { fieldsOf } from './connection-draft.ts';
@@ -49,11 +50,7 @@ export function TestResult(props: {
       }
     >
       <p>{props.result.success ? (props.result.server_version ?? props.result.message) : inFields(props.result.message)}</p>
-      <Show when={props.result.warnings.length > 0}>
-        <ul class="bullets">
-          <For each={props.result.warnings}>{(warning) => <li>{warning}</li>}</For>
-        </ul>
-      </Show>
+      <Bullets of={props.result.warnings} />
       <Show when={warned() && props.onSave}>
         <p>The connection isn’t saved yet. Save it as it is, or change it first.</p>
       </Show>

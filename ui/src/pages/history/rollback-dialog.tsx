@@ -1,12 +1,12 @@
 import { plural } from '#ui/src/kernel/words.ts';
-import { createEffect, createMemo, For, Match, on, Show, Switch } from 'solid-js';
+import { createEffect, createMemo, Match, on, Show, Switch } from 'solid-js';
 import type { HistoryEntry } from '#core/contract/history.ts';
 import { Button } from '#ui/src/components/button.tsx';
 import { Dialog } from '#ui/src/components/dialog.tsx';
+import { Bullets } from '#ui/src/components/show/bullets.tsx';
 import { FieldDiff } from '#ui/src/components/show/field-diff.tsx';
 import { Failed, Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
-import { Sentence } from '#ui/src/components/show/sentence.tsx';
 import { labelsOf } from '#ui/src/features/deploy/changes.ts';
 import { goesAlong, type HistoryAction } from './history-log.ts';
 import { useAct } from '#ui/src/components/use-act.ts';
@@ -83,15 +83,7 @@ export function RollbackDialog(props: { action: HistoryAction | undefined; onClo
                 </Show>
                 <Show when={goesAlong(answer().cascaded).length > 0}>
                   <Notice tone="warning" title="This will be deleted too:">
-                    <ul class="bullets small">
-                      <For each={goesAlong(answer().cascaded)}>
-                        {(line) => (
-                          <li>
-                            <Sentence>{line}</Sentence>
-                          </li>
-                        )}
-                      </For>
-                    </ul>
+                    <Bullets small of={goesAlong(answer().cascaded)} />
                   </Notice>
                 </Show>
                 <FieldDiff changes={answer().entry.changes} labels={labelsOf(answer().entry.entity_type)} />

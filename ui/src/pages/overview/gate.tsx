@@ -4,7 +4,7 @@ import { Button } from '#ui/src/components/button.tsx';
 import { Ago } from '#ui/src/components/time.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import type { Deployment } from '#ui/src/features/deploy/deployment.ts';
-import { FieldErrors } from '#ui/src/features/deploy/gate-findings.tsx';
+import { Bullets } from '#ui/src/components/show/bullets.tsx';
 import { outcome } from '#ui/src/features/deploy/receipt.tsx';
 import { plural } from '#ui/src/kernel/words.ts';
 import './gate.css';
@@ -123,7 +123,7 @@ export function Gate(props: { deployment: Deployment; onDeploy: () => void; onSt
       <Show when={fault()}>
         <div class="gate-fault" role="alert">
           <p>{fault()}</p>
-          <FieldErrors errors={faults()} />
+          <Bullets of={faults().map(({ message }) => message)} />
         </div>
       </Show>
 

@@ -6,6 +6,7 @@ import { Button } from '#ui/src/components/button.tsx';
 import { TextArea } from '#ui/src/components/form/field.tsx';
 import { Failed } from '#ui/src/components/notice.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
+import { Bullets } from '#ui/src/components/show/bullets.tsx';
 import { FieldDiff } from '#ui/src/components/show/field-diff.tsx';
 import { Ago } from '#ui/src/components/time.tsx';
 import { ChangeList } from '#ui/src/features/deploy/change-list.tsx';
@@ -158,11 +159,7 @@ function Tests(props: { proposal: Proposal }) {
                   <strong>{test.name}</strong>
                   <span class="small faint num">{duration(test.ms)}</span>
                 </span>
-                <Show when={test.failures.length > 0}>
-                  <ul class="bullets small">
-                    <For each={test.failures}>{(sentence) => <li>{sentence}</li>}</For>
-                  </ul>
-                </Show>
+                <Bullets small of={test.failures} />
               </li>
             )}
           </For>

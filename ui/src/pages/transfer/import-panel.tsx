@@ -1,10 +1,11 @@
-import { createEffect, createSignal, For, Match, on, Show, Switch } from 'solid-js';
+import { createEffect, createSignal, Match, on, Show, Switch } from 'solid-js';
 import type { ImportReport } from '#core/contract/transfer.ts';
 import { Button } from '#ui/src/components/button.tsx';
 import { RadioCards, Switch as Toggle } from '#ui/src/components/form/choice.tsx';
 import { Icon } from '#ui/src/components/icon.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { Failed, Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
+import { Bullets } from '#ui/src/components/show/bullets.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { exactTime } from '#ui/src/kernel/dates.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
@@ -111,9 +112,7 @@ export function ImportPanel(props: { file: ExportFile }) {
           {(problem) => (
             <>
               <ProblemNotice problem={problem()} onRetry={() => void rehearsal.reload()} />
-              <ul class="bullets">
-                <For each={problem().errors}>{(error) => <li class="small">{error.message}</li>}</For>
-              </ul>
+              <Bullets small of={problem().errors.map(({ message }) => message)} />
             </>
           )}
         </Match>

@@ -14,6 +14,7 @@ import type { Read } from '#ui/src/kernel/data/cache.ts';
 import { DriftBadge, DriftNotice, useDrift } from '#ui/src/features/checks/drift.tsx';
 import { isServed, LivenessBadge, useLiveness } from '#ui/src/features/deploy/liveness.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { capital } from '#ui/src/kernel/words.ts';
 import { ENTITY_WORDS, playgroundOf } from './entity-words.ts';
 import { useBuilderContext } from './use-builder-context.ts';
 import { useEntityActions } from './use-entity-actions.ts';
@@ -109,7 +110,7 @@ export function StoredEntity<E extends Entity>(props: {
         <Match when={query.problem()?.code === 'not_found'}>
           <EmptyState
             icon={icon}
-            title={`${one.charAt(0).toUpperCase()}${one.slice(1)} not found`}
+            title={`${capital(one)} not found`}
             action={<LinkButton href={`/${noun}`}>Go to the {noun}</LinkButton>}
           >
             It may have been deleted. The history can bring it back.
