@@ -1,6 +1,7 @@
 import { type JSX, Show } from 'solid-js';
 import { Button } from './button.tsx';
 import { Icon, type IconName } from './icon.tsx';
+import { LinkButton } from './link.tsx';
 import { Sentence } from '#ui/src/components/show/sentence.tsx';
 
 /** Nothing is here: why, and what to do next. `framed`: a card of its own. */
@@ -38,6 +39,19 @@ export function NoResults(props: { onClear: () => void; children?: JSX.Element }
   return (
     <EmptyState icon="search" title="No results" action={<Button onPress={() => props.onClear()}>Clear filters</Button>}>
       {props.children}
+    </EmptyState>
+  );
+}
+
+/** Where the address names a record that is not there. */
+export function NotFound(props: { icon: IconName; noun: string; list: string }) {
+  return (
+    <EmptyState
+      icon={props.icon}
+      title={`This ${props.noun} doesn’t exist`}
+      action={<LinkButton href={props.list}>All {props.noun}s</LinkButton>}
+    >
+      It was deleted, or the address is mistyped.
     </EmptyState>
   );
 }

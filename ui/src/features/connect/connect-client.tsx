@@ -2,11 +2,10 @@ import { createSignal, Show } from 'solid-js';
 import type { ServerConfig } from '#core/contract/settings/config.ts';
 import { clientTexts } from '#core/client-texts.ts';
 import type { Output } from '#core/contract/index.ts';
-import { Failed } from '#ui/src/components/notice.tsx';
-import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { uriVariables } from '#ui/src/features/builder/drafts.ts';
 import { Select } from '#ui/src/components/form/select.tsx';
+import { Loaded } from '#ui/src/components/show/loaded.tsx';
 import { TokenCost } from './token-cost.tsx';
 import { ClientTexts } from './client-texts.tsx';
 
@@ -59,37 +58,34 @@ export function ConnectClient(props: {
     return props.token === undefined ? TOKEN_WORDS[auth_type] : 'The token that you just created is filled in.';
   };
   return (
-    <>
-      <Failed of={stdio} />
-      <Show when={texts()} fallback={<SkeletonList rows={2} label="Loading the address" failed={stdio.problem()} />}>
-        {(shown) => (
-          <>
-            <Show when={offers_toolsets()}>
-              <Select
-                label="Toolset"
-                options={[
-                  { value: EVERYTHING, label: 'Everything the caller may see' },
-                  ...(toolsets.data() ?? []).map(({ name, title }) => ({
-                    value: name,
-                    label: `Toolset ${name}`,
-                    hint: title ?? undefined,
-                  })),
-                ]}
-                value={toolset() ?? EVERYTHING}
-                onChange={setWanted}
-                hint={
-                  <>
-                    <TokenCost toolset={toolset()} />
-                    {toolset() === undefined ? '' : ' Its address answers once the toolset is deployed.'}
-                  </>
-                }
-              />
-            </Show>
-            <Show when={advice()}>{(text) => <p class="small soft">{text()}</p>}</Show>
-            <ClientTexts texts={shown()} label={props.label} templates={templates.data()} />
-          </>
-        )}
-      </Show>
-    </>
+    <Loaded of={{ ...stdio, data: texts }} rows={2} label="Loading the address">
+      {(shown) => (
+        <>
+          <Show when={offers_toolsets()}>
+            <Select
+              label="Toolset"
+              options={[
+                { value: EVERYTHING, label: 'Everything the caller may see' },
+                ...(toolsets.data() ?? []).map(({ name, title }) => ({
+                  value: name,
+                  label: `Toolset ${name}`,
+                  hint: title ?? undefined,
+                })),
+              ]}
+              value={toolset() ?? EVERYTHING}
+              onChange={setWanted}
+              hint={
+                <>
+                  <TokenCost toolset={toolset()} />
+                  {toolset() === undefined ? '' : ' Its address answers once the toolset is deployed.'}
+                </>
+              }
+            />
+          </Show>
+          <Show when={advice()}>{(text) => <p class="small soft">{text()}</p>}</Show>
+          <ClientTexts texts={shown()} label={props.label} templates={templates.data()} />
+        </>
+      )}
+    </Loaded>
   );
 }

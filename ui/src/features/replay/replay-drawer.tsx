@@ -1,4 +1,4 @@
-import { createMemo, createSignal, Match, onCleanup, Show, Switch } from 'solid-js';
+import { createMemo, createSignal, onCleanup, Show } from 'solid-js';
 import type { Replay } from '#core/contract/deploy/replay.ts';
 import { Button } from '#ui/src/components/button.tsx';
 import { Drawer } from '#ui/src/components/dialog.tsx';
@@ -6,8 +6,8 @@ import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { Select } from '#ui/src/components/form/select.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { ProblemNotice } from '#ui/src/components/notice.tsx';
-import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
+import { Loaded } from '#ui/src/components/show/loaded.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { num } from '#ui/src/kernel/numbers.ts';
 import { type Problem, toProblem } from '#ui/src/kernel/problem.ts';
@@ -43,23 +43,25 @@ export function ReplayDrawer(props: Target & { open: boolean; onClose: () => voi
 
 function Inside(props: Target) {
   const config = useQuery((read) => read('config.get', {}));
-  const problem = () => config.problem();
   return (
-    <Switch fallback={<SkeletonList rows={3} label="Loading" />}>
-      <Match when={config.data()?.replay_samples === 0}>
-        <EmptyState
-          icon="refresh"
-          title="Hosts keep no calls"
-          action={<LinkButton href="/settings/general">Open the setting</LinkButton>}
+    <Loaded of={config} rows={3} label="Loading">
+      {(settings) => (
+        <Show
+          when={settings().replay_samples > 0}
+          fallback={
+            <EmptyState
+              icon="refresh"
+              title="Hosts keep no calls"
+              action={<LinkButton href="/settings/general">Open the setting</LinkButton>}
+            >
+              <p>Set how many recent calls each host keeps in memory, deploy, and come back after some calls.</p>
+            </EmptyState>
+          }
         >
-          <p>Set how many recent calls each host keeps in memory, deploy, and come back after some calls.</p>
-        </EmptyState>
-      </Match>
-      <Match when={config.data()}>
-        <Run target={props.target} proposal={props.proposal} />
-      </Match>
-      <Match when={problem()}>{(fault) => <ProblemNotice problem={fault()} onRetry={() => void config.reload()} />}</Match>
-    </Switch>
+          <Run target={props.target} proposal={props.proposal} />
+        </Show>
+      )}
+    </Loaded>
   );
 }
 

@@ -7,7 +7,6 @@ import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { Link, LinkButton } from '#ui/src/components/link.tsx';
 import { Menu } from '#ui/src/components/menu.tsx';
 import { Failed } from '#ui/src/components/notice.tsx';
-import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useAct } from '#ui/src/components/use-act.ts';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { allOf } from '#ui/src/kernel/data/all-of.ts';
@@ -17,6 +16,7 @@ import type { NewTest } from './kept.ts';
 import { LastResult } from './test-result.tsx';
 import { tally } from './words.ts';
 import { passesFocus } from '#ui/src/components/form/passes-focus.ts';
+import { Loaded } from '#ui/src/components/show/loaded.tsx';
 import './tests.css';
 
 const PAGE = 500;
@@ -80,11 +80,10 @@ export function TestList(props: { owner?: TestOwner | undefined; owner_name?: st
         </Show>
       </div>
       <Failed of={running} />
-      <Failed of={list} />
-      <Show when={list.data()?.items} fallback={<SkeletonList rows={2} label="Loading tests" failed={list.problem()} />}>
-        {(items) => (
+      <Loaded of={list} rows={2} label="Loading tests">
+        {(tests) => (
           <Show
-            when={items().length > 0}
+            when={tests().items.length > 0}
             fallback={
               <Show
                 when={props.owner}
@@ -103,7 +102,7 @@ export function TestList(props: { owner?: TestOwner | undefined; owner_name?: st
             }
           >
             <ul class="test-list" aria-label="Tests">
-              <For each={failingFirst(items())}>
+              <For each={failingFirst(tests().items)}>
                 {(row) => (
                   <li ref={passesFocus}>
                     <div class="stack" data-gap="2">
@@ -145,7 +144,7 @@ export function TestList(props: { owner?: TestOwner | undefined; owner_name?: st
             </ul>
           </Show>
         )}
-      </Show>
+      </Loaded>
       <Show when={edited()}>
         <TestEditor test={edited()} onClose={() => setEdited(undefined)} onSaved={() => void list.reload()} />
       </Show>

@@ -137,3 +137,9 @@ const idOf = (item: unknown): unknown => (isPlain(item) ? item['id'] : undefined
 
 const isPlain = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
+
+/** Several queries as one: the first problem, and all of them again. */
+export const together = (...queries: readonly Pick<Query<unknown>, 'problem' | 'reload'>[]) => ({
+  problem: () => queries.map((query) => query.problem()).find((problem) => problem !== undefined),
+  reload: async () => void (await Promise.all(queries.map((query) => query.reload()))),
+});

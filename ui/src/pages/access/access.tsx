@@ -1,11 +1,12 @@
 import { createSignal, Show } from 'solid-js';
 import { KeyValue } from '#ui/src/components/show/key-value.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
-import { ProblemNotice } from '#ui/src/components/notice.tsx';
+import { Failed } from '#ui/src/components/notice.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
+import { together } from '#ui/src/kernel/data/query.ts';
 import { ConnectPanel } from '#ui/src/features/connect/connect-panel.tsx';
 import { whenAsked } from '#ui/src/kernel/route/asked.ts';
 import { useCommands, useKernel } from '#ui/src/kernel/kernel.ts';
@@ -32,9 +33,7 @@ export function Access() {
 
   return (
     <Page title="MCP access" lead="The address of the deployed server and the credentials that clients need.">
-      <Show when={health.problem() ?? config.problem()}>
-        {(problem) => <ProblemNotice problem={problem()} onRetry={() => void Promise.all([health.reload(), config.reload()])} />}
-      </Show>
+      <Failed of={together(health, config)} />
       <div class="page-columns access">
         <Panel
           title="The server"

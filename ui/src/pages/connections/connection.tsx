@@ -3,7 +3,7 @@ import { Badge } from '#ui/src/components/badge.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { Menu } from '#ui/src/components/menu.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
-import { ProblemNotice } from '#ui/src/components/notice.tsx';
+import { Failed } from '#ui/src/components/notice.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { useParams } from '#ui/src/components/shell/route-context.ts';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
@@ -114,7 +114,7 @@ export function ConnectionPage() {
         />
       </Match>
       <Match when={connection.problem()}>
-        {(problem) => <ProblemNotice problem={problem()} onRetry={() => void connection.reload()} />}
+        <Failed of={connection} />
       </Match>
     </Choose>
   );

@@ -8,10 +8,11 @@ import { TextField } from '#ui/src/components/form/field.tsx';
 import { focusInvalid } from '#ui/src/components/form/focus-invalid.ts';
 import { KeyValue } from '#ui/src/components/show/key-value.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
-import { Failed, Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
+import { Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { Ago } from '#ui/src/components/time.tsx';
+import { Loaded } from '#ui/src/components/show/loaded.tsx';
 import { breakingCount, summary } from '#ui/src/features/deploy/changes.ts';
 import type { Deployment, Status } from '#ui/src/features/deploy/deployment.ts';
 import { LastProblem } from '#ui/src/features/deploy/gate-findings.tsx';
@@ -169,13 +170,9 @@ export function ChangesPanel(props: {
           </Panel>
         </Show>
         <ReplayDrawer open={replaying()} onClose={() => setReplaying(false)} />
-        <Failed of={props.deployment.status} />
-        <Show
-          when={status()}
-          fallback={<SkeletonList rows={2} label="Loading the state" failed={props.deployment.status.problem()} />}
-        >
+        <Loaded of={props.deployment.status} rows={2} label="Loading the state">
           {(live) => <Live status={live()} busy={props.deployment.phase() === 'stopping'} onStop={props.onStop} />}
-        </Show>
+        </Loaded>
       </div>
     </div>
   );

@@ -1,12 +1,11 @@
-import { createMemo, createSignal, For, Match, Show, Switch } from 'solid-js';
+import { createMemo, createSignal, For, Show } from 'solid-js';
 import { Button } from '#ui/src/components/button.tsx';
 import { CopyButton } from '#ui/src/components/show/code-block.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
-import { ProblemNotice } from '#ui/src/components/notice.tsx';
 import { Aging } from '#ui/src/components/show/aging.tsx';
 import { Select } from '#ui/src/components/form/select.tsx';
-import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
+import { Loaded } from '#ui/src/components/show/loaded.tsx';
 import { toFolders, tokensOf } from './code.ts';
 import { zip } from './zip.ts';
 import { saveFile } from '#ui/src/kernel/save-file.ts';
@@ -28,8 +27,6 @@ export function CodePanel(props: { version: number; active: number | null; onVer
     },
     { watch: () => [shown(), toolset()] },
   );
-  const nothing = () => code.problem()?.code === 'not_found';
-  const failed = () => (nothing() ? undefined : code.problem());
   const files = () => code.data()?.files ?? [];
   const folders = createMemo(() => toFolders(files()));
   const file = createMemo(
@@ -47,114 +44,112 @@ export function CodePanel(props: { version: number; active: number | null; onVer
     );
 
   return (
-    <>
-      <Show when={failed()}>{(problem) => <ProblemNotice problem={problem()} onRetry={() => void code.reload()} />}</Show>
-      <Switch>
-        <Match when={nothing()}>
-          <EmptyState framed icon="braces" title="Nothing deployed yet">
-            <p>The first deploy generates a project that runs without Sluice.</p>
-          </EmptyState>
-        </Match>
-        <Match when={code.data() === undefined}>
-          <SkeletonList rows={5} label="Loading the code" failed={code.problem()} />
-        </Match>
-        <Match when={code.data()}>
-          <div class="stack">
-            <div class="spread code-head">
-              <p class="soft small">This version as a TypeScript project that runs without Sluice.</p>
-              <div class="row">
+    <Loaded
+      of={code}
+      rows={5}
+      label="Loading the code"
+      gone={
+        <EmptyState framed icon="braces" title="Nothing deployed yet">
+          <p>The first deploy generates a project that runs without Sluice.</p>
+        </EmptyState>
+      }
+    >
+      {(project) => (
+        <div class="stack">
+          <div class="spread code-head">
+            <p class="soft small">This version as a TypeScript project that runs without Sluice.</p>
+            <div class="row">
+              <Select
+                label="Version"
+                hide_label
+                size="small"
+                options={(versions.data()?.items ?? []).map(({ version, active }) => ({
+                  value: String(version),
+                  label: `Version ${version}${active ? ', live' : ''}`,
+                }))}
+                value={String(shown() ?? '')}
+                onChange={(version) => {
+                  setToolset(EVERYTHING);
+                  props.onVersion(Number(version));
+                }}
+              />
+              <Show when={project().toolsets.length > 0}>
                 <Select
-                  label="Version"
+                  label="Toolset"
                   hide_label
                   size="small"
-                  options={(versions.data()?.items ?? []).map(({ version, active }) => ({
-                    value: String(version),
-                    label: `Version ${version}${active ? ', live' : ''}`,
-                  }))}
-                  value={String(shown() ?? '')}
-                  onChange={(version) => {
-                    setToolset(EVERYTHING);
-                    props.onVersion(Number(version));
-                  }}
+                  options={[
+                    { value: EVERYTHING, label: 'All tools' },
+                    ...project().toolsets.map((name) => ({ value: name, label: name })),
+                  ]}
+                  value={toolset()}
+                  onChange={setToolset}
                 />
-                <Show when={(code.data()?.toolsets.length ?? 0) > 0}>
-                  <Select
-                    label="Toolset"
-                    hide_label
-                    size="small"
-                    options={[
-                      { value: EVERYTHING, label: 'All tools' },
-                      ...(code.data()?.toolsets ?? []).map((name) => ({ value: name, label: name })),
-                    ]}
-                    value={toolset()}
-                    onChange={setToolset}
-                  />
-                </Show>
-                <Button size="small" icon="download" onPress={saveAll}>
-                  Download all
-                </Button>
-              </div>
+              </Show>
+              <Button size="small" icon="download" onPress={saveAll}>
+                Download all
+              </Button>
             </div>
-            <Aging of={code}>
-              <div class="stack code-view" data-gap="3">
-                <nav class="code-tree" aria-label="Files">
-                  <For each={folders()}>
-                    {(folder) => (
-                      <>
-                        <Show when={folder.path !== ''}>
-                          <p class="code-folder mono">{folder.path}/</p>
-                        </Show>
-                        <ul>
-                          <For each={folder.files}>
-                            {(entry) => (
-                              <li>
-                                <button
-                                  type="button"
-                                  class="code-file mono"
-                                  data-inside={folder.path === '' ? undefined : 'true'}
-                                  aria-current={file()?.path === entry.path ? 'true' : undefined}
-                                  onClick={() => setChosen(entry.path)}
-                                >
-                                  {entry.name}
-                                </button>
-                              </li>
-                            )}
-                          </For>
-                        </ul>
-                      </>
-                    )}
-                  </For>
-                </nav>
-                <Show when={file()}>
-                  {(current) => (
-                    <div class="code-file-view">
-                      <div class="spread code-file-head">
-                        <span class="mono small truncate">{current().path}</span>
-                        <span class="row">
-                          <CopyButton text={current().content} label={current().path} />
-                          <Button
-                            kind="quiet"
-                            size="small"
-                            icon="download"
-                            onPress={() => saveFile(current().path.split('/').at(-1) ?? 'file', 'text/plain', current().content)}
-                          >
-                            Download file
-                          </Button>
-                        </span>
-                      </div>
-                      <pre class="code-text" tabindex="0" role="group" aria-label={current().path}>
-                        <code>
-                          <For each={tokens()}>{(token) => <span data-kind={token.kind}>{token.text}</span>}</For>
-                        </code>
-                      </pre>
-                    </div>
-                  )}
-                </Show>
-              </div>
-            </Aging>
           </div>
-        </Match>
-      </Switch>
-    </>
+          <Aging of={code}>
+            <div class="stack code-view" data-gap="3">
+              <nav class="code-tree" aria-label="Files">
+                <For each={folders()}>
+                  {(folder) => (
+                    <>
+                      <Show when={folder.path !== ''}>
+                        <p class="code-folder mono">{folder.path}/</p>
+                      </Show>
+                      <ul>
+                        <For each={folder.files}>
+                          {(entry) => (
+                            <li>
+                              <button
+                                type="button"
+                                class="code-file mono"
+                                data-inside={folder.path === '' ? undefined : 'true'}
+                                aria-current={file()?.path === entry.path ? 'true' : undefined}
+                                onClick={() => setChosen(entry.path)}
+                              >
+                                {entry.name}
+                              </button>
+                            </li>
+                          )}
+                        </For>
+                      </ul>
+                    </>
+                  )}
+                </For>
+              </nav>
+              <Show when={file()}>
+                {(current) => (
+                  <div class="code-file-view">
+                    <div class="spread code-file-head">
+                      <span class="mono small truncate">{current().path}</span>
+                      <span class="row">
+                        <CopyButton text={current().content} label={current().path} />
+                        <Button
+                          kind="quiet"
+                          size="small"
+                          icon="download"
+                          onPress={() => saveFile(current().path.split('/').at(-1) ?? 'file', 'text/plain', current().content)}
+                        >
+                          Download file
+                        </Button>
+                      </span>
+                    </div>
+                    <pre class="code-text" tabindex="0" role="group" aria-label={current().path}>
+                      <code>
+                        <For each={tokens()}>{(token) => <span data-kind={token.kind}>{token.text}</span>}</For>
+                      </code>
+                    </pre>
+                  </div>
+                )}
+              </Show>
+            </div>
+          </Aging>
+        </div>
+      )}
+    </Loaded>
   );
 }

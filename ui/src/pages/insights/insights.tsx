@@ -4,12 +4,11 @@ import { Button } from '#ui/src/components/button.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
-import { Failed } from '#ui/src/components/notice.tsx';
 import { Aging } from '#ui/src/components/show/aging.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
-import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
+import { Loaded } from '#ui/src/components/show/loaded.tsx';
 import { PERIOD_LABELS, SEVERITY_WORDS } from '#ui/src/features/insights/words.ts';
 import { keepEqual } from '#ui/src/kernel/data/query.ts';
 import { useCommands, useKernel } from '#ui/src/kernel/kernel.ts';
@@ -66,46 +65,49 @@ export function Insights() {
         />
       }
     >
-      <Failed of={found} />
       <div class="stack">
-        <Show when={found.data()} fallback={<SkeletonList rows={4} label="Loading insights" failed={found.problem()} />}>
-          <Aging of={found}>
-            <Show when={shown().length === 0}>
-              <EmptyState
-                framed
-                icon="check"
-                title="Nothing stands out"
-                action={<LinkButton href="/playground">Open the playground</LinkButton>}
-              >
-                Findings appear here once clients call your tools and something fails, waits or is never used.
-              </EmptyState>
-            </Show>
-            <For each={groups}>
-              {({ severity, ids }) => (
-                <Show when={ids().length > 0}>
-                  <Panel title={SEVERITY_WORDS[severity]} count={ids().length} flush>
-                    <FindingList
-                      label={SEVERITY_WORDS[severity]}
-                      ids={ids()}
-                      insightOf={(id) => by_id().get(id)}
-                      period={period()}
-                      onFix={mayFix() ? (insight) => void fix(insight) : undefined}
-                      onDismiss={dismissed.dismiss}
-                    />
-                  </Panel>
+        <Loaded of={found} rows={4} label="Loading insights">
+          {() => (
+            <>
+              <Aging of={found}>
+                <Show when={shown().length === 0}>
+                  <EmptyState
+                    framed
+                    icon="check"
+                    title="Nothing stands out"
+                    action={<LinkButton href="/playground">Open the playground</LinkButton>}
+                  >
+                    Findings appear here once clients call your tools and something fails, waits or is never used.
+                  </EmptyState>
                 </Show>
-              )}
-            </For>
-          </Aging>
-          <Show when={hidden() > 0}>
-            <div class="row">
-              <span class="small faint">{`${plural(hidden(), 'finding')} dismissed in this browser`}</span>
-              <Button size="small" kind="quiet" onPress={dismissed.restoreAll}>
-                Show again
-              </Button>
-            </div>
-          </Show>
-        </Show>
+                <For each={groups}>
+                  {({ severity, ids }) => (
+                    <Show when={ids().length > 0}>
+                      <Panel title={SEVERITY_WORDS[severity]} count={ids().length} flush>
+                        <FindingList
+                          label={SEVERITY_WORDS[severity]}
+                          ids={ids()}
+                          insightOf={(id) => by_id().get(id)}
+                          period={period()}
+                          onFix={mayFix() ? (insight) => void fix(insight) : undefined}
+                          onDismiss={dismissed.dismiss}
+                        />
+                      </Panel>
+                    </Show>
+                  )}
+                </For>
+              </Aging>
+              <Show when={hidden() > 0}>
+                <div class="row">
+                  <span class="small faint">{`${plural(hidden(), 'finding')} dismissed in this browser`}</span>
+                  <Button size="small" kind="quiet" onPress={dismissed.restoreAll}>
+                    Show again
+                  </Button>
+                </div>
+              </Show>
+            </>
+          )}
+        </Loaded>
         <FindPanel />
       </div>
     </Page>

@@ -1,18 +1,20 @@
-import { createEffect, createSignal, For, Match, Show, Switch } from 'solid-js';
+import { createEffect, createSignal, Match, Show, Switch } from 'solid-js';
 import type { Proposal } from '#core/contract/proposals.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
-import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { passesFocus } from '#ui/src/components/form/passes-focus.ts';
 import { LinkButton } from '#ui/src/components/link.tsx';
-import { Failed, Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
+import { Failed, Notice } from '#ui/src/components/notice.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { useParams } from '#ui/src/components/shell/route-context.ts';
-import { SkeletonList } from '#ui/src/components/skeleton.tsx';
+import { Bullets } from '#ui/src/components/show/bullets.tsx';
 import { Ago } from '#ui/src/components/time.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
+import { Loaded } from '#ui/src/components/show/loaded.tsx';
+import { NotFound } from '#ui/src/components/empty-state.tsx';
 import { createMutation } from '#ui/src/kernel/data/mutation.ts';
 import { useCommands, useKernel } from '#ui/src/kernel/kernel.ts';
+import { capital } from '#ui/src/kernel/words.ts';
 import { DecisionDialog } from './decision-dialog.tsx';
 import { Review } from './review.tsx';
 import { STATUS } from './words.ts';
@@ -34,7 +36,6 @@ export function ProposalPage() {
   });
   const changed = () => open() && query.data() !== undefined && query.data()?.version !== read();
   const approvable = () => open() && !changed() && query.data()?.stale.length === 0 && query.data()?.problem === null;
-  const missing = () => query.problem()?.code === 'not_found';
   /** Why what is being decided cannot be decided any more. */
   const obstacle = () => {
     const found = query.data();
@@ -112,26 +113,12 @@ export function ProposalPage() {
         </Switch>
       }
     >
-      <Switch>
-        <Match when={missing()}>
-          <EmptyState
-            icon="message"
-            title="This proposal doesn’t exist"
-            action={<LinkButton href="/proposals">All proposals</LinkButton>}
-          >
-            It was deleted, or the address is mistyped.
-          </EmptyState>
-        </Match>
-        <Match when={query.problem()}>
-          {(problem) => <ProblemNotice problem={problem()} onRetry={() => void query.reload()} />}
-        </Match>
-        <Match when={query.data() === undefined}>
-          <div class="panel">
-            <SkeletonList rows={5} label="Checking the proposal" />
-          </div>
-        </Match>
-      </Switch>
-      <Show when={missing() ? undefined : query.data()}>
+      <Loaded
+        of={query}
+        rows={5}
+        label="Checking the proposal"
+        gone={<NotFound icon="message" noun="proposal" list="/proposals" />}
+      >
         {(found) => (
           <div class="stack">
             <Show when={changed()}>
@@ -163,11 +150,7 @@ export function ProposalPage() {
                   </Button>
                 }
               >
-                <ul class="bullets">
-                  <For each={found().stale}>
-                    {(record) => <li>{record.message.charAt(0).toUpperCase() + record.message.slice(1)}</li>}
-                  </For>
-                </ul>
+                <Bullets of={found().stale.map(({ message }) => capital(message))} />
                 <p>
                   Something that it changes was changed since. Its author can bring it up to date, or you can. Then review it
                   again: you will see what it changes now.
@@ -185,7 +168,7 @@ export function ProposalPage() {
             <Review proposal={found()} onCommented={() => void query.reload()} />
           </div>
         )}
-      </Show>
+      </Loaded>
       <Show when={query.data()}>
         {(found) => (
           <DecisionDialog

@@ -3,10 +3,10 @@ import type { SslStatus } from '#core/contract/deploy/ssl.ts';
 import { StatusDot, type Tone } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
 import { KeyValue } from '#ui/src/components/show/key-value.tsx';
-import { Failed, Fault, Notice } from '#ui/src/components/notice.tsx';
+import { Fault, Notice } from '#ui/src/components/notice.tsx';
 import { Section } from '#ui/src/components/panel.tsx';
-import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { usePoll, useQuery } from '#ui/src/components/use-query.ts';
+import { Loaded } from '#ui/src/components/show/loaded.tsx';
 import { useKernel, useLine } from '#ui/src/kernel/kernel.ts';
 import { createLiveLog } from '#ui/src/features/log/live-log.ts';
 import { createLiveStream } from '#ui/src/features/log/live-stream.ts';
@@ -68,8 +68,7 @@ export function Certificate(props: { enabled: boolean; dirty: boolean }) {
 
   return (
     <Section title="Certificate" lead="A request takes a few seconds. Its steps appear in the log below.">
-      <Failed of={status} />
-      <Show when={status.data()} fallback={<SkeletonList rows={3} label="Loading the certificate" failed={status.problem()} />}>
+      <Loaded of={status} rows={3} label="Loading the certificate">
         {(now) => (
           <>
             <KeyValue
@@ -125,7 +124,7 @@ export function Certificate(props: { enabled: boolean; dirty: boolean }) {
             </div>
           </>
         )}
-      </Show>
+      </Loaded>
       <div>
         <h3 class="settings-sub">Log</h3>
         <Show when={lines().length > 0} fallback={<p class="small faint">No request since this page was opened.</p>}>

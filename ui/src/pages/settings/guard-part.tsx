@@ -7,9 +7,9 @@ import { FilterBar } from '#ui/src/components/table/filter-bar.tsx';
 import { Link } from '#ui/src/components/link.tsx';
 import { Failed, Notice } from '#ui/src/components/notice.tsx';
 import { Section } from '#ui/src/components/panel.tsx';
-import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { TextArea } from '#ui/src/components/form/field.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
+import { Loaded } from '#ui/src/components/show/loaded.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { createMutation } from '#ui/src/kernel/data/mutation.ts';
 import { plural } from '#ui/src/kernel/words.ts';
@@ -50,32 +50,33 @@ export function GuardPart(props: PartProps) {
         </SettingsSection>
         <Section title="Rules" lead="A disabled rule finds nothing.">
           <FilterBar search={{ label: 'Search rules', value: wanted(), onInput: setWanted }} />
-          <Failed of={rules} />
-          <Show when={rules.data()} fallback={<SkeletonList rows={5} label="Loading rules" failed={rules.problem()} />}>
-            <div class="settings-rules" tabindex="0" role="group" aria-label="Rules">
-              <ul>
-                <For each={shown()}>
-                  {(rule) => (
-                    <li>
-                      <div class="settings-rule">
-                        <span class="row">
-                          <span class="mono small">{rule.id}</span>
-                          <Badge tone={TONE[rule.severity]}>{rule.severity}</Badge>
-                        </span>
-                        <span class="small soft">{rule.description}</span>
-                      </div>
-                      <Switch
-                        label="Enabled"
-                        of={rule.id}
-                        checked={!form.values.prompt_guard_allow.includes(rule.id)}
-                        onChange={(enabled) => enable(rule.id, enabled)}
-                      />
-                    </li>
-                  )}
-                </For>
-              </ul>
-            </div>
-          </Show>
+          <Loaded of={rules} rows={5} label="Loading rules">
+            {() => (
+              <div class="settings-rules" tabindex="0" role="group" aria-label="Rules">
+                <ul>
+                  <For each={shown()}>
+                    {(rule) => (
+                      <li>
+                        <div class="settings-rule">
+                          <span class="row">
+                            <span class="mono small">{rule.id}</span>
+                            <Badge tone={TONE[rule.severity]}>{rule.severity}</Badge>
+                          </span>
+                          <span class="small soft">{rule.description}</span>
+                        </div>
+                        <Switch
+                          label="Enabled"
+                          of={rule.id}
+                          checked={!form.values.prompt_guard_allow.includes(rule.id)}
+                          onChange={(enabled) => enable(rule.id, enabled)}
+                        />
+                      </li>
+                    )}
+                  </For>
+                </ul>
+              </div>
+            )}
+          </Loaded>
         </Section>
       </SettingsForm>
       <TryText />

@@ -3,11 +3,12 @@ import type { Connection } from '#core/contract/definitions/connections.ts';
 import type { Tool, ToolDraft } from '#core/contract/definitions/tools.ts';
 import { firstEnabled, useBuilderContext } from '#ui/src/features/builder/definitions/use-builder-context.ts';
 import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
-import { Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
+import { Failed, Notice } from '#ui/src/components/notice.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { useSaved } from '#ui/src/components/use-act.ts';
+import { together } from '#ui/src/kernel/data/query.ts';
 import { blankTool, toolOfResource } from '#ui/src/features/builder/drafts.ts';
 import { dialectOf } from '#ui/src/features/builder/sql/scan.ts';
 import { draftFromTable, recipesFor, type TableRecipe, type TableSource } from '#ui/src/features/builder/sql/tables.ts';
@@ -64,9 +65,7 @@ export function NewTool() {
           )}
         </Match>
         <Match when={context.problem() ?? resource.problem()}>
-          {(problem) => (
-            <ProblemNotice problem={problem()} onRetry={() => void Promise.all([context.reload(), resource.reload()])} />
-          )}
+          <Failed of={together(context, resource)} />
         </Match>
       </Switch>
     </Page>

@@ -1,16 +1,15 @@
-import { Match, Show, Switch } from 'solid-js';
+import { Show } from 'solid-js';
 import { type Toolset, ToolsetDraft } from '#core/contract/definitions/toolsets.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
-import { EmptyState } from '#ui/src/components/empty-state.tsx';
-import { LinkButton } from '#ui/src/components/link.tsx';
 import { Menu } from '#ui/src/components/menu.tsx';
-import { ProblemNotice } from '#ui/src/components/notice.tsx';
 import { Page } from '#ui/src/components/page.tsx';
-import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useParams } from '#ui/src/components/shell/route-context.ts';
 import { useRecordForm } from '#ui/src/components/use-form.ts';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { useAct, useSaved } from '#ui/src/components/use-act.ts';
+import { Loaded } from '#ui/src/components/show/loaded.tsx';
+import { NotFound } from '#ui/src/components/empty-state.tsx';
+import { together } from '#ui/src/kernel/data/query.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { pickFaults } from './picks.ts';
 import { ToolsetForm } from './toolset-form.tsx';
@@ -27,8 +26,7 @@ export function ToolsetPage() {
   const { act, ask } = useAct();
   const query = useQuery((read) => read('toolsets.get', { id }));
   const selectable = useSelectable();
-  const missing = () => query.problem()?.code === 'not_found';
-  const failed = () => (missing() ? undefined : (selectable.problem() ?? query.problem()));
+  const toolset = () => (selectable.ready() ? query.data() : undefined);
 
   const remove = async ({ name }: Toolset) => {
     const question = {
@@ -78,25 +76,14 @@ export function ToolsetPage() {
         </Show>
       }
     >
-      <Show when={failed()}>
-        {(problem) => (
-          <ProblemNotice problem={problem()} onRetry={() => void Promise.all([selectable.reload(), query.reload()])} />
-        )}
-      </Show>
-      <Switch fallback={<SkeletonList rows={6} label="Loading" failed={failed()} />}>
-        <Match when={missing()}>
-          <EmptyState
-            icon="filter"
-            title="This toolset doesn’t exist"
-            action={<LinkButton href="/toolsets">All toolsets</LinkButton>}
-          >
-            It was deleted, or the address is mistyped.
-          </EmptyState>
-        </Match>
-        <Match when={selectable.ready() && query.data()}>
-          {(toolset) => <StoredToolset toolset={toolset()} selectable={selectable} onSaved={() => void query.reload()} />}
-        </Match>
-      </Switch>
+      <Loaded
+        of={{ ...together(selectable, query), data: toolset }}
+        rows={6}
+        label="Loading"
+        gone={<NotFound icon="filter" noun="toolset" list="/toolsets" />}
+      >
+        {(found) => <StoredToolset toolset={found()} selectable={selectable} onSaved={() => void query.reload()} />}
+      </Loaded>
     </Page>
   );
 }

@@ -1,10 +1,11 @@
 import { type JSX, Match, Switch } from 'solid-js';
 import type { Connection } from '#core/contract/definitions/connections.ts';
-import { ProblemNotice } from '#ui/src/components/notice.tsx';
+import { Failed } from '#ui/src/components/notice.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { useSaved } from '#ui/src/components/use-act.ts';
+import { together } from '#ui/src/kernel/data/query.ts';
 import { ENTITY_TYPE, type EntityNoun } from './bulk.ts';
 import { capital } from '#ui/src/kernel/words.ts';
 import { ENTITY_WORDS } from './entity-words.ts';
@@ -62,9 +63,7 @@ export function NewEntity<D>(props: {
           }
         </Match>
         <Match when={context.problem() ?? original.problem()}>
-          {(problem) => (
-            <ProblemNotice problem={problem()} onRetry={() => void Promise.all([context.reload(), original.reload()])} />
-          )}
+          <Failed of={together(context, original)} />
         </Match>
       </Switch>
     </Page>
