@@ -1,22 +1,22 @@
 import { For, type JSX } from 'solid-js';
 import { Button } from '#ui/src/components/button.tsx';
-import { Dialog } from '#ui/src/components/dialog.tsx';
+import { DialogOf } from '#ui/src/components/dialog-of.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
 import { Snippet } from './snippet.tsx';
 
-/** A secret that was made just now and is cannot be read again. */
-export function SecretOnce(props: {
-  open: boolean;
-  title: string;
-  secrets: readonly { readonly label: string; readonly value: string }[];
+/** The secrets of something that was made just now, which cannot be read again. */
+export function SecretOnce<T>(props: {
+  of: T | undefined;
+  title: string | ((of: NonNullable<T>) => string);
+  secrets: (of: NonNullable<T>) => readonly { readonly label: string; readonly value: string }[];
   onClose: () => void;
   /** Sluice needs it itself. */
   encrypted?: boolean;
-  children?: JSX.Element;
+  children?: (of: NonNullable<T>) => JSX.Element;
 }) {
   return (
-    <Dialog
-      open={props.open}
+    <DialogOf
+      of={props.of}
       once
       title={props.title}
       onClose={props.onClose}
@@ -26,22 +26,24 @@ export function SecretOnce(props: {
         </Button>
       }
     >
-      <div class="stack">
-        <Notice tone="warning" title="Copy it now">
-          <p>
-            It is shown only once. {props.encrypted === true ? 'Sluice stores it encrypted.' : 'Sluice stores only its hash.'}
-          </p>
-        </Notice>
-        <For each={props.secrets}>
-          {(secret) => (
-            <div>
-              <p class="field-label">{secret.label}</p>
-              <Snippet text={secret.value} label={secret.label} />
-            </div>
-          )}
-        </For>
-        {props.children}
-      </div>
-    </Dialog>
+      {(of) => (
+        <div class="stack">
+          <Notice tone="warning" title="Copy it now">
+            <p>
+              It is shown only once. {props.encrypted === true ? 'Sluice stores it encrypted.' : 'Sluice stores only its hash.'}
+            </p>
+          </Notice>
+          <For each={props.secrets(of)}>
+            {(secret) => (
+              <div>
+                <p class="field-label">{secret.label}</p>
+                <Snippet text={secret.value} label={secret.label} />
+              </div>
+            )}
+          </For>
+          {props.children?.(of)}
+        </div>
+      )}
+    </DialogOf>
   );
 }

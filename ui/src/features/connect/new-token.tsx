@@ -25,12 +25,12 @@ export function NewTokenDialog(props: { open: boolean; onClose: () => void; onMa
         />
       </Dialog>
       <SecretOnce
-        open={made() !== undefined}
-        title={`Token “${made()?.name ?? ''}”`}
-        secrets={[{ label: 'Access token', value: made()?.token ?? '' }]}
+        of={made()}
+        title={({ name }) => `Token “${name}”`}
+        secrets={({ token }) => [{ label: 'Access token', value: token }]}
         onClose={() => setMade(undefined)}
       >
-        <Show when={made()}>{(shown) => <Snippets token={shown().token} />}</Show>
+        {({ token }) => <Snippets token={token} />}
       </SecretOnce>
     </>
   );

@@ -6,10 +6,10 @@ import { DataTable } from '#ui/src/components/table/data-table.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { useCachedPages } from '#ui/src/components/use-pages.ts';
-import { Dialog } from '#ui/src/components/dialog.tsx';
 import { NewTokenDialog } from '#ui/src/features/connect/new-token.tsx';
 import { EditToken } from '#ui/src/features/connect/token-form.tsx';
 import { useAct } from '#ui/src/components/use-act.ts';
+import { DialogOf } from '#ui/src/components/dialog-of.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { minutesWord } from '#ui/src/kernel/words.ts';
 
@@ -115,20 +115,18 @@ export function TokensPanel(props: {
           props.onMade(token);
         }}
       />
-      <Dialog open={edited() !== undefined} title={`Token “${edited()?.name ?? ''}”`} onClose={() => setEdited(undefined)}>
-        <Show when={edited()} keyed>
-          {(token) => (
-            <EditToken
-              token={token}
-              onCancel={() => setEdited(undefined)}
-              onDone={({ name }) => {
-                setEdited(undefined);
-                toasts.show(`${name} changed. The change applies immediately.`, 'good');
-              }}
-            />
-          )}
-        </Show>
-      </Dialog>
+      <DialogOf of={edited()} title={({ name }) => `Token “${name}”`} onClose={() => setEdited(undefined)}>
+        {(token) => (
+          <EditToken
+            token={token}
+            onCancel={() => setEdited(undefined)}
+            onDone={({ name }) => {
+              setEdited(undefined);
+              toasts.show(`${name} changed. The change applies immediately.`, 'good');
+            }}
+          />
+        )}
+      </DialogOf>
     </Panel>
   );
 }

@@ -1,7 +1,7 @@
-import { For, Show } from 'solid-js';
+import { For } from 'solid-js';
 import { Button } from '#ui/src/components/button.tsx';
 import { CopyButton } from '#ui/src/components/show/code-block.tsx';
-import { Dialog } from '#ui/src/components/dialog.tsx';
+import { DialogOf } from '#ui/src/components/dialog-of.tsx';
 import { codesText } from './account-device.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { saveFile } from '#ui/src/kernel/save-file.ts';
@@ -16,8 +16,8 @@ export function CodesDialog(props: { codes: readonly string[] | undefined; onClo
       codesText(window.location.host, session.username(), codes, new Date().toISOString()),
     );
   return (
-    <Dialog
-      open={props.codes !== undefined}
+    <DialogOf
+      of={props.codes}
       once
       title="Recovery codes"
       lead="Each works once, if you lose access to the app. Store them somewhere else; they are shown only once."
@@ -28,24 +28,22 @@ export function CodesDialog(props: { codes: readonly string[] | undefined; onClo
         </Button>
       }
     >
-      <Show when={props.codes}>
-        {(codes) => (
-          <div class="stack">
-            <ol class="recovery-codes mono" aria-label="Recovery codes">
-              <For each={codes()}>{(code) => <li>{code}</li>}</For>
-            </ol>
-            <div class="row">
-              <CopyButton text={codes().join('\n')} label="the recovery codes" kind="plain" />
-              <Button size="small" icon="download" onPress={() => save(codes())}>
-                Download
-              </Button>
-              <Button size="small" icon="file" onPress={() => window.print()}>
-                Print
-              </Button>
-            </div>
+      {(codes) => (
+        <div class="stack">
+          <ol class="recovery-codes mono" aria-label="Recovery codes">
+            <For each={codes}>{(code) => <li>{code}</li>}</For>
+          </ol>
+          <div class="row">
+            <CopyButton text={codes.join('\n')} label="the recovery codes" kind="plain" />
+            <Button size="small" icon="download" onPress={() => save(codes)}>
+              Download
+            </Button>
+            <Button size="small" icon="file" onPress={() => window.print()}>
+              Print
+            </Button>
           </div>
-        )}
-      </Show>
-    </Dialog>
+        </div>
+      )}
+    </DialogOf>
   );
 }

@@ -3,12 +3,12 @@ import type { Output } from '#core/contract/index.ts';
 import { StatusDot } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
 import { CopyButton } from '#ui/src/components/show/code-block.tsx';
-import { Dialog } from '#ui/src/components/dialog.tsx';
 import { TextField } from '#ui/src/components/form/field.tsx';
 import { Failed, Fault, Notice } from '#ui/src/components/notice.tsx';
 import { Section } from '#ui/src/components/panel.tsx';
 import { Skeleton } from '#ui/src/components/skeleton.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
+import { DialogOf } from '#ui/src/components/dialog-of.tsx';
 import { inFours, svgAddress } from './account-device.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { createMutation } from '#ui/src/kernel/data/mutation.ts';
@@ -60,21 +60,19 @@ export function SecondFactor() {
           </>
         )}
       </Show>
-      <Dialog open={setup() !== undefined} title="Set up the second factor" onClose={() => setSetup(undefined)}>
-        <Show when={setup()}>
-          {(made) => (
-            <Enable
-              setup={made()}
-              onDone={() => {
-                setCodes(made().recovery_codes);
-                setSetup(undefined);
-                toasts.show('The second factor is on.', 'good');
-                void status.reload();
-              }}
-            />
-          )}
-        </Show>
-      </Dialog>
+      <DialogOf of={setup()} title="Set up the second factor" onClose={() => setSetup(undefined)}>
+        {(made) => (
+          <Enable
+            setup={made}
+            onDone={() => {
+              setCodes(made.recovery_codes);
+              setSetup(undefined);
+              toasts.show('The second factor is on.', 'good');
+              void status.reload();
+            }}
+          />
+        )}
+      </DialogOf>
       <ConfirmFactor
         kind={asking()}
         onClose={() => setAsking(undefined)}

@@ -197,12 +197,12 @@ export function CredentialsPanel(props: {
         />
       </Dialog>
       <SecretOnce
-        open={made() !== undefined}
-        title={`${capital(props.kind)} “${made()?.name ?? ''}”`}
-        secrets={made()?.secrets ?? []}
+        of={made()}
+        title={({ name }) => `${capital(props.kind)} “${name}”`}
+        secrets={({ secrets }) => secrets}
         onClose={() => setMade(undefined)}
       >
-        <Show when={made()}>{(shown) => <ClientTexts texts={textsFor(shown().credential)} label="Connect an agent" />}</Show>
+        {({ credential }) => <ClientTexts texts={textsFor(credential)} label="Connect an agent" />}
       </SecretOnce>
     </Panel>
   );

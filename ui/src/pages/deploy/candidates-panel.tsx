@@ -2,7 +2,6 @@ import { createSignal, Show } from 'solid-js';
 import type { Candidate } from '#core/contract/deploy/candidates.ts';
 import { MOST_CANDIDATES } from '#core/contract/deploy/candidates.ts';
 import { Button } from '#ui/src/components/button.tsx';
-import { Dialog } from '#ui/src/components/dialog.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { Menu } from '#ui/src/components/menu.tsx';
 import { DataTable } from '#ui/src/components/table/data-table.tsx';
@@ -11,6 +10,7 @@ import { CandidateTexts } from '#ui/src/features/connect/candidate-texts.tsx';
 import type { Deployment } from '#ui/src/features/deploy/deployment.ts';
 import { exactTime, minuteTime } from '#ui/src/kernel/dates.ts';
 import { useAct } from '#ui/src/components/use-act.ts';
+import { DialogOf } from '#ui/src/components/dialog-of.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { plural } from '#ui/src/kernel/words.ts';
 import { NewCandidate } from './new-candidate.tsx';
@@ -119,16 +119,14 @@ export function CandidatesPanel(props: {
         onMade={() => void list.reload()}
         onRefused={() => void list.reload()}
       />
-      <Dialog open={shown() !== undefined} title="Connect to the candidate" onClose={() => setShown(undefined)}>
-        <Show when={shown()} keyed>
-          {(row) => (
-            <div class="stack">
-              <p class="small soft">{`Replace YOUR_TOKEN with its token, which begins with ${row.token_prefix}.`}</p>
-              <CandidateTexts candidate={row} />
-            </div>
-          )}
-        </Show>
-      </Dialog>
+      <DialogOf of={shown()} title="Connect to the candidate" onClose={() => setShown(undefined)}>
+        {(row) => (
+          <div class="stack">
+            <p class="small soft">{`Replace YOUR_TOKEN with its token, which begins with ${row.token_prefix}.`}</p>
+            <CandidateTexts candidate={row} />
+          </div>
+        )}
+      </DialogOf>
     </div>
   );
 }

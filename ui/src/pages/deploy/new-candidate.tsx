@@ -113,22 +113,20 @@ export function NewCandidate(props: { open: boolean; onClose: () => void; onMade
         </form>
       </Dialog>
       <SecretOnce
-        open={made() !== undefined}
+        of={made()}
         title="Connect to the candidate"
-        secrets={[{ label: 'Token', value: made()?.token ?? '' }]}
+        secrets={({ token }) => [{ label: 'Token', value: token }]}
         onClose={() => setMade(undefined)}
       >
-        <Show when={made()}>
-          {(shown) => (
-            <>
-              <div>
-                <p class="field-label">URL</p>
-                <Snippet text={shown().url} label="the URL" />
-              </div>
-              <CandidateTexts candidate={shown()} token={shown().token} />
-            </>
-          )}
-        </Show>
+        {(candidate) => (
+          <>
+            <div>
+              <p class="field-label">URL</p>
+              <Snippet text={candidate.url} label="the URL" />
+            </div>
+            <CandidateTexts candidate={candidate} token={candidate.token} />
+          </>
+        )}
       </SecretOnce>
     </>
   );

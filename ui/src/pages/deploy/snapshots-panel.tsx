@@ -1,18 +1,18 @@
-import { createMemo, createSignal, Match, Show, Switch } from 'solid-js';
+import { createMemo, createSignal, Show } from 'solid-js';
 import type { SnapshotSummary } from '#core/contract/deploy/snapshots.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
 import { ChangeList } from '#ui/src/features/deploy/change-list.tsx';
 import { DataTable } from '#ui/src/components/table/data-table.tsx';
-import { Dialog, Drawer } from '#ui/src/components/dialog.tsx';
+import { Drawer } from '#ui/src/components/dialog.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { Menu } from '#ui/src/components/menu.tsx';
-import { Failed } from '#ui/src/components/notice.tsx';
 import { Aging } from '#ui/src/components/show/aging.tsx';
 import { Select } from '#ui/src/components/form/select.tsx';
-import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { Ago } from '#ui/src/components/time.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
+import { Loaded } from '#ui/src/components/show/loaded.tsx';
+import { DialogOf } from '#ui/src/components/dialog-of.tsx';
 import { breakingCount, summary } from '#ui/src/features/deploy/changes.ts';
 import type { Deployment } from '#ui/src/features/deploy/deployment.ts';
 import { plural } from '#ui/src/kernel/words.ts';
@@ -184,9 +184,9 @@ export function SnapshotsPanel(props: {
 
       <ReplayDrawer open={replaying() !== undefined} target={replaying()} onClose={() => setReplaying(undefined)} />
 
-      <Dialog
-        open={activating() !== undefined}
-        title={`Restore version ${activating() ?? 0}?`}
+      <DialogOf
+        of={activating()}
+        title={(version) => `Restore version ${version}?`}
         lead={
           live() === null
             ? 'It is served at once. The working copy does not change.'
@@ -205,15 +205,13 @@ export function SnapshotsPanel(props: {
           </>
         }
       >
-        <Show when={activating()} keyed>
-          {(version) => (
-            <div class="stack">
-              <h3 class="deploy-sub">What changes for clients</h3>
-              <Difference from={live() ?? version} to={version} />
-            </div>
-          )}
-        </Show>
-      </Dialog>
+        {(version) => (
+          <div class="stack">
+            <h3 class="deploy-sub">What changes for clients</h3>
+            <Difference from={live() ?? version} to={version} />
+          </div>
+        )}
+      </DialogOf>
     </div>
   );
 }
@@ -225,16 +223,9 @@ function Difference(props: { from: number; to: number }) {
   });
   const changes = () => diff.data()?.changes ?? [];
   return (
-    <>
-      <Failed of={diff} />
-      <Switch>
-        <Match when={diff.data() === undefined}>
-          <SkeletonList rows={3} label="Comparing" failed={diff.problem()} />
-        </Match>
-        <Match when={changes().length === 0}>
-          <p class="soft">These versions are the same.</p>
-        </Match>
-        <Match when={changes().length > 0}>
+    <Loaded of={diff} rows={3} label="Comparing">
+      {() => (
+        <Show when={changes().length > 0} fallback={<p class="soft">These versions are the same.</p>}>
           <Aging of={diff}>
             <div class="stack">
               <p class="small soft">{summary(changes())}</p>
@@ -244,8 +235,8 @@ function Difference(props: { from: number; to: number }) {
               </div>
             </div>
           </Aging>
-        </Match>
-      </Switch>
-    </>
+        </Show>
+      )}
+    </Loaded>
   );
 }

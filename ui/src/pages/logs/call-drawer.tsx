@@ -1,11 +1,11 @@
-import { For, Match, Show, Switch } from 'solid-js';
+import { For, Show } from 'solid-js';
 import { Badge } from '#ui/src/components/badge.tsx';
-import { Drawer } from '#ui/src/components/dialog.tsx';
-import { Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
+import { Notice } from '#ui/src/components/notice.tsx';
 import { KeyValue } from '#ui/src/components/show/key-value.tsx';
 import { Link } from '#ui/src/components/link.tsx';
-import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
+import { Loaded } from '#ui/src/components/show/loaded.tsx';
+import { DrawerOf } from '#ui/src/components/dialog-of.tsx';
 import { exactTime } from '#ui/src/kernel/dates.ts';
 import type { Output } from '#core/contract/index.ts';
 import { num } from '#ui/src/kernel/numbers.ts';
@@ -17,23 +17,18 @@ import { CONFIRMATION_WORDS, endWord, OUTCOME_WORDS } from './words.ts';
 /** One call: what is known of it, and where to go on. */
 export function CallDrawer(props: { id: string | undefined; onClose: () => void }) {
   return (
-    <Drawer open={props.id !== undefined} title="Call" lead="Results are not logged." onClose={props.onClose}>
-      <Show when={props.id} keyed>
-        {(id) => <OneCall id={id} />}
-      </Show>
-    </Drawer>
+    <DrawerOf of={props.id} title="Call" lead="Results are not logged." onClose={props.onClose}>
+      {(id) => <OneCall id={id} />}
+    </DrawerOf>
   );
 }
 
 function OneCall(props: { id: string }) {
   const detail = useQuery((read) => read('logs.get', { call_id: props.id }));
   return (
-    <Switch fallback={<SkeletonList rows={4} label="Call" />}>
-      <Match when={detail.data()}>{(of) => <CallFacts of={of()} />}</Match>
-      <Match when={detail.problem()}>
-        {(problem) => <ProblemNotice problem={problem()} onRetry={() => void detail.reload()} />}
-      </Match>
-    </Switch>
+    <Loaded of={detail} rows={4} label="Call">
+      {(of) => <CallFacts of={of()} />}
+    </Loaded>
   );
 }
 

@@ -4,13 +4,13 @@ import { createEffect, createMemo, createSignal, on, Show } from 'solid-js';
 import { StatusDot, type Tone } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
 import { CopyButton } from '#ui/src/components/show/code-block.tsx';
-import { Drawer } from '#ui/src/components/dialog.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { FilterBar, FilterSelect } from '#ui/src/components/table/filter-bar.tsx';
 import { KeyValue } from '#ui/src/components/show/key-value.tsx';
 import { Select } from '#ui/src/components/form/select.tsx';
 import { exactTime } from '#ui/src/kernel/dates.ts';
 import { useCopy } from '#ui/src/components/use-copy.ts';
+import { DrawerOf } from '#ui/src/components/dialog-of.tsx';
 import { useCommands, useKernel, useLine } from '#ui/src/kernel/kernel.ts';
 import { createLiveLog, type Line, lineText, matches, SOURCES } from '#ui/src/features/log/live-log.ts';
 import { createLiveStream, type StreamState } from '#ui/src/features/log/live-stream.ts';
@@ -118,9 +118,9 @@ export function LivePanel() {
       >
         <LogList entries={entries()} follow={follow() && !log.paused()} onFollow={setFollow} onOpen={setShown} />
       </Show>
-      <Drawer open={shown() !== undefined} title="Log line" onClose={() => setShown(undefined)}>
-        <Show when={shown()}>{(line) => <LineDetail line={line()} />}</Show>
-      </Drawer>
+      <DrawerOf of={shown()} title="Log line" onClose={() => setShown(undefined)}>
+        {(line) => <LineDetail line={line} />}
+      </DrawerOf>
     </div>
   );
 }

@@ -2,13 +2,13 @@ import { createSignal, For, Match, Show, Switch } from 'solid-js';
 import type { Output } from '#core/contract/index.ts';
 import { Breakable } from '#ui/src/components/show/breakable.tsx';
 import { Badge } from '#ui/src/components/badge.tsx';
-import { Drawer } from '#ui/src/components/dialog.tsx';
-import { Failed, ProblemNotice } from '#ui/src/components/notice.tsx';
+import { Failed } from '#ui/src/components/notice.tsx';
 import { KeyValue } from '#ui/src/components/show/key-value.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { Link } from '#ui/src/components/link.tsx';
 import { usePages } from '#ui/src/components/use-pages.ts';
 import { LoadMore } from '#ui/src/components/table/load-more.tsx';
+import { DrawerOf } from '#ui/src/components/dialog-of.tsx';
 import type { Pages } from '#ui/src/kernel/data/pages.ts';
 import { clockTime, exactTime } from '#ui/src/kernel/dates.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
@@ -22,11 +22,9 @@ const PAGE = 200;
 /** What one client did, in order. */
 export function SessionDrawer(props: { id: string | undefined; onClose: () => void }) {
   return (
-    <Drawer open={props.id !== undefined} title="Session" lead="What the client did, in order." onClose={props.onClose}>
-      <Show when={props.id} keyed>
-        {(id) => <OneSession id={id} />}
-      </Show>
-    </Drawer>
+    <DrawerOf of={props.id} title="Session" lead="What the client did, in order." onClose={props.onClose}>
+      {(id) => <OneSession id={id} />}
+    </DrawerOf>
   );
 }
 
@@ -48,7 +46,7 @@ function OneSession(props: { id: string }) {
     <Switch fallback={<SkeletonList rows={4} label="Steps" />}>
       <Match when={session()}>{(found) => <Steps session={found()} steps={steps} />}</Match>
       <Match when={steps.problem()}>
-        {(problem) => <ProblemNotice problem={problem()} onRetry={() => void steps.reload()} />}
+        <Failed of={steps} />
       </Match>
     </Switch>
   );

@@ -11,6 +11,7 @@ import { SecretOnce } from '#ui/src/components/show/secret-once.tsx';
 import { DataTable } from '#ui/src/components/table/data-table.tsx';
 import { FilterBar, FilterSelect } from '#ui/src/components/table/filter-bar.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
+import { DialogOf } from '#ui/src/components/dialog-of.tsx';
 import { allOf } from '#ui/src/kernel/data/all-of.ts';
 import { whenAsked } from '#ui/src/kernel/route/asked.ts';
 import { useCommands, useKernel } from '#ui/src/kernel/kernel.ts';
@@ -167,34 +168,27 @@ export function People() {
           onCancel={() => setInviting(false)}
         />
       </Dialog>
-      <Dialog
-        open={editing() !== undefined}
-        title={`Edit ${editing()?.username ?? ''}`}
-        size="wide"
-        onClose={() => setEditing(undefined)}
-      >
-        <Show when={editing()} keyed>
-          {(person) => (
-            <PersonForm
-              person={person}
-              groups={groups()}
-              onDone={({ username }) => {
-                setEditing(undefined);
-                toasts.show(`Saved ${username}.`, 'good');
-                if (isSelf(person)) void session.refresh();
-              }}
-              onCancel={() => setEditing(undefined)}
-            />
-          )}
-        </Show>
-      </Dialog>
+      <DialogOf of={editing()} title={({ username }) => `Edit ${username}`} size="wide" onClose={() => setEditing(undefined)}>
+        {(person) => (
+          <PersonForm
+            person={person}
+            groups={groups()}
+            onDone={({ username }) => {
+              setEditing(undefined);
+              toasts.show(`Saved ${username}.`, 'good');
+              if (isSelf(person)) void session.refresh();
+            }}
+            onCancel={() => setEditing(undefined)}
+          />
+        )}
+      </DialogOf>
       <SecretOnce
-        open={people.invitation() !== undefined}
-        title={`Invitation for ${people.invitation()?.name ?? ''}`}
-        secrets={[{ label: 'Invitation link', value: people.invitation()?.url ?? '' }]}
+        of={people.invitation()}
+        title={({ name }) => `Invitation for ${name}`}
+        secrets={({ url }) => [{ label: 'Invitation link', value: url }]}
         onClose={people.dismiss}
       >
-        <p class="small soft">Send it to them yourself: Sluice sends no email. It works once, for 72 hours.</p>
+        {() => <p class="small soft">Send it to them yourself: Sluice sends no email. It works once, for 72 hours.</p>}
       </SecretOnce>
     </Page>
   );

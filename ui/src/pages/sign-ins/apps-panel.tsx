@@ -9,6 +9,7 @@ import { SecretOnce } from '#ui/src/components/show/secret-once.tsx';
 import { DataTable } from '#ui/src/components/table/data-table.tsx';
 import { useCachedPages } from '#ui/src/components/use-pages.ts';
 import { useAct } from '#ui/src/components/use-act.ts';
+import { DialogOf } from '#ui/src/components/dialog-of.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { EditApp, type Made, NewApp } from './app-form.tsx';
 
@@ -44,8 +45,7 @@ export function AppsPanel() {
     const app = agreed ? await act(() => call('oauth_apps.renew_secret', { id, version })) : undefined;
     if (app !== undefined) setMade(app);
   };
-  const secrets = () => {
-    const { client_id = '', client_secret = null } = made() ?? {};
+  const secretsOf = ({ client_id, client_secret }: Made) => {
     const id = { label: 'Client ID', value: client_id };
     return client_secret === null ? [id] : [id, { label: 'Client secret', value: client_secret }];
   };
@@ -114,25 +114,10 @@ export function AppsPanel() {
           }}
         />
       </Dialog>
-      <Dialog open={editing() !== undefined} title={`Edit ${editing()?.name ?? ''}`} onClose={() => setEditing(undefined)}>
-        <Show when={editing()} keyed>
-          {(app) => (
-            <EditApp
-              app={app}
-              onCancel={() => setEditing(undefined)}
-              onDone={() => {
-                setEditing(undefined);
-              }}
-            />
-          )}
-        </Show>
-      </Dialog>
-      <SecretOnce
-        open={made() !== undefined}
-        title={`App “${made()?.name ?? ''}”`}
-        secrets={secrets()}
-        onClose={() => setMade(undefined)}
-      />
+      <DialogOf of={editing()} title={({ name }) => `Edit ${name}`} onClose={() => setEditing(undefined)}>
+        {(app) => <EditApp app={app} onCancel={() => setEditing(undefined)} onDone={() => setEditing(undefined)} />}
+      </DialogOf>
+      <SecretOnce of={made()} title={({ name }) => `App “${name}”`} secrets={secretsOf} onClose={() => setMade(undefined)} />
     </Panel>
   );
 }

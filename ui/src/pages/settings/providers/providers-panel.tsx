@@ -1,4 +1,4 @@
-import { createSignal, Show } from 'solid-js';
+import { createSignal } from 'solid-js';
 import type { IdentityProvider } from '#core/contract/identity/identity-providers.ts';
 import { StatusDot } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
@@ -9,6 +9,7 @@ import { Panel } from '#ui/src/components/panel.tsx';
 import { DataTable } from '#ui/src/components/table/data-table.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { useAct } from '#ui/src/components/use-act.ts';
+import { DialogOf } from '#ui/src/components/dialog-of.tsx';
 import { allOf } from '#ui/src/kernel/data/all-of.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { plural } from '#ui/src/kernel/words.ts';
@@ -111,21 +112,12 @@ export function ProvidersPanel() {
       <Dialog open={adding()} title="Add an identity provider" size="wide" onClose={() => setAdding(false)}>
         <ProviderForm onDone={saved} onCancel={() => setAdding(false)} />
       </Dialog>
-      <Dialog
-        open={editing() !== undefined}
-        title={`Edit ${editing()?.name ?? ''}`}
-        size="wide"
-        onClose={() => setEditing(undefined)}
-      >
-        <Show when={editing()} keyed>
-          {(provider) => <ProviderForm provider={provider} onDone={saved} onCancel={() => setEditing(undefined)} />}
-        </Show>
-      </Dialog>
-      <Dialog open={testing() !== undefined} title={`Test of ${testing()?.name ?? ''}`} onClose={() => setTesting(undefined)}>
-        <Show when={testing()} keyed>
-          {(provider) => <ProviderTest provider={provider} />}
-        </Show>
-      </Dialog>
+      <DialogOf of={editing()} title={({ name }) => `Edit ${name}`} size="wide" onClose={() => setEditing(undefined)}>
+        {(provider) => <ProviderForm provider={provider} onDone={saved} onCancel={() => setEditing(undefined)} />}
+      </DialogOf>
+      <DialogOf of={testing()} title={({ name }) => `Test of ${name}`} onClose={() => setTesting(undefined)}>
+        {(provider) => <ProviderTest provider={provider} />}
+      </DialogOf>
     </Panel>
   );
 }

@@ -10,6 +10,7 @@ import { SecretOnce } from '#ui/src/components/show/secret-once.tsx';
 import { DataTable } from '#ui/src/components/table/data-table.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { useAct } from '#ui/src/components/use-act.ts';
+import { DialogOf } from '#ui/src/components/dialog-of.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { DeliveryLog } from './delivery-log.tsx';
 import { EditWebhook, NewWebhook } from './webhook-form.tsx';
@@ -128,38 +129,29 @@ export function WebhooksPanel() {
           onCancel={() => setAdding(false)}
         />
       </Dialog>
-      <Dialog open={editing() !== undefined} title={`Edit ${editing()?.name ?? ''}`} onClose={() => setEditing(undefined)}>
-        <Show when={editing()} keyed>
-          {(notice) => (
-            <EditWebhook
-              notice={notice}
-              onDone={({ name }) => {
-                setEditing(undefined);
-                toasts.show(`Saved “${name}”.`, 'good');
-              }}
-              onCancel={() => setEditing(undefined)}
-            />
-          )}
-        </Show>
-      </Dialog>
-      <Dialog
-        open={logged() !== undefined}
-        title={`Deliveries to ${logged()?.name ?? ''}`}
-        size="wide"
-        onClose={() => setLogged(undefined)}
-      >
-        <Show when={logged()} keyed>
-          {(notice) => <DeliveryLog notice={notice} />}
-        </Show>
-      </Dialog>
+      <DialogOf of={editing()} title={({ name }) => `Edit ${name}`} onClose={() => setEditing(undefined)}>
+        {(notice) => (
+          <EditWebhook
+            notice={notice}
+            onDone={({ name }) => {
+              setEditing(undefined);
+              toasts.show(`Saved “${name}”.`, 'good');
+            }}
+            onCancel={() => setEditing(undefined)}
+          />
+        )}
+      </DialogOf>
+      <DialogOf of={logged()} title={({ name }) => `Deliveries to ${name}`} size="wide" onClose={() => setLogged(undefined)}>
+        {(notice) => <DeliveryLog notice={notice} />}
+      </DialogOf>
       <SecretOnce
-        open={secret() !== undefined}
+        of={secret()}
         title="Signing secret"
         encrypted
-        secrets={[{ label: 'Secret', value: secret() ?? '' }]}
+        secrets={(value) => [{ label: 'Secret', value }]}
         onClose={() => setSecret(undefined)}
       >
-        <p class="small soft">The receiver verifies the header webhook-signature with it.</p>
+        {() => <p class="small soft">The receiver verifies the header webhook-signature with it.</p>}
       </SecretOnce>
     </Panel>
   );
