@@ -89,6 +89,13 @@ browserTest(
     await dialog.getByRole('button', { name: 'Start canary' }).click();
     const panel = page.getByRole('region', { name: 'Canary', exact: true });
     await panel.getByText('Running').waitFor();
+    // It has the note of the candidate, which cannot be deleted while it is served.
+    await panel.getByText('For a share').waitFor();
+    await page.getByRole('tab', { name: 'Candidates' }).click();
+    await page.getByRole('button', { name: 'More for the candidate For a share' }).click();
+    expect(await page.getByRole('menuitem').allInnerTexts()).toEqual(['Connect a client']);
+    await page.keyboard.press('Escape');
+    await page.getByRole('tab', { name: 'Changes' }).click();
     const { canary } = await ui.programs.api<{ canary: { candidate: string } }>('GET', '/deploy/status');
     expect(canary.candidate).toBe(made.candidate);
     const receipt = page.getByText('The canary is running for 10% of callers');
@@ -252,6 +259,37 @@ browserTest(
     await page.getByText('There can be 3 at a time. Delete one to create another.').waitFor();
     for (const candidate of made) await ui.programs.api('DELETE', `/snapshots/candidate/${candidate}`);
     await close(opened, [409, 422]);
+  },
+  LIMIT_MS,
+);
+
+browserTest(
+  'a deploy beside a canary changes what the page says of its end, and its end shows the changes anew',
+  async () => {
+    await describe('One customer, for a share of the callers.');
+    await ui.programs.api('POST', '/deploy', { canary: { percent: 20, minutes: 60 } });
+    await describe('One customer, for the others.');
+    const { snapshot_version: base } = await ui.programs.api<{ snapshot_version: number }>('GET', '/deploy/status');
+    const opened = await ui.signedIn();
+    const { page } = opened;
+    await page.goto(`${ui.programs.url}/deploy`);
+    const panel = page.getByRole('region', { name: 'Canary', exact: true });
+    await panel.getByText(/Promotes itself at/).waitFor();
+    await page.getByRole('region', { name: 'Deploy', exact: true }).getByRole('button', { name: 'Deploy', exact: true }).click();
+    await page.getByText('Nothing to deploy').waitFor();
+    await panel.getByText(/Aborts itself at/).waitFor();
+    await panel.getByText(`since version ${base + 1} was deployed while it ran.`).waitFor();
+    await panel.getByText(`Live (version ${base}, now ${base + 1})`).waitFor();
+    await panel.getByRole('button', { name: 'Promote' }).click();
+    const dialog = page.getByRole('alertdialog');
+    await dialog.getByText(`It replaces version ${base + 1}, which was deployed while it ran.`).waitFor();
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    // Somebody else promotes it. The page reads a running canary every two seconds.
+    await ui.programs.api('POST', '/deploy/promote', {});
+    await page.getByText('One customer, for a share of the callers.').waitFor({ timeout: 8_000 });
+    await panel.getByText(`Live (version ${base})`).waitFor();
+    await ui.programs.api('POST', '/deploy', {});
+    await close(opened);
   },
   LIMIT_MS,
 );

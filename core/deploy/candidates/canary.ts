@@ -113,6 +113,7 @@ async function start(
   const { app, actor } = context;
   const started = performance.now();
   const { active, checked } = await checkStart(context, candidate, { allow, checksum });
+  const head = candidate === null ? null : await find(app, candidate);
   const now = app.clock();
   const ends = now.getTime() + plan.minutes * MINUTE_MS;
   const expires_at = new Date(ends + SPARE_MS).toISOString();
@@ -123,7 +124,7 @@ async function start(
     own_candidate: candidate === null,
     checksum: checked.checksum,
     status: 'running',
-    note,
+    note: note ?? head?.note ?? null,
     allowed: [...checked.allowed],
     ...plan,
     seed: randomBytes(16).toString('hex'),

@@ -34,10 +34,16 @@ export function CanaryPanel(props: { deployment: Deployment; canary: CanaryState
   };
   const running = () => props.canary.status === 'running';
   const busy = () => props.deployment.phase() === 'deploying';
+  /** The live version, when it is another than the canary began beside. */
+  const other = () => {
+    const version = props.deployment.status.data()?.snapshot_version ?? props.canary.base_version;
+    return version === props.canary.base_version || version === props.canary.version ? undefined : version;
+  };
+  const replaces = () => (other() === undefined ? '' : ` It replaces version ${other()}, which was deployed while it ran.`);
   const promote = async () => {
     const agreed = await dialogs.confirm({
       title: 'Promote the canary?',
-      text: 'It becomes the next version, and every caller is served it at once.',
+      text: `It becomes the next version, and every caller is served it at once.${replaces()}`,
       action: 'Promote',
     });
     if (agreed) await act(props.deployment.promote(), 'Promoted. Every caller is served it now.');
@@ -80,24 +86,26 @@ export function CanaryPanel(props: { deployment: Deployment; canary: CanaryState
             </span>
           }
         >
-          <Live deployment={props.deployment} canary={props.canary} />
+          <Live deployment={props.deployment} canary={props.canary} other={other()} />
         </Show>
       </p>
       <Show when={props.canary.reason}>
         {(reason) => <Notice tone={props.canary.status === 'promoted' ? 'good' : 'warning'}>{reason()}</Notice>}
       </Show>
-      <Sides canary={props.canary} />
+      <Sides canary={props.canary} other={other()} />
     </Panel>
   );
 }
 
 /** For as long as it runs, it is read again and again. */
-function Live(props: { deployment: Deployment; canary: CanaryState }) {
-  usePoll(() => props.deployment.status.reload(), LIVE_MS);
+function Live(props: { deployment: Deployment; canary: CanaryState; other: number | undefined }) {
+  // Its end is another state: the changes are read again then.
+  usePoll(() => props.deployment.refresh(), LIVE_MS);
   return (
     <span class="small soft">
-      {`Serves ${percent(props.canary.percent / 100)} of callers. Promotes itself at `}
-      <time datetime={props.canary.ends_at}>{exactTime(props.canary.ends_at)}</time>.
+      {`Serves ${percent(props.canary.percent / 100)} of callers. ${props.other === undefined ? 'Promotes' : 'Aborts'} itself at `}
+      <time datetime={props.canary.ends_at}>{exactTime(props.canary.ends_at)}</time>
+      {props.other === undefined ? '.' : `, since version ${props.other} was deployed while it ran.`}
     </span>
   );
 }
@@ -116,7 +124,7 @@ const MEASURES: readonly {
   { label: 'p95', text: ({ calls, p95_ms }) => (calls === 0 ? '–' : duration(p95_ms)), size: ({ p95_ms }) => p95_ms },
 ];
 
-function Sides(props: { canary: CanaryState }) {
+function Sides(props: { canary: CanaryState; other: number | undefined }) {
   const limits = () => {
     const { max_error_rate, max_p95_ratio, min_calls } = props.canary;
     const errors = max_error_rate === null ? [] : [`more than ${percent(max_error_rate)} of its calls fail`];
@@ -134,7 +142,7 @@ function Sides(props: { canary: CanaryState }) {
         <thead>
           <tr>
             <td />
-            <th scope="col">{`Live (version ${props.canary.base_version})`}</th>
+            <th scope="col">{`Live (version ${props.canary.base_version}${props.other === undefined ? '' : `, now ${props.other}`})`}</th>
             <th scope="col">Canary</th>
           </tr>
         </thead>

@@ -27,6 +27,7 @@ export function CandidatesPanel(props: {
   const list = useQuery((read) => read('candidates.list', {}), { watch: () => props.deployment.status.data()?.canary?.status });
   const [shown, setShown] = createSignal<Candidate>();
   const canary = () => props.deployment.status.data()?.canary ?? null;
+  const isServed = (row: Candidate) => canary()?.status === 'running' && canary()?.candidate === row.candidate;
   const remove = async ({ candidate }: Candidate) => {
     const question = {
       title: 'Delete this candidate?',
@@ -57,7 +58,7 @@ export function CandidatesPanel(props: {
         rows={list.data()?.items}
         query={list}
         key={(row) => row.candidate}
-        current={(row) => canary()?.status === 'running' && canary()?.candidate === row.candidate}
+        current={isServed}
         columns={[
           {
             id: 'note',
@@ -97,7 +98,7 @@ export function CandidatesPanel(props: {
                 needs: 'deploy.run' as const,
                 onSelect: () => props.onCanary(row.candidate),
               },
-              {
+              !isServed(row) && {
                 label: 'Delete',
                 icon: 'trash' as const,
                 danger: true,
