@@ -88,6 +88,7 @@ export function createHost(options: HostOptions): Host {
     redis,
     host: boot_id,
     page_origin: () => auth.issuer(),
+    holds: (checksum) => serving.holds(checksum),
     now,
     ticks,
   });

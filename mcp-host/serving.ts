@@ -29,6 +29,8 @@ export interface Serving {
   readonly idle: () => string | null;
   /** For the transports. */
   readonly current: () => Registry | Idle;
+  /** Whether a configuration is still held, live or beside it. */
+  readonly holds: (checksum: string) => boolean;
   /** The canary that runs; null for nearly always. */
   readonly canary: () => Canary | null;
   /** The same for one viewer. */
@@ -109,6 +111,7 @@ export function createServing({ sessions, streams, views, log, use }: ServingOpt
     held: () => held,
     idle: () => idle,
     current,
+    holds: (checksum) => held?.checksum === checksum || beside.values().some((registry) => registry.checksum === checksum),
     canary: () => served?.canary ?? null,
     seenBy: (viewer) => seenOf(served, viewer) ?? current(),
     at({ candidate }) {

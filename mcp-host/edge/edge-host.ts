@@ -122,7 +122,15 @@ export async function createEdgeHost(options: EdgeOptions): Promise<EdgeHost> {
     cancels,
     pseudonym,
     pages: createPageCursors([]),
-    confirmations: createConfirmations({ keys: [], redis: null, host: nobodys, page_origin: () => null, now, ticks }),
+    confirmations: createConfirmations({
+      keys: [],
+      redis: null,
+      host: nobodys,
+      page_origin: () => null,
+      holds: () => true,
+      now,
+      ticks,
+    }),
     app_views: createAppViews(bundle.view_page),
   });
   const { lacks } = bundle;

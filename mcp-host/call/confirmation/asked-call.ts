@@ -9,13 +9,15 @@ import type { AnswersElsewhere } from './answers-elsewhere.ts';
 import type { Decisions } from './decisions.ts';
 import type { OneUse } from './one-use.ts';
 import type { PageAddresses } from './page-address.ts';
-import { saidOnPage } from './question.ts';
+import { saidOnPage, titleOf } from './question.ts';
 import type { Asked, SealedState } from './sealed-state.ts';
 
 /** How long an answer counts. */
 export const ANSWER_MS = 120_000;
 /** How long one request waits for a decision: less than what clients and proxies allow it, and often enough within their rounds. */
 const WAIT_MS = 15_000;
+/** What is left when a question ends soon is waited for as well: the next request could come too late. */
+const REST_MS = 5_000;
 /** Nobody reads a question in less. */
 const READING_MS = 2_000;
 /** The argument that brings the token of a two-step call back. */
@@ -28,6 +30,8 @@ export interface Confirmations {
   readonly pages: PageAddresses;
   readonly decisions: Decisions;
   readonly elsewhere: AnswersElsewhere;
+  /** Whether a configuration is still held: people think for longer than calls take. */
+  readonly holds: (checksum: string) => boolean;
   readonly now: () => number;
 }
 
@@ -124,8 +128,8 @@ const isOver = ({ ends_at, host }: Asked, { once, now }: Pick<Confirmations, 'on
   ends_at <= now() || (host !== null && host !== once.host);
 
 /**
- * What a person decided on the page that this call led them to, once; null: nothing in time, so that they are asked anew. Whoever has
- * not decided yet is waited for, over several requests. A client's word says that the page was opened, or that it was not.
+ * What a person decided on the page that this call led them to, once; null: the call comes too late, so that they are asked anew. Whoever
+ * has not decided yet is waited for, over several requests, until the question ends. A client's word says that the page was opened, or that it was not.
  */
 export async function decisionIn(
   { asked }: Brought,
@@ -145,13 +149,13 @@ export async function decisionIn(
     return { reply, after_ms: at - asked.asked_at };
   }
   const left_ms = asked.ends_at - at;
-  const approved = await waitedFor(record, decisions.of(asked.nonce, Math.min(left_ms, WAIT_MS), deadline));
+  const is_last = left_ms <= WAIT_MS + REST_MS;
+  const approved = await waitedFor(record, decisions.of(asked.nonce, is_last ? left_ms : WAIT_MS, deadline));
   if (approved === null && isStopping(deadline.reason)) return new InputRequired(null, String(requestState));
   deadline.throwIfAborted();
   if (approved === null) {
-    if (left_ms > WAIT_MS) return new InputRequired(null, String(requestState));
-    record.confirmation = 'expired';
-    return null;
+    if (!is_last) return new InputRequired(null, String(requestState));
+    throw unanswered(record);
   }
   if (!(await once.use(asked.nonce))) throw refusal(true, SPENT);
   return { reply: saidOnPage(approved), after_ms: Number.POSITIVE_INFINITY };
@@ -181,6 +185,22 @@ export function sealQuestion(
     ends_at,
   });
   return { sealed, nonce, ends_at };
+}
+
+/** The person who was asked let the question expire. */
+export function unanswered(record: CallContext['record']): AppError {
+  record.confirmation = 'expired';
+  return new AppError('declined', 'Nobody answered within 2 minutes, so nothing was changed. Call again to ask again.');
+}
+
+/** Refuses to go on with what was replaced by a deploy while a person was asked: the tool may be gone, or do something else. */
+export function refuseReplaced({ tool, context }: AskedCall, { holds }: Pick<Confirmations, 'holds'>): void {
+  if (holds(context.registry.checksum)) return;
+  context.record.confirmation = 'changed';
+  throw new AppError(
+    'confirmation_required',
+    `${titleOf(tool)} was not run, because another version was deployed while a person was asked. Nothing was changed. Call again to ask again.`,
+  );
 }
 
 /** Said of an answer that came before anybody can have read the question. */

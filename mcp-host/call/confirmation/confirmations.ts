@@ -11,6 +11,7 @@ const SKEW_MS = 60_000;
 
 /**
  * @param page_origin where people sign in to the server, for those whose clients show no forms; null: not known.
+ * @param holds whether a configuration is still held.
  * @param ticks monotonic, for what this host remembers by itself.
  */
 export const createConfirmations = (options: {
@@ -19,6 +20,7 @@ export const createConfirmations = (options: {
   /** Names this run of this host. */
   readonly host: string;
   readonly page_origin: () => string | null;
+  readonly holds: (checksum: string) => boolean;
   readonly now: () => number;
   readonly ticks: () => number;
 }): Confirmations => ({
@@ -27,5 +29,6 @@ export const createConfirmations = (options: {
   pages: createPageAddresses(options.keys, options.page_origin),
   decisions: createDecisions(options.ticks, ANSWER_MS + SKEW_MS),
   elsewhere: createAnswersElsewhere(options.redis, options.keys, ANSWER_MS + SKEW_MS),
+  holds: options.holds,
   now: options.now,
 });

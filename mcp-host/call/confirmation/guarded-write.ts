@@ -12,10 +12,12 @@ import {
   type Confirmations,
   decisionIn,
   InputRequired,
+  refuseReplaced,
   replyIn,
   sealQuestion,
   TOKEN,
   tooFast,
+  unanswered,
 } from './asked-call.ts';
 import { declaredIn, opensPages, showsForms } from './elicitation.ts';
 import { ANSWER, type AskedWrite, pageMessage, questionOf, rowsOf, saidOnPage, titleOf } from './question.ts';
@@ -65,11 +67,9 @@ export async function guardedWrite(
     const reply = await ask();
     context.deadline.throwIfAborted();
     if (reply === 'error') return askElsewhere(call, asked, confirmations, 'answered the question with an error');
-    if (reply === 'timeout') {
-      record.confirmation = 'expired';
-      throw new AppError('declined', 'Nobody answered within 2 minutes, so nothing was changed. Call again to ask again.');
-    }
+    if (reply === 'timeout') throw unanswered(record);
     refuseDeclined(reply, context, confirmations.now() - asked_at);
+    refuseReplaced(call, confirmations);
     approval = { changes, by: 'accepted' };
   }
 }
@@ -185,10 +185,8 @@ function askElsewhere(
 }
 
 /** What this call brings along of an earlier one; null: nothing that counts, so the question is asked anew. */
-async function approvalOf(
-  { brought, context }: AskedCall,
-  confirmations: Confirmations,
-): Promise<Approval | InputRequired | null> {
+async function approvalOf(call: AskedCall, confirmations: Confirmations): Promise<Approval | InputRequired | null> {
+  const { brought, context } = call;
   if (brought === null || brought.asked.changes === null) return null;
   const { asked, from_person } = brought;
   const answer = asked.to === 'page' ? decisionIn : replyIn;
@@ -199,6 +197,7 @@ async function approvalOf(
     context.record.confirmation = 'changed';
     return null;
   }
+  refuseReplaced(call, confirmations);
   return { changes: brought.asked.changes, by: from_person ? 'accepted' : 'checked' };
 }
 

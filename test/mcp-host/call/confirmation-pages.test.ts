@@ -13,7 +13,7 @@ import { createPageQuestions, type PageQuestion } from '#core/edge/confirmation-
 import { identityFile } from '#mcp-host/auth/signed/identity-state.ts';
 import { reachable, redisUrl } from '#test/support/databases.ts';
 import { identityOf, ISSUER, personClaims, testKey } from '#test/support/signed-tokens.ts';
-import { authSettings, type ControlServer, ENVELOPE, KEY, parameterOf, sqliteFolder, until } from '../support.ts';
+import { authSettings, type ControlServer, ENVELOPE, KEY, parameterOf, snapshotOf, sqliteFolder, until } from '../support.ts';
 import { ask, FORMS, hostsServing, KINDS, textIn, writingTool, writtenDatabase } from './confirmation-support.ts';
 
 const CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities';
@@ -268,6 +268,35 @@ test('a person who has not decided yet is waited for over several requests, with
   expect(logged.map(({ confirmation }) => confirmation)).toEqual(['asked', 'accepted']);
   for (const { duration_ms } of logged) expect(duration_ms).toBeLessThan(10_000);
 }, 40_000);
+
+test('a person who decides nothing in time is not led to another page: the call ends', async () => {
+  const { one, call, clock, notes } = await setup('sqlite');
+  const { state } = ledTo(await call());
+  clock.ms += 119_800;
+  const ended = await call({ more: opened(state) });
+  expect([ended.body.result?.['isError'], textIn(ended)]).toEqual([
+    true,
+    'Nobody answered within 2 minutes, so nothing was changed. Call again to ask again.',
+  ]);
+  const logged = await until(() => one.control.usage.flatMap((batch) => batch.items).at(1));
+  expect(logged).toMatchObject({ confirmation: 'expired', error: 'declined' });
+  expect(await notes()).toBe(2);
+});
+
+test('what is approved after a deploy has replaced the version that asked is not run', async () => {
+  const { one, call, decide, notes } = await setup('sqlite');
+  const { state, question } = ledTo(await call());
+  const waiting = call({ more: opened(state) });
+  await Bun.sleep(200);
+  await one.control.deploy(snapshotOf(2, { server: { auth_type: 'oauth' } }));
+  decide(question.nonce, true);
+  const refused = await waiting;
+  expect([refused.body.result?.['isError'], textIn(refused)]).toEqual([
+    true,
+    expect.stringContaining('another version was deployed while a person was asked'),
+  ]);
+  expect(await notes()).toBe(2);
+});
 
 test.skipIf(!reachable.redis && process.env['CI'] !== 'true')(
   'whoever waits at a host that ends goes on waiting at another one',

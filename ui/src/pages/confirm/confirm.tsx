@@ -76,7 +76,10 @@ export function Confirm() {
   const head = (): { readonly title: string; readonly lead: string } => {
     const open = asked();
     if (decided() === 'approve')
-      return { title: 'Approved', lead: 'The tool runs now. If other rows would change by then, you are asked again.' };
+      return {
+        title: 'Approved',
+        lead: 'The tool runs now if your client still waits for it. If other rows would change by then, you are asked again.',
+      };
     if (decided() === 'decline') return { title: 'Declined', lead: 'Nothing was changed.' };
     if (isGone())
       return {
