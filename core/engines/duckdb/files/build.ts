@@ -1,8 +1,9 @@
-import { copyFileSync, constants } from 'node:fs';
+import { copyFileSync, constants, rmSync } from 'node:fs';
 import { basename } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import type { DuckdbQuestion } from '../messages.ts';
 import { csvSources } from './csv.ts';
+import { inUtf8 } from './encoding.ts';
 import { longLine } from './lines.ts';
 import type { BuildStep, BuiltTable, MadeTable, Rejected } from './plan.ts';
 import { copySqlite } from './sqlite.ts';
@@ -40,7 +41,7 @@ export async function buildTables(
   const built: BuiltTable[] = [];
   for (const [n, step] of steps.entries()) {
     reading(n);
-    if (step.step === 'read') built.push({ step: n, ...(await readStep(connection, step)) });
+    if (step.step === 'read') built.push({ step: n, ...(await readStep(connection, step, `${file}.text`)) });
     else for (const table of step.tables) await connection.run(`DROP TABLE IF EXISTS ${tableOf(table)}`);
   }
   await connection.run('CHECKPOINT');
@@ -49,18 +50,20 @@ export async function buildTables(
   return built;
 }
 
-/** A file that cannot be read leaves the table that is there. */
-async function readStep(connection: DuckDBConnection, step: ReadStep): Promise<Outcome> {
+/** A file that cannot be read leaves the table that is there. @param copies where copies of its files may be. */
+async function readStep(connection: DuckDBConnection, step: ReadStep, copies: string): Promise<Outcome> {
   await connection.run('BEGIN');
   try {
     await connection.run(`CREATE SCHEMA IF NOT EXISTS ${quoted(step.schema)}`);
-    const outcome = step.table === null ? await readSqlite(connection, step) : await readFile(connection, step, step.table);
+    const outcome =
+      step.table === null ? await readSqlite(connection, step) : await readFile(connection, step, step.table, copies);
     await connection.run('COMMIT');
     return outcome;
   } catch (error) {
     await connection.run('ROLLBACK').catch(() => undefined);
-    return { tables: [], rejected: [], rejected_rows: 0, notes: [], error: complaintOf(error, step) };
+    return { tables: [], rejected: [], rejected_rows: 0, notes: [], error: complaintOf(error, step, copies) };
   } finally {
+    rmSync(copies, { recursive: true, force: true });
     await forgetRejects(connection);
   }
 }
@@ -73,7 +76,7 @@ async function readSqlite(connection: DuckDBConnection, step: ReadStep): Promise
 }
 
 /** The first way that works; each begins where the one before left nothing. */
-async function readFile(connection: DuckDBConnection, step: ReadStep, table: string): Promise<Outcome> {
+async function readFile(connection: DuckDBConnection, step: ReadStep, table: string, copies: string): Promise<Outcome> {
   const fault = step.kind === 'csv' ? await longLine(step.paths) : null;
   if (fault !== null) return { tables: [], rejected: [], rejected_rows: 0, notes: [], error: fault };
   const target = tableOf({ schema: step.schema, name: table });
@@ -81,7 +84,8 @@ async function readFile(connection: DuckDBConnection, step: ReadStep, table: str
   for (const source of sourcesOf(step)) {
     await forgetRejects(connection);
     try {
-      await connection.run(`CREATE OR REPLACE TABLE ${target} AS ${source.sql}`);
+      const paths = step.kind === 'parquet' ? step.paths : await inUtf8(step.paths, source.encoding, copies);
+      await connection.run(`CREATE OR REPLACE TABLE ${target} AS ${source.sql(paths)}`);
       const found = await made(connection, step.schema, table);
       const { rejected, rejected_rows } = source.rejects ? await rejects(connection) : { rejected: [], rejected_rows: 0 };
       if (found.rows === 0 && rejected_rows > 0) throw new Error(rejected[0]?.reason ?? 'Every line was rejected.');
@@ -101,9 +105,8 @@ async function readFile(connection: DuckDBConnection, step: ReadStep, table: str
 function sourcesOf(step: ReadStep): SourceText[] {
   if (step.kind === 'csv') return csvSources(step);
   const { many, settings } = step;
-  const paths = pathsOf(step.paths);
   const options = many ? ['union_by_name = true', 'filename = true'] : [];
-  const read =
+  const read = (paths: string): string =>
     step.kind === 'parquet'
       ? `read_parquet(${[paths, ...options].join(', ')})`
       : `read_json(${[paths, ...options, 'sample_size = -1', `maximum_object_size = ${OBJECT_BYTES}`].join(', ')})`;
@@ -111,8 +114,10 @@ function sourcesOf(step: ReadStep): SourceText[] {
   const types = is_text ? [] : Object.entries(settings.types ?? {});
   const casts = types.map(([name, type]) => `CAST(${quoted(name)} AS ${type}) AS ${quoted(name)}`);
   const replaced = [...casts, ...(many ? [FILENAME] : [])];
-  const rows = `SELECT *${replaced.length === 0 ? '' : ` REPLACE (${replaced.join(', ')})`} FROM ${read}`;
-  return [{ sql: is_text ? `SELECT COLUMNS(*)::VARCHAR FROM (${rows})` : rows, note: null, rejects: false }];
+  const rows = (paths: readonly string[]): string =>
+    `SELECT *${replaced.length === 0 ? '' : ` REPLACE (${replaced.join(', ')})`} FROM ${read(pathsOf(paths))}`;
+  const sql = (paths: readonly string[]) => (is_text ? `SELECT COLUMNS(*)::VARCHAR FROM (${rows(paths)})` : rows(paths));
+  return [{ sql, encoding: settings.encoding, note: null, rejects: false }];
 }
 
 async function made(connection: DuckDBConnection, schema: string, name: string): Promise<MadeTable> {
@@ -151,6 +156,8 @@ function reasonOf(reason: string): string {
 
 /** What DuckDB says in terms of its own code. */
 const IN_PLAIN_WORDS: readonly (readonly [RegExp, string])[] = [
+  [/not utf-8 encoded/i, 'The text is not UTF-8. Set the encoding of the file, or save it as UTF-8.'],
+  [/maximum_object_size/i, 'A record of the file is longer than 16 MiB.'],
   [OUT_OF_MEMORY, 'The file needs more memory than importing may use.'],
   [/no magic bytes|too small to be a parquet file/i, 'This is not a Parquet file, or only a part of one. Export it again.'],
   [
@@ -165,7 +172,7 @@ async function forgetRejects(connection: DuckDBConnection): Promise<void> {
 }
 
 /** DuckDB's words without the path, its hints and its list of settings. */
-function complaintOf(error: unknown, { paths, kind }: ReadStep): { message: string; line: number | null } {
+function complaintOf(error: unknown, { paths, kind }: ReadStep, copies: string): { message: string; line: number | null } {
   const text = error instanceof Error ? error.message : String(error);
   const start = text.indexOf('{"');
   let message = text;
@@ -175,6 +182,7 @@ function complaintOf(error: unknown, { paths, kind }: ReadStep): { message: stri
     // It has no such form.
   }
   const line = /\bon line:?\s*(\d+)|\bline (\d+)/i.exec(message);
+  message = message.replaceAll(`${copies}/`, '');
   for (const path of paths) message = message.replaceAll(path, basename(path));
   const plain = IN_PLAIN_WORDS.find(([pattern]) => pattern.test(message))?.[1];
   const sentence =

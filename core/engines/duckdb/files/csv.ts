@@ -1,11 +1,9 @@
-import { closeSync, openSync, readSync } from 'node:fs';
-import { constants, gunzipSync } from 'node:zlib';
+import { beginningOf, decodingOf } from './encoding.ts';
 import type { BuildStep } from './plan.ts';
 import { FILENAME, literal, pathsOf, type SourceText } from './text.ts';
 
 type ReadStep = Extract<BuildStep, { step: 'read' }>;
 
-const BEGINNING = 64 * 1024;
 const DELIMITERS = [',', ';', '\t', '|'];
 const REJECTS = 10_000;
 
@@ -16,30 +14,33 @@ const REJECTS = 10_000;
 export function csvSources(step: ReadStep): SourceText[] {
   const { settings } = step;
   const plain = { encoding: settings.encoding, text: settings.as_text === true };
+  const bytes = beginningOf(step.paths[0]!);
   const ways = [
     { ...plain, note: null },
     ...(plain.text || settings.types
       ? []
       : [{ ...plain, text: true, note: 'The types of the columns could not be told apart, so all of them are text.' }]),
-    ...(settings.encoding
+    // What has zero bytes is no text of one byte for each letter.
+    ...(settings.encoding || bytes.includes(0)
       ? []
-      : [{ encoding: 'latin-1', text: plain.text, note: 'The file is not UTF-8 and was read as Latin-1.' }]),
+      : [{ encoding: 'latin-1' as const, text: plain.text, note: 'The file is not UTF-8 and was read as Latin-1.' }]),
   ];
-  const beginning = beginningOf(step.paths[0]!);
+  const beginning = new TextDecoder(decodingOf(bytes, settings.encoding)).decode(bytes);
   const delimiter = settings.delimiter ?? delimiterOf(beginning);
   const numbers = settings.decimal === undefined ? numbersIn(beginning, delimiter) : settings.decimal === ',' ? WITH_COMMA : [];
   return ways.map(({ encoding, text, note }) => ({
-    sql: textOf(step, delimiter, numbers, encoding, text),
+    sql: (paths) => textOf(step, paths, delimiter, numbers, text),
+    encoding,
     note,
     rejects: !step.many,
   }));
 }
 
 function textOf(
-  { paths, many, settings }: ReadStep,
+  { many, settings }: ReadStep,
+  paths: readonly string[],
   delimiter: string | null,
   numbers: readonly string[],
-  encoding: string | undefined,
   text: boolean,
 ): string {
   const { header, dates, types } = settings;
@@ -49,7 +50,6 @@ function textOf(
     ...(many ? [] : ['store_rejects = true', `rejects_limit = ${REJECTS}`]),
     ...(delimiter === null ? [] : [`delim = ${literal(delimiter)}`]),
     ...(header === undefined ? [] : [`header = ${header}`]),
-    ...(encoding === undefined ? [] : [`encoding = ${literal(encoding)}`]),
     ...numbers,
     ...(dates === undefined ? [] : [`dateformat = ${literal(dates)}`]),
     ...(text ? ['all_varchar = true'] : []),
@@ -93,21 +93,3 @@ function numbersIn(beginning: string, delimiter: string | null): readonly string
 }
 
 const firstLine = (text: string): string => text.split(/\r\n|\n|\r/).find((line) => line.trim() !== '') ?? '';
-
-function beginningOf(path: string): string {
-  const buffer = Buffer.alloc(BEGINNING);
-  const file = openSync(path, 'r');
-  try {
-    const bytes = buffer.subarray(0, readSync(file, buffer, 0, BEGINNING, 0));
-    if (!/\.gz$/i.test(path)) return decode(bytes);
-    return decode(gunzipSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: 64 * BEGINNING }));
-  } catch {
-    // DuckDB says better what is wrong with it.
-    return '';
-  } finally {
-    closeSync(file);
-  }
-}
-
-const decode = (bytes: Uint8Array): string =>
-  new TextDecoder(bytes[0] === 0xff && bytes[1] === 0xfe ? 'utf-16le' : 'utf-8').decode(bytes.subarray(0, BEGINNING));

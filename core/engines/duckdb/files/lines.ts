@@ -51,7 +51,7 @@ function lineEnd(piece: Buffer, which: 'first' | 'last'): number | null {
 }
 
 /** As they are in the file, or in what it unpacks to. */
-async function* piecesOf(path: string): AsyncGenerator<Buffer> {
+export async function* piecesOf(path: string): AsyncGenerator<Buffer> {
   const file = createReadStream(path, { highWaterMark: PIECE });
   const content = /\.gz$/i.test(path) ? file.pipe(createGunzip({ chunkSize: PIECE })) : file;
   file.once('error', (error) => content.destroy(error));

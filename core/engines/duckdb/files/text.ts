@@ -1,3 +1,4 @@
+import type { FileSettings } from '#core/contract/definitions/file-settings.ts';
 import type { TableName } from './plan.ts';
 
 export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
@@ -13,7 +14,9 @@ export const pathsOf = (paths: readonly string[]): string =>
 
 /** A way to read the files, and what to say when it was the one that worked. */
 export interface SourceText {
-  readonly sql: string;
+  /** @param paths of files in UTF-8. */
+  sql(paths: readonly string[]): string;
+  readonly encoding: FileSettings['encoding'];
   readonly note: string | null;
   /** Lines may be left out, and DuckDB says which. */
   readonly rejects: boolean;
