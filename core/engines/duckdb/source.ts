@@ -18,7 +18,7 @@ import type {
 } from '../shared/source.ts';
 import type { StopSignal } from '../shared/stop.ts';
 import { createCatalogue } from './catalogue.ts';
-import { openFolder } from './files/folder.ts';
+import { openFolder, refuseUnread } from './files/folder.ts';
 import { isDuckdbFile, type ServedFile, serveFile } from './path.ts';
 import { type DuckdbSession, openDuckdbSession } from './process.ts';
 import { typedText } from './typed.ts';
@@ -29,7 +29,6 @@ const MOST_SESSIONS = 4;
 const IDLE_MS = { file: 5_000, folder: 30_000 };
 /** Milliseconds for our own questions: describe, tables, columns, test. */
 const { timeout_ms: OWN_TIMEOUT, ...OWN } = OWN_LIMITS;
-const FIRST_TIME = 'The files of this folder are still being read for the first time; try again in a moment.';
 const WRITES = 'DuckDB connections are read-only; a tool that writes cannot use one.';
 
 const SCHEMA_SQL = `SELECT list((schema_name, table_name, column_name, data_type) ORDER BY schema_name, table_name, column_index)::VARCHAR AS schema
@@ -70,7 +69,7 @@ export function openDuckdb(settings: ConnectionSettings, policy: DialPolicy): So
       });
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== 'timeout' || served.isMade()) throw error;
-      throw new AppError('unavailable', FIRST_TIME, { retry_after: 5 });
+      return refuseUnread();
     }
   }
 

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { FolderSettings } from '#core/contract/definitions/file-settings.ts';
 import { AppError, invalidField } from '#core/errors.ts';
 import { untilAborted } from '#core/engines/shared/deadline.ts';
+import { withTimeout } from '#core/lib/with-timeout.ts';
 import { noteUse } from '#core/engines/shared/files/unused-folders.ts';
 import type { ConnectionSettings, DialPolicy } from '#core/engines/shared/source.ts';
 import { resolveDuckdb, type ServedFile } from '../path.ts';
@@ -32,6 +33,9 @@ const LOOKING_SHARE = 20;
 /** Milliseconds that a call waits for files which changed, before it is served from what was there before. */
 const CHANGE_WAIT = 3_000;
 const BUILD_TIMEOUT = 3_600_000;
+/** Milliseconds that a call waits for files which nobody has read yet. */
+const FIRST_WAIT = 8_000;
+const LOCK_POLL = 100;
 const SLOWEST = { ms: 20_000, bytes_per_second: 2_000_000 };
 /** Bytes of the cache for each byte that is read, and at least: an archive of a few megabytes can hold terabytes. */
 const CACHE_SHARE = 30;
@@ -87,7 +91,7 @@ export function openFolder(settings: ConnectionSettings, policy: DialPolicy): Se
       await untilAborted(signal, Promise.race([work, late]));
     },
     async current(signal) {
-      if (seen === null) await untilAborted(signal, check());
+      if (seen === null) await untilAborted(signal, withTimeout(check(), FIRST_WAIT, refuseUnread));
       const path = cache.pathOf(seen);
       return { path, isCurrent: () => cache.pathOf(seen) === path };
     },
@@ -100,9 +104,20 @@ export function openFolder(settings: ConnectionSettings, policy: DialPolicy): Se
   };
 }
 
-/** What became of each file of a folder; what changed is read first. */
-export async function readFolder(settings: FolderConnection, policy: DialPolicy): Promise<readonly ManifestEntry[]> {
-  return (await openCache(settings, policy, AbortSignal.timeout(BUILD_TIMEOUT)).refresh()).manifest.entries;
+/** Said in the place of a timeout, which would blame the statement. */
+export function refuseUnread(): never {
+  throw new AppError('unavailable', 'The files of this folder are still being read for the first time; try again in a moment.', {
+    retry_after: 5,
+  });
+}
+
+/** What became of each file of a folder; what changed is read first. @param patience ends waiting for others who read it. */
+export async function readFolder(
+  settings: FolderConnection,
+  policy: DialPolicy,
+  patience?: AbortSignal,
+): Promise<readonly ManifestEntry[]> {
+  return (await openCache(settings, policy, AbortSignal.timeout(BUILD_TIMEOUT)).refresh(patience)).manifest.entries;
 }
 
 /** The same without reading anything. */
@@ -118,7 +133,7 @@ export type FolderConnection = Pick<ConnectionSettings, 'database' | 'extra_para
 
 interface FolderCache {
   /** Reads what changed. @returns what is there now, and how long looking at the files took. */
-  refresh(): Promise<{ readonly manifest: Manifest; readonly took: number }>;
+  refresh(patience?: AbortSignal): Promise<{ readonly manifest: Manifest; readonly took: number }>;
   pathOf(manifest: Manifest | null): string;
   /** Another text once anybody has made the cache again. */
   mark(): string;
@@ -129,7 +144,7 @@ function openCache(settings: FolderConnection, policy: DialPolicy, stop: AbortSi
   let place: string | undefined;
   const file_lock = createFileLock();
 
-  async function refresh(): Promise<{ manifest: Manifest; took: number }> {
+  async function refresh(patience?: AbortSignal): Promise<{ manifest: Manifest; took: number }> {
     const target = resolveDuckdb(settings.database, policy);
     if (target.kind !== 'folder')
       throw invalidField('database', 'A file must end in .duckdb; everything else is a folder of files.');
@@ -146,7 +161,8 @@ function openCache(settings: FolderConnection, policy: DialPolicy, stop: AbortSi
       if (changes === null && manifest !== null) return { manifest, took };
       const lock = file_lock.take(join(place, 'lock'));
       if (lock === null) {
-        await sleep(100);
+        await sleep(Math.max(LOCK_POLL, took * LOOKING_SHARE));
+        patience?.throwIfAborted();
         continue;
       }
       try {

@@ -14,6 +14,9 @@ const WAIT = 4_000;
 
 const NOT_READ = { tables: [], imported_at: null, rejected_rows: 0, rejected: [], notes: [] };
 
+/** Names differ by more than their case. */
+const tableKey = (schema: string, table: string | null): string => `${schema} ${table ?? ''}`.toLowerCase();
+
 export const DUCKDB_FILES: FolderFiles = {
   folder(database, policy) {
     const { kind, path } = resolveDuckdb(database, policy);
@@ -34,16 +37,18 @@ export const DUCKDB_FILES: FolderFiles = {
     return folderBytes(this.folder(database, policy));
   },
   async status(connection, policy) {
-    const work = readFolder(connection, policy);
+    const work = readFolder(connection, policy, AbortSignal.timeout(WAIT));
     work.catch(() => undefined);
     const read = await withTimeout(work, WAIT, () => null);
     const { files, left_out } = await scanFolder(this.folder(connection.database, policy));
     const entries = new Map((read ?? lastRead(connection, policy)).flatMap((entry) => entry.files.map((name) => [name, entry])));
     const settings = folderSettings(connection.extra_params);
+    const owners = new Map([...entries.values()].map((entry) => [tableKey(entry.schema, entry.table), entry.key]));
     const nameNotes = (entry: ManifestEntry | undefined): string[] => {
       const wanted = entry === undefined ? null : wantedName(entry.key, settings);
-      if (entry === undefined || entry.table === null || wanted === entry.table) return [];
-      return [`Another file has the table ${wanted}, so this one is ${entry.table}. Enter another table name for one of them.`];
+      if (entry === undefined || wanted === null || entry.table === null || wanted === entry.table) return [];
+      const owner = owners.get(tableKey(entry.schema, wanted)) ?? 'Another file';
+      return [`${owner} has the table ${wanted}, so this one is ${entry.table}. Enter another table name for one of them.`];
     };
     const items = files.map(({ name, bytes, changed_at }) => {
       const entry = entries.get(name);

@@ -155,7 +155,7 @@ describe('a folder of files', () => {
     await files.status('taken', extra_params);
     const { items } = await DUCKDB_FILES.status({ database: 'taken', extra_params }, files.policy);
     const note = (name: string, table: string) =>
-      `Another file has the table ${name}, so this one is ${table}. Enter another table name for one of them.`;
+      `A.csv has the table ${name}, so this one is ${table}. Enter another table name for one of them.`;
     expect(items.map(({ name, tables, notes }) => [name, tables[0]?.name, notes])).toEqual([
       ['A.csv', 'A', []],
       ['a.csv', 'a_2', [note('a', 'a_2')]],
