@@ -27,7 +27,7 @@ export function toDuckdbError({ message, refused, writes }: DuckdbFault, text?: 
   const found = complaintOf(message);
   const cause = { message };
   const own = QUOTING.has(found.kind) ? '' : found.message;
-  if (/out of memory|failed to allocate|bad_alloc|could not allocate/i.test(own)) {
+  if (found.kind === 'Out of Memory' || /out of memory|failed to allocate|bad_alloc|could not allocate/i.test(own)) {
     return new AppError('sql_error', OUT_OF_MEMORY, { cause });
   }
   if (/could not set lock|conflicting lock/i.test(own)) {

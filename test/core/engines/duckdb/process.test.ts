@@ -3,6 +3,7 @@ import { cpSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
+import { OUT_OF_MEMORY, toDuckdbError } from '#core/engines/duckdb/errors.ts';
 import { READ, refusal, sql, until } from '../shared/suite.ts';
 import { childSuite } from '../shared/child-suite.ts';
 import { children, createDuckdbFolder } from './fixture.ts';
@@ -176,6 +177,12 @@ test('a value that reads like a fault of the program ends no process', async () 
   expect(named.detail).toContain('"out of memory" not found');
   expect(children()).toEqual([pid!]);
   await source.close();
+});
+
+test('a statement that runs out of memory is told so, whatever DuckDB says of it', () => {
+  const told = 'failed to pin block of size 256.0 KiB (244.0 MiB/244.1 MiB used)\n\nDatabase is launched in in-memory mode.';
+  const message = JSON.stringify({ exception_type: 'Out of Memory', exception_message: told });
+  expect(toDuckdbError({ message, refused: null, writes: false }).detail).toBe(OUT_OF_MEMORY);
 });
 
 test('a long value that DuckDB quotes does not hold up other callers', async () => {

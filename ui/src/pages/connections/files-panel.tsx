@@ -215,7 +215,7 @@ const tablesOf = ({ tables }: ConnectionFile): string =>
 
 const TABLE_COLUMNS: readonly Column<ConnectionFile>[] = [
   { id: 'tables', head: 'Table', cell: (file) => <span class="mono">{tablesOf(file)}</span> },
-  { id: 'rows', head: 'Rows', align: 'end', narrow: 'hide', cell: (file) => num(rowsOf(file)) },
+  { id: 'rows', head: 'Rows', align: 'end', narrow: 'hide', cell: (file) => (file.tables.length === 0 ? '' : num(rowsOf(file))) },
 ];
 const STATE_COLUMN: Column<ConnectionFile> = { id: 'state', head: 'State', cell: (file) => <State file={file} /> };
 
@@ -238,6 +238,12 @@ function State(props: { file: ConnectionFile }) {
             <Show when={props.file.rejected_rows > 0}>
               {' '}
               <Badge tone="warning">{plural(props.file.rejected_rows, 'line')} skipped</Badge>
+            </Show>
+            <Show when={props.file.notes.length > 0}>
+              {' '}
+              <span title={props.file.notes.join(' ')}>
+                <Badge tone="warning">{plural(props.file.notes.length, 'note')}</Badge>
+              </span>
             </Show>
           </span>
         )}
