@@ -8,12 +8,18 @@ const FOUND_TABLES = `
   FROM information_schema.tables
   WHERE table_schema = coalesce(?, database()) AND (? IS NULL OR table_name LIKE ? ESCAPE '!')`;
 export const COUNT_TABLES = `SELECT count(*) AS total ${FOUND_TABLES}`;
+/** The keys are counted once: the server opens every table of the schema for them. Values: as above, limit, offset, schema or null. */
 export const TABLES = `
-  SELECT table_schema AS \`schema\`, table_name AS name, table_type AS type, table_comment AS comment, table_rows AS estimated_rows, (
-      SELECT count(*) FROM information_schema.referential_constraints AS r
-      WHERE r.constraint_schema = tables.table_schema AND tables.table_name IN (r.table_name, r.referenced_table_name)
-    ) AS relations
-  ${FOUND_TABLES} ORDER BY table_name LIMIT ? OFFSET ?`;
+  SELECT t.*, k.relations FROM (
+    SELECT table_schema AS \`schema\`, table_name AS name, table_type AS type, table_comment AS comment, table_rows AS estimated_rows
+    ${FOUND_TABLES} ORDER BY table_name LIMIT ? OFFSET ?
+  ) AS t LEFT JOIN (
+    SELECT if(side.other, referenced_table_name, table_name) AS name, count(*) AS relations
+    FROM information_schema.referential_constraints CROSS JOIN (SELECT 0 AS other UNION ALL SELECT 1) AS side
+    WHERE constraint_schema = coalesce(?, database()) AND (side.other = 0 OR referenced_table_name <> table_name)
+    GROUP BY 1
+  ) AS k ON k.name = t.name
+  ORDER BY t.name`;
 
 /** Values: schema or null, table, pattern or null (twice). */
 const FOUND_COLUMNS = `

@@ -118,7 +118,7 @@ export function openMysql(settings: ConnectionSettings, policy: DialPolicy): Sou
     async tables(filter) {
       const found = [filter.schema ?? null, ...pattern(filter)];
       const [count] = await look(COUNT_TABLES, found);
-      const rows = await look(TABLES, [...found, filter.limit, filter.skip]);
+      const rows = await look(TABLES, [...found, filter.limit, filter.skip, filter.schema ?? null]);
       return { items: rows.map(toTable), total: Number(count?.['total'] ?? 0) };
     },
     async columns({ schema = null, name }, filter) {

@@ -21,12 +21,13 @@ const LISTED = `c.relkind in ('r', 'p', 'v', 'm', 'f') and n.nspname !~ '^pg_' a
  */
 export function tablesQuestion(filter: TableFilter): Question {
   const text = `
-with found as (
+with keys as (
+  select side.oid, count(distinct k.oid) as number from pg_catalog.pg_constraint k
+  cross join lateral (values (k.conrelid), (k.confrelid)) as side (oid) where k.contype = 'f' group by side.oid
+), found as (
   select n.nspname::text as schema, c.relname::text as name, ${RELATION_KINDS} as type,
-    obj_description(c.oid, 'pg_class') as comment, c.reltuples::int8 as estimated_rows, (
-      select count(*) from pg_catalog.pg_constraint k where k.contype = 'f' and c.oid in (k.conrelid, k.confrelid)
-    ) as relations
-  from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+    obj_description(c.oid, 'pg_class') as comment, c.reltuples::int8 as estimated_rows, keys.number as relations
+  from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace left join keys on keys.oid = c.oid
   where ${LISTED} and ($1::text is null or n.nspname = $1) and ($2::text is null or c.relname ~ $2)
 ), page as (select * from found order by schema, name limit $3::int8 offset $4::int8)
 select (select count(*) from found) as total, page.* from (select 1) as one left join page on true order by schema, name`;

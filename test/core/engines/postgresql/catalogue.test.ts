@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { tablesQuestion } from '#core/engines/postgresql/catalogue.ts';
 import { openPostgres } from '#core/engines/postgresql/source.ts';
 import type { Source } from '#core/engines/shared/source.ts';
 import { localPolicy, reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
@@ -66,6 +67,15 @@ describe.skipIf(!reachable.postgres)('the catalogue of PostgreSQL', () => {
     expect(await source.tables({ schema: `x' or '1'='1`, ...ALL })).toEqual({ items: [], total: 0 });
     expect(await source.tables({ skip: 100, limit: 10 })).toEqual({ items: [], total: 8 });
     expect(await source.tables({ schema: 'pg_catalog', ...ALL })).toMatchObject({ total: 0 });
+  });
+
+  test('the keys of all tables are read once, not once for each table', async () => {
+    const { text, values } = tablesQuestion(ALL);
+    const statement = text.replaceAll(/\$(\d)/g, (_, n: string) => String(values[Number(n) - 1] ?? 'null'));
+    const plan = await database.run(`explain (analyze, timing off) ${statement}`);
+    const scans = plan.map((row) => String(row['QUERY PLAN'])).filter((line) => line.includes('pg_constraint'));
+    expect(scans).toHaveLength(1);
+    expect(scans[0]).toContain('loops=1)');
   });
 
   test('columns tell type, default, key, reference and comment, and skip what was dropped', async () => {
