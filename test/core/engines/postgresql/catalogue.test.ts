@@ -71,7 +71,7 @@ describe.skipIf(!reachable.postgres)('the catalogue of PostgreSQL', () => {
 
   test('the keys of all tables are read once, not once for each table', async () => {
     const { text, values } = tablesQuestion(ALL);
-    const statement = text.replaceAll(/\$(\d)/g, (_, n: string) => String(values[Number(n) - 1] ?? 'null'));
+    const statement = text.replaceAll(/\$(\d)/g, (_, n: string) => JSON.stringify(values[Number(n) - 1]));
     const plan = await database.run(`explain (analyze, timing off) ${statement}`);
     const scans = plan.map((row) => String(row['QUERY PLAN'])).filter((line) => line.includes('pg_constraint'));
     expect(scans).toHaveLength(1);
