@@ -18,6 +18,10 @@ export interface MenuItem {
   readonly shortcut?: string;
 }
 
+/** Turns something off or on. */
+export const enableItem = (enabled: boolean, onSelect: () => void): MenuItem =>
+  enabled ? { label: 'Disable', icon: 'pause', onSelect } : { label: 'Enable', icon: 'play', onSelect };
+
 /** Further things that can be done. Without `trigger` it is a button with three dots. */
 export function Menu(props: {
   label: string;

@@ -1,9 +1,9 @@
 import { operations, type Output } from '#core/contract/index.ts';
 import type { McpToken } from '#core/contract/identity/mcp-tokens.ts';
-import { TextField } from '#ui/src/components/form/field.tsx';
 import { FormFoot } from '#ui/src/components/form/form-foot.tsx';
 import { Select } from '#ui/src/components/form/select.tsx';
 import { useForm, useRecordForm } from '#ui/src/components/use-form.ts';
+import { FormField } from '#ui/src/fields/form-field.tsx';
 import type { Form } from '#ui/src/kernel/form/form.ts';
 import { again } from '#ui/src/kernel/data/all-of.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
@@ -62,13 +62,7 @@ function TokenFields(props: { form: Form<Values>; submit: string; always?: boole
   };
   return (
     <form class="stack" novalidate onSubmit={(event) => void props.form.submit(event)}>
-      <TextField
-        label="Name"
-        hint="For example, the client or person it is for."
-        autofocus
-        required
-        {...props.form.text('name')}
-      />
+      <FormField form={props.form} name="name" />
       <Select
         label="Idle timeout"
         options={idle()}

@@ -55,7 +55,7 @@ export function Access() {
                       <span class="row">
                         {AUTH_WORDS[server().auth_type]}
                         <Show when={pending()}>
-                          <span class="small access-pending">changes at the next deploy</span>
+                          <span class="small not-live">changes at the next deploy</span>
                         </Show>
                       </span>
                     ),

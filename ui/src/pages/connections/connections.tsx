@@ -7,7 +7,7 @@ import { DataTable } from '#ui/src/components/table/data-table.tsx';
 import { EmptyState, NoResults } from '#ui/src/components/empty-state.tsx';
 import { FilterBar } from '#ui/src/components/table/filter-bar.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
-import { Menu } from '#ui/src/components/menu.tsx';
+import { enableItem, Menu } from '#ui/src/components/menu.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { Select } from '#ui/src/components/form/select.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
@@ -187,12 +187,7 @@ export function Connections() {
               { label: 'Test', icon: 'bolt', needs: 'connections.test', onSelect: () => void test(row) },
               { label: 'Browse tables', icon: 'table', href: `/connections/${row.id}?tab=tables` },
               { label: 'New tool', icon: 'tool', href: `/tools/new?connection=${row.id}` },
-              {
-                label: row.enabled ? 'Disable' : 'Enable',
-                icon: 'pause',
-                needs: 'connections.update',
-                onSelect: () => void enable([row.id], !row.enabled),
-              },
+              { ...enableItem(row.enabled, () => void enable([row.id], !row.enabled)), needs: 'connections.update' },
               'line',
               {
                 label: 'Delete…',

@@ -210,7 +210,7 @@ function Live(props: { status: Status; busy: boolean; onStop: () => void }) {
       />
       <Show when={props.status.last_error}>{(error) => <Notice tone="bad">{error()}</Notice>}</Show>
       <div>
-        <h3 class="deploy-sub">Hosts</h3>
+        <h3 class="sub-head">Hosts</h3>
         <ul class="stack host-list" data-gap="2" aria-label="Hosts">
           <For
             each={props.status.hosts}

@@ -207,7 +207,7 @@ export function SnapshotsPanel(props: {
       >
         {(version) => (
           <div class="stack">
-            <h3 class="deploy-sub">What changes for clients</h3>
+            <h3 class="sub-head">What changes for clients</h3>
             <Difference from={live() ?? version} to={version} />
           </div>
         )}

@@ -113,7 +113,7 @@ export function RequestsPanel() {
       id: 'name',
       head: 'Called',
       cell: (entry) => (
-        <span class="logs-called">
+        <span class="inline-row">
           <StatusDot tone={entry.success ? 'good' : 'bad'} label={endWord(entry)} hide_label />
           <span class="mono long-name" title={entry.name}>
             <Breakable text={entry.name} />

@@ -49,7 +49,7 @@ export function UsageTable(props: UsageTableProps) {
       head: 'Name',
       sort: ({ name }) => name,
       cell: (row) => (
-        <span class="metrics-name">
+        <span class="inline-row metrics-name">
           <span class="mono long-name" title={row.name}>
             <Breakable text={row.name} />
           </span>

@@ -126,7 +126,7 @@ export function Certificate(props: { enabled: boolean; dirty: boolean }) {
         )}
       </Loaded>
       <div>
-        <h3 class="settings-sub">Log</h3>
+        <h3 class="sub-head">Log</h3>
         <Show when={lines().length > 0} fallback={<p class="small faint">No request since this page was opened.</p>}>
           <ol class="settings-log" tabindex="0" role="log" aria-label="Certificate log">
             <For each={lines()}>

@@ -136,7 +136,7 @@ const labelOf = (choices: Readonly<Record<string, { readonly label: string }>> |
 
 /** What is served while a change waits for a deploy. */
 export const Live = (props: { value: unknown }) => (
-  <span class="settings-pending">Live until the next deploy: {inWords(props.value)}</span>
+  <span class="not-live">Live until the next deploy: {inWords(props.value)}</span>
 );
 
 function inWords(value: unknown): string {

@@ -4,7 +4,7 @@ import { namesOf, type Pickable, picksOf, unknownFault } from './picks.ts';
 /** Records chosen by name and kept by id. What was deleted since is not shown, and stays out with the next change. */
 export function PickField(props: {
   label: string;
-  hint?: string;
+  hint?: string | undefined;
   name: string;
   from: readonly Pickable[];
   value: readonly string[];

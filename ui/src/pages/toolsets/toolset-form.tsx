@@ -1,4 +1,4 @@
-import { createEffect, on, onCleanup, Show } from 'solid-js';
+import { createEffect, For, on, onCleanup, Show } from 'solid-js';
 import { isToolsetName, type ToolsetDraft, type ToolsetMembers } from '#core/contract/definitions/toolsets.ts';
 import { Fixed } from '#ui/src/components/form/fixed.tsx';
 import { FormFoot } from '#ui/src/components/form/form-foot.tsx';
@@ -85,6 +85,18 @@ export function ToolsetForm(props: {
   );
 }
 
+const PICKS = [
+  {
+    list: 'connection_ids',
+    from: 'connections',
+    label: 'Connections',
+    hint: 'All definitions of these connections, including ones added later.',
+  },
+  { list: 'tool_ids', from: 'tools', label: 'Tools', hint: undefined },
+  { list: 'resource_ids', from: 'resources', label: 'Resources', hint: undefined },
+  { list: 'prompt_ids', from: 'prompts', label: 'Prompts', hint: undefined },
+] as const;
+
 /** The five lists of one side of the rule. */
 function SelectionPanel(props: {
   part: 'include' | 'exclude';
@@ -114,39 +126,19 @@ function SelectionPanel(props: {
         suggestions={props.selectable.tags()}
         error={error('tags')}
       />
-      <PickField
-        label="Connections"
-        {...(props.part === 'include' ? { hint: 'All definitions of these connections, including ones added later.' } : {})}
-        name={path('connection_ids')}
-        from={props.selectable.connections()}
-        value={value().connection_ids}
-        onChange={(ids) => props.form.set(path('connection_ids'), ids)}
-        error={error('connection_ids')}
-      />
-      <PickField
-        label="Tools"
-        name={path('tool_ids')}
-        from={props.selectable.tools()}
-        value={value().tool_ids}
-        onChange={(ids) => props.form.set(path('tool_ids'), ids)}
-        error={error('tool_ids')}
-      />
-      <PickField
-        label="Resources"
-        name={path('resource_ids')}
-        from={props.selectable.resources()}
-        value={value().resource_ids}
-        onChange={(ids) => props.form.set(path('resource_ids'), ids)}
-        error={error('resource_ids')}
-      />
-      <PickField
-        label="Prompts"
-        name={path('prompt_ids')}
-        from={props.selectable.prompts()}
-        value={value().prompt_ids}
-        onChange={(ids) => props.form.set(path('prompt_ids'), ids)}
-        error={error('prompt_ids')}
-      />
+      <For each={PICKS}>
+        {({ list, label, from, hint }) => (
+          <PickField
+            label={label}
+            hint={props.part === 'include' ? hint : undefined}
+            name={path(list)}
+            from={props.selectable[from]()}
+            value={value()[list]}
+            onChange={(ids) => props.form.set(path(list), ids)}
+            error={error(list)}
+          />
+        )}
+      </For>
     </Panel>
   );
 }

@@ -1,5 +1,5 @@
 import { type BulkResult, createBulk, type Entity, ENTITY_TYPE as ONE, type EntityNoun } from './bulk.ts';
-import type { MenuItem } from '#ui/src/components/menu.tsx';
+import { enableItem, type MenuItem } from '#ui/src/components/menu.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { plural } from '#ui/src/kernel/words.ts';
 
@@ -76,12 +76,7 @@ export function useEntityActions(
     menu: (entity: Entity, more: readonly MenuItem[] = []): (MenuItem | 'line')[] => [
       ...more,
       { label: 'History', icon: 'history', href: `/history?type=${ONE[noun]}&id=${entity.id}` },
-      {
-        label: entity.enabled ? 'Disable' : 'Enable',
-        icon: entity.enabled ? 'pause' : 'play',
-        needs: `${noun}.update`,
-        onSelect: () => void toggle(entity),
-      },
+      { ...enableItem(entity.enabled, () => void toggle(entity)), needs: `${noun}.update` },
       'line',
       { label: 'Delete…', icon: 'trash', danger: true, needs: `${noun}.delete`, onSelect: () => void removeAll([entity]) },
     ],

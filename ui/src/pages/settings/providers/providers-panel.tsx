@@ -4,7 +4,7 @@ import { StatusDot } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
 import { Dialog } from '#ui/src/components/dialog.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
-import { Menu } from '#ui/src/components/menu.tsx';
+import { enableItem, Menu } from '#ui/src/components/menu.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { DataTable } from '#ui/src/components/table/data-table.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
@@ -87,9 +87,7 @@ export function ProvidersPanel() {
             items={[
               { label: 'Edit', icon: 'sliders', onSelect: () => setEditing(provider) },
               { label: 'Test', icon: 'bolt', onSelect: () => setTesting(provider) },
-              provider.enabled
-                ? { label: 'Disable', icon: 'pause', onSelect: () => void enable(provider) }
-                : { label: 'Enable', icon: 'play', onSelect: () => void enable(provider) },
+              enableItem(provider.enabled, () => void enable(provider)),
               'line',
               { label: 'Delete', icon: 'trash', danger: true, onSelect: () => void remove(provider) },
             ]}

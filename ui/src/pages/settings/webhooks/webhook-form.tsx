@@ -2,10 +2,10 @@ import { For } from 'solid-js';
 import { operations, type Output } from '#core/contract/index.ts';
 import { NOTICE_EVENTS, type Notice, type NoticeEvent } from '#core/contract/notices.ts';
 import { Checkbox } from '#ui/src/components/form/choice.tsx';
-import { TextField } from '#ui/src/components/form/field.tsx';
 import { Fieldset } from '#ui/src/components/form/fieldset.tsx';
 import { FormFoot } from '#ui/src/components/form/form-foot.tsx';
 import { useForm, useRecordForm } from '#ui/src/components/use-form.ts';
+import { FormField } from '#ui/src/fields/form-field.tsx';
 import { again } from '#ui/src/kernel/data/all-of.ts';
 import type { Form } from '#ui/src/kernel/form/form.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
@@ -55,21 +55,8 @@ function WebhookFields(props: { form: Form<Values>; submit: string; always?: boo
   };
   return (
     <form class="stack" novalidate onSubmit={(event) => void props.form.submit(event)}>
-      <TextField
-        label="Name"
-        hint="Who is notified, such as the chat of the team."
-        autofocus
-        required
-        {...props.form.text('name')}
-      />
-      <TextField
-        label="URL"
-        hint="Receives a signed POST request for each event."
-        placeholder="https://hooks.example.com/sluice"
-        required
-        mono
-        {...props.form.text('url')}
-      />
+      <FormField form={props.form} name="name" />
+      <FormField form={props.form} name="url" />
       <Fieldset label="Events" error={props.form.error('events')}>
         <div class="stack">
           <For each={NOTICE_EVENTS}>

@@ -4,7 +4,7 @@ import { StatusDot } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
 import { Dialog } from '#ui/src/components/dialog.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
-import { Menu } from '#ui/src/components/menu.tsx';
+import { enableItem, Menu } from '#ui/src/components/menu.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { SecretOnce } from '#ui/src/components/show/secret-once.tsx';
 import { DataTable } from '#ui/src/components/table/data-table.tsx';
@@ -98,9 +98,7 @@ export function WebhooksPanel() {
               { label: 'Send test event', icon: 'bolt', onSelect: () => void test(notice) },
               { label: 'Rotate secret', icon: 'key', onSelect: () => void rotate(notice) },
               { label: 'Show deliveries', icon: 'clock', onSelect: () => setLogged(notice) },
-              notice.enabled
-                ? { label: 'Disable', icon: 'pause', onSelect: () => void enable(notice) }
-                : { label: 'Enable', icon: 'play', onSelect: () => void enable(notice) },
+              enableItem(notice.enabled, () => void enable(notice)),
               'line',
               { label: 'Delete', icon: 'trash', danger: true, onSelect: () => void remove(notice) },
             ]}
