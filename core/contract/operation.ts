@@ -48,6 +48,9 @@ const LEAST = { public: null, admin: 'admin', read: 'viewer', write: 'editor', d
 /** The least role of a person who may call an operation; null: it asks for nobody's credentials. */
 export const leastRole = ({ access, role }: Pick<Operation, 'access' | 'role'>): Role | null => role ?? LEAST[access];
 
+/** Whether it makes a record of what its body says: with an `Idempotency-Key` it does so once. */
+export const isCreation = ({ method, status, file }: Operation): boolean => method === 'POST' && status === 201 && file !== true;
+
 type Method = Operation['method'];
 type Routed<R, A> = R extends `${infer M extends Method} ${infer P}`
   ? { readonly method: M; readonly path: P; readonly access: A }

@@ -1,9 +1,9 @@
 import { type OperationName, operations } from './index.ts';
 import type { Role } from './identity/roles.ts';
-import { leastRole, type Operation } from './operation.ts';
+import { isCreation, leastRole, type Operation } from './operation.ts';
 
-/** `least`: the least role of a person who may call it; null: anybody. */
-type Route = Pick<Operation, 'method' | 'path' | 'query' | 'file'> & { readonly least: Role | null };
+/** `least`: the least role of a person who may call it; null: anybody. `creates`: with an `Idempotency-Key` it does so once. */
+type Route = Pick<Operation, 'method' | 'path' | 'query' | 'file'> & { readonly least: Role | null; readonly creates?: true };
 
 /** Where each operation is. The build of the interface puts the finished list here, so that no schema is part of its first page. */
 export const routes = Object.fromEntries(
@@ -13,6 +13,7 @@ export const routes = Object.fromEntries(
       method,
       path,
       least: leastRole(definition),
+      ...(isCreation(definition) ? { creates: true } : {}),
       ...(query === undefined ? {} : { query }),
       ...(file === undefined ? {} : { file }),
     };

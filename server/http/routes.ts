@@ -2,13 +2,14 @@ import type { Context, Hono } from 'hono';
 import type { App } from '#core/app.ts';
 import { type OperationName, operations } from '#core/contract/index.ts';
 import { fullPath, pathVariables } from '#core/contract/paths.ts';
-import type { Operation } from '#core/contract/operation.ts';
+import { isCreation, type Operation } from '#core/contract/operation.ts';
 import type { Call } from '#core/run.ts';
 import { authorise, run } from '#core/run.ts';
 import { AppError, invalidField } from '#core/errors.ts';
 import { isReservedName } from '#core/issues.ts';
 import { asBearer, bearerOf, callerAddress } from './bearer.ts';
 import { readJson } from './body.ts';
+import { createRepeats } from './repeats.ts';
 import { readBrowser, sessionActor, writeSession } from './session.ts';
 import type { Upgrade } from './sockets.ts';
 
@@ -28,6 +29,7 @@ const MAX_BODY = 1024 * 1024;
 
 /** One route for every operation of the contract. */
 export function addRoutes(app: App, router: Hono<ServerEnv>): void {
+  const repeats = createRepeats(app);
   for (const [name, definition] of Object.entries(operations) as [OperationName, Operation][]) {
     const path = fullPath(definition.path).replaceAll(/\{(\w+)\}/g, ':$1');
     router.on(definition.method, path, async (c) => {
@@ -43,7 +45,8 @@ export function addRoutes(app: App, router: Hono<ServerEnv>): void {
         const input = await readInput(definition, c);
         waited = definition.waits === true && input['wait'] === true;
         c.env?.received?.();
-        return run(app, name, input as never, { ...call, ...who });
+        const key = isCreation(definition) ? c.req.header('idempotency-key') : undefined;
+        return repeats({ key, actor: who.actor, name, input }, () => run(app, name, input as never, { ...call, ...who }));
       };
       const output =
         bearer === null

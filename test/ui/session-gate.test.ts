@@ -50,7 +50,7 @@ test('signing out gives up every read, also those that have a body, before the s
   const read = [LIST, 'GET /auth/me', 'POST /connections/c/test', 'POST /insights/find', 'POST /playground/mcp'];
   expect(asked).toEqual(read);
   const left = session.logout();
-  expect(given_up).toEqual(read);
+  expect(given_up.toSorted()).toEqual(read.toSorted());
   expect(await Promise.all(reads)).toEqual(read.map(() => 'aborted'));
   // A part of the page that was still on its way, or something that was clicked meanwhile.
   const late = [

@@ -18,7 +18,16 @@ export interface Problem {
 export const isPassing = ({ code }: Pick<Problem, 'code'>): boolean =>
   code === 'offline' || code === 'unavailable' || code === 'rate_limited';
 
-export const OFFLINE = 'The server does not answer. Check that it is running and that this browser can reach it.';
+export const OFFLINE = 'The server did not answer. Check that it is running and that this browser can reach it.';
+const LOST =
+  'The server did not answer, but it may have applied the change. Check that it is running and that this browser can reach it, then try again.';
+
+/** A change was sent and never answered. */
+export class LostAnswer extends TypeError {}
+
+/** Whether what was sent may have happened all the same. */
+export const isLost = ({ code }: Pick<Problem, 'code'>): boolean =>
+  code === 'offline' || code === 'unavailable' || code === 'internal';
 
 export function toProblem(fault: unknown): Problem {
   if (isAnswer(fault)) {
@@ -34,8 +43,11 @@ export function toProblem(fault: unknown): Problem {
   if (fault instanceof DOMException && fault.name === 'AbortError') {
     return { code: 'aborted', detail: 'The request was cancelled.', errors: [] };
   }
+  if (fault instanceof DOMException && fault.name === 'TimeoutError') {
+    return { code: 'unavailable', detail: 'The server took too long to answer.', errors: [] };
+  }
   // What fetch rejects with when there is no connection, in every browser.
-  if (fault instanceof TypeError) return { code: 'offline', detail: OFFLINE, errors: [] };
+  if (fault instanceof TypeError) return { code: 'offline', detail: fault instanceof LostAnswer ? LOST : OFFLINE, errors: [] };
   return {
     code: 'internal',
     detail: 'The response could not be read. Reload the page. If it happens again, check the server log.',

@@ -1,0 +1,41 @@
+import { createHash } from 'node:crypto';
+import type { App } from '#core/app.ts';
+import type { Actor } from '#core/run.ts';
+
+/** Longer than a person takes to press a button again. */
+const KEPT_MS = 10 * 60_000;
+
+/** What a caller says of a creation that it may send again. */
+interface Sent {
+  /** `Idempotency-Key`: the same for every attempt. */
+  readonly key: string | undefined;
+  readonly actor: Actor | null;
+  readonly name: string;
+  readonly input: object;
+}
+
+export type Repeats = <T>(sent: Sent, create: () => Promise<T>) => Promise<T>;
+
+/**
+ * Creates once for each key: a caller that lost the answer, sends the same again and gets the answer of the first attempt, with the
+ * secret that is shown only once. What was refused is tried again. Answers are kept sealed, for every server of the installation.
+ */
+export function createRepeats(app: App): Repeats {
+  const running = new Map<string, Promise<unknown>>();
+  const createNew = async <T>(place: string, create: () => Promise<T>): Promise<T> => {
+    // Redis may be away: then it is made, and cannot be repeated.
+    const kept = await app.kv.get(place).catch(() => null);
+    if (kept !== null) return JSON.parse(app.keyring.open(kept, place)) as T;
+    const answer = await create();
+    await app.kv.set(place, app.keyring.seal(JSON.stringify(answer), place), KEPT_MS).catch(() => undefined);
+    return answer;
+  };
+  return async <T>({ key, actor, name, input }: Sent, create: () => Promise<T>) => {
+    if (key === undefined || actor === null) return create();
+    const text = JSON.stringify([actor.type, actor.id, name, input, key]);
+    const place = `created/${createHash('sha256').update(text).digest('base64url')}`;
+    const begun = running.get(place) ?? createNew(place, create).finally(() => running.delete(place));
+    running.set(place, begun);
+    return (await begun) as T;
+  };
+}
