@@ -10,6 +10,7 @@ import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { labelsOf } from '#ui/src/features/deploy/changes.ts';
 import { goesAlong, type HistoryAction } from './history-log.ts';
 import { useAct } from '#ui/src/components/use-act.ts';
+import { useRetry } from '#ui/src/components/use-query.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { createMutation } from '#ui/src/kernel/data/mutation.ts';
 import { createQuery } from '#ui/src/kernel/data/query.ts';
@@ -22,7 +23,7 @@ export function RollbackDialog(props: { action: HistoryAction | undefined; onClo
   const preview = createMemo(() => {
     const history_id = props.action?.main.id;
     if (history_id === undefined) return undefined;
-    const query = createQuery((signal) => call('history.rollback', { history_id, dry_run: true }, signal));
+    const query = useRetry(createQuery((signal) => call('history.rollback', { history_id, dry_run: true }, signal)));
     void query.reload();
     return query;
   });

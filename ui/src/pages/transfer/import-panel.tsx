@@ -8,6 +8,7 @@ import { Failed, Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
 import { Bullets } from '#ui/src/components/show/bullets.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { exactTime } from '#ui/src/kernel/dates.ts';
+import { useRetry } from '#ui/src/components/use-query.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { createMutation } from '#ui/src/kernel/data/mutation.ts';
 import { toProblem } from '#ui/src/kernel/problem.ts';
@@ -26,7 +27,7 @@ export function ImportPanel(props: { file: ExportFile }) {
   const [settings, setSettings] = createSignal(false);
   const [done, setDone] = createSignal<ImportReport>();
   const choices = (): ImportChoices => ({ mode: mode(), include_server_config: settings() });
-  const rehearsal = createQuery((signal) => call('transfer.import', toImport(props.file, choices(), true), signal));
+  const rehearsal = useRetry(createQuery((signal) => call('transfer.import', toImport(props.file, choices(), true), signal)));
   const apply = createMutation((input: ImportChoices) => call('transfer.import', toImport(props.file, input, false)));
   createEffect(on([mode, settings], () => void rehearsal.reload()));
 
