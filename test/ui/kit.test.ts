@@ -13,6 +13,9 @@ import { createSelection } from '#ui/src/kernel/selection.ts';
 import { nextRow, nextSort, sortRows } from '#ui/src/components/table/table.ts';
 import { bytes } from '#ui/src/kernel/words.ts';
 
+/** Of a line that is dead. */
+const SILENT_MS = 60_000;
+
 describe('three versions of one record', () => {
   const base = { name: 'a', sql: 'select 1', tags: ['x'], limit: 5 };
 
@@ -286,7 +289,7 @@ test('a broken line is opened again later and later, one that ended for good is 
     },
     timers: {
       set: (run, ms) => {
-        waits.push(ms);
+        if (ms < SILENT_MS) waits.push(ms);
         due = run;
       },
       clear: () => {},

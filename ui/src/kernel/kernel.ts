@@ -56,7 +56,7 @@ export function createKernel(browser: Window): Kernel {
     send,
     attach,
     cache,
-    presence: createPresence(browser),
+    presence: createPresence(browser, () => cache.invalidate()),
     session,
     toasts,
     dialogs,

@@ -51,6 +51,8 @@ export interface Session {
   load(): Promise<void>;
   /** Asks for the role again, when the server has refused what it seemed to allow. */
   refresh(): Promise<void>;
+  /** An expired session goes on when the person signed in again in another tab. */
+  rejoin(): Promise<void>;
   /** Accepts an invitation. */
   accept(invitation: RawInput<'auth.accept_invite'>): Promise<SignIn | PendingSignIn>;
   setup(credentials: Credentials): Promise<SignIn>;
@@ -142,6 +144,10 @@ export function createSession(call: Call, { gate, onEnter }: SessionOptions = {}
     async refresh() {
       const now = await (gate?.call ?? call)('auth.me', {}).catch(() => undefined);
       if (now !== undefined && state() === 'signed_in' && now.role !== account()?.role) setAccount(now);
+    },
+    async rejoin() {
+      const answer = await status().catch(() => undefined);
+      if (answer?.authenticated === true && state() === 'expired') await enter().catch(() => undefined);
     },
     version,
     ways,

@@ -29,6 +29,8 @@ interface LiveStream {
 
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 15_000;
+/** The server sends a ping every 25 seconds. A line without one is dead, as after a sleep of the computer, which closes nothing. */
+const SILENT_MS = 60_000;
 
 /**
  * A line to the server that is opened again when it breaks, later and later, and on a hidden page once it is shown. `url` is asked each time, so that it may say
@@ -55,16 +57,25 @@ export function createLiveStream(options: {
     setState('connecting');
     const mine = connect(options.url());
     socket = mine;
+    const listen = () => {
+      timers.clear(timer);
+      timer = timers.set(giveUp, SILENT_MS);
+    };
+    listen();
     mine.addEventListener('open', () => {
       if (mine !== socket) return;
       wait_ms = FIRST_WAIT_MS;
+      listen();
       setState('open');
     });
     mine.addEventListener('message', ({ data }) => {
-      if (mine === socket && typeof data === 'string') options.onMessage(data);
+      if (mine !== socket) return;
+      listen();
+      if (typeof data === 'string') options.onMessage(data);
     });
     mine.addEventListener('close', ({ code }) => {
       if (mine !== socket) return;
+      timers.clear(timer);
       if (final.includes(code)) {
         page?.removeEventListener('visibilitychange', show);
         setState('closed');
@@ -96,6 +107,12 @@ export function createLiveStream(options: {
     wait_ms = FIRST_WAIT_MS;
     if (was_opening && old !== undefined) closing = Promise.all([closing, closeOnceOpen(old)]);
     else old?.close();
+  };
+
+  const giveUp = () => {
+    drop();
+    setState('waiting');
+    retry();
   };
 
   return {

@@ -1,10 +1,14 @@
 import { createSignal, onCleanup, Show } from 'solid-js';
 import { Dialog } from '#ui/src/components/dialog.tsx';
+import { usePoll } from '#ui/src/components/use-query.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { createLoginFlow } from './login-flow.ts';
 import { ProviderButtons } from './provider-buttons.tsx';
 import { PasswordForm } from './password-form.tsx';
 import { SecondFactor } from './second-factor.tsx';
+
+/** Every tab of the browser shows this dialog: signing in closes it in all of them. */
+const REJOIN_MS = 2_000;
 
 /** The session has ended while somebody was at work: they sign in again where they are, and nothing typed is lost. */
 export function SignInDialog() {
@@ -12,6 +16,7 @@ export function SignInDialog() {
   const flow = createLoginFlow(session);
   const [username, setUsername] = createSignal(session.username());
   onCleanup(() => flow.stop());
+  usePoll(() => session.rejoin(), REJOIN_MS);
   return (
     <Dialog
       open

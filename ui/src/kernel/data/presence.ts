@@ -10,16 +10,29 @@ export interface Presence {
 }
 
 const LEFT_AFTER_MS = 15 * 60_000;
+/** What a person left for longer than this is read again when they are back: nothing polls for who is away, or on a computer that sleeps. */
+const AWAY_MS = 5 * 60_000;
 /** A scroll bar and a context menu swallow the release. */
 const LONGEST_PRESS_MS = 2_000;
 const SIGNS = ['pointerdown', 'pointermove', 'keydown', 'wheel', 'focus'] as const;
 
-export function createPresence(browser: Window): Presence {
+/** @param onReturn what is shown may be old: the person was away, or the browser had stopped the page. */
+export function createPresence(browser: Window, onReturn: () => void = () => undefined): Presence {
   let seen = Date.now();
   const see = () => {
+    const was_away = Date.now() - seen > AWAY_MS;
     seen = Date.now();
+    if (was_away) onReturn();
   };
   for (const sign of SIGNS) browser.addEventListener(sign, see, { capture: true, passive: true });
+  browser.document.addEventListener('visibilitychange', () => {
+    if (browser.document.visibilityState === 'visible') see();
+  });
+  // Frozen in the background, or kept for the way back: no timer ran and no answer came.
+  browser.document.addEventListener('resume', onReturn);
+  browser.addEventListener('pageshow', ({ persisted }) => {
+    if (persisted) onReturn();
+  });
   let press: Press | undefined;
   const release = () => {
     const ended = press;
