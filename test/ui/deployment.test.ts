@@ -196,7 +196,11 @@ test('what a gate blocked is repeated as it was sent, past its findings', async 
       anyway: 'Start anyway',
       again: { path: '/deploy', body: { canary, candidate: 'c1', note: 'few' } },
     },
-    { begin: () => deployment.promote(), anyway: 'Promote anyway', again: { path: '/deploy/promote', body: {} } },
+    {
+      begin: () => deployment.promote('c2'),
+      anyway: 'Promote anyway',
+      again: { path: '/deploy/promote', body: { canary: 'c2' } },
+    },
   ];
   for (const { begin, anyway, again } of attempts) {
     deployment.setNote('mine');

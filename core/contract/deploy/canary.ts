@@ -1,13 +1,16 @@
 import * as v from 'valibot';
 import { Receipt } from './deploy.ts';
-import { textBetween, VersionNote } from '../fields.ts';
+import { Id, textBetween, VersionNote } from '../fields.ts';
 import { operation } from '../operation.ts';
 import { Allow } from '../settings/deploy-gates.ts';
 import { CanaryState } from './canary-state.ts';
 
+const Read = v.pipe(v.optional(Id), v.description('Id of the canary that you read: another one that runs by now is refused'));
+
 export const canary = {
   'deploy.promote': operation('POST /deploy/promote', 'deploy', {
     input: v.strictObject({
+      canary: Read,
       note: v.pipe(VersionNote, v.description('In place of that of the canary')),
       allow: v.optional(Allow, []),
     }),
@@ -16,7 +19,7 @@ export const canary = {
     summary: 'Serve the running canary to everybody, as a new version',
   }),
   'deploy.abort': operation('POST /deploy/abort', 'deploy', {
-    input: v.strictObject({ reason: v.optional(v.nullable(textBetween(1, 500)), null) }),
+    input: v.strictObject({ canary: Read, reason: v.optional(v.nullable(textBetween(1, 500)), null) }),
     output: CanaryState,
     agent: 'abort_canary',
     summary: 'End the running canary: everybody is served the live version again',

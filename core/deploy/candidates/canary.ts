@@ -23,7 +23,7 @@ import { publishBeside } from './beside.ts';
 import { sidesOf } from './canary-calls.ts';
 import { checkWorkingCopy, find, servedNow, storeChecked } from './candidates.ts';
 import { canaryPlan, deployPlan } from './dry-run-plan.ts';
-import { addCanary, type CanaryRow, endCanary, limitPassed, runningCanary, toState } from './stored-canaries.ts';
+import { addCanary, type CanaryRow, endCanary, limitPassed, readCanary, runningCanary, toState } from './stored-canaries.ts';
 import { readCandidate } from './stored-candidates.ts';
 
 /** How often a canary is looked at; calls that were counted wake the look. */
@@ -40,25 +40,31 @@ export const canaryHandlers: Pick<Handlers, 'deploy.run' | 'deploy.promote' | 'd
     if (canary !== undefined) return inTurn(app, () => start(context, candidate ?? null, canary, wanted));
     return inTurn(app, () => (candidate === undefined ? deploy(context, wanted) : deployCandidate(context, candidate, wanted)));
   },
-  'deploy.promote': (context, { note, allow }) =>
+  'deploy.promote': (context, { canary, note, allow }) =>
     inTurn(context.app, async () => {
-      const row = await requireRunning(context.app);
+      const row = await requireRunning(context.app, canary);
       const reason = `Promoted by ${context.actor?.name ?? 'system'}.`;
       return promote(context, row, { note: note ?? row.note, allow, reason });
     }),
-  'deploy.abort': (context, { reason }) =>
+  'deploy.abort': (context, { canary, reason }) =>
     inTurn(context.app, async () => {
       const by = `Aborted by ${context.actor?.name ?? 'system'}${reason === null ? '.' : `: ${reason}`}`;
-      return toState(context.app, await abort(context, await requireRunning(context.app), by));
+      return toState(context.app, await abort(context, await requireRunning(context.app, canary), by));
     }),
 };
 
 type Wanted = Pick<Input<'deploy.run'>, 'note' | 'allow' | 'checksum'>;
 
-async function requireRunning(app: App): Promise<CanaryRow> {
+/** @param read the canary that a person has seen: nobody ends another one unseen. */
+async function requireRunning(app: App, read: string | undefined): Promise<CanaryRow> {
   const row = await runningCanary(app);
-  if (row === null) throw new AppError('conflict', 'No canary is running.');
-  return row;
+  if (row !== null && (read === undefined || row.id === read)) return row;
+  if (row !== null) throw new AppError('conflict', 'Another canary is running than the one that you read. Read it first.');
+  const ended = read === undefined ? undefined : await readCanary(app, read);
+  throw new AppError(
+    'conflict',
+    ended === undefined ? 'No canary is running.' : `The canary has ended. ${ended.reason ?? ''}`.trim(),
+  );
 }
 
 async function refuseSecond(app: App): Promise<void> {

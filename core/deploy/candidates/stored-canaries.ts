@@ -21,6 +21,12 @@ export async function runningCanary(app: App, tx: Db = app.store.db): Promise<Ca
   return row ?? null;
 }
 
+export async function readCanary(app: App, id: string): Promise<CanaryRow | undefined> {
+  const { canaries } = app.store.tables;
+  const [row] = await app.store.db.select().from(canaries).where(eq(canaries.id, id));
+  return row;
+}
+
 /** The one that runs, or the last one. */
 export async function lastCanary(app: App): Promise<CanaryState | null> {
   const { canaries } = app.store.tables;

@@ -21,6 +21,7 @@ interface Side {
   p95_ms: number;
 }
 interface State {
+  id: string;
   status: string;
   reason: string | null;
   version: number | null;
@@ -93,6 +94,21 @@ describe('a canary', () => {
     // Nothing is left of what it served.
     expect(await s.t.app.store.db.$count(s.t.app.store.tables.candidates)).toBe(0);
     expect((await s.send('POST', 'deploy/abort', {})).status).toBe(409);
+    const { id } = ended.body;
+    const twice = await s.send('POST', 'deploy/promote', { canary: id });
+    expect([twice.status, twice.body['detail']]).toEqual([409, 'The canary has ended. Aborted by ada: seen enough']);
+    // Nobody promotes or aborts another one than the one that they read.
+    await start();
+    for (const path of ['deploy/promote', 'deploy/abort']) {
+      const other = await s.send('POST', path, { canary: id });
+      expect([other.status, other.body['detail']]).toEqual([
+        409,
+        'Another canary is running than the one that you read. Read it first.',
+      ]);
+    }
+    const running = await state();
+    expect(running.status).toBe('running');
+    expect((await s.send('POST', 'deploy/abort', { canary: running.id })).status).toBe(200);
   });
 
   test('decides by the credential, else by the session, else by the address, in both eras', async () => {

@@ -41,21 +41,24 @@ export function CanaryPanel(props: { deployment: Deployment; canary: CanaryState
   };
   const replaces = () => (other() === undefined ? '' : ` It replaces version ${other()}, which was deployed while it ran.`);
   const promote = async () => {
+    // Another one may run before the person has answered.
+    const { id } = props.canary;
     const agreed = await dialogs.confirm({
       title: 'Promote the canary?',
       text: `It becomes the next version, and every caller is served it at once.${replaces()}`,
       action: 'Promote',
     });
-    if (agreed) await act(props.deployment.promote(), 'Promoted. Every caller is served it now.');
+    if (agreed) await act(props.deployment.promote(id), 'Promoted. Every caller is served it now.');
   };
   const abort = async () => {
+    const { id } = props.canary;
     const agreed = await dialogs.confirm({
       title: 'Abort the canary?',
       text: 'Its callers are served the live version again at once.',
       action: 'Abort canary',
       danger: true,
     });
-    if (agreed) await act(props.deployment.abort(), 'Aborted. Every caller is served the live version.');
+    if (agreed) await act(props.deployment.abort(id), 'Aborted. Every caller is served the live version.');
   };
   return (
     <Panel

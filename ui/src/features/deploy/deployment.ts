@@ -64,8 +64,9 @@ export interface Deployment {
   readonly startCanary: (wanted: CanaryWanted) => Promise<boolean>;
   /** What was tried last; it can be repeated past the findings of gates. */
   readonly attempt: () => Attempt | undefined;
-  readonly promote: () => Promise<boolean>;
-  readonly abort: () => Promise<boolean>;
+  /** Serves the canary that a person has read to everybody. */
+  readonly promote: (canary: string) => Promise<boolean>;
+  readonly abort: (canary: string) => Promise<boolean>;
   /** Everything that a deploy checks, without the deploy. */
   readonly rehearse: () => Promise<boolean>;
   /** Serves an earlier version again. */
@@ -178,11 +179,11 @@ export function createDeployment(call: Call, cache: Cache): Deployment {
       const words = { failed: 'Canary not started', anyway: 'Start anyway' };
       return send('deploying', words, (passing) => call('deploy.run', { ...sent, ...passing }));
     },
-    promote() {
+    promote(canary) {
       const words = { failed: 'Canary not promoted', anyway: 'Promote anyway' };
-      return send('deploying', words, (passing) => call('deploy.promote', passing));
+      return send('deploying', words, (passing) => call('deploy.promote', { canary, ...passing }));
     },
-    abort: () => act('stopping', 'Canary not aborted', async () => void (await call('deploy.abort', {}))),
+    abort: (canary) => act('stopping', 'Canary not aborted', async () => void (await call('deploy.abort', { canary }))),
     rehearse() {
       const words = { failed: 'Dry run failed', anyway: 'Dry run anyway' };
       return send('rehearsing', words, (passing) => call('deploy.run', { dry_run: true, ...passing }));
