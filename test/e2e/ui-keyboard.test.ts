@@ -105,3 +105,40 @@ browserTest(
   },
   LIMIT_MS,
 );
+
+browserTest(
+  'a key that selects in a menu does not press the dialog that it opens, and more changes are read on from the first of them',
+  async () => {
+    const { items } = await ui.programs.api<{ items: { connection_id: string }[] }>('GET', '/tools');
+    const connection_id = items[0]?.connection_id;
+    for (let n = 10; n < 35; n += 1) {
+      const description = `Answers the number ${n}, to be reviewed by keyboard.`;
+      await ui.programs.api('POST', '/tools', { name: `number_${n}`, description, connection_id, sql_query: `select ${n} as n` });
+    }
+    const opened = await ui.signedIn();
+    const { page } = opened;
+    await page.goto(`${ui.programs.url}/deploy`);
+    await page.getByRole('button', { name: /^Show \d+ more$/ }).focus();
+    await page.keyboard.press('Enter');
+    await page.locator('summary:focus').filter({ hasText: 'number_' }).waitFor();
+
+    await ui.programs.api('POST', '/deploy', {});
+    await page.goto(`${ui.programs.url}/deploy?view=versions`);
+    const more = page.getByRole('button', { name: 'More for version 1', exact: true });
+    const dialog = page.getByRole('dialog', { name: 'Restore version 1?' });
+    for (const key of ['Enter', ' ']) {
+      await more.focus();
+      await page.keyboard.press('Enter');
+      await page.getByRole('menuitem', { name: 'Restore this version' }).and(page.locator(':focus')).waitFor();
+      await page.keyboard.press(key);
+      await dialog.getByRole('button', { name: 'Cancel' }).and(page.locator(':focus')).waitFor();
+      await Bun.sleep(500);
+      expect(await dialog.count()).toBe(1);
+      await page.keyboard.press('Escape');
+      await dialog.waitFor({ state: 'detached' });
+      await more.and(page.locator(':focus')).waitFor();
+    }
+    await close(opened);
+  },
+  LIMIT_MS,
+);

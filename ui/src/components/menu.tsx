@@ -22,6 +22,11 @@ export interface MenuItem {
 export const enableItem = (enabled: boolean, onSelect: () => void): MenuItem =>
   enabled ? { label: 'Disable', icon: 'pause', onSelect } : { label: 'Enable', icon: 'play', onSelect };
 
+/** The key that selects is used up: it would press what has the focus next, such as the first button of a dialog that opens. */
+const keepKey = (event: KeyboardEvent): void => {
+  if (event.key === 'Enter' || event.key === ' ') event.preventDefault();
+};
+
 /** Further things that can be done. Without `trigger` it is a button with three dots. */
 export function Menu(props: {
   label: string;
@@ -74,6 +79,7 @@ export function Menu(props: {
                     class="menu-item"
                     data-danger={item.danger ? 'true' : undefined}
                     disabled={item.disabled === true}
+                    onKeyDown={keepKey}
                     onSelect={() => select(item)}
                   >
                     <Show when={item.icon}>{(icon) => <Icon name={icon()} size={14} />}</Show>

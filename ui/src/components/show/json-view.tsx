@@ -1,4 +1,5 @@
 import { createMemo, createSignal, For, Match, Show, Switch } from 'solid-js';
+import { passesFocus } from '#ui/src/components/form/passes-focus.ts';
 import { plural } from '#ui/src/kernel/words.ts';
 import { CopyButton } from './code-block.tsx';
 
@@ -87,7 +88,7 @@ function Branch(props: {
             )}
           </For>
           <Show when={props.entries.length > limit()}>
-            <button type="button" class="link-button" onClick={() => setLimit(limit() + SHOWN_AT_ONCE * 5)}>
+            <button ref={passesFocus} type="button" class="link-button" onClick={() => setLimit(limit() + SHOWN_AT_ONCE * 5)}>
               {plural(props.entries.length - limit(), 'more', 'more')}
             </button>
           </Show>

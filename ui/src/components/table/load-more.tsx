@@ -1,6 +1,7 @@
 import { Show } from 'solid-js';
 import { num } from '#ui/src/kernel/numbers.ts';
 import { Button } from '#ui/src/components/button.tsx';
+import { passesFocus } from '#ui/src/components/form/passes-focus.ts';
 
 /** Fewer are counted by a look. */
 const COUNTED_FROM = 10;
@@ -13,9 +14,11 @@ export function LoadMore(props: { shown: number; total: number; busy: boolean; o
         {num(props.shown)} of {num(props.total)}
       </span>
       <Show when={props.shown < props.total}>
-        <Button size="small" busy={props.busy} onPress={() => props.onMore()}>
-          Show more
-        </Button>
+        <span ref={passesFocus}>
+          <Button size="small" busy={props.busy} onPress={() => props.onMore()}>
+            Show more
+          </Button>
+        </span>
       </Show>
     </div>
   );

@@ -55,6 +55,13 @@ function Group(props: { group: ChangeGroup; titled: boolean; open: boolean }) {
   const [limit, setLimit] = createSignal(FIRST_SHOWN);
   const shown = () => props.group.changes.slice(0, limit());
   const more = () => Math.min(MORE_SHOWN, props.group.changes.length - limit());
+  let list: HTMLUListElement | undefined;
+  /** The button may be gone then: whoever pressed it goes on at the first that it showed. */
+  const showMore = () => {
+    const first = limit();
+    setLimit(first + MORE_SHOWN);
+    list?.children[first]?.querySelector('summary')?.focus();
+  };
   return (
     <section>
       <Show when={props.titled}>
@@ -62,12 +69,12 @@ function Group(props: { group: ChangeGroup; titled: boolean; open: boolean }) {
           <Breakable text={props.group.title} /> <span class="num faint">{num(props.group.changes.length)}</span>
         </h3>
       </Show>
-      <ul aria-label={props.group.title}>
+      <ul ref={(element) => (list = element)} aria-label={props.group.title}>
         <For each={shown()}>{(change) => <Row change={change} open={props.open || change.breaking.length > 0} />}</For>
       </ul>
       <Show when={more() > 0}>
         <div class="change-all">
-          <Button size="small" onPress={() => setLimit(limit() + MORE_SHOWN)}>
+          <Button size="small" onPress={showMore}>
             Show {more()} more
           </Button>
         </div>

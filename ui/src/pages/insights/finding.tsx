@@ -1,3 +1,4 @@
+import { passesFocus } from '#ui/src/components/form/passes-focus.ts';
 import { createSignal, For, Show } from 'solid-js';
 import { INSIGHT_RULES, type InsightPeriod } from '#core/contract/observe/insight-rules.ts';
 import { Breakable } from '#ui/src/components/show/breakable.tsx';
@@ -134,7 +135,7 @@ export function FindingList(props: {
         </For>
       </ul>
       <Show when={props.ids.length > shown().length}>
-        <div class="load-more">
+        <div class="load-more" ref={passesFocus}>
           <Button size="small" onPress={() => setAll(true)}>{`Show ${num(props.ids.length - SHOWN)} more`}</Button>
         </div>
       </Show>

@@ -1,4 +1,5 @@
 import { createSignal, For, Match, Show, Switch } from 'solid-js';
+import { passesFocus } from '#ui/src/components/form/passes-focus.ts';
 import type { ToolsetMembers } from '#core/contract/definitions/toolsets.ts';
 import { Breakable } from '#ui/src/components/show/breakable.tsx';
 import { Badge } from '#ui/src/components/badge.tsx';
@@ -82,9 +83,11 @@ export function MembersPanel(props: {
                   </For>
                 </ul>
                 <Show when={!all() && members().total > SHOWN}>
-                  <Button size="small" onPress={() => setAll(true)}>
-                    {`Show all ${num(members().total)}`}
-                  </Button>
+                  <div ref={passesFocus}>
+                    <Button size="small" onPress={() => setAll(true)}>
+                      {`Show all ${num(members().total)}`}
+                    </Button>
+                  </div>
                 </Show>
               </>
             )}
