@@ -22,6 +22,16 @@ test('a preview has the rows of its statement, and what a model receives of them
   expect(ofPreview({ ...PREVIEW, columns: ['id'], column_types: ['int4'], rows }).parts).toEqual([]);
 });
 
+test('a result that a limit cut off says so, of a tool and of a resource', () => {
+  const rows = [{ id: 1 }];
+  expect(toResult({ structuredContent: { rows, row_count: 1, truncated: true } }).truncated).toBe(true);
+  expect(toResult({ structuredContent: { rows, row_count: 1, truncated: false } }).truncated).toBe(false);
+  const contents = { uri: 'data://a', mimeType: 'application/json', text: JSON.stringify(rows) };
+  expect(toResult({ contents: [{ ...contents, _meta: { truncated: true, row_count: 1 } }] }).truncated).toBe(true);
+  expect(toResult({ contents: [contents] }).truncated).toBe(false);
+  expect(ofPreview({ ...PREVIEW, truncated: true, columns: ['id'], column_types: ['int4'], rows }).truncated).toBe(true);
+});
+
 test('rows are sorted as what their column holds', () => {
   const rows = [
     { n: 10, big: '9007199254740993', text: 'b 10', at: '2026-02-01', made: { b: 1 } },

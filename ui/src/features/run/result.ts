@@ -25,6 +25,8 @@ export interface Result {
   readonly table: Table | undefined;
   /** What is shown as JSON: the structured content, or the text when that is JSON. */
   readonly json: unknown;
+  /** A row or size limit ended it. */
+  readonly truncated: boolean;
   /** Of all parts, in UTF-8. */
   readonly bytes: number;
   readonly tokens: number;
@@ -50,14 +52,15 @@ export function toResult(result: Members): Result {
     structured,
     table: toTable(json),
     json,
+    truncated: [json, listOf(result['contents'])[0]?.['_meta']].some((each) => isMembers(each) && each['truncated'] === true),
     bytes: parts.reduce((sum, { data }) => sum + new TextEncoder().encode(data).byteLength, 0),
     tokens: parts.reduce((sum, { kind, data }) => sum + (kind === 'text' ? estimateTokens(data) : 0), 0),
   };
 }
 
 /** What a preview gave: its rows are those of the statement, whatever a template made of them. */
-export function ofPreview({ columns, column_types, rows, model }: Preview): Result {
-  return { ...toResult(model ?? {}), table: { columns, types: column_types, rows }, json: rows };
+export function ofPreview({ columns, column_types, rows, truncated, model }: Preview): Result {
+  return { ...toResult(model ?? {}), table: { columns, types: column_types, rows }, json: rows, truncated };
 }
 
 /** The result of a call, as a client gets it. */

@@ -19,9 +19,9 @@ export async function toTest(call: Call, run: KeptRun): Promise<NewTest | undefi
 function expectedOf(kind: TestOwner['kind'], result: KeptRun['result']): Expect {
   if (result === undefined) return {};
   if (result.is_error) return { error: true };
-  const { json, table, parts } = result;
+  const { json, table, parts, truncated } = result;
   if (kind !== 'prompt' && json !== undefined) {
-    const expected = table === undefined ? { equals: json } : expectOf({ ...table, truncated: false });
+    const expected = table === undefined ? { equals: json } : expectOf({ ...table, truncated });
     return 'equals' in expected ? { equals: json } : expected;
   }
   const [only, ...more] = parts;

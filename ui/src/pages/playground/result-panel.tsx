@@ -47,6 +47,11 @@ export function ResultPanel(props: { run: Run }) {
           </Notice>
         )}
       </Show>
+      <Show when={result()?.truncated}>
+        <Notice tone="warning">
+          {`Showing the first ${plural(result()?.table?.rows.length ?? 0, 'row')}. A row or size limit cut the rest off.`}
+        </Notice>
+      </Show>
       <ResultView
         label="Result"
         result={result()}
