@@ -142,7 +142,7 @@ async function frozenOf({ app }: Overlay) {
 }
 
 /** They look at who may call, which the copy does not have. */
-const OF_INSTALLATION: readonly string[] = ['access', 'sign-in', 'exposure', 'listener'];
+const OF_INSTALLATION: readonly string[] = ['access', 'sign-in', 'exposure', 'listener', 'credentials'];
 
 async function findingsOf(
   context: Context,

@@ -1,6 +1,7 @@
 import { GATE_NAMES, type GateName } from '#core/contract/settings/deploy-gates.ts';
 import { accessGate } from './access.ts';
 import { breakingGate } from './breaking.ts';
+import { credentialsGate } from './credentials.ts';
 import { driftGate } from './drift.ts';
 import { exposureGate } from './exposure.ts';
 import type { DeployGate } from './gate.ts';
@@ -25,6 +26,7 @@ export const GATES: readonly DeployGate[] = [
   signInGate,
   exposureGate,
   listenerGate,
+  credentialsGate,
   ...GATE_NAMES.map((name) => ADJUSTABLE[name]),
   exposureGate,
 ];

@@ -310,3 +310,42 @@ test('a deploy that takes the last toolset away says that everyone may use every
   await enable(false);
   expect(await warnings()).not.toContainEqual(open);
 });
+
+test('a deploy names the credentials that lose or get a toolset, whatever happened to it', async () => {
+  const { body: sales } = await make('toolsets', { name: 'sales', include: { tags: ['sales'] } });
+  const { body: other } = await make('toolsets', { name: 'other' });
+  const oauth_clients = [
+    { client_id: 'shop', client_secret: 'a-secret-a-secret-a-secret-a-secret', toolsets: ['other', 'sales'] },
+  ];
+  await send('PATCH', '/api/v1/server/config', { auth_type: 'bearer', oauth_clients });
+  const token = async (name: string, toolsets: string[] | null) =>
+    String((await send('POST', '/api/v1/mcp-tokens', { name, toolsets })).body['id']);
+  await token('desk', ['sales']);
+  await token('all', null);
+  await send('DELETE', `/api/v1/mcp-tokens/${await token('revoked', ['sales'])}`);
+  const about = (answer: Answer) => (answer.body['warnings'] as string[]).filter((text) => text.startsWith('The toolset '));
+  const deploy = async () => about(await send('POST', '/api/v1/deploy', {}));
+  expect(await deploy()).toEqual([]);
+  const change = (toolset: Answer['body'], body: object) => send('PATCH', `${PATH}/${String(toolset['id'])}`, body);
+  const gone =
+    'The toolset sales is not in this version. It gives nothing more to the access token desk and the OAuth client shop.';
+  const fresh =
+    'The toolset sales is new in this version. It opens what it holds to the access token desk and the OAuth client shop.';
+
+  await change(sales, { name: 'renamed' });
+  expect(about(await send('POST', '/api/v1/deploy', { dry_run: true }))).toEqual([gone]);
+  expect(await deploy()).toEqual([gone]);
+  await change(other, { name: 'sales' });
+  expect(await deploy()).toEqual([
+    'The toolset other is not in this version. It gives nothing more to the OAuth client shop.',
+    fresh,
+  ]);
+  await change(other, { enabled: false });
+  expect(await deploy()).toEqual([gone]);
+  const restored = await send('POST', '/api/v1/snapshots/1/activate', {});
+  expect([restored.status, about(restored)]).toEqual([
+    200,
+    [fresh, 'The toolset other is new in this version. It opens what it holds to the OAuth client shop.'].toSorted(),
+  ]);
+  expect(await deploy()).toHaveLength(2);
+});
