@@ -47,7 +47,7 @@ export async function keepOwner<T>({ app, change }: Pick<Context, 'app' | 'chang
 
 /**
  * Enabled owners with a password, unless passwords are turned off, or with an account at an enabled identity provider: their ids,
- * and the issuers that they can sign in through.
+ * and the issuers that they can sign in through. A provider that lacks its secret lets nobody in.
  */
 export async function ownersWhoCanSignIn(
   app: App,
@@ -58,7 +58,7 @@ export async function ownersWhoCanSignIn(
   const by_password = password_sign_in ?? (await readSettings(app, tx)).settings.password_sign_in;
   const owners = and(eq(people.role, 'owner'), eq(people.enabled, true));
   const through = await tx
-    .select({ id: people.id, issuer: identities.issuer })
+    .select({ id: people.id, issuer: identities.issuer, client_secret: identity_providers.client_secret })
     .from(people)
     .innerJoin(identities, eq(identities.person_id, people.id))
     .innerJoin(identity_providers, and(eq(identity_providers.issuer, identities.issuer), eq(identity_providers.enabled, true)))
@@ -69,7 +69,10 @@ export async function ownersWhoCanSignIn(
         .from(people)
         .where(and(owners, isNotNull(people.password_hash)))
     : [];
-  return [...with_password.map(({ id }) => ({ id, issuer: null })), ...through];
+  return [
+    ...with_password.map(({ id }) => ({ id, issuer: null })),
+    ...through.filter(({ client_secret }) => client_secret !== 'missing'),
+  ];
 }
 
 /** Owners are made, changed and removed by owners alone. */

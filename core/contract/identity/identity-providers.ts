@@ -81,6 +81,12 @@ export const IdentityProvider = v.object({
   id: Id,
   ...shown,
   client_secret_set: v.boolean(),
+  client_secret_missing: v.pipe(
+    v.boolean(),
+    v.description(
+      'It was imported without its secret: nobody can sign in through it until client_secret is set, or null for a public client',
+    ),
+  ),
   redirect_uri: v.pipe(
     v.nullable(v.string()),
     v.description('To be registered with the provider; null if SVC_PUBLIC_URL is not set: the origin of the UI with this path'),

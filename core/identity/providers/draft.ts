@@ -3,7 +3,7 @@ import { MASK } from '#core/contract/definitions/connections.ts';
 import { REDACTED } from '#core/contract/history.ts';
 import type { IdentityProviderDraft } from '#core/contract/identity/identity-providers.ts';
 import { AppError, type FieldError, refuseFields } from '#core/errors.ts';
-import type { Sealed } from '#snapshots/format.ts';
+import { isSealed } from '#core/lib/places.ts';
 import { refusePlainHttp } from './ask.ts';
 import { type ProviderRow, type ProviderValues, secretPlace } from './stored.ts';
 
@@ -41,11 +41,11 @@ function sealSecret(
   given: string | null | undefined,
   issuer: string,
   stored: ProviderRow | null,
-): Sealed | null {
+): ProviderRow['client_secret'] {
   const kept = given === undefined || given === MASK || given === REDACTED;
   if (!kept) return given === null ? null : { $sealed: keyring.seal(given, secretPlace(id)) };
   const secret = stored?.client_secret ?? null;
-  if (secret === null || stored?.issuer === issuer) return secret;
+  if (!isSealed(secret) || stored?.issuer === issuer) return secret;
   const message = 'client_secret must be sent again, because issuer changes where it is sent.';
   throw new AppError('secret_required', message, { errors: [{ field: 'client_secret', message }] });
 }

@@ -13,9 +13,17 @@ const TOLERANCE_S = 60;
 /** OpenID Connect Core 1.0, section 2. */
 const LONGEST_SUBJECT = 255;
 
+/** Of a provider that was imported: asking it without the secret would only say that something is wrong. */
+export const secretMissing = ({ name }: ProviderRow): AppError =>
+  new AppError(
+    'provider_failed',
+    `The identity provider ${name} has no client secret yet, because it was imported without one. An administrator can enter it.`,
+  );
+
 /** How this installation shows itself to the token endpoint. */
 export function clientAuth({ keyring }: Pick<App, 'keyring'>, provider: ProviderRow, metadata: Metadata): oauth.ClientAuth {
   if (provider.client_secret === null) return oauth.None();
+  if (provider.client_secret === 'missing') throw secretMissing(provider);
   const secret = keyring.open(provider.client_secret.$sealed, secretPlace(provider.id));
   // Basic is the default of RFC 8414 where nothing is listed.
   const methods = metadata.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];

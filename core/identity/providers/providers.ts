@@ -2,6 +2,7 @@ import { asc, eq, sql } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import { CALLBACK_PATH, type IdentityProvider } from '#core/contract/identity/identity-providers.ts';
 import { AppError } from '#core/errors.ts';
+import { isSealed } from '#core/lib/places.ts';
 import type { Handlers } from '#core/run.ts';
 import { checkVersion, retryOnConflict, toDraft } from '#core/definitions/versioned.ts';
 import { readPage } from '#core/store/pages.ts';
@@ -64,7 +65,8 @@ async function showAll(app: App, rows: readonly ProviderRow[]): Promise<Identity
   const people = new Map(counted.map((row) => [row.issuer, row.people]));
   return rows.map(({ client_secret, ...row }) => ({
     ...row,
-    client_secret_set: client_secret !== null,
+    client_secret_set: isSealed(client_secret),
+    client_secret_missing: client_secret === 'missing',
     redirect_uri: url === null ? null : `${url}${CALLBACK_PATH}`,
     people: people.get(row.issuer) ?? 0,
   }));

@@ -13,7 +13,7 @@ import { namedFirst } from '../oauth/groups.ts';
 import { justSignedIn } from '../two-factor.ts';
 import { type Profile, toProfile } from './claims.ts';
 import { accept, enter, link } from './entry.ts';
-import { exchange } from './exchange.ts';
+import { exchange, secretMissing } from './exchange.ts';
 import { keepInvitation, keptInvitation, openTicket } from './invited.ts';
 import { refusesPkce } from './metadata.ts';
 import { ownPath } from './return-to.ts';
@@ -81,6 +81,7 @@ export async function startSignIn(context: Context, start: Start): Promise<Start
 
 async function metadataOf({ app, ip }: Context, provider: ProviderRow): Promise<AuthorizationServer> {
   try {
+    if (provider.client_secret === 'missing') throw secretMissing(provider);
     const metadata = await app.providers.metadata(provider.issuer);
     if (refusesPkce(metadata)) throw new AppError('provider_failed', 'The identity provider does not support PKCE with S256.');
     return metadata;

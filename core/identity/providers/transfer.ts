@@ -4,8 +4,9 @@ import { IdentityProviderDraft } from '#core/contract/identity/identity-provider
 import { toDraft } from '#core/definitions/versioned.ts';
 import type { Context } from '#core/run.ts';
 import { canonical } from '#snapshots/canonical.ts';
-import { providerHandlers } from './providers.ts';
-import type { ProviderRow } from './stored.ts';
+import { isSealed } from '#core/lib/places.ts';
+import { prepareProvider } from './draft.ts';
+import { insertProvider, type ProviderRow, updateProvider } from './stored.ts';
 
 const MOST = 100;
 
@@ -40,26 +41,32 @@ export async function importProviders(
   overwrite: boolean,
 ): Promise<{ changed: boolean; needs_secrets: string[] }> {
   const stored = new Map((await rowsOf(inside)).map((row) => [row.name, row]));
+  const { app } = inside;
+  const { db } = app.store;
   let changed = false;
-  const needs_secrets: string[] = [];
   for (const [index, item] of items.entries()) {
     const { client_secret, ...draft } = item;
+    // Only null says that there is none.
     const has_secret = Object.hasOwn(sent[index] as object, 'client_secret');
     const row = stored.get(item.name);
     if (row === undefined) {
       changed = true;
-      await providerHandlers['identity_providers.create'](inside, item);
-      if (!has_secret) needs_secrets.push(`identity_providers.${item.name}.client_secret`);
+      const id = app.ids();
+      const values = await prepareProvider(app, id, item, null);
+      await insertProvider(inside, db, has_secret ? values : { ...values, client_secret: 'missing' }, id);
       continue;
     }
     const { client_secret: _, ...now } = toDraft(row);
     const same = canonical(now) === canonical(draft) && (!has_secret || (client_secret === null && row.client_secret === null));
     if (!overwrite || same) continue;
     changed = true;
-    const moved = row.client_secret !== null && !has_secret && row.issuer !== draft.issuer;
-    if (moved) needs_secrets.push(`identity_providers.${item.name}.client_secret`);
-    const secret = has_secret || moved ? { client_secret } : {};
-    await providerHandlers['identity_providers.update'](inside, { id: row.id, ...draft, ...secret });
+    const moved = isSealed(row.client_secret) && !has_secret && row.issuer !== draft.issuer;
+    const values = await prepareProvider(app, row.id, { ...draft, ...(has_secret || moved ? { client_secret } : {}) }, row);
+    app.providers.forget(row.issuer);
+    await updateProvider(inside, db, row.id, row.version, moved ? { ...values, client_secret: 'missing' } : values);
   }
-  return { changed, needs_secrets };
+  const lacking = (await rowsOf(inside)).filter(
+    ({ name, client_secret }) => client_secret === 'missing' && items.some((item) => item.name === name),
+  );
+  return { changed, needs_secrets: lacking.map(({ name }) => `identity_providers.${name}.client_secret`) };
 }

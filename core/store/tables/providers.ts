@@ -10,7 +10,8 @@ export function providerTables(k: Kit) {
       ...recordColumns(k),
       issuer: k.text().notNull(),
       client_id: k.text().notNull(),
-      client_secret: k.json<Sealed>(),
+      /** Null: a public client. An import brings none, although there was one where it came from. */
+      client_secret: k.json<Sealed | 'missing'>(),
       scopes: k.json<string[]>().notNull(),
       groups_claim: k.text(),
       allowed_domains: k.json<string[]>().notNull(),

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
+import type { Sealed } from '#snapshots/format.ts';
 import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
 import { openTestProvider, type TestProvider } from '#test/support/test-provider.ts';
 
@@ -40,6 +41,7 @@ test('a provider is created, listed, changed and deleted, and its secret is neve
     issuer: DRAFT.issuer,
     client_id: 'sluice',
     client_secret_set: true,
+    client_secret_missing: false,
     scopes: ['openid', 'email', 'profile'],
     groups_claim: null,
     allowed_domains: [],
@@ -171,7 +173,7 @@ test('changes are in the history, and rolled back with their secrets', async () 
     .select()
     .from(table)
     .where(eq(table.id, String(id)));
-  const sealed = row?.client_secret?.$sealed ?? '';
+  const { $sealed: sealed } = row?.client_secret as Sealed;
   expect(t.app.keyring.open(sealed, `identity_provider/${String(id)}/client_secret`)).toBe(DRAFT.client_secret);
 });
 
@@ -189,10 +191,25 @@ test('an export holds providers without secrets, and an import with the settings
   expect(report.body['needs_secrets']).toEqual([{ connection: null, fields: ['identity_providers.Keycloak.client_secret'] }]);
   const items = (await other.request('GET', PATH)).body['items'];
   expect(items).toMatchObject([
-    { name: 'Keycloak', role_by_group: { staff: 'editor' }, client_secret_set: false },
-    { name: 'Public client', client_secret_set: false },
+    { name: 'Keycloak', role_by_group: { staff: 'editor' }, client_secret_set: false, client_secret_missing: true },
+    { name: 'Public client', client_secret_set: false, client_secret_missing: false },
   ]);
-  expect((await send('include_server_config=true&mode=overwrite')).body['updated']).toMatchObject({ server_config: 0 });
+  const again = (await send('include_server_config=true&mode=overwrite')).body;
+  expect(again).toMatchObject({ updated: { server_config: 0 }, needs_secrets: report.body['needs_secrets'] });
+  // It is no public client, here and wherever it is imported next.
+  const { server_config } = (await other.request('GET', '/api/v1/export-import/export')).body as Record<string, object>;
+  expect(server_config).toMatchObject({
+    identity_providers: (exported['server_config'] as Record<string, unknown>)['identity_providers'],
+  });
+  const id = String((items as { id: string }[])[0]?.id);
+  const missing =
+    'The identity provider Keycloak has no client secret yet, because it was imported without one. An administrator can enter it.';
+  const started = await other.request('GET', `/api/v1/auth/oidc/${id}/start?moved=true`, { anonymous: true });
+  expect(JSON.stringify([started.body, decodeURIComponent(String(started.headers.get('location')))])).toContain(missing);
+  const change = async (body: object) => (await other.request('PATCH', `${PATH}/${id}`, { body })).body;
+  expect(await change({ issuer: 'https://127.0.0.1:9443' })).toMatchObject({ client_secret_missing: true });
+  expect(await change({ client_secret: null })).toMatchObject({ client_secret_set: false, client_secret_missing: false });
+  expect(await change({ client_secret: 'entered' })).toMatchObject({ client_secret_set: true, client_secret_missing: false });
   await other.close();
 });
 

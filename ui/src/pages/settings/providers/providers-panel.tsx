@@ -1,6 +1,6 @@
 import { createSignal } from 'solid-js';
 import type { IdentityProvider } from '#core/contract/identity/identity-providers.ts';
-import { StatusDot } from '#ui/src/components/badge.tsx';
+import { Badge, StatusDot } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
 import { Dialog } from '#ui/src/components/dialog.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
@@ -77,7 +77,14 @@ export function ProvidersPanel() {
           {
             id: 'state',
             head: 'State',
-            cell: (row) => <StatusDot tone={row.enabled ? 'good' : 'plain'} label={row.enabled ? 'Enabled' : 'Disabled'} />,
+            cell: (row) => (
+              <span class="row">
+                <StatusDot tone={row.enabled ? 'good' : 'plain'} label={row.enabled ? 'Enabled' : 'Disabled'} />
+                <Show when={row.client_secret_missing}>
+                  <Badge tone="bad">Secret missing</Badge>
+                </Show>
+              </span>
+            ),
           },
         ]}
         actions={(provider) => (
