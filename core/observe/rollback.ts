@@ -9,7 +9,7 @@ import { requireRole } from '#core/identity/roles.ts';
 import { createSlices } from '#core/lib/slices.ts';
 import { asBatch, type BatchContext, fewAtATime, writeAll } from '#core/definitions/batch.ts';
 import { recordBlocked } from '#core/definitions/guard/blocked.ts';
-import { parkTaken } from '#core/definitions/parked.ts';
+import { parkTaken } from '#core/transfer/parked.ts';
 import { checkVersion } from '#core/definitions/versioned.ts';
 import { removeEmpty } from '#core/transfer/transfer-deletes.ts';
 import { deletedBeside, type HistoryRow } from './history.ts';

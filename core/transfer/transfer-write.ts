@@ -5,7 +5,7 @@ import type { Context } from '#core/run.ts';
 import { createSlices } from '#core/lib/slices.ts';
 import { writeAll } from '#core/definitions/batch.ts';
 import type { Prepared } from '#core/definitions/entity.ts';
-import { parkTaken } from '#core/definitions/parked.ts';
+import { parkTaken } from './parked.ts';
 import { keepOwner } from '#core/identity/people-rules.ts';
 import { storeCompiled } from '#core/definitions/statements.ts';
 import { type ImportedConfig, importServerConfig, type SentConfig } from './transfer-config.ts';

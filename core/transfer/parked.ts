@@ -4,7 +4,7 @@ import { entityTable } from '#core/store/entity-table.ts';
 import type { Store } from '#core/store/open.ts';
 import type { Schema } from '#core/store/schema.ts';
 import type { Context } from '#core/run.ts';
-import type { Stored, Undoable, Values } from './kinds.ts';
+import type { Stored, Undoable, Values } from '#core/definitions/kinds.ts';
 
 /** Fields that no two records of a table share; not every table has all of them. */
 const UNIQUE = ['name', 'uri_template', 'client_id'] as const;
