@@ -55,6 +55,7 @@ export async function updateApp(
 
 /** Its grants end. Call `tellIdentity` after the commit. */
 export async function deleteApp(context: Context, tx: Db, id: string): Promise<AppRow> {
+  await writeAlone(context.app.store, tx);
   const row = await records.remove(context, tx, id);
   await removeGrantsOf(context.app, tx, row.client_id);
   return row;
