@@ -13,6 +13,7 @@ export const ERROR_STATUS = {
   declined: 403,
   insufficient_scope: 403,
   not_found: 404,
+  method_not_allowed: 405,
   conflict: 409,
   secrets_unavailable: 409,
   too_many_rows: 409,

@@ -1,6 +1,6 @@
-import { and, asc, type Column, eq, is, or, type SQL, sql } from 'drizzle-orm';
+import { and, asc, type Column, eq, inArray, is, or, type SQL, sql } from 'drizzle-orm';
 import { PgColumn } from 'drizzle-orm/pg-core';
-import { ENTITIES, type EntityKind, type Plural } from '#core/contract/entities.ts';
+import { ENTITIES, ENTITY_KINDS, type EntityKind, type Plural } from '#core/contract/entities.ts';
 import type { Db } from '#core/store/open.ts';
 import { entityTable } from '#core/store/entity-table.ts';
 import { readPage } from '#core/store/pages.ts';
@@ -74,7 +74,7 @@ export function createNoun<K extends EntityKind>(kind: K) {
       const where = and(
         connection_id === undefined ? undefined : eq(table.connection_id, connection_id),
         anyTag(table, tags),
-        owner === undefined ? undefined : eq(context.app.store.tables.tests.owner_id, owner.slice(owner.indexOf(':') + 1)),
+        ofOwner(context, owner),
         enabled === undefined ? undefined : eq(table.enabled, enabled),
         search === undefined ? undefined : or(contains(table.name, search), ...descriptionContains(table, search)),
       );
@@ -141,12 +141,23 @@ export function touches(draft: object, stored: object, fields: readonly string[]
  */
 export const ignoresRepeats = ({ by_name, replay }: Context): boolean => by_name === true || replay !== undefined;
 
-/** Rows that have any tag of a comma list. Tags are JSON text, so a tag stands there in quotes; it is compared as it is. */
+/** Tests of `<kind>:<id>`. An id belongs to one kind, so another kind with it names nothing. */
+function ofOwner({ app: { store } }: Context, owner: string | undefined): SQL | undefined {
+  if (owner === undefined) return undefined;
+  const [kind, id] = [owner.slice(0, owner.indexOf(':')), owner.slice(owner.indexOf(':') + 1)];
+  const owned = ENTITY_KINDS.find((known) => known === kind);
+  if (owned === undefined) return sql`false`;
+  const table = entityTable(store, owned);
+  const { owner_id } = store.tables.tests;
+  return and(eq(owner_id, id), inArray(owner_id, store.db.select({ id: table.id }).from(table).where(eq(table.id, id))));
+}
+
+/** Rows that have any tag of a comma list. The list as a whole may be a tag too, with its commas and blanks. Tags are JSON text, so a tag stands there in quotes; it is compared as it is. */
 function anyTag(table: Schema['tools'], tags: string | undefined): SQL | undefined {
-  const wanted = tags
-    ?.split(',')
-    .map((tag) => tag.trim())
-    .filter((tag) => tag !== '');
-  if (wanted === undefined || wanted.length === 0) return undefined;
-  return or(...wanted.map((tag) => sql`replace(${table.tags}, ${JSON.stringify(tag)}, '') <> ${table.tags}`));
+  if (tags === undefined) return undefined;
+  const parts = tags.split(',');
+  const trimmed = parts.map((tag) => tag.trim()).filter((tag) => tag !== '');
+  if (trimmed.length === 0) return undefined;
+  const wanted = new Set([tags, ...parts, ...trimmed]);
+  return or(...[...wanted].map((tag) => sql`replace(${table.tags}, ${JSON.stringify(tag)}, '') <> ${table.tags}`));
 }

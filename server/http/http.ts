@@ -15,7 +15,7 @@ import { openApi } from './openapi.ts';
 import { addPlayground } from '../hosts/playground.ts';
 import { addProbes } from './probes.ts';
 import { addAgentProxy, addMcpProxy } from './proxy.ts';
-import { addRoutes, type ServerEnv } from './routes.ts';
+import { addRoutes, methodsAt, type ServerEnv } from './routes.ts';
 import { addStatic } from './static.ts';
 import { type HttpsState, NO_HTTPS } from '../tls/state.ts';
 
@@ -35,7 +35,13 @@ const UI_POLICY = {
 export function createHttp(app: App, https: HttpsState = NO_HTTPS): Hono<ServerEnv> {
   const router = new Hono<ServerEnv>();
   router.onError((error, c) => answerFault(app, c, error));
-  router.notFound((c) => answerFault(app, c, new AppError('not_found', 'There is nothing at this address.')));
+  router.notFound((c) => {
+    const allowed = methodsAt(c.req.path).join(', ');
+    if (allowed === '') return answerFault(app, c, new AppError('not_found', 'There is nothing at this address.'));
+    const answer = answerFault(app, c, new AppError('method_not_allowed', `This address answers only ${allowed}.`));
+    answer.headers.set('allow', allowed);
+    return answer;
+  });
   router.use(async (c, next) => {
     const given = c.req.header('x-request-id');
     const request_id = given !== undefined && /^[\w.-]{1,128}$/.test(given) ? given : app.ids();

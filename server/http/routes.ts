@@ -59,6 +59,21 @@ export function addRoutes(app: App, router: Hono<ServerEnv>): void {
   }
 }
 
+const ADDRESSES = Object.values<Operation>(operations).map(({ method, path }) => ({
+  method,
+  pattern: new RegExp(
+    `^${fullPath(path)
+      .replaceAll('.', '\\.')
+      .replaceAll(/\{\w+\}/g, '[^/]+')}$`,
+  ),
+}));
+
+/** Methods of the operations at an address, as `Allow` lists them (RFC 9110, section 10.2.1). */
+export function methodsAt(address: string): string[] {
+  const methods = ADDRESSES.flatMap(({ method, pattern }) => (pattern.test(address) ? method : []));
+  return [...new Set(methods.flatMap((method) => (method === 'GET' ? [method, 'HEAD'] : [method])))];
+}
+
 function toCall(app: App, c: Context<ServerEnv>, setSession: (token: string | null) => void): Omit<Call, 'actor'> {
   return {
     ip: callerAddress(app, c),

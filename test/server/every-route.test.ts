@@ -21,6 +21,25 @@ beforeAll(async () => {
 });
 afterAll(() => t.close());
 
+test('another method at an address of the API is refused with those that it answers', async () => {
+  const tried: readonly (readonly [string, string, string])[] = [
+    ['PUT', '/api/v1/tools', 'GET, HEAD, POST'],
+    ['POST', `/api/v1/tools/${UNKNOWN}`, 'GET, HEAD, PATCH, DELETE'],
+    ['DELETE', '/api/v1/server/config', 'GET, HEAD, PATCH'],
+    ['GET', '/api/v1/deploy', 'POST'],
+  ];
+  for (const [method, path, allowed] of tried) {
+    const { status, headers, body } = await t.request(method, path);
+    expect([path, status, headers.get('allow'), body]).toEqual([
+      path,
+      405,
+      allowed,
+      { detail: `This address answers only ${allowed}.` },
+    ]);
+  }
+  expect((await t.request('PUT', '/api/v1/nothing')).status).toBe(404);
+});
+
 describe.each(all)('%s', (name, definition) => {
   test('says no to nobody unless it is public', async () => {
     if (definition.access === 'public') return;

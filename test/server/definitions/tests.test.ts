@@ -235,6 +235,7 @@ describe('tests are records', () => {
     expect((await api('POST', '/tests', { owner: ownerOf('mine'), name: 'number 1' })).status).toBe(409);
     expect((await api('GET', `/tests?owner=tool:${ids['find']}&limit=5`)).body).toMatchObject({ total: MOST_TESTS });
     expect((await api('GET', `/tests?owner=tool:${ids['mine']}`)).body).toMatchObject({ total: 0 });
+    expect((await api('GET', `/tests?owner=prompt:${ids['find']}`)).body).toMatchObject({ total: 0 });
     for (const id of made_ids) await api('DELETE', `/tests/${id}`);
   });
 

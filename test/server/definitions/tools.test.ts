@@ -182,6 +182,15 @@ test('the list is filtered by connection, tags, words and state', async () => {
   expect(await names(`connection_id=${connection_id}`)).toEqual(['a', 'b', 'c']);
   expect(await names('tags=sales')).toEqual(['a']);
   expect(await names('tags=sal,daily')).toEqual(['a', 'b']);
+  // Commas and blanks belong to some tags.
+  for (const [name, tag] of [
+    ['e', 'north, south'],
+    ['f', ' padded '],
+  ] as const) {
+    expect((await post({ name, tags: [tag] })).status).toBe(201);
+    expect(await names(`tags=${encodeURIComponent(tag)}`)).toEqual([name]);
+  }
+  expect(await names(`tags=daily,${encodeURIComponent(' padded ')}`)).toEqual(['a', 'f']);
   expect(await names('search=something')).toEqual(['c']);
   expect(await names('enabled=false')).toEqual(['b']);
 });

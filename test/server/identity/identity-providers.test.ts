@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
-import type { Sealed } from '#snapshots/format.ts';
+import { isSealed } from '#core/lib/places.ts';
 import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
 import { openTestProvider, type TestProvider } from '#test/support/test-provider.ts';
 
@@ -173,7 +173,7 @@ test('changes are in the history, and rolled back with their secrets', async () 
     .select()
     .from(table)
     .where(eq(table.id, String(id)));
-  const { $sealed: sealed } = row?.client_secret as Sealed;
+  const sealed = isSealed(row?.client_secret) ? row.client_secret.$sealed : '';
   expect(t.app.keyring.open(sealed, `identity_provider/${String(id)}/client_secret`)).toBe(DRAFT.client_secret);
 });
 
