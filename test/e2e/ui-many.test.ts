@@ -57,11 +57,18 @@ async function importMany(programs: Programs): Promise<void> {
     sql_query: 'select id, name from things where id = :id',
     parameters: [{ name: 'id', type: 'integer', description: 'Id of the thing', required: true }],
   }));
+  const prompts = long.slice(0, 2).map(({ description = '' }, number) => ({
+    name: longName(number),
+    description: description.repeat(3),
+    template: 'Write of {{ topic }}.',
+    arguments: [{ name: 'topic', description: 'What it is about', required: true }],
+  }));
   const report = await programs.api<{ created: { tools: number } }>('POST', '/export-import/import', {
     format: 'sluice/1',
     connections,
     tools: [...tools, ...long],
     resources,
+    prompts,
   });
   expect(report.created.tools).toBe(TOOLS + LONG_NAMES);
 }
@@ -265,11 +272,14 @@ browserTest(
       `/tools/${items[0]?.id}`,
       '/tools/new',
       '/resources',
+      '/prompts',
+      '/flow',
       '/connections',
       '/tests',
       '/insights',
       '/metrics',
       '/logs?view=requests',
+      '/logs?view=sessions',
       '/deploy?view=versions',
       '/history',
       '/access',
@@ -295,7 +305,7 @@ browserTest(
   LIMIT_MS,
 );
 
-/** Columns beside the table, rows of several heights in a long list, and a page that goes on below its end. */
+/** Columns beside the table or at its edge, names cut short, rows of several heights in a long list, and a page that goes on below its end. */
 const misplaced = (page: Page): Promise<string[]> =>
   page.evaluate(() => {
     const tables = [...document.querySelectorAll<HTMLElement>('.table-scroll')];
@@ -303,12 +313,25 @@ const misplaced = (page: Page): Promise<string[]> =>
     const heights = new Set(
       [...document.querySelectorAll<HTMLElement>('[data-virtual=true] tr[data-row]')].map((row) => row.offsetHeight),
     );
+    const at_edge = [...document.querySelectorAll<HTMLTableRowElement>('.table tr:not([aria-hidden])')].filter((row) => {
+      const last = [...row.cells].findLast((cell) => cell.offsetWidth > 0);
+      return last !== undefined && Number.parseFloat(getComputedStyle(last).paddingInlineEnd) < 12;
+    });
+    const cut = [...document.querySelectorAll<HTMLElement>('.table .mono.long-name')].filter(
+      (name) => name.scrollHeight > name.clientHeight + 2,
+    );
+    const graphs = [...document.querySelectorAll<HTMLElement>('.live-graph')].filter(
+      (graph) => graph.scrollWidth > graph.clientWidth + 1,
+    );
     const end = (document.querySelector('main')?.getBoundingClientRect().bottom ?? 0) + scrollY;
     return [
       ...beside.map(
         (table) => `${table.scrollWidth - table.clientWidth} px of the table ${table.innerText.slice(0, 20)} are out of sight`,
       ),
-      ...[...heights].filter((height) => height !== 44).map((height) => `a row of ${height} px`),
+      ...at_edge.slice(0, 1).map((row) => `${row.innerText.slice(0, 40)} touches the edge of its table`),
+      ...cut.slice(0, 1).map((name) => `${name.innerText} is cut`),
+      ...graphs.map((graph) => `${graph.scrollWidth - graph.clientWidth} px of the graph are out of sight`),
+      ...[...heights].filter((height) => height !== 44 && height !== 64).map((height) => `a row of ${height} px`),
       ...(document.documentElement.scrollHeight > Math.max(end, innerHeight) + 2 ? ['nothing below the end of the page'] : []),
     ];
   });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { cut, drawFlow, type FlowLayout, related, SERVER_ID } from '#ui/src/pages/flow/flow-graph.ts';
+import { drawPicture } from '#ui/src/pages/flow/live/picture.ts';
 import { centreOn, firstView, fit, SCALE, shownPart, zoomAt } from '#ui/src/pages/flow/flow-view.ts';
 
 const ALL = {
@@ -153,4 +154,20 @@ test('a view fits, zooms at the pointer and keeps within its limits', () => {
   const middle = shownPart(centreOn(nearer, frame, { x: 300, y: 300 }), frame);
   expect([middle.x + middle.width / 2, middle.y + middle.height / 2]).toEqual([300, 300]);
   expect([cut('orders', 6), cut('orders_of', 6)]).toEqual(['orders', 'order…']);
+});
+
+test('the live picture gives way to a narrow window, until names could no longer be read', () => {
+  const pairs = [{ client: 'claude', definition: 'tool:a:find', calls: 1, errors: 0, p95_ms: 1, longest_ms: 1 }];
+  const definition = { kind: 'tool' as const, name: 'find', connection_id: 'a' };
+  const draw = (width: number) =>
+    drawPicture({ layout: undefined, definitions: new Map([['tool:a:find', definition]]), pairs, expanded: new Set(), width });
+  for (const width of [1200, 900, 736, 680]) {
+    const { boxes, width: whole } = draw(width);
+    expect(whole).toBe(width);
+    const [client, tool, connection] = boxes.toSorted((a, b) => a.x - b.x);
+    expect((client?.x ?? 0) + (client?.width ?? 0)).toBeLessThanOrEqual((tool?.x ?? 0) - 40);
+    expect((tool?.x ?? 0) + (tool?.width ?? 0)).toBeLessThanOrEqual((connection?.x ?? 0) - 39);
+    expect((connection?.x ?? 0) + (connection?.width ?? 0)).toBeLessThanOrEqual(width - 24);
+  }
+  expect(draw(400).width).toBe(680);
 });

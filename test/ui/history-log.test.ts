@@ -1,5 +1,7 @@
 import { expect, test } from 'bun:test';
 import type { HistoryEntry } from '#core/contract/history.ts';
+import { recordName } from '#ui/src/kernel/record-words.ts';
+import { fieldName } from '#ui/src/kernel/words.ts';
 import { blockedOf, byDay, dateOf, dayName, goesAlong, recordHref, whyNot } from '#ui/src/pages/history/history-log.ts';
 
 const entry = (id: string, over: Partial<HistoryEntry> = {}): HistoryEntry => ({
@@ -88,4 +90,14 @@ test('what a rollback deletes with the records of the change has a line for each
     'The tool b',
     'The test finds orders',
   ]);
+});
+
+test('records and fields are called by words, not by ids', () => {
+  const id = '01a2208d-34f2-7704-be64-329e2a87f8d7';
+  expect(recordName({ entity_type: 'snapshot', entity_name: `canary ${id}` })).toBe('canary');
+  expect(recordName({ entity_type: 'snapshot', entity_name: 'v2' })).toBe('v2');
+  expect(recordName({ entity_type: 'tool', entity_name: `find ${id}` })).toBe(`find ${id}`);
+  expect(fieldName({ sql_query: 'SQL' }, 'sql_query')).toBe('SQL');
+  expect(fieldName({}, 'invitation_accepted')).toBe('Invitation accepted');
+  expect(fieldName(undefined, 'client_id')).toBe('Client ID');
 });

@@ -34,6 +34,10 @@ export const TYPE_WORDS = {
   file: 'file',
 } as const satisfies Record<HistoryEntry['entity_type'], string>;
 
+/** What a record is called: canaries and candidates have no other name than their id, which says nothing to a reader. */
+export const recordName = ({ entity_type, entity_name }: Pick<HistoryEntry, 'entity_type' | 'entity_name'>): string =>
+  entity_type === 'snapshot' ? entity_name.replace(/ [0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, '') : entity_name;
+
 /** What happened, in the list of notices and for webhooks. */
 export const EVENT_LABELS = {
   proposal: 'Proposal',

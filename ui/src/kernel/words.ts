@@ -99,3 +99,7 @@ export const LOGIN_WORDS = {
   refused: 'Too many wrong codes. Sign in again.',
   limited: 'Too many attempts. Sign in again later.',
 } as const;
+
+/** What a field is called. One that has no label is written as words. */
+export const fieldName = (labels: Readonly<Record<string, string>> | undefined, name: string): string =>
+  labels?.[name] ?? capital(name.replaceAll('_', ' ').replaceAll(/\b(?:id|url)\b/g, (word) => word.toUpperCase()));

@@ -1,6 +1,7 @@
 import { createMemo, createSignal, For, type JSX, Show } from 'solid-js';
 import { diffLines, foldSame, markWords } from '#core/lib/text/line-diff.ts';
-import { plural } from '#ui/src/kernel/words.ts';
+import { exactTime } from '#ui/src/kernel/dates.ts';
+import { fieldName, plural } from '#ui/src/kernel/words.ts';
 
 type Change = { readonly old: unknown; readonly new: unknown };
 type Changes = Readonly<Record<string, Change>>;
@@ -44,7 +45,7 @@ function Fields(props: {
   labels?: Readonly<Record<string, string>> | undefined;
   alone: 'added' | 'removed' | undefined;
 }) {
-  const label = (name: string) => props.labels?.[name] ?? name;
+  const label = (name: string) => fieldName(props.labels, name);
   return (
     <dl class="field-diff">
       <For each={props.fields}>
@@ -56,13 +57,13 @@ function Fields(props: {
               fallback={
                 <dd class="diff-pair">
                   <Show when={props.alone !== 'added'}>
-                    <Value value={change.old} kind="removed" word="before" />
+                    <Value value={shown(name, change.old)} kind="removed" word="before" />
                   </Show>
                   <Show when={props.alone === undefined}>
                     <span aria-hidden="true">→</span>
                   </Show>
                   <Show when={props.alone !== 'removed'}>
-                    <Value value={change.new} kind="added" word="after" />
+                    <Value value={shown(name, change.new)} kind="added" word="after" />
                   </Show>
                 </dd>
               }
@@ -124,6 +125,10 @@ function Value(props: { value: unknown; kind: 'removed' | 'added'; word: string 
     </span>
   );
 }
+
+/** A time that is stored is read in the zone of the reader. */
+const shown = (name: string, value: unknown): unknown =>
+  name.endsWith('_at') && typeof value === 'string' ? exactTime(value) : value;
 
 const isNothing = (value: unknown): boolean => value === null || value === undefined || value === '';
 const toText = (value: unknown): string =>

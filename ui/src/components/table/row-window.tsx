@@ -2,7 +2,7 @@ import { type Accessor, createEffect, createMemo, createSignal, onCleanup, onMou
 
 interface RowWindowOptions {
   readonly count: Accessor<number>;
-  /** The height of every row. */
+  /** The height of every row, where the style of its scroller names none in `--row-px`. */
   readonly row_px: number;
   /** Rows kept ready above and below what is in sight. */
   readonly around: number;
@@ -15,10 +15,11 @@ const AT_ONCE = 8;
 
 /** The rows of a long list that are in sight: all rows have one height, only these are in the page. */
 export function createRowWindow(options: RowWindowOptions) {
-  const { count, row_px, around } = options;
+  const { count, around } = options;
   const [scroller, setScroller] = createSignal<HTMLElement>();
   const [top, setTop] = createSignal(0);
   const [height, setHeight] = createSignal(0);
+  const [rowPx, setRowPx] = createSignal(options.row_px);
   const [rest, setRest] = createSignal(undefined, { equals: false });
   let timer: number | undefined;
   let drawn: ReadonlySet<unknown> = new Set();
@@ -26,8 +27,8 @@ export function createRowWindow(options: RowWindowOptions) {
     rest();
     const rows = options.rows?.();
     if (rows === undefined) return around;
-    const from = Math.floor(top() / row_px);
-    const to = Math.ceil((top() + height()) / row_px);
+    const from = Math.floor(top() / rowPx());
+    const to = Math.ceil((top() + height()) / rowPx());
     const in_sight = rows.slice(from, to);
     const is_new = in_sight.filter((row) => !drawn.has(row)).length > AT_ONCE;
     drawn = new Set(is_new ? in_sight : rows.slice(Math.max(0, from - around), to + around));
@@ -36,8 +37,8 @@ export function createRowWindow(options: RowWindowOptions) {
     return is_new ? 0 : around;
   });
   onCleanup(() => window.clearTimeout(timer));
-  const first = createMemo(() => Math.max(0, Math.min(count(), Math.floor(top() / row_px)) - around_now()));
-  const last = createMemo(() => Math.min(count(), Math.ceil((top() + height()) / row_px) + around_now()));
+  const first = createMemo(() => Math.max(0, Math.min(count(), Math.floor(top() / rowPx())) - around_now()));
+  const last = createMemo(() => Math.min(count(), Math.ceil((top() + height()) / rowPx()) + around_now()));
   const indices = createMemo(() => {
     const from = first();
     return Array.from({ length: Math.max(0, last() - from) }, (_, index) => from + index);
@@ -51,7 +52,10 @@ export function createRowWindow(options: RowWindowOptions) {
   createEffect(() => {
     const element = scroller();
     if (element === undefined) return;
-    const sizes = new ResizeObserver(read);
+    const sizes = new ResizeObserver(() => {
+      setRowPx(Number(getComputedStyle(element).getPropertyValue('--row-px')) || options.row_px);
+      read();
+    });
     sizes.observe(element);
     element.addEventListener('scroll', read, { passive: true });
     onCleanup(() => {
@@ -66,14 +70,15 @@ export function createRowWindow(options: RowWindowOptions) {
     scroller,
     height,
     indices,
-    before: () => first() * row_px,
-    after: () => (count() - first() - indices().length) * row_px,
+    before: () => first() * rowPx(),
+    after: () => (count() - first() - indices().length) * rowPx(),
     /** Scrolls as little as needed to show a row. */
     reveal(index: number) {
       const element = scroller();
       if (element === undefined) return;
-      const end = (index + 1) * row_px + headHeight();
-      if (index * row_px < element.scrollTop) element.scrollTop = index * row_px;
+      const start = index * rowPx();
+      const end = start + rowPx() + headHeight();
+      if (start < element.scrollTop) element.scrollTop = start;
       else if (end > element.scrollTop + element.clientHeight) element.scrollTop = end - element.clientHeight;
       read();
     },

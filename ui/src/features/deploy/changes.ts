@@ -96,6 +96,11 @@ const OTHER_LABELS = {
   revoked: 'Revoked',
   checksum: 'Checksum',
   note: 'Note',
+  max_error_rate: 'Error rate limit',
+  max_p95_ratio: 'p95 ratio limit',
+  percent: 'Share of callers (%)',
+  invite_expires_at: 'Invitation expires at',
+  totp_enabled: 'Second factor',
 };
 
 const OF_DEFINITIONS = Object.fromEntries(ENTITY_KINDS.flatMap((kind) => Object.entries(labelsIn(ENTITIES[kind].draft.entries))));

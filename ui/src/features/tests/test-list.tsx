@@ -1,4 +1,5 @@
 import { createSignal, For, Show } from 'solid-js';
+import { Breakable } from '#ui/src/components/show/breakable.tsx';
 import { lazyPart } from '#ui/src/components/show/lazy-part.tsx';
 import type { Test, TestOwner } from '#core/contract/definitions/tests.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
@@ -116,7 +117,9 @@ export function TestList(props: { owner?: TestOwner | undefined; owner_name?: st
                         <span class="small">
                           {row.owner.kind}{' '}
                           <Link href={`/${row.owner.kind}s/${row.owner.id}`}>
-                            <span class="mono">{row.owner_name}</span>
+                            <span class="mono">
+                              <Breakable text={row.owner_name} />
+                            </span>
                           </Link>
                         </span>
                       </Show>

@@ -1,6 +1,7 @@
 import { createMemo, createSignal, Match, Show, Switch } from 'solid-js';
 import type { Output } from '#core/contract/index.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
+import { Breakable } from '#ui/src/components/show/breakable.tsx';
 import { CopyButton } from '#ui/src/components/show/code-block.tsx';
 import { DataTable } from '#ui/src/components/table/data-table.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
@@ -64,7 +65,9 @@ export function SchemaExplorer(props: { connection_id: string }) {
               sort: fullName,
               cell: (table) => (
                 <button type="button" class="table-name mono" onClick={() => place.set({ table: fullName(table) })}>
-                  {several() ? fullName(table) : table.name}
+                  <span class="long-name">
+                    <Breakable text={several() ? fullName(table) : table.name} />
+                  </span>
                 </button>
               ),
             },

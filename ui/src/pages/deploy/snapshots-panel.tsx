@@ -92,7 +92,6 @@ export function SnapshotsPanel(props: {
                 </span>
               </span>
             ),
-            width: '34%',
           },
           {
             id: 'contains',

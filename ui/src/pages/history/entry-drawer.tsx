@@ -10,7 +10,7 @@ import { KeyValue } from '#ui/src/components/show/key-value.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
 import { labelsOf } from '#ui/src/features/deploy/changes.ts';
-import { ACTION_WORDS, TYPE_WORDS } from '#ui/src/kernel/record-words.ts';
+import { ACTION_WORDS, recordName, TYPE_WORDS } from '#ui/src/kernel/record-words.ts';
 import { blockedOf, byOf, type HistoryAction, recordHref, whyNot } from './history-log.ts';
 import { exactTime } from '#ui/src/kernel/dates.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
@@ -29,7 +29,7 @@ export function EntryDrawer(props: {
   return (
     <Drawer
       open={props.action !== undefined}
-      title={props.action?.main.entity_name || 'Details'}
+      title={(props.action && recordName(props.action.main)) || 'Details'}
       size="wide"
       onClose={props.onClose}
       foot={
@@ -114,7 +114,7 @@ function Details(props: { action: HistoryAction; onOnly: (entry: HistoryEntry) =
             <For each={[main(), ...props.action.others]}>
               {(entry) => (
                 <li>
-                  <span class="mono small">{entry.entity_name}</span>
+                  <span class="mono small">{recordName(entry)}</span>
                   <span class="small faint">{TYPE_WORDS[entry.entity_type]}</span>
                   <Badge>{ACTION_WORDS[entry.action]}</Badge>
                 </li>

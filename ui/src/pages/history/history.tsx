@@ -1,4 +1,4 @@
-import { capital, plural } from '#ui/src/kernel/words.ts';
+import { capital, fieldName, plural } from '#ui/src/kernel/words.ts';
 import { createMemo, createSignal, For, Match, Show, Switch } from 'solid-js';
 import { Action, EntityType, type HistoryEntry } from '#core/contract/history.ts';
 import { Breakable } from '#ui/src/components/show/breakable.tsx';
@@ -16,7 +16,7 @@ import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { usePages } from '#ui/src/components/use-pages.ts';
 import { labelsOf } from '#ui/src/features/deploy/changes.ts';
-import { ACTION_WORDS, TYPE_WORDS } from '#ui/src/kernel/record-words.ts';
+import { ACTION_WORDS, recordName, TYPE_WORDS } from '#ui/src/kernel/record-words.ts';
 import { Sentence } from '#ui/src/components/show/sentence.tsx';
 import { byDay, byOf, dayName, type HistoryAction } from './history-log.ts';
 import { exactTime, hourTime } from '#ui/src/kernel/dates.ts';
@@ -226,7 +226,7 @@ function Row(props: { action: HistoryAction; onOpen: () => void }) {
       <div class="lines">
         <button type="button" class="history-action-open" onClick={() => props.onOpen()}>
           <span class="mono">
-            <Breakable text={main().entity_name || '–'} />
+            <Breakable text={recordName(main()) || '–'} />
           </span>
           <Show when={props.action.others.length > 0}>
             <span class="history-action-more"> {`and ${plural(props.action.others.length, 'other')}`}</span>
@@ -238,7 +238,7 @@ function Row(props: { action: HistoryAction; onOpen: () => void }) {
             {' · '}
             {fields()
               .slice(0, 4)
-              .map((name) => labelsOf(main().entity_type)[name] ?? name)
+              .map((name) => fieldName(labelsOf(main().entity_type), name))
               .join(', ')}
           </Show>
         </span>

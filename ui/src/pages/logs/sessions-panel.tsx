@@ -69,7 +69,7 @@ export function SessionsPanel() {
     {
       id: 'token',
       head: 'Token',
-      narrow: 'hide',
+      narrow: 'medium',
       cell: (row) => <span class="faint mono">{row.token_prefix ?? row.person ?? ''}</span>,
     },
     {

@@ -10,7 +10,7 @@ import type { Diff } from '#ui/src/features/deploy/deployment.ts';
 import { callsHref, metricsHref, type Period, topBy, type UsageRow } from '#ui/src/kernel/metrics.ts';
 import { errorWord } from '#ui/src/kernel/metrics-words.ts';
 import type { Problem } from '#ui/src/kernel/problem.ts';
-import { TYPE_WORDS } from '#ui/src/kernel/record-words.ts';
+import { recordName, TYPE_WORDS } from '#ui/src/kernel/record-words.ts';
 import { keepEqual } from '#ui/src/kernel/data/query.ts';
 import { count } from '#ui/src/kernel/numbers.ts';
 import { duration, plural } from '#ui/src/kernel/words.ts';
@@ -123,7 +123,9 @@ export function ChangesPanel(props: { diff: Diff | undefined; onReview: () => vo
                 <span class="soft">
                   {TYPE_WORDS[change.entity_type]} {change.change}
                 </span>
-                <ChangeRisks change={change} />
+                <span class="row dash-risks">
+                  <ChangeRisks change={change} />
+                </span>
               </li>
             )}
           </For>
@@ -159,7 +161,7 @@ export function ActivityPanel(props: { history: Output<'history.list'> | undefin
                   class="dash-sentence"
                 >
                   <b>{entry.actor.name}</b> {DONE_WORDS[entry.action]} {RECORD_WORDS[entry.entity_type]}{' '}
-                  <span class="mono">{entry.entity_name}</span>
+                  <span class="mono">{recordName(entry)}</span>
                 </Link>
                 <span class="faint">
                   <Ago iso={entry.created_at} />

@@ -29,6 +29,9 @@ const TONES: Readonly<Record<Role, Tone>> = {
   caller: 'plain',
 };
 
+/** Of a row; all of them are in its title. */
+const GROUPS_SHOWN = 3;
+
 /** Who signs in: invited, given a role and groups, disabled and removed. */
 export function People() {
   const { router, session, toasts } = useKernel();
@@ -113,8 +116,11 @@ export function People() {
             head: 'Groups',
             narrow: 'hide',
             cell: (person) => (
-              <span class="row people-groups">
-                <For each={person.groups}>{(group) => <span class="tag">{group}</span>}</For>
+              <span class="row people-groups" title={person.groups.join(', ')}>
+                <For each={person.groups.slice(0, GROUPS_SHOWN)}>{(group) => <span class="tag">{group}</span>}</For>
+                <Show when={person.groups.length > GROUPS_SHOWN}>
+                  <span class="small faint">{`+${person.groups.length - GROUPS_SHOWN}`}</span>
+                </Show>
               </span>
             ),
           },

@@ -6,6 +6,7 @@ import { Button } from '#ui/src/components/button.tsx';
 import { TextArea } from '#ui/src/components/form/field.tsx';
 import { Failed } from '#ui/src/components/notice.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
+import { Breakable } from '#ui/src/components/show/breakable.tsx';
 import { Bullets } from '#ui/src/components/show/bullets.tsx';
 import { FieldDiff } from '#ui/src/components/show/field-diff.tsx';
 import { Ago } from '#ui/src/components/time.tsx';
@@ -51,7 +52,9 @@ function Operations(props: { proposal: Proposal }) {
         <For each={props.proposal.operations}>
           {(operation) => (
             <li>
-              <span>{operation.summary}</span>
+              <span>
+                <Breakable text={operation.summary} />
+              </span>
               <Show when={operation.note !== null && operation.note !== props.proposal.note}>
                 <span class="small soft proposal-why">{operation.note}</span>
               </Show>
@@ -128,7 +131,9 @@ function Findings(props: { proposal: Proposal }) {
                       <span class="small">blocks a deploy</span>
                     </Show>
                   </span>
-                  <span>{finding.message}</span>
+                  <span>
+                    <Breakable text={finding.message} />
+                  </span>
                 </li>
               )}
             </For>

@@ -54,7 +54,7 @@ export function KeysPanel() {
         list={keys}
         key={({ kid }) => kid}
         columns={[
-          { id: 'key', head: 'Key ID', cell: (key) => <span class="mono small truncate">{key.kid}</span> },
+          { id: 'key', head: 'Key ID', cell: (key) => <span class="mono small cell-text">{key.kid}</span> },
           {
             id: 'state',
             head: 'State',

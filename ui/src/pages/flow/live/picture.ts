@@ -45,10 +45,14 @@ export interface Picture {
   readonly inside: ReadonlyMap<string, readonly string[]>;
 }
 
-const LEAST_WIDTH = 900;
+/** Below it names could no longer be read: the picture scrolls sideways. */
+const LEAST_WIDTH = 680;
+/** Between two columns, so that lines are seen. */
+const LEAST_BETWEEN = 40;
 const CLIENT = { width: 240, height: 52, gap: 10 } as const;
 const MIDDLE = { width: 296, height: 52, leaf: 46, gap: 8, pad: 10, between: 20 } as const;
 const CONNECTION = { width: 240, height: 76 } as const;
+const COLUMNS = CLIENT.width + MIDDLE.width + CONNECTION.width;
 const MARGIN = 24;
 /** So many definitions are drawn one by one; more of them are collapsed by connection. */
 const FEW = 14;
@@ -65,6 +69,9 @@ export interface Wanted {
 
 export function drawPicture({ layout, definitions, pairs, expanded, width: given }: Wanted): Picture {
   const width = Math.max(LEAST_WIDTH, given);
+  /** Where they have no room, all boxes give way alike. */
+  const share = Math.min(1, (width - 2 * (MARGIN + LEAST_BETWEEN)) / COLUMNS);
+  const widthOf = (column: { readonly width: number }): number => Math.floor(column.width * share);
   const used = [...new Set(pairs.map(({ definition }) => definition))]
     .flatMap((key) => definitions.get(key) ?? [])
     .toSorted((a, b) => (a.name < b.name ? -1 : 1));
@@ -73,7 +80,7 @@ export function drawPicture({ layout, definitions, pairs, expanded, width: given
   const by_connection = [...Map.groupBy(used, ({ connection_id }) => connection_id)].toSorted(([a], [b]) =>
     (names.get(a ?? '')?.name ?? '~') < (names.get(b ?? '')?.name ?? '~') ? -1 : 1,
   );
-  const [x_middle, x_right] = [(width - MIDDLE.width) / 2, width - MARGIN - CONNECTION.width];
+  const [x_middle, x_right] = [(width - widthOf(MIDDLE)) / 2, width - MARGIN - widthOf(CONNECTION)];
   const boxes: Box[] = [];
   const shown_as = new Map<string, string>();
   const inside = new Map<string, readonly string[]>();
@@ -85,7 +92,7 @@ export function drawPicture({ layout, definitions, pairs, expanded, width: given
     const place = (box: Pick<Box, 'id' | 'kind' | 'name' | 'detail' | 'definition' | 'expanded'>, depth: number) => {
       const height = box.kind === 'leaf' ? MIDDLE.leaf : MIDDLE.height;
       const inset = depth * MIDDLE.pad;
-      boxes.push({ ...box, connection_id, x: x_middle + inset, y: top, width: MIDDLE.width - 2 * inset, height });
+      boxes.push({ ...box, connection_id, x: x_middle + inset, y: top, width: widthOf(MIDDLE) - 2 * inset, height });
       top += height + MIDDLE.gap;
     };
     const leaves = (some: readonly Definition[], depth: number) => {
@@ -130,7 +137,7 @@ export function drawPicture({ layout, definitions, pairs, expanded, width: given
       const y = start + (tall - CONNECTION.height) / 2;
       const id = connectionKey(connection_id);
       const of = { kind: 'connection' as const, name, detail: db_type, definition: undefined, expanded: undefined };
-      boxes.push({ id, ...of, connection_id, x: x_right, y, width: CONNECTION.width, height: CONNECTION.height });
+      boxes.push({ id, ...of, connection_id, x: x_right, y, width: widthOf(CONNECTION), height: CONNECTION.height });
     }
     top += MIDDLE.between;
   }
@@ -140,7 +147,15 @@ export function drawPicture({ layout, definitions, pairs, expanded, width: given
   let y = (height - tall) / 2;
   for (const client of clients) {
     const of = { kind: 'client' as const, name: client, detail: '', definition: undefined, expanded: undefined };
-    boxes.push({ id: clientKey(client), ...of, connection_id: null, x: MARGIN, y, width: CLIENT.width, height: CLIENT.height });
+    boxes.push({
+      id: clientKey(client),
+      ...of,
+      connection_id: null,
+      x: MARGIN,
+      y,
+      width: widthOf(CLIENT),
+      height: CLIENT.height,
+    });
     y += CLIENT.height + CLIENT.gap;
   }
   const picture = { boxes, edges: [], width, height, shown_as, inside };
