@@ -14,6 +14,19 @@ export function createSlices(slice_ms = SLICE_MS): () => Promise<void> {
   };
 }
 
+/** Milliseconds that work which nobody waits for takes at once, and those that it leaves to others then. */
+const REST = { after_ms: 5, for_ms: 15 };
+
+/** The same for work that nobody waits for. It rests: a request of many short steps would wait for a slice at each of them. */
+export function createRests({ after_ms, for_ms } = REST): () => Promise<void> {
+  let begun = performance.now();
+  return async () => {
+    if (performance.now() - begun < after_ms) return;
+    await Bun.sleep(for_ms);
+    begun = performance.now();
+  };
+}
+
 /** The items in lists of at most `size`, in order. */
 export function* pagesOf<T>(items: readonly T[], size: number): Generator<T[]> {
   for (let start = 0; start < items.length; start += size) yield items.slice(start, start + size);

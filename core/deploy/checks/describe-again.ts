@@ -13,6 +13,7 @@ import type { Leaf } from '#snapshots/tree.ts';
 import { columnDifferences, schemaDifferences } from './columns.ts';
 import { createSlices, pagesOf } from '#core/lib/slices.ts';
 
+type Turn = () => Promise<void>;
 type Texts = (leaves: readonly Leaf[]) => Promise<ReadonlyMap<string, string>>;
 type Found = Omit<Drifted, 'since'>;
 type Unchecked = { connection_id: string; connection_name: string; reason: string };
@@ -36,7 +37,7 @@ const AT_ONCE = 100;
 /**
  * Describes statements of a snapshot again, and says how they differ from what they were when they were frozen.
  * @param some the definitions that are wanted. @param all leaves of the snapshot, which hold their connections.
- * @param known what fitted before; gets what fits now.
+ * @param known what fitted before; gets what fits now. @param turn is awaited between two steps.
  */
 export async function driftOf(
   app: App,
@@ -44,6 +45,7 @@ export async function driftOf(
   all: readonly Leaf[],
   texts: Texts,
   known: AskedStatements = new Map(),
+  turn = createSlices(),
 ): Promise<{ found: Found[]; unchecked: Unchecked[] }> {
   const connections = await connectionsIn(app, all, texts);
   const found: Found[] = [];
@@ -54,13 +56,12 @@ export async function driftOf(
     const asked = known.get(leaf.hash);
     if (asked === undefined || connections.get(asked.connection_id)?.mark !== asked.mark) wanted.push(leaf);
   }
-  const turn = createSlices();
   for (const page of pagesOf(wanted, AT_ONCE)) {
-    const owned = Map.groupBy(await statementsIn(page, texts), ({ frozen }) => frozen.connection_id);
+    const owned = Map.groupBy(await statementsIn(page, texts, turn), ({ frozen }) => frozen.connection_id);
     await Promise.all(
       [...owned].map(async ([connection_id, list]) => {
         const { name = '', row = null, mark = null, reason = null } = connections.get(connection_id) ?? {};
-        const answer = row === null ? reason : await compared(app, row, list, unchecked.has(connection_id));
+        const answer = row === null ? reason : await compared(app, row, list, unchecked.has(connection_id), turn);
         if (!Array.isArray(answer)) {
           if (answer !== null) unchecked.set(connection_id, { connection_id, connection_name: name, reason: answer });
           return;
@@ -103,14 +104,17 @@ async function connectionsIn(app: App, leaves: readonly Leaf[], texts: Texts): P
   return new Map(found);
 }
 
-async function statementsIn(leaves: readonly Leaf[], texts: Texts): Promise<Statement[]> {
+async function statementsIn(leaves: readonly Leaf[], texts: Texts, turn: Turn): Promise<Statement[]> {
   const read = await texts(leaves);
-  return leaves.flatMap(({ kind, hash }): Statement[] => {
+  const statements: Statement[] = [];
+  for (const { kind, hash } of leaves) {
+    await turn();
     const frozen = JSON.parse(read.get(hash) ?? 'null') as FrozenTool | FrozenResource | null;
     // A statement that callers send has nothing to describe.
-    if (frozen === null || (kind !== 'tool' && kind !== 'resource') || 'passthrough' in frozen) return [];
-    return [{ kind, hash, frozen }];
-  });
+    if (frozen === null || (kind !== 'tool' && kind !== 'resource') || 'passthrough' in frozen) continue;
+    statements.push({ kind, hash, frozen });
+  }
+  return statements;
 }
 
 /** @returns what differs of each, or why the database could not be asked. @param failed it could not be asked a moment ago. */
@@ -119,6 +123,7 @@ async function compared(
   row: ConnectionRow,
   list: readonly Statement[],
   failed: boolean,
+  turn: Turn,
 ): Promise<(Omit<Found, 'connection_name'> | null)[] | string | null> {
   if (failed) return null;
   const described = await describeWhole(
@@ -134,20 +139,24 @@ async function compared(
     app,
     list.map(({ frozen }) => frozen.id),
   );
-  return list.map(({ kind, frozen }, n) => {
-    const now = described[n];
-    if (now === undefined) return null;
+  const answer: (Omit<Found, 'connection_name'> | null)[] = [];
+  for (const [n, { kind, frozen }] of list.entries()) {
+    await turn();
     const { id, name, connection_id } = frozen;
-    const differences =
-      now instanceof AppError
-        ? [`The database refuses the statement: ${now.detail}`]
-        : differencesOf(frozen, artifacts.get(id), now);
-    return differences.length === 0 ? null : { kind, id, name, connection_id, differences };
-  });
+    const differences = differencesOf(frozen, artifacts.get(id), described[n]);
+    answer.push(differences.length === 0 ? null : { kind, id, name, connection_id, differences });
+  }
+  return answer;
 }
 
 /** The stored artifact knows every column, while it is still the one that was frozen; clients were told of the columns in any case. */
-function differencesOf(frozen: FrozenTool | FrozenResource, stored: Compiled | undefined, now: Description): string[] {
+function differencesOf(
+  frozen: FrozenTool | FrozenResource,
+  stored: Compiled | undefined,
+  now: Description | AppError | undefined,
+): string[] {
+  if (now === undefined) return [];
+  if (now instanceof AppError) return [`The database refuses the statement: ${now.detail}`];
   const told = frozen.listing['outputSchema'] ?? null;
   const is_frozen =
     stored !== undefined &&

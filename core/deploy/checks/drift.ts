@@ -4,6 +4,7 @@ import { withLease } from '#core/cluster/leases.ts';
 import { runEvery } from '#core/cluster/run-every.ts';
 import { type Drift, DRIFT_WARNING, type Drifted } from '#core/contract/deploy/drift.ts';
 import { readSettings } from '#core/definitions/settings/settings.ts';
+import { createRests } from '#core/lib/slices.ts';
 import { emitNotice } from '#core/observe/notices/emit.ts';
 import type { Handlers } from '#core/run.ts';
 import { readMeta, writeMeta } from '#core/store/meta.ts';
@@ -61,7 +62,7 @@ async function checkDrift(app: App, asked: AskedStatements = new Map()): Promise
   const { found, unchecked } =
     active === null
       ? { found: [], unchecked: [] }
-      : await driftOf(app, active.tree.leaves, active.tree.leaves, (leaves) => textsOf(app, leaves), asked);
+      : await driftOf(app, active.tree.leaves, active.tree.leaves, (leaves) => textsOf(app, leaves), asked, createRests());
   const served = new Set(active?.tree.leaves.map(({ hash }) => hash));
   for (const hash of asked.keys()) if (!served.has(hash)) asked.delete(hash);
   const unasked = new Set(unchecked.map(({ connection_id }) => connection_id));
