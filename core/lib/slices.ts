@@ -22,7 +22,7 @@ export function createRests({ after_ms, for_ms } = REST): () => Promise<void> {
   let begun = performance.now();
   return async () => {
     if (performance.now() - begun < after_ms) return;
-    await Bun.sleep(for_ms);
+    await new Promise((resolve) => setTimeout(resolve, for_ms));
     begun = performance.now();
   };
 }
