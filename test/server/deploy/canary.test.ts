@@ -98,7 +98,8 @@ describe('a canary', () => {
     const twice = await s.send('POST', 'deploy/promote', { canary: id });
     expect([twice.status, twice.body['detail']]).toEqual([409, 'The canary has ended. Aborted by ada: seen enough']);
     // Nobody promotes or aborts another one than the one that they read.
-    await start();
+    await s.edit(CHANGED);
+    expect((await start()).status).toBe(200);
     for (const path of ['deploy/promote', 'deploy/abort']) {
       const other = await s.send('POST', path, { canary: id });
       expect([other.status, other.body['detail']]).toEqual([
