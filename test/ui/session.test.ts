@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { createApi } from '#ui/src/api.ts';
 import { fieldError, generalError, isPassing, isUnloaded, type Problem, toProblem } from '#ui/src/kernel/problem.ts';
-import { createSession, missingCredentials, redirect, type SessionState } from '#ui/src/kernel/session.ts';
+import { createSession, missingCredentials, redirect, type SessionState, type SharedPerson } from '#ui/src/kernel/session.ts';
 
 type Answers = Readonly<Record<string, () => Response>>;
 
@@ -11,7 +11,7 @@ const problem =
     Response.json(body, { status, headers: { 'content-type': 'application/problem+json', ...headers } });
 
 /** A session over the real client; the network below it answers from a table and keeps what it was asked. */
-function sessionOver(answers: Answers) {
+function sessionOver(answers: Answers, shared?: SharedPerson) {
   const asked: { line: string; init: RequestInit }[] = [];
   let ended = 0;
   const call = createApi({
@@ -25,7 +25,7 @@ function sessionOver(answers: Answers) {
       return answer === undefined ? Promise.reject(new TypeError('Failed to fetch')) : Promise.resolve(answer());
     },
   });
-  return { session: createSession(call), call, asked, ended: () => ended };
+  return { session: createSession(call, shared === undefined ? {} : { shared }), call, asked, ended: () => ended };
 }
 
 const status = (setup_required: boolean, authenticated: boolean) => () =>
@@ -222,6 +222,47 @@ test('what a tab keeps goes with its person, however they went', async () => {
   } finally {
     Reflect.deleteProperty(globalThis, 'sessionStorage');
   }
+});
+
+test('tabs of a browser share one sign-in: a page of one person sends nothing as another', async () => {
+  const me = { id: '1', username: 'ada', role: 'owner' };
+  const heard: ((id: string | undefined) => void)[] = [];
+  const answers = {
+    [STATUS]: status(false, true),
+    'GET /api/v1/auth/me': () => Response.json(me),
+    'POST /api/v1/auth/login': () => Response.json({ totp_required: false, username: me.username }),
+    'POST /api/v1/auth/logout': () => new Response(null, { status: 204 }),
+  };
+  const tab = () => {
+    const others = (own: number) => heard.filter((_, place) => place !== own);
+    const place = heard.length;
+    const follow = (hear: (id: string | undefined) => void) => void heard.push(hear);
+    const tell = (id: string | undefined) => {
+      for (const hear of others(place)) hear(id);
+    };
+    return sessionOver(answers, { tell, follow }).session;
+  };
+  const [one, two] = [tab(), tab()];
+  await one.load();
+  await two.load();
+  expect([one.state(), two.state()]).toEqual(['signed_in', 'signed_in']);
+  await two.logout();
+  expect([one.state(), one.replaced()]).toEqual(['expired', false]);
+  // Somebody signs in again, and everybody who is the same goes on.
+  await two.login(CREDENTIALS);
+  await Bun.sleep(0);
+  expect([one.state(), two.state()]).toEqual(['signed_in', 'signed_in']);
+  await two.logout();
+  Object.assign(me, { id: '2', username: 'grace' });
+  await two.login(CREDENTIALS);
+  await Bun.sleep(0);
+  expect([one.state(), one.replaced(), one.username(), two.username()]).toEqual(['expired', true, 'ada', 'grace']);
+  // A browser that tells tabs nothing is asked.
+  const alone = sessionOver(answers).session;
+  await alone.load();
+  Object.assign(me, { id: '3', username: 'alan' });
+  await alone.refresh();
+  expect([alone.state(), alone.replaced(), alone.username()]).toEqual(['expired', true, 'grace']);
 });
 
 test('code that could not be fetched is told from a fault of the code', () => {

@@ -8,7 +8,7 @@ import { createFirstRun, type FirstRun } from './first-run.ts';
 import { createPresence, type Presence } from './data/presence.ts';
 import { createRouter, type Router } from './route/router.ts';
 import { createSessionGate, type Line, type SessionGate } from './data/session-gate.ts';
-import { createSession, type Session } from './session.ts';
+import { createSession, type Session, type SharedPerson } from './session.ts';
 import { browserStorage } from './storage.ts';
 import { createTheme, type ThemeChoice } from './theme.ts';
 import { createToasts, type Toasts } from './toasts.ts';
@@ -46,7 +46,7 @@ export function createKernel(browser: Window): Kernel {
   const { call, send, attach } = gate;
   const cache = createCache(call);
   // What could not be read meanwhile is read again.
-  const session = createSession(api, { gate, onEnter: () => cache.invalidate() });
+  const session = createSession(api, { gate, onEnter: () => cache.invalidate(), shared: sharedPerson() });
   const serving = cache.query((read) => read('deploy.status', {}));
   const dialogs = createDialogs();
   const leave = (text: string) =>
@@ -69,6 +69,17 @@ export function createKernel(browser: Window): Kernel {
       if (theme === 'system') delete dataset['theme'];
       else dataset['theme'] = theme;
     }),
+  };
+}
+
+/** The tabs of a browser have one cookie, so that a sign-in or sign-out of one is that of all. */
+function sharedPerson(): SharedPerson {
+  const tabs = new BroadcastChannel('sluice.person');
+  return {
+    tell: (id) => tabs.postMessage(id),
+    follow(heard) {
+      tabs.addEventListener('message', ({ data }) => heard(typeof data === 'string' ? data : undefined));
+    },
   };
 }
 

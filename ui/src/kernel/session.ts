@@ -49,10 +49,12 @@ export interface Session {
   /** How people sign in here. */
   readonly ways: () => Ways;
   load(): Promise<void>;
-  /** Asks for the role again, when the server has refused what it seemed to allow. */
+  /** Asks who is signed in and with which role: an administrator may have changed it, and another tab may have signed in somebody else. */
   refresh(): Promise<void>;
   /** An expired session goes on when the person signed in again in another tab. */
   rejoin(): Promise<void>;
+  /** Whether the session ended because somebody else signed in with this browser. */
+  readonly replaced: () => boolean;
   /** Accepts an invitation. */
   accept(invitation: RawInput<'auth.accept_invite'>): Promise<SignIn | PendingSignIn>;
   setup(credentials: Credentials): Promise<SignIn>;
@@ -66,20 +68,30 @@ export interface Session {
   leave(): void;
 }
 
+/** Who is signed in with this browser, shared by its tabs: they have one cookie. */
+export interface SharedPerson {
+  /** Tells the other tabs. */
+  readonly tell: (id: string | undefined) => void;
+  /** Hears what other tabs tell. */
+  readonly follow: (heard: (id: string | undefined) => void) => void;
+}
+
 interface SessionOptions {
   /** What everything but signing in and out passes. */
   readonly gate?: Pick<SessionGate, 'call' | 'halt' | 'resume' | 'end'>;
   /** The session has begun, or goes on after all. */
   readonly onEnter?: () => void;
+  readonly shared?: SharedPerson;
 }
 
 /** Whose results the tab keeps. */
 const PERSON = 'person';
 
 /** @param call for signing in and out, whether or not a session lasts. */
-export function createSession(call: Call, { gate, onEnter }: SessionOptions = {}): Session {
+export function createSession(call: Call, { gate, onEnter, shared }: SessionOptions = {}): Session {
   const [state, setState] = createSignal<SessionState>('loading');
   const [account, setAccount] = createSignal<Output<'auth.me'>>();
+  const [replaced, setReplaced] = createSignal(false);
   const [version, setVersion] = createSignal('');
   const [ways, setWays] = createSignal<Ways>({ providers: [], password: true });
 
@@ -103,6 +115,8 @@ export function createSession(call: Call, { gate, onEnter }: SessionOptions = {}
     if (tabStorage.read(PERSON) !== now.id) forgetTab();
     tabStorage.write(PERSON, now.id);
     setAccount(now);
+    setReplaced(false);
+    shared?.tell(now.id);
     // Before pages hear of it: some read at once.
     resume();
     setState('signed_in');
@@ -127,13 +141,40 @@ export function createSession(call: Call, { gate, onEnter }: SessionOptions = {}
       return toProblem(fault);
     }
     forget();
+    shared?.tell(undefined);
     // They may be others since this page was opened.
     void status().catch(() => undefined);
     return undefined;
   };
 
+  const end = (): boolean => {
+    if (state() !== 'signed_in') return false;
+    setState('expired');
+    // Until somebody signs in again, each of them would be refused as well.
+    void gate?.halt();
+    return true;
+  };
+
+  /** What this page sends would be done in the name of the person that the cookie is of by now. */
+  const isOther = (id: string | undefined): boolean => {
+    if (id === undefined || account() === undefined || id === account()?.id) return false;
+    setReplaced(true);
+    end();
+    return true;
+  };
+
+  // Heard from outside, at any time.
+  // oxlint-disable-next-line solid/reactivity
+  shared?.follow((id) => {
+    if (isOther(id)) return;
+    if (id === undefined) end();
+    // Signed in again, in another tab.
+    else if (state() === 'expired') void enter().catch(() => undefined);
+  });
+
   return {
     state,
+    replaced,
     username: () => account()?.username ?? '',
     role: () => account()?.role,
     may(name) {
@@ -142,12 +183,21 @@ export function createSession(call: Call, { gate, onEnter }: SessionOptions = {}
       return least === null || (role !== undefined && holds(role, least));
     },
     async refresh() {
-      const now = await (gate?.call ?? call)('auth.me', {}).catch(() => undefined);
-      if (now !== undefined && state() === 'signed_in' && now.role !== account()?.role) setAccount(now);
+      try {
+        const now = await (gate?.call ?? call)('auth.me', {});
+        if (state() !== 'signed_in' || isOther(now.id)) return;
+        if (now.role !== account()?.role) setAccount(now);
+      } catch (fault) {
+        if (toProblem(fault).code === 'unauthenticated') end();
+      }
     },
     async rejoin() {
       const answer = await status().catch(() => undefined);
-      if (answer?.authenticated === true && state() === 'expired') await enter().catch(() => undefined);
+      if (answer?.authenticated !== true) return;
+      const now = await call('auth.me', {}).catch(() => undefined);
+      if (now === undefined || state() !== 'expired') return;
+      // The page of another person, and what is typed there, stays theirs.
+      if (!isOther(now.id)) await enter().catch(() => undefined);
     },
     version,
     ways,
@@ -196,13 +246,7 @@ export function createSession(call: Call, { gate, onEnter }: SessionOptions = {}
       }
     },
     logout: () => (leaving ??= logout().finally(() => (leaving = undefined))),
-    end() {
-      if (state() !== 'signed_in') return false;
-      setState('expired');
-      // Until somebody signs in again, each of them would be refused as well.
-      void gate?.halt();
-      return true;
-    },
+    end,
     leave() {
       if (state() === 'expired') forget();
     },

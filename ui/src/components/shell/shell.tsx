@@ -1,6 +1,7 @@
-import { createSignal, For, type JSX, Show } from 'solid-js';
+import { createEffect, createSignal, For, type JSX, on, Show } from 'solid-js';
+import { ROLE_CHOICES } from '#core/contract/identity/roles.ts';
 import { lazyPart } from '#ui/src/components/show/lazy-part.tsx';
-import { useQuery } from '#ui/src/components/use-query.ts';
+import { usePoll, useQuery } from '#ui/src/components/use-query.ts';
 import { withMod } from '#ui/src/kernel/keys.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { num } from '#ui/src/kernel/numbers.ts';
@@ -26,6 +27,8 @@ export interface NavGroup {
 
 /** Agents propose at any time. */
 const PROPOSALS_MS = 30_000;
+/** An administrator may change the role of somebody at work: buttons follow. */
+const ROLE_MS = 15_000;
 const ONLY_COUNTED = { state: 'open', limit: 1 } as const;
 
 const REFERENCE = [
@@ -40,8 +43,16 @@ const NavDrawer = lazyPart(async () => (await import('./nav-drawer.tsx')).NavDra
 
 /** Navigation, account and the frame that every page of a signed-in person stands in. */
 export function Shell(props: { nav: readonly NavGroup[]; children: JSX.Element }) {
-  const { commands } = useKernel();
+  const { commands, session, toasts } = useKernel();
   const [open, setOpen] = createSignal(false);
+  usePoll(() => session.refresh(), ROLE_MS);
+  createEffect(
+    on(session.role, (now, before) => {
+      if (now !== undefined && before !== undefined)
+        toasts.show(`Your role changed from ${ROLE_CHOICES[before].label} to ${ROLE_CHOICES[now].label}.`);
+      return now;
+    }),
+  );
   return (
     <div class="shell">
       <a

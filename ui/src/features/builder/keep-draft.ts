@@ -1,6 +1,7 @@
 import { createEffect, on, onCleanup, onMount } from 'solid-js';
 import { createKeptDrafts } from '#ui/src/kernel/form/kept-drafts.ts';
 import type { Form } from '#ui/src/kernel/form/form.ts';
+import { useMayOpen } from '#ui/src/components/shell/route-context.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { browserStorage } from '#ui/src/kernel/storage.ts';
 import { changedFields } from './drafts.ts';
@@ -14,7 +15,9 @@ const PAUSE_MS = 400;
 export function keepDraft<D extends Record<string, unknown>>(form: Form<D>, version: () => number | null): void {
   const { router, session, toasts } = useKernel();
   const drafts = createKeptDrafts(browserStorage);
-  const place = `${session.username()} ${router.path()}?${router.query().toString()}`;
+  const mayOpen = useMayOpen();
+  const path = router.path();
+  const place = `${session.username()} ${path}?${router.query().toString()}`;
   let timer: ReturnType<typeof setTimeout> | undefined;
   const keep = () => {
     clearTimeout(timer);
@@ -48,8 +51,8 @@ export function keepDraft<D extends Record<string, unknown>>(form: Form<D>, vers
   onCleanup(() => {
     clearTimeout(timer);
     window.removeEventListener('pagehide', keep);
-    // Whoever goes to another page was asked; whose session ended was not.
-    if (session.state() === 'signed_in') drafts.keep(place, undefined);
+    // Whoever goes to another page was asked; whose session ended, or whose role no longer reaches the page, was not.
+    if (session.state() === 'signed_in' && mayOpen(path)) drafts.keep(place, undefined);
     else keep();
   });
 }

@@ -17,16 +17,16 @@ export function SignInDialog() {
   const [username, setUsername] = createSignal(session.username());
   onCleanup(() => flow.stop());
   usePoll(() => session.rejoin(), REJOIN_MS);
+  const why = () =>
+    session.replaced() ? `Someone else signed in with this browser, and this page belongs to ${session.username()}. ` : '';
   return (
     <Dialog
       open
       size="small"
       title="Your session has ended"
-      lead={
-        session.ways().password
-          ? 'Sign in again to continue. Nothing on this page is lost.'
-          : 'Sign in again to continue. Signing in through a provider reloads this page.'
-      }
+      lead={`${why()}Sign in again to continue. ${
+        session.ways().password ? 'Nothing on this page is lost.' : 'Signing in through a provider reloads this page.'
+      }`}
       onClose={() => session.leave()}
     >
       <Show when={flow.step() === 'password'} fallback={<SecondFactor flow={flow} />}>
