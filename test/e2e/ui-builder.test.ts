@@ -209,7 +209,7 @@ browserTest(
     await ui.programs.api('PATCH', path, { description: 'Changed by somebody else.' });
     await page.getByLabel('Description', { exact: true }).fill('Pieces of every category.');
     await page.getByRole('button', { name: /^Save tool/ }).click();
-    const conflict = page.getByRole('alertdialog', { name: 'Someone else saved this in the meantime' });
+    const conflict = page.getByRole('alertdialog', { name: 'You saved this elsewhere in the meantime' });
     await conflict.waitFor();
     await expectAccessible(page, 'a conflict');
     await conflict.getByRole('button', { name: 'Save merged version' }).click();

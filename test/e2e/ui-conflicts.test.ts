@@ -129,7 +129,7 @@ for (const { what, path, draft, mine, theirs, ...one } of CASES) {
       const changed = await api<Record>('PATCH', `${path}/${id}`, { version, ...theirs.change });
       const save = form.getByRole('button', { name: /^Save/ });
       await save.click();
-      const question = page.getByRole('alertdialog', { name: 'Someone else saved this in the meantime' });
+      const question = page.getByRole('alertdialog', { name: 'You saved this elsewhere in the meantime' });
       await question.getByText(theirs.said).waitFor();
       await question.getByText(theirs.shown).first().waitFor();
 
@@ -173,7 +173,7 @@ for (const { what, path, draft, mine, theirs, ...one } of CASES) {
       await api('DELETE', `${path}/${id}`);
       await last.getByRole('button', { name: /^Save/ }).click();
       await page
-        .getByText(/^(Someone else deleted this|This .* no longer exists|No )/)
+        .getByText(/^(You deleted this elsewhere|This .* no longer exists|No )/)
         .first()
         .waitFor();
       expect(await typed.inputValue()).toBe(mine.text.replace('2', '3').replace('mine', 'again'));

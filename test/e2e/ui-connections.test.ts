@@ -234,7 +234,7 @@ describe.skipIf(!reachable.postgres)('connections', () => {
 
       await ui.programs.api('PATCH', `/connections/${id}`, { name: 'theirs', read_only: true });
       await page.getByRole('button', { name: 'Save', exact: true }).click();
-      const choice = page.getByRole('alertdialog', { name: 'Someone else saved this in the meantime' });
+      const choice = page.getByRole('alertdialog', { name: 'You saved this elsewhere in the meantime' });
       await choice.getByText('1 field only they changed: Read-only.').waitFor();
       await expectAccessible(page, 'the choice between two versions');
       await look(page, 'conflict-1280-dark');
@@ -247,7 +247,7 @@ describe.skipIf(!reachable.postgres)('connections', () => {
       await name.fill('mine again');
       await ui.programs.api('DELETE', `/connections/${id}`);
       await page.getByRole('button', { name: 'Save', exact: true }).click();
-      await page.getByText('Someone else deleted this in the meantime.').waitFor();
+      await page.getByText('You deleted this elsewhere in the meantime.').waitFor();
       expect(await name.inputValue()).toBe('mine again');
       // The refused save is the 409 that the choice came from; what is deleted is the 404.
       await close(opened, [404, 409]);

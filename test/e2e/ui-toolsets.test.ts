@@ -173,7 +173,7 @@ browserTest(
     await page.getByLabel('Instructions').fill('Typed for long.');
     await ui.programs.api('DELETE', `/toolsets/${id}`);
     await page.getByRole('button', { name: 'Save toolset' }).click();
-    await page.getByText('Someone else deleted this in the meantime.').waitFor();
+    await page.getByText('You deleted this elsewhere in the meantime.').waitFor();
     expect(await page.getByLabel('Instructions').inputValue()).toBe('Typed for long.');
     await page.getByRole('button', { name: 'Discard' }).click();
     await page.getByRole('button', { name: 'More about gone' }).click();

@@ -47,6 +47,27 @@ describe('three versions of one record', () => {
     expect(isDecided({ base, mine, theirs: { ...base, name: 'theirs' } })).toBe(false);
   });
 
+  test('a list keeps the entries of both by their names, unless both changed the same one or its order', () => {
+    const entry = (name: string, value = 0) => ({ name, value });
+    const of = (mine: unknown[], theirs: unknown[], began: unknown[] = [entry('a'), entry('b')]) => {
+      const input = { base: { rows: began }, mine: { rows: mine }, theirs: { rows: theirs } };
+      const [found] = compareThree(input);
+      return found?.contested === true ? 'contested' : mergeThree(input)['rows'];
+    };
+    const [a, b, c, d] = [entry('a'), entry('b'), entry('c'), entry('d')];
+    expect(of([a, b, c], [a, entry('b', 1), d])).toEqual([a, entry('b', 1), d, c]);
+    expect(of([b], [a, b, d])).toEqual([b, d]);
+    expect(of([b, a, c], [a, entry('b', 1)])).toEqual([entry('b', 1), a, c]);
+    expect(of(['x', 'y'], ['x', 'z'], ['x'])).toEqual(['x', 'z', 'y']);
+    expect(of([a, entry('b', 1)], [a, entry('b', 2)])).toBe('contested');
+    expect(of([a], [a, entry('b', 2)])).toBe('contested');
+    expect(of([b, a, c], [a, c, b], [a, b, c])).toBe('contested');
+    expect(of([a, entry('', 1), entry('', 2)], [b])).toBe('contested');
+    // Everything of theirs is in mine: nothing is asked.
+    const mine = { rows: [a, b, c, d] };
+    expect(isDecided({ base: { rows: [a, b] }, mine, theirs: { rows: [a, b, c] } })).toBe(true);
+  });
+
   test('the order of keys and missing ones do not make a difference', () => {
     expect(same({ a: 1, b: [1, { c: null }] }, { b: [1, { c: null }], a: 1, d: undefined })).toBe(true);
     expect(same([1, 2], [2, 1])).toBe(false);

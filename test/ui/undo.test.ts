@@ -45,7 +45,7 @@ test('an Undo takes back what was done here, and nothing that came after it', as
     await mine;
     expect([await name(), toasts.list().at(-1)?.text]).toEqual([
       'theirs',
-      'It was changed since. The history shows what can be restored.',
+      'ada changed theirs since. The history shows what can be restored.',
     ]);
     const again = changed('again');
     while (!toasts.list().some(({ text }) => text === 'again.')) await Bun.sleep(1);

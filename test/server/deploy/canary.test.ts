@@ -96,7 +96,7 @@ describe('a canary', () => {
     expect((await s.send('POST', 'deploy/abort', {})).status).toBe(409);
     const { id } = ended.body;
     const twice = await s.send('POST', 'deploy/promote', { canary: id });
-    expect([twice.status, twice.body['detail']]).toEqual([409, 'The canary has ended. Aborted by ada: seen enough']);
+    expect([twice.status, twice.body['detail']]).toEqual([409, 'The canary has ended. Aborted by ada: seen enough.']);
     // Nobody promotes or aborts another one than the one that they read.
     await s.edit(CHANGED);
     expect((await start()).status).toBe(200);

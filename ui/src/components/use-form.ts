@@ -2,6 +2,7 @@ import { focusInvalid } from './form/focus-invalid.ts';
 import { createForm, type Form, type FormOptions, labelsOf } from '#ui/src/kernel/form/form.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { toProblem } from '#ui/src/kernel/problem.ts';
+import { lastAuthor, type Recorded } from '#ui/src/kernel/data/last-author.ts';
 import { useLeaveGuard } from './form/use-leave-guard.ts';
 
 type Shape = Record<string, unknown>;
@@ -12,18 +13,27 @@ interface PageFormOptions<T extends Shape, O> extends FormOptions<T, O> {
    * with `submit` again. It has to see to it that `submit` sends the version that was read here. Undefined: it was deleted.
    */
   readonly latest?: (() => Promise<T | undefined>) | undefined;
+  /** Where the history says who saved or deleted it meanwhile. */
+  readonly recorded?: () => Recorded;
   /** Said when the page is left with changes. */
   readonly unsaved?: string;
 }
 
-const DELETED = 'Someone else deleted this in the meantime.';
 const UNSAVED = 'Your changes on this page are not saved.';
 
 /** A form of a page: nothing typed is lost by leaving, the first fault gets the focus, a conflict is a choice. */
 export function useForm<T extends Shape, O>(options: PageFormOptions<T, O>): Form<T> {
-  const { dialogs, toasts } = useKernel();
+  const { call, dialogs, session, toasts } = useKernel();
   const form = createForm(options);
   useLeaveGuard(() => (form.dirty() && !form.busy() ? (options.unsaved ?? UNSAVED) : undefined));
+
+  /** What somebody did to the record meanwhile; it may have been this person, in another tab. */
+  const said = async (did: 'saved' | 'deleted'): Promise<string> => {
+    const last = options.recorded === undefined ? undefined : await lastAuthor(call, options.recorded());
+    if (last?.by === session.username()) return `You ${did} this elsewhere in the meantime`;
+    return `${last?.by ?? 'Someone else'} ${did} this in the meantime`;
+  };
+  const deleted = async () => `${await said('deleted')}. What you typed is still here.`;
 
   /** The stored version was read and nothing chosen yet: sending it would overwrite what nobody decided about. */
   let undecided = false;
@@ -33,15 +43,24 @@ export function useForm<T extends Shape, O>(options: PageFormOptions<T, O>): For
     try {
       theirs = await latest();
     } catch (fault) {
-      toasts.show(toProblem(fault).detail, 'bad');
-      return false;
+      const problem = toProblem(fault);
+      if (problem.code !== 'not_found') {
+        toasts.show(problem.detail, 'bad');
+        return false;
+      }
     }
     if (theirs === undefined) {
-      toasts.show(DELETED, 'bad');
+      form.refuse({ code: 'not_found', detail: await deleted(), errors: [] });
       return false;
     }
     const mine = structuredClone(form.snapshot());
-    const merged = await dialogs.conflict({ base: form.base(), mine, theirs, labels: labelsOf(options.schema) });
+    const merged = await dialogs.conflict({
+      base: form.base(),
+      mine,
+      theirs,
+      title: await said('saved'),
+      labels: labelsOf(options.schema),
+    });
     if (merged === undefined) return false;
     undecided = false;
     form.reset(theirs);
@@ -58,7 +77,7 @@ export function useForm<T extends Shape, O>(options: PageFormOptions<T, O>): For
     const problem = form.problem();
     if (options.latest !== undefined) {
       if (problem?.code === 'conflict' && form.errors().size === 0) return merge(options.latest);
-      if (problem?.code === 'not_found') form.refuse({ ...problem, detail: DELETED });
+      if (problem?.code === 'not_found') form.refuse({ ...problem, detail: await deleted() });
     }
     void focusInvalid(element);
     return false;
@@ -67,12 +86,16 @@ export function useForm<T extends Shape, O>(options: PageFormOptions<T, O>): For
   return { ...form, submit };
 }
 
-interface RecordFormOptions<R extends object | undefined, T extends Shape> extends Omit<
+type Identified = { readonly id: string } | undefined;
+
+interface RecordFormOptions<R extends Identified, T extends Shape> extends Omit<
   PageFormOptions<T, NonNullable<R>>,
-  'initial' | 'submit' | 'latest'
+  'initial' | 'submit' | 'latest' | 'recorded'
 > {
   /** What the form begins with; undefined: it is new. */
   readonly record: () => R;
+  /** What the history calls it. */
+  readonly kind: Recorded['type'];
   readonly toValues: (record: R) => T;
   /** As it is stored by now; undefined: it was deleted. */
   readonly read: (record: NonNullable<R>) => Promise<NonNullable<R> | undefined>;
@@ -86,8 +109,9 @@ export interface RecordForm<R, T extends Shape> extends Form<T> {
 }
 
 /** A form of one record, the same one for as long as the form is there. After a save it goes on with what is stored. */
-export function useRecordForm<R extends object | undefined, T extends Shape>({
+export function useRecordForm<R extends Identified, T extends Shape>({
   record,
+  kind,
   toValues,
   read,
   save,
@@ -97,6 +121,7 @@ export function useRecordForm<R extends object | undefined, T extends Shape>({
   let stored = record();
   const form: Form<T> = useForm<T, NonNullable<R>>({
     ...options,
+    recorded: () => ({ type: kind, id: stored?.id ?? '' }),
     initial: () => toValues(stored),
     get latest() {
       const known = stored;

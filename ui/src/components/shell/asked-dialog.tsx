@@ -88,6 +88,7 @@ function Conflict(props: { request: MergeInput; onAnswer: (merged: Merged | unde
   const fields = createMemo(() => compareThree(props.request));
   const contested = () => fields().filter((field) => field.contested);
   const others = () => fields().filter((field) => !field.contested && field.take === 'theirs');
+  const shared = () => fields().filter((field) => field.take === 'both');
   const [taken, setTaken] = createSignal<Readonly<Record<string, 'mine' | 'theirs'>>>({});
   const label = (name: string) => props.request.labels?.[name] ?? name;
   return (
@@ -95,7 +96,7 @@ function Conflict(props: { request: MergeInput; onAnswer: (merged: Merged | unde
       open
       alert
       size="wide"
-      title="Someone else saved this in the meantime"
+      title={props.request.title ?? 'Someone else saved this in the meantime'}
       lead="Choose which value to keep for each field that you both changed. All other changes are merged."
       onClose={() => props.onAnswer(undefined)}
       foot={
@@ -114,16 +115,25 @@ function Conflict(props: { request: MergeInput; onAnswer: (merged: Merged | unde
         </>
       }
     >
-      <For each={contested()} fallback={<p class="soft">You changed different fields, so both changes can be kept.</p>}>
+      <For each={contested()} fallback={<p class="soft">You changed different things, so both changes can be kept.</p>}>
         {(field) => (
           <ContestedField
             field={field}
             label={label(field.name)}
-            value={taken()[field.name] ?? field.take}
+            value={taken()[field.name] ?? 'mine'}
             onChange={(side) => setTaken({ ...taken(), [field.name]: side })}
           />
         )}
       </For>
+      <Show when={shared().length > 0}>
+        <p class="small soft">{`With the changes of both: ${shared()
+          .map(({ name }) => label(name))
+          .join(', ')}.`}</p>
+        <FieldDiff
+          changes={Object.fromEntries(shared().map(({ name, base, both }) => [name, { old: base, new: both }]))}
+          labels={props.request.labels ?? {}}
+        />
+      </Show>
       <Show when={others().length > 0}>
         <p class="small soft">
           {plural(others().length, 'field')} only they changed:{' '}

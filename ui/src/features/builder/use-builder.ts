@@ -49,6 +49,7 @@ export function useBuilder<D extends Record<string, unknown>, E extends Stored>(
   const clean = options.clean ?? ((draft: D) => draft);
   const form: RecordForm<E | undefined, D> = useRecordForm({
     record: () => options.props.entity,
+    kind: ENTITY_TYPE[options.noun],
     schema: options.schema,
     toValues: (entity) => (entity === undefined ? options.props.initial : options.draftOf(entity)),
     check: options.check ?? (() => ({})),

@@ -41,6 +41,7 @@ export function EditToken(props: { token: McpToken; onDone: (token: McpToken) =>
   const { call } = useKernel();
   const form = useRecordForm({
     record: () => props.token,
+    kind: 'mcp_token',
     // All fields are sent, so they are checked as those of a new one.
     schema: operations['mcp_tokens.create'].input,
     toValues,

@@ -77,6 +77,7 @@ function Editor(props: { test: Test | NewTest; onClose: () => void; onSaved: (()
   const before = 'id' in test ? test : undefined;
   const form = useRecordForm<Test | undefined, TestForm>({
     record: () => before,
+    kind: 'test',
     schema: Fields,
     check: (values) => {
       const read = fromForm(values);

@@ -24,7 +24,10 @@ export async function takeBack(call: Call, done: Done): Promise<void> {
     newest?.action === done.action &&
     (done.action !== 'import' || newest.batch_id === done.batch_id) &&
     (done.action !== 'update' || newest.version_after === done.version);
-  if (!is_mine) throw new AppError('conflict', 'It was changed since. The history shows what can be restored.');
+  if (!is_mine) {
+    const since = newest === undefined ? 'It was changed since.' : `${newest.actor.name} changed ${newest.entity_name} since.`;
+    throw new AppError('conflict', `${since} The history shows what can be restored.`);
+  }
   const { id, version_after } = newest;
   await call('history.rollback', { history_id: id, ...(version_after === null ? {} : { version: version_after }) });
 }

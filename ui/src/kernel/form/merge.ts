@@ -7,6 +7,8 @@ export interface MergeInput {
   readonly theirs: Values;
   /** What a field is called; fields without a label keep their name. */
   readonly labels?: Readonly<Record<string, string>>;
+  /** Who stored theirs. */
+  readonly title?: string;
 }
 
 export type Merged = { readonly kind: 'theirs' } | { readonly kind: 'merged'; readonly values: Values };
@@ -18,19 +20,24 @@ export interface MergeField {
   readonly theirs: unknown;
   /** Both changed it, to different values: somebody has to choose. Else the one change is taken. */
   readonly contested: boolean;
-  readonly take: 'mine' | 'theirs';
+  readonly take: 'mine' | 'theirs' | 'both';
+  /** A list whose entries both changed, none of them differently: what it becomes. */
+  readonly both?: readonly unknown[];
 }
 
 /** Every field that at least one side changed. */
 export function compareThree({ base, mine, theirs }: MergeInput): MergeField[] {
-  return Object.keys(mine).flatMap((name) => {
+  return Object.keys(mine).flatMap((name): MergeField[] => {
     const changed_mine = !same(base[name], mine[name]);
     const changed_theirs = !same(base[name], theirs[name]);
     if (!changed_mine && !changed_theirs) return [];
-    const contested = changed_mine && changed_theirs && !same(mine[name], theirs[name]);
-    return [
-      { name, base: base[name], mine: mine[name], theirs: theirs[name], contested, take: changed_mine ? 'mine' : 'theirs' },
-    ];
+    const field = { name, base: base[name], mine: mine[name], theirs: theirs[name] };
+    if (!changed_mine || !changed_theirs || same(mine[name], theirs[name])) {
+      return [{ ...field, contested: false, take: changed_mine ? 'mine' : 'theirs' }];
+    }
+    const both = mergeLists(field);
+    if (both === undefined) return [{ ...field, contested: true, take: 'mine' }];
+    return [{ ...field, contested: false, both, take: same(both, mine[name]) ? 'mine' : 'both' }];
   });
 }
 
@@ -41,10 +48,44 @@ export const isDecided = (input: MergeInput): boolean =>
 /** What is stored, with the fields that are taken from mine. */
 export function mergeThree(input: MergeInput, taken: Readonly<Record<string, 'mine' | 'theirs'>> = {}): Values {
   const merged: Record<string, unknown> = { ...input.mine };
-  for (const { name, take } of compareThree(input)) {
-    merged[name] = (taken[name] ?? take) === 'mine' ? input.mine[name] : input.theirs[name];
+  for (const { name, take, both } of compareThree(input)) {
+    const from = taken[name] ?? take;
+    merged[name] = from === 'both' ? both : input[from][name];
   }
   return merged;
+}
+
+type Three<T> = Readonly<Record<'base' | 'mine' | 'theirs', T>>;
+
+/** The list with the changes of both, by the names of its entries; undefined when they changed the same entry, or its order. */
+function mergeLists(lists: Three<unknown>): readonly unknown[] | undefined {
+  const [base, mine, theirs] = [byName(lists.base), byName(lists.mine), byName(lists.theirs)];
+  if (base === undefined || mine === undefined || theirs === undefined) return undefined;
+  const kept = (list: Entries) => [...list.keys()].filter((name) => base.has(name) && mine.has(name) && theirs.has(name));
+  if (!same(kept(mine), kept(base)) && !same(kept(theirs), kept(base))) return undefined;
+  const [first, second] = same(kept(mine), kept(base)) ? [theirs, mine] : [mine, theirs];
+  const merged: unknown[] = [];
+  for (const name of new Set([...first.keys(), ...second.keys(), ...base.keys()])) {
+    const [was, my, their] = [base.get(name), mine.get(name), theirs.get(name)];
+    const chosen = same(my, was) ? their : my;
+    if (!same(my, was) && !same(their, was) && !same(my, their)) return undefined;
+    if (chosen !== undefined) merged.push(chosen);
+  }
+  return merged;
+}
+
+type Entries = ReadonlyMap<string, unknown>;
+
+/** The entries of a list of texts or of things with names; undefined when it is no such list, or has a name twice. */
+function byName(list: unknown): Entries | undefined {
+  if (!Array.isArray(list)) return undefined;
+  const entries = new Map<string, unknown>();
+  for (const entry of list) {
+    const named = typeof entry === 'object' && entry !== null && 'name' in entry ? (entry.name as unknown) : entry;
+    if (typeof named !== 'string' || entries.has(named)) return undefined;
+    entries.set(named, entry);
+  }
+  return entries;
 }
 
 /** Whether two values are the same JSON, whatever the order of their keys. */

@@ -1,4 +1,4 @@
-import { createSignal, Show } from 'solid-js';
+import { createEffect, createSignal, Show } from 'solid-js';
 import { type Connection, ConnectionDraft } from '#core/contract/definitions/connections.ts';
 import { Button } from '#ui/src/components/button.tsx';
 import { Fixed } from '#ui/src/components/form/fixed.tsx';
@@ -16,7 +16,13 @@ import { TestResult } from './test-result.tsx';
 import { UNSAVED } from './words.ts';
 
 /** The stored connection as a form; what is tried is always what is saved. */
-export function ConnectionSettings(props: { connection: Connection; health: ConnectionHealth; onSaved: () => void }) {
+export function ConnectionSettings(props: {
+  connection: Connection;
+  health: ConnectionHealth;
+  onSaved: () => void;
+  /** It was deleted by somebody. */
+  onGone: () => void;
+}) {
   const { call, session, toasts } = useKernel();
   const fixed = () => !session.may('connections.update');
   const types = useQuery((read) => read('connections.types', {}));
@@ -25,6 +31,7 @@ export function ConnectionSettings(props: { connection: Connection; health: Conn
 
   const form = useRecordForm({
     record: () => props.connection,
+    kind: 'connection',
     schema: ConnectionDraft,
     toValues: draftOf,
     check: checkDraft,
@@ -38,6 +45,7 @@ export function ConnectionSettings(props: { connection: Connection; health: Conn
     },
   });
   const health = () => props.health.of(props.connection.id);
+  createEffect(() => form.problem()?.code === 'not_found' && props.onGone());
   const tested = () => {
     const found = health();
     return asked() && found && 'result' in found ? found.result : undefined;

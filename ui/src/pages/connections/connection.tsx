@@ -1,4 +1,4 @@
-import { createEffect, createMemo, Match, Switch as Choose } from 'solid-js';
+import { createEffect, createMemo, Match, Show, Switch as Choose } from 'solid-js';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { Menu } from '#ui/src/components/menu.tsx';
@@ -22,12 +22,15 @@ import './connections.css';
 
 const TABS = ['settings', 'tables', 'files'] as const;
 type Tab = (typeof TABS)[number];
+/** Others rename, disable and delete it. */
+const POLL_MS = 15_000;
 
 /** One connection: its settings, and what is in the database. */
 export function ConnectionPage() {
   const { call, router } = useKernel();
   const { id = '' } = useParams();
-  const connection = useQuery((read) => read('connections.get', { id }));
+  const connection = useQuery((read) => read('connections.get', { id }), { every_ms: POLL_MS });
+  const deleted = () => connection.problem()?.code === 'not_found';
   const place = createSearchParams(router, { tab: oneOf(TABS) });
   const remove = useDelete();
   const health = createConnectionHealth(call);
@@ -37,6 +40,8 @@ export function ConnectionPage() {
   };
   const enabled = createMemo(() => connection.data()?.enabled);
   createEffect(() => enabled() && void health.check([id]));
+  // A test finds out first that it is gone.
+  createEffect(() => health.of(id)?.state === 'unknown' && void connection.reload());
 
   return (
     <Choose fallback={<SkeletonList rows={4} label="Loading the connection" />}>
@@ -48,7 +53,9 @@ export function ConnectionPage() {
             lead={<span class="mono">{`${found().db_type} · ${addressOf(found())}`}</span>}
             badge={
               <>
-                <HealthDot enabled={found().enabled} health={health.of(id)} />
+                <Show when={!deleted()} fallback={<Badge tone="bad">Deleted</Badge>}>
+                  <HealthDot enabled={found().enabled} health={health.of(id)} />
+                </Show>
                 {found().read_only && <Badge tone="info">Read-only</Badge>}
               </>
             }
@@ -88,7 +95,12 @@ export function ConnectionPage() {
                   value: 'settings',
                   label: 'Settings',
                   panel: () => (
-                    <ConnectionSettings connection={found()} health={health} onSaved={() => void connection.reload()} />
+                    <ConnectionSettings
+                      connection={found()}
+                      health={health}
+                      onSaved={() => void connection.reload()}
+                      onGone={() => void connection.reload()}
+                    />
                   ),
                 },
                 { value: 'tables', label: 'Tables', panel: () => <SchemaExplorer connection_id={id} /> },
@@ -106,7 +118,7 @@ export function ConnectionPage() {
           </Page>
         )}
       </Match>
-      <Match when={connection.problem()?.code === 'not_found'}>
+      <Match when={deleted()}>
         <EmptyState
           icon="database"
           title="This connection doesn’t exist. It may have been deleted."

@@ -35,6 +35,7 @@ export function PersonForm(props: {
   const { call, session } = useKernel();
   const form = useRecordForm({
     record: () => props.person,
+    kind: 'admin',
     schema: PersonDraft,
     toValues: toDraft,
     read: ({ id }) => call('people.get', { id }),

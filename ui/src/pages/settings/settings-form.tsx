@@ -47,6 +47,7 @@ export function useSettings<T extends Shape = SettingsDraft>(props: PartProps, o
       stored = await call('config.get', {});
       return draft(stored);
     },
+    recorded: () => ({ type: 'server_config', id: 'server_config' }),
     submit: (values) => call('config.update', { ...patch(values), version: stored.version }),
     onDone: (config) => {
       stored = config;

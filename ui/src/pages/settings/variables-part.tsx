@@ -1,6 +1,7 @@
 import { Index, Show } from 'solid-js';
 import * as v from 'valibot';
 import { MOST_VARIABLES, type ServerConfig } from '#core/contract/settings/config.ts';
+import { field } from '#core/contract/marks.ts';
 import { VariableType } from '#core/contract/settings/setting-values.ts';
 import { Button, IconButton } from '#ui/src/components/button.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
@@ -11,7 +12,9 @@ import { Live, type PartProps, SettingsForm, useSettings } from './settings-form
 import { passesFocus } from '#ui/src/components/form/passes-focus.ts';
 
 /** The table; `rowFaults` says what is wrong with its rows. */
-const Rows = v.object({ rows: v.array(v.object({ name: v.string(), type: VariableType, text: v.string() })) });
+const Rows = v.object({
+  rows: field(v.array(v.object({ name: v.string(), type: VariableType, text: v.string() })), { label: 'Variables' }),
+});
 const TYPES = [
   { value: 'string', label: 'Text' },
   { value: 'integer', label: 'Integer' },

@@ -50,6 +50,7 @@ export function EditApp(props: { app: OauthApp; onDone: () => void; onCancel: ()
   const { call } = useKernel();
   const form = useRecordForm({
     record: () => props.app,
+    kind: 'oauth_app',
     schema: v.omit(operations['oauth_apps.update'].input, ['id', 'version']),
     toValues: toDraft,
     unsaved: 'The changes to this application are not saved.',

@@ -93,6 +93,7 @@ function StoredToolset(props: { toolset: Toolset; selectable: ReturnType<typeof 
   const saved = useSaved();
   const form = useRecordForm({
     record: () => props.toolset,
+    kind: 'toolset',
     schema: ToolsetDraft,
     check: pickFaults,
     toValues: toDraft,

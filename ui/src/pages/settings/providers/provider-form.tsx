@@ -23,6 +23,7 @@ export function ProviderForm(props: {
   const { call } = useKernel();
   const form = useRecordForm({
     record: () => props.provider,
+    kind: 'identity_provider',
     schema: ProviderFields,
     toValues: (provider): ProviderDraft => (provider === undefined ? NEW : draftOf(provider)),
     unsaved: 'The changes to this provider are not saved.',

@@ -35,6 +35,7 @@ export function EditWebhook(props: { notice: Notice; onDone: (notice: Notice) =>
   const { call } = useKernel();
   const form = useRecordForm({
     record: () => props.notice,
+    kind: 'notice',
     schema: operations['notices.create'].input,
     toValues,
     unsaved: 'The changes to this webhook are not saved.',
