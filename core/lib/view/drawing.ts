@@ -1,4 +1,5 @@
 import type { View, ViewKind } from '#core/contract/definitions/view.ts';
+import { cellText } from '../csv.ts';
 import { columnKind, type Table } from './table.ts';
 
 /** Everything that is needed to draw a result: what a tool says of its view, and for the rest what its rows look like. */
@@ -66,7 +67,8 @@ export function inferDrawing(table: Table): Drawing {
 }
 
 const NOTHING = { x: null, y: [], series: null, title: null, format: null };
-const keyOf = (row: Table['rows'][number], columns: readonly string[]) => JSON.stringify(columns.map((column) => row[column]));
+const keyOf = (row: Table['rows'][number], columns: readonly string[]) =>
+  JSON.stringify(columns.map((column) => cellText(row[column])));
 const isRepeated = ({ rows }: Table, columns: readonly string[]): boolean =>
   new Set(rows.map((row) => keyOf(row, columns))).size < rows.length;
 const valuesOf = ({ rows }: Table, column: string): number => new Set(rows.map((row) => keyOf(row, [column]))).size;
@@ -84,13 +86,19 @@ export function resolveDrawing(view: View | null, table: Table): Drawing {
   }
   if (!isChart(view.kind)) return { ...NOTHING, kind: view.kind, y: view.y ?? [], title, format };
   const { numbers, times, texts } = sortColumns(table);
-  const x = view.x ?? times[0] ?? texts.find((column) => column !== view.series) ?? null;
+  const series = view.series ?? null;
+  const axes = [...times, ...texts].filter((column) => column !== series);
+  const x = view.x ?? axes.find((column) => hasOneRowEach(table, column, series)) ?? null;
   const left = numbers.filter((column) => column !== x && column !== view.series);
   const y = view.y ?? left.slice(0, view.kind === 'pie' || view.series !== undefined ? 1 : MOST_VALUES);
-  const series = view.series ?? null;
   const known = [x, ...y, ...(series === null ? [] : [series])].every(
     (column) => column !== null && table.columns.includes(column),
   );
-  const drawable = known && y.length > 0 && table.rows.length > 0 && y.every((column) => columnKind(table, column) === 'number');
+  const is_drawn = known && y.length > 0 && table.rows.length > 0 && y.every((column) => columnKind(table, column) === 'number');
+  const drawable = is_drawn && x !== null && hasOneRowEach(table, x, series);
   return drawable ? { kind: view.kind, x, y, series, title, format } : { ...NOTHING, kind: 'table', title, format };
 }
+
+/** Whether each value of the axis stands once, or once in each of the series: a chart has one place for it. */
+const hasOneRowEach = (table: Table, x: string, series: string | null): boolean =>
+  series === null ? !isRepeated(table, [x]) : !isRepeated(table, [x, series]) && valuesOf(table, series) <= MOST_SERIES;

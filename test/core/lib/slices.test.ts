@@ -4,19 +4,16 @@ import { createRests, createSlices } from '#core/lib/slices.ts';
 /** Steps of another request that are done while some work is. */
 async function stepsBeside(turn: () => Promise<void>): Promise<number> {
   let steps = 0;
-  let done = false;
+  const work = new AbortController();
   const request = (async () => {
-    while (!done) {
-      await new Promise((resolve) => setImmediate(resolve));
-      steps++;
-    }
+    for (; !work.signal.aborted; steps++) await new Promise((resolve) => setImmediate(resolve));
   })();
   for (let n = 0; n < 40; n++) {
     const begun = performance.now();
     while (performance.now() - begun < 1);
     await turn();
   }
-  done = true;
+  work.abort();
   await request;
   return steps;
 }

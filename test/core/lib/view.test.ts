@@ -97,7 +97,9 @@ describe('a view of a tool', () => {
     { country: 'FR', year: 2025, n: 3, m: 4 },
   ];
   const CASES: readonly (readonly [View, object])[] = [
-    [{ kind: 'bar' }, { kind: 'bar', x: 'year', y: ['n', 'm'] }],
+    [{ kind: 'bar' }, { kind: 'bar', x: 'country', y: ['n', 'm'] }],
+    [{ kind: 'bar', x: 'year' }, { kind: 'table' }],
+    [{ kind: 'pie', x: 'year', y: ['n'] }, { kind: 'table' }],
     [
       { kind: 'bar', x: 'country', y: ['m'] },
       { kind: 'bar', x: 'country', y: ['m'], series: null },
@@ -135,4 +137,10 @@ test('times are read with and without a zone, and nothing else is a time', () =>
   expect(toTime('2026-01-02T03:04:05-0130')).toBe(Date.UTC(2026, 0, 2, 4, 34, 5));
   expect([toTime('2026'), toTime('2026-13-01'), toTime('call 2026-01-02'), toTime(20_260_102)]).toEqual([null, null, null, null]);
   expect(columnKind(tableOf([{ a: null }, { a: null }]), 'a')).toBe('text');
+});
+
+test('more lines than are drawn are a table', () => {
+  const rows = Array.from({ length: 18 }, (_, n) => ({ year: 2024 + (n % 2), country: `c${n >> 1}`, n }));
+  expect(resolveDrawing({ kind: 'line', series: 'country' }, tableOf(rows)).kind).toBe('table');
+  expect(resolveDrawing({ kind: 'line', series: 'country' }, tableOf(rows.slice(0, 16))).kind).toBe('line');
 });

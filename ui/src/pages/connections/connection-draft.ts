@@ -61,9 +61,8 @@ export const isFolder = ({ db_type, database }: Pick<ConnectionDraft, 'db_type' 
 export const fieldsOf = (db_type: DbType): ConnectionFields => FIELDS[db_type] ?? NETWORK;
 
 /** What the schema of all kinds cannot say of one. */
-export const checkDraft = ({ db_type, host }: ConnectionDraft): Readonly<Record<string, string>> => ({
-  ...(fieldsOf(db_type).host !== undefined && (host ?? '') === '' ? { host: 'Must not be empty.' } : {}),
-});
+export const checkDraft = ({ db_type, host }: ConnectionDraft): Readonly<Record<string, string>> =>
+  fieldsOf(db_type).host !== undefined && (host ?? '') === '' ? { host: 'Must not be empty.' } : {};
 
 /** A new connection of one kind, with the contract's defaults. */
 export function emptyDraft(type: Pick<ConnectionType, 'db_type' | 'default_port'>): ConnectionDraft {
