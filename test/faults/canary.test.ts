@@ -192,7 +192,7 @@ describe.skipIf(!reachable.postgres || !reachable.redis)('a canary under load', 
       await Promise.all(tokens.map((token) => call(random.pick(all), token)));
       return (await status(other)).canary?.status === 'aborted';
     });
-    expect((await status()).canary?.reason).toContain('Limit passed: 100 % of');
+    expect((await status()).canary?.reason).toContain('Limit passed: 100% of');
     const { items } = await one.api<{ items: Entry[] }>('GET', '/history?entity_type=snapshot&limit=20');
     const named = items.filter(({ entity_name }) => entity_name === items[0]?.entity_name);
     expect(named.map(({ action }) => action)).toEqual(['update', 'create']);

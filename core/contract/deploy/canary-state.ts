@@ -25,7 +25,7 @@ export const CanaryPlan = v.strictObject({
 });
 export type CanaryPlan = v.InferOutput<typeof CanaryPlan>;
 
-/** Calls of one side on all hosts, each counted once. Percentiles are within 2 % of a measured duration. */
+/** Calls of one side on all hosts, each counted once. Percentiles are within 2% of a measured duration. */
 export const CanarySide = v.object({
   calls: v.number(),
   errors: v.number(),

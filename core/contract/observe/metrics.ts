@@ -10,7 +10,7 @@ const outcomes = v.record(Outcome, v.number());
 /** Said once, where it is read first. */
 const NEVER_RAN = 'Refused calls and those without a slot are in no duration';
 
-/** Durations in ms; percentiles are within 2 % of a measured duration. */
+/** Durations in ms; percentiles are within 2% of a measured duration. */
 const counted = {
   calls: v.number(),
   errors: v.number(),

@@ -111,7 +111,7 @@ export function limitPassed(
 }
 
 const round = (value: number): number => Math.round(value * 10) / 10;
-export const percentOf = (share: number): string => `${round(share * 100)} %`;
+export const percentOf = (share: number): string => `${round(share * 100)}%`;
 
 /** What a deploy beside a running canary means for it; nothing when none runs. */
 export async function canaryWarnings(app: App): Promise<string[]> {

@@ -91,7 +91,7 @@ describe.skipIf(!reachable.postgres)('a canary whose server is killed', () => {
     await metadata.run(`update canary_sides set calls = 10, errors = 9 where canary_id = '${canary.id}' and side = 'canary'`);
     const told = () => other.output().slice(-2_000);
     await until(async () => (await canaryOf(other)).status === 'aborted', PATIENCE_MS, told);
-    expect((await canaryOf(other)).reason).toBe('Limit passed: 90 % of 10 calls failed; the limit is 10 %.');
+    expect((await canaryOf(other)).reason).toBe('Limit passed: 90% of 10 calls failed; the limit is 10%.');
     expect(await other.api('GET', '/deploy/status')).toMatchObject({ snapshot_version: live });
     await endedOnce(other, canary);
   }, 90_000);

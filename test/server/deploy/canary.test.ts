@@ -262,7 +262,7 @@ describe('the limits of a canary', () => {
     const { status, reason } = await state();
     expect([status, reason]).toEqual([
       'aborted',
-      expect.stringMatching(/^Limit passed: 100 % of \d+ calls failed; the limit is 20 %\.$/),
+      expect.stringMatching(/^Limit passed: 100% of \d+ calls failed; the limit is 20%\.$/),
     ]);
     for (const id of callers) expect(await ask(of(id))).toBe(2);
     const notices = await s.t.app.store.db.select().from(s.t.app.store.tables.notice_deliveries);
@@ -361,7 +361,7 @@ test('a dry run of a canary is refused where its start would be, says what it wo
         snapshot_version: 1,
         changed: true,
         checksum: made.body['checksum'],
-        plan: `This deploy would serve ${what} to 20 % of the callers beside version 1, and to every caller after 10 minutes, unless more than 5 % of its calls fail (from its call 50 on).`,
+        plan: `This deploy would serve ${what} to 20% of the callers beside version 1, and to every caller after 10 minutes, unless more than 5% of its calls fail (from its call 50 on).`,
       },
     ]);
     expect(rehearsed.body['canary']).toBeUndefined();

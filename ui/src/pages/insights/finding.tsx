@@ -63,7 +63,7 @@ export function Finding(props: {
           <Show when={props.insight.evidence.last_at}>
             {(last) => (
               <>
-                {', last '}
+                {', last seen '}
                 <Ago iso={last()} />
               </>
             )}

@@ -30,6 +30,7 @@ export function RunningCalls() {
         title: `Cancel ${row.name}?`,
         text: 'Its statement is cancelled in the database and the caller gets an error. A commit that was sent is not undone.',
         action: 'Cancel call',
+        cancel: 'Keep running',
       },
       () => call('calls.cancel', { id: row.id }),
       'Cancel requested',
