@@ -218,7 +218,7 @@ browserTest(
     await panel.getByRole('button', { name: 'Promote' }).click();
     await ui.programs.api('POST', '/deploy/abort', {});
     await page.getByRole('alertdialog').getByRole('button', { name: 'Promote' }).click();
-    await page.getByRole('alert').filter({ hasText: 'Canary not promoted' }).getByText('No canary is running.').waitFor();
+    await page.getByRole('alert').filter({ hasText: 'Canary not promoted' }).getByText('The canary has ended.').waitFor();
     await panel.getByText('Aborted').first().waitFor();
     await until(() => page.evaluate(() => document.activeElement !== document.body), 5_000);
     await close(opened, [409, 422]);
