@@ -30,7 +30,7 @@ export const OPERATE = {
     title: 'Promote the canary',
     effect: 'overwrites',
     description:
-      'Serves the running canary to every caller, as a new version. Use it only if the person asked for it; otherwise the canary promotes itself at its end. Compare both sides in canary of get_deploy_status first. allow passes gates that a person accepted; canary, the id that you compared, refuses another one. Example: {"note":"No errors after an hour"}.',
+      'Serves the running canary to every caller, as a new version. Use it only if the person asked; the canary promotes itself at its end. Compare both sides in canary of get_deploy_status first. allow passes gates that a person accepted. Example: {"note":"No errors"}.',
   },
   abort_canary: {
     title: 'Abort the canary',

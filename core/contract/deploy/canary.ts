@@ -5,7 +5,7 @@ import { operation } from '../operation.ts';
 import { Allow } from '../settings/deploy-gates.ts';
 import { CanaryState } from './canary-state.ts';
 
-const Read = v.pipe(v.optional(Id), v.description('Id of the canary that you read: another one that runs by now is refused'));
+const Read = v.pipe(v.optional(Id), v.description('The canary that you read; any other is refused'));
 
 export const canary = {
   'deploy.promote': operation('POST /deploy/promote', 'deploy', {

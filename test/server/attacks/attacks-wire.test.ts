@@ -152,12 +152,12 @@ describe('static files', () => {
 });
 
 describe('methods', () => {
-  test('TRACE reflects nothing, and what no operation takes is not there', async () => {
+  test('TRACE reflects nothing, and what no operation takes is refused', async () => {
     const trace = await get('/api/health', 'X-Private: zqcanary\r\nCookie: svc_session=zqcanary\r\n', 'TRACE');
-    expect(statusOf(trace)).toBe(404);
+    expect(statusOf(trace)).toBe(405);
     expect(trace).not.toContain('zqcanary');
     for (const method of ['PUT', 'CONNECT', 'OPTIONS', 'PROPFIND']) {
-      expect([400, 404]).toContain(statusOf(await get('/api/v1/tools', '', method)));
+      expect([400, 405]).toContain(statusOf(await get('/api/v1/tools', '', method)));
     }
     const overridden = await get('/api/v1/auth/sessions', `X-HTTP-Method-Override: DELETE\r\nCookie: ${cookie}\r\n`);
     expect(statusOf(overridden)).toBe(200);
