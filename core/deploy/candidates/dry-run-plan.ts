@@ -23,5 +23,5 @@ export function canaryPlan(
   ];
   const unless = limits.length === 0 ? '' : `, unless ${limits.join(' or ')} (from its call ${min_calls} on)`;
   const after = `${minutes} ${minutes === 1 ? 'minute' : 'minutes'}`;
-  return `This deploy would serve ${what} to ${percent} % of the callers beside version ${base_version}, and to every caller after ${after}${unless}.`;
+  return `This deploy would serve ${what} to ${percent}% of the callers beside version ${base_version}, and to every caller after ${after}${unless}.`;
 }
