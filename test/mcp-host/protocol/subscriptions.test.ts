@@ -199,6 +199,8 @@ test('one caller follows so many resources, in all its sessions and subscription
   const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'raw', version: '1' } };
   const uris = (from: number) => Array.from({ length: 200 }, (_, n) => `db://customers/${from + n}`);
   const listeners: AbortController[] = [];
+  // A response that nobody holds is collected, and its stream ends.
+  const streams: Response[] = [];
   const listen = async (resourceSubscriptions: readonly string[]): Promise<string> => {
     const end = new AbortController();
     listeners.push(end);
@@ -213,7 +215,10 @@ test('one caller follows so many resources, in all its sessions and subscription
         params: { _meta: ENVELOPE, notifications: { resourceSubscriptions } },
       }),
     });
-    if (response.headers.get('content-type') === 'text/event-stream') return 'open';
+    if (response.headers.get('content-type') === 'text/event-stream') {
+      streams.push(response);
+      return 'open';
+    }
     return ((await response.json()) as { error: { message: string } }).error.message;
   };
   const { headers } = await rpc(host.mcp, { id: 1, method: 'initialize', params });
@@ -227,6 +232,7 @@ test('one caller follows so many resources, in all its sessions and subscription
   expect(await listen(uris(0).slice(1))).toBe('open');
   expect(await subscribe('db://greeting')).toMatchObject({ error: { code: -32_602, message: refusal } });
   expect(await subscribe('db://customers')).toMatchObject({ result: {} });
+  expect(streams).toHaveLength(50);
   for (const end of listeners) end.abort();
   await until(async () => (await host.health()).streams === 0);
   expect(await subscribe('db://greeting')).toMatchObject({ result: {} });
