@@ -90,7 +90,11 @@ browserTest(
     expect(await ui.programs.api<object>('GET', path)).toMatchObject({ description: before.description });
 
     await goTo(page, 'Playground');
-    await press(page, page.getByRole('navigation', { name: 'What to call' }).getByRole('button', { name: /^list_orders/ }));
+    const tools = page.getByRole('navigation', { name: 'What to call' });
+    await tabTo(page, tools.getByRole('button').first());
+    const wanted = tools.getByRole('button', { name: /^list_orders/ }).and(page.locator(':focus'));
+    while (!(await wanted.isVisible())) await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
     await tabTo(page, page.getByLabel('from', { exact: true }));
     // As a date is typed in the browser's language.
     await page.keyboard.type('01012026');
@@ -121,6 +125,27 @@ browserTest(
     await page.getByRole('button', { name: /^Show \d+ more$/ }).focus();
     await page.keyboard.press('Enter');
     await page.locator('summary:focus').filter({ hasText: 'number_' }).waitFor();
+
+    await page.getByRole('searchbox', { name: 'Filter changes by name' }).focus();
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Home');
+    const now = page.locator('summary:focus');
+    const first = await now.textContent();
+    await page.keyboard.press('ArrowDown');
+    expect(await now.textContent()).not.toBe(first);
+    const second = await now.textContent();
+    await page.keyboard.press('End');
+    await page.keyboard.press('Home');
+    expect(await now.textContent()).toBe(first);
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Tab');
+    await page.getByLabel('Note').and(page.locator(':focus')).waitFor({ timeout: 2_000 });
+    await page.keyboard.press('Shift+Tab');
+    expect(await now.textContent()).toBe(second);
+    await page.getByRole('searchbox', { name: 'Filter changes by name' }).fill('number_2');
+    await page.locator('.change-row').filter({ hasText: 'number_1' }).first().waitFor({ state: 'detached' });
+    await page.keyboard.press('Tab');
+    await now.filter({ hasText: 'number_2' }).waitFor();
 
     await ui.programs.api('POST', '/deploy', {});
     await page.goto(`${ui.programs.url}/deploy?view=versions`);

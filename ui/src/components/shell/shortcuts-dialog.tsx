@@ -7,7 +7,7 @@ import { Dialog } from '#ui/src/components/dialog.tsx';
 
 const ALWAYS = [
   { keys: withMod('K'), title: 'Search pages, records and commands' },
-  { keys: '↑ ↓', title: 'Move between table rows; Enter opens, Space selects' },
+  { keys: '↑ ↓', title: 'Move between rows of a table or list; Enter opens, Space selects' },
   { keys: 'Esc', title: 'Close a dialog or menu' },
 ] as const;
 

@@ -5,6 +5,7 @@ import { Badge } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
 import { FieldDiff } from '#ui/src/components/show/field-diff.tsx';
 import { SearchInput } from '#ui/src/components/table/filter-bar.tsx';
+import { createRoving } from '#ui/src/components/table/roving.ts';
 import { Icon } from '#ui/src/components/icon.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { allOf } from '#ui/src/kernel/data/all-of.ts';
@@ -31,6 +32,7 @@ export function ChangeList(props: { changes: readonly Change[]; label: string })
   const nameOf = (id: string) => connections.data()?.items.find((connection) => connection.id === id)?.name;
   const found = createMemo(() => props.changes.filter(({ name }) => name.toLowerCase().includes(wanted().trim().toLowerCase())));
   const groups = createMemo(() => groupChanges(found(), nameOf));
+  const roving = createRoving('summary.change-head, .change-all button', groups);
   return (
     <div class="change-groups">
       <Show when={props.changes.length >= FILTER_FROM}>
@@ -39,7 +41,7 @@ export function ChangeList(props: { changes: readonly Change[]; label: string })
         </div>
       </Show>
       <Show when={groups().length > 0} fallback={<p class="panel-body soft">No results</p>}>
-        <div role="group" aria-label={props.label}>
+        <div role="group" aria-label={props.label} {...roving}>
           <For each={groups()}>
             {(group) => (
               <Group group={group} titled={props.changes.length > OPEN_UP_TO} open={props.changes.length <= OPEN_UP_TO} />

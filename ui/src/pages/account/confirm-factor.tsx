@@ -93,6 +93,7 @@ export function ConfirmFactor(props: {
           <Checkbox label="Use a recovery code" checked={recovery()} onChange={setRecovery} />
         </Show>
         <div class="row">
+          <Button onPress={props.onClose}>Cancel</Button>
           <Button
             type="submit"
             kind={props.kind === 'disable' ? 'danger' : 'primary'}

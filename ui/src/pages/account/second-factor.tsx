@@ -64,6 +64,7 @@ export function SecondFactor() {
         {(made) => (
           <Enable
             setup={made}
+            onCancel={() => setSetup(undefined)}
             onDone={() => {
               setCodes(made.recovery_codes);
               setSetup(undefined);
@@ -91,7 +92,7 @@ export function SecondFactor() {
 }
 
 /** The QR code, then the code that shows that it was scanned. */
-function Enable(props: { setup: Output<'two_factor.setup'>; onDone: () => void }) {
+function Enable(props: { setup: Output<'two_factor.setup'>; onCancel: () => void; onDone: () => void }) {
   const { call } = useKernel();
   const [code, setCode] = createSignal('');
   const verify = createMutation((digits: string) => call('two_factor.verify_setup', { code: digits }));
@@ -136,6 +137,7 @@ function Enable(props: { setup: Output<'two_factor.setup'>; onDone: () => void }
         error={fieldError(verify.problem(), 'code')}
       />
       <div class="row">
+        <Button onPress={props.onCancel}>Cancel</Button>
         <Button type="submit" kind="primary" busy={verify.busy()} blocked={code().trim() === ''}>
           Turn on
         </Button>

@@ -3,6 +3,7 @@ import { Button } from '#ui/src/components/button.tsx';
 import { CopyButton } from '#ui/src/components/show/code-block.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { Aging } from '#ui/src/components/show/aging.tsx';
+import { createRoving } from '#ui/src/components/table/roving.ts';
 import { Select } from '#ui/src/components/form/select.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { Loaded } from '#ui/src/components/show/loaded.tsx';
@@ -36,6 +37,7 @@ export function CodePanel(props: { version: number; active: number | null; onVer
     const current = file();
     return current === undefined ? [] : tokensOf(current);
   });
+  const roving = createRoving('.code-file', folders);
   const saveAll = () =>
     saveFile(
       `sluice-v${code.data()?.snapshot_version ?? 0}${toolset() === EVERYTHING ? '' : `-${toolset()}`}.zip`,
@@ -93,7 +95,7 @@ export function CodePanel(props: { version: number; active: number | null; onVer
           </div>
           <Aging of={code}>
             <div class="stack code-view" data-gap="3">
-              <nav class="code-tree" aria-label="Files">
+              <nav class="code-tree" aria-label="Files" {...roving}>
                 <For each={folders()}>
                   {(folder) => (
                     <>

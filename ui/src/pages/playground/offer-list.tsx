@@ -1,6 +1,7 @@
 import { createMemo, createSignal, For, Show } from 'solid-js';
 import { Breakable } from '#ui/src/components/show/breakable.tsx';
 import { SearchInput } from '#ui/src/components/table/filter-bar.tsx';
+import { createRoving } from '#ui/src/components/table/roving.ts';
 import { Panel } from '#ui/src/components/panel.tsx';
 import type { Noun, Offer } from './state.ts';
 
@@ -24,12 +25,13 @@ export function OfferList(props: { offers: readonly Offer[]; current: string | u
       ({ offers }) => offers.length > 0,
     );
   });
+  const roving = createRoving('.play-offer', groups);
   return (
     <Panel title="What to call" count={props.offers.length} flush>
       <div class="play-search">
         <SearchInput label="Find by name" value={wanted()} onInput={setWanted} />
       </div>
-      <nav class="play-offers" aria-label="What to call">
+      <nav class="play-offers" aria-label="What to call" {...roving}>
         <For each={groups()} fallback={<p class="small soft play-none">No results</p>}>
           {(group) => (
             <section>
