@@ -63,7 +63,7 @@ export const TransformTemplate = v.pipe(
 );
 export const template = field(TransformTemplate, { label: 'Transform template', control: 'code', open: true, default: null });
 
-export const Version = v.pipe(integerBetween(1, 2 ** 31 - 1), v.description('If sent, must be the stored version'));
+export const Version = v.pipe(integerBetween(1, 2 ** 31 - 1), v.description('Must be the stored version'));
 /** Who did something, as it is kept beside what was done. */
 export const StoredActor = v.object({ type: v.string(), id: v.nullable(v.string()), name: v.string() });
 export type StoredActor = v.InferOutput<typeof StoredActor>;
@@ -82,7 +82,7 @@ export const entityFilters = {
 export const listOf = <T extends v.GenericSchema>(item: T) => v.object({ items: v.array(item), total: v.number() });
 /** Of an update by an agent. */
 export const Unchanged = v.optional(
-  v.pipe(v.literal(true), v.description('Everything sent was stored already, so nothing was written')),
+  v.pipe(v.literal(true), v.description('Nothing was written: all was stored already')),
 );
 export const Nothing = v.object({});
 export const Empty = v.strictObject({});

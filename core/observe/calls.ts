@@ -10,7 +10,7 @@ import { endedAs } from './ended-as.ts';
 import { shownArguments } from './logged-arguments.ts';
 
 export const callHandlers: Pick<Handlers, 'logs.list' | 'logs.get'> = {
-  'logs.list': async ({ app }, { skip, limit, kind, name, connection_id, client, success, outcome, since, until }) => {
+  'logs.list': async ({ app }, { skip, limit, kind, name, connection_id, canary, client, success, outcome, since, until }) => {
     const { request_logs } = app.store.tables;
     const also = and(
       kind === undefined ? undefined : eq(request_logs.kind, kind),
@@ -18,6 +18,7 @@ export const callHandlers: Pick<Handlers, 'logs.list' | 'logs.get'> = {
       kind === undefined || kind === 'tool' ? undefined : sql`kind <> 'tool'`,
       name === undefined ? undefined : eq(request_logs.name, name),
       connection_id === undefined ? undefined : eq(request_logs.connection_id, connection_id),
+      canary === undefined ? undefined : eq(request_logs.canary, canary),
       success === undefined ? undefined : success ? isNull(request_logs.error) : isNotNull(request_logs.error),
       outcome === undefined ? undefined : endedAs(app, outcome),
       since === undefined ? undefined : gte(request_logs.timestamp, since),
@@ -26,7 +27,8 @@ export const callHandlers: Pick<Handlers, 'logs.list' | 'logs.get'> = {
     const rows = () => app.store.db.select(shown(app)).from(request_logs);
     const newest = [desc(request_logs.timestamp), desc(request_logs.id)];
     // Each of these has an index that leaves few calls to look through.
-    const has_index = name !== undefined || connection_id !== undefined || (kind !== undefined && kind !== 'tool');
+    const has_index =
+      [name, connection_id, canary].some((value) => value !== undefined) || (kind !== undefined && kind !== 'tool');
     const of_all = (where: SQL | undefined) =>
       Promise.all([
         rows()
@@ -57,15 +59,23 @@ export const callHandlers: Pick<Handlers, 'logs.list' | 'logs.get'> = {
     return { items: items.map((item) => ({ ...item, id: String(item.id), outcome: outcomeOf(item.error) })), total };
   },
   'logs.get': async ({ app, actor }, { call_id: id }) => {
-    const { request_logs, mcp_sessions } = app.store.tables;
+    const { request_logs, mcp_sessions, canaries } = app.store.tables;
     const number = /^\d{1,15}$/.test(id) ? Number(id) : -1;
     const { error_message, sqlstate, database_ms, bytes, tokens, truncated, trace_id } = request_logs;
     const { person, token, client_id, session } = mcp_sessions;
     const own = { error_message, sqlstate, database_ms, bytes, tokens, truncated, trace_id };
     const of_session = { person, token, client_id, session, session_id: mcp_sessions.id };
+    const { status, version } = canaries;
     const [found] = await app.store.db
-      .select({ ...shown(app), ...own, ...of_session, sealed: request_logs.arguments })
+      .select({
+        ...shown(app),
+        ...own,
+        ...of_session,
+        sealed: request_logs.arguments,
+        canary_state: { status, version },
+      })
       .from(request_logs)
+      .leftJoin(canaries, eq(request_logs.canary, canaries.id))
       .leftJoin(mcp_sessions, eq(request_logs.session_id, mcp_sessions.id))
       .where(eq(request_logs.id, number));
     if (found === undefined) throw new AppError('not_found', 'There is no such call. The request log keeps calls for 30 days.');
@@ -87,7 +97,7 @@ const MOST_COUNTED = 10_001;
 /** What the list shows of a call. */
 function shown({ store }: App) {
   const { id, timestamp, kind, name, connection_id, client, token_prefix, duration_ms, ...rest } = store.tables.request_logs;
-  const { wait_ms, rows, success, error, snapshot_version, confirmation } = rest;
+  const { wait_ms, rows, success, error, snapshot_version, canary, confirmation } = rest;
   const whose = { id, timestamp, kind, name, connection_id, client, token_prefix };
-  return { ...whose, duration_ms, wait_ms, rows, success, error, snapshot_version, confirmation };
+  return { ...whose, duration_ms, wait_ms, rows, success, error, snapshot_version, canary, confirmation };
 }

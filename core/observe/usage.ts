@@ -112,13 +112,14 @@ async function insertLogs(
         token_prefix: text('token_prefix'),
         error: text('error'),
         confirmation: { type: 'text', cells: outcomes.map(({ confirmation }) => confirmation ?? null) },
+        canary: { type: 'text', cells: outcomes.map(({ canary }) => (canary?.side === 'canary' ? canary.id : null)) },
         snapshot_version: { type: 'integer', cells: outcomes.map(({ snapshot_version: version }) => version ?? NO_VERSION) },
       },
     },
   );
   // The database numbers the rows in the order of the calls.
   const id = dialect === 'sqlite' ? 'null' : "nextval('request_logs_id_seq')";
-  const columns = `${id}, timestamp, kind, name, connection_id, client, token_prefix, duration_ms, wait_ms, rows, error is null, error, nullif(snapshot_version, ${NO_VERSION}), confirmation, database_ms, bytes, tokens, error_message, sqlstate, trace_id, session_id, arguments, truncated = 1`;
+  const columns = `${id}, timestamp, kind, name, connection_id, client, token_prefix, duration_ms, wait_ms, rows, error is null, error, nullif(snapshot_version, ${NO_VERSION}), confirmation, database_ms, bytes, tokens, error_message, sqlstate, trace_id, session_id, arguments, truncated = 1, canary`;
   await tx.insert(request_logs).select(sql`with recursive ${done} select ${sql.raw(columns)} from done`);
 }
 

@@ -79,14 +79,15 @@ export function createLiveLogs(app: App, ping_ms = PING_MS): LiveLogs & { addRou
 }
 
 function toLine(groups: UsageBatch['groups'], calls: UsageBatch['calls'], n: number): LogLine {
-  const { kind, name, client } = groups[calls.group[n] ?? 0] ?? { kind: 'tool', name: '', client: null };
+  const { kind, name, client, canary } = groups[calls.group[n] ?? 0] ?? { kind: 'tool', name: '', client: null };
   const [duration_ms, wait_ms, rows, code = null] = [calls.duration_ms[n], calls.wait_ms[n], calls.rows[n], calls.error[n]];
+  const by = canary?.side === 'canary' ? { canary: canary.id } : {};
   return {
     timestamp: new Date(calls.timestamp[n] ?? 0).toISOString(),
     level: code === null ? 'INFO' : 'WARNING',
     source: 'tool',
     message: code === null ? `${kind} ${name}` : `${kind} ${name} failed: ${code}`,
-    fields: { kind, name, duration_ms, wait_ms, rows, client, ...(code === null ? {} : { code }) },
+    fields: { kind, name, duration_ms, wait_ms, rows, client, ...by, ...(code === null ? {} : { code }) },
   };
 }
 

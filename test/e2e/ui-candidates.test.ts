@@ -25,6 +25,13 @@ async function described(url: string, token: string | null = null): Promise<stri
   await client.close();
   return tools.find(({ name }) => name === 'get_customer')?.description;
 }
+/** A caller of its own calls the tool. */
+async function called(url: string): Promise<void> {
+  const client = new Client({ name: 'test', version: '1.0.0' });
+  await client.connect(new StreamableHTTPClientTransport(new URL(url)));
+  await client.callTool({ name: 'get_customer', arguments: { id: 1 } });
+  await client.close();
+}
 const mcp = async () => (await ui.programs.api<{ mcp_url: string }>('GET', '/server/health')).mcp_url;
 const snippet = (page: Page, text: RegExp) => page.getByRole('dialog').getByText(text).first().innerText();
 
@@ -139,11 +146,15 @@ browserTest(
     const sides = panel.getByRole('table', { name: 'Both sides of the canary' });
     // Lists are no calls.
     await sides.getByRole('row', { name: /^Calls 0 0/ }).waitFor();
-    const client = new Client({ name: 'test', version: '1.0.0' });
-    await client.connect(new StreamableHTTPClientTransport(new URL(url)));
-    await client.callTool({ name: 'get_customer', arguments: { id: 1 } });
-    await client.close();
+    await called(url);
     await sides.getByRole('row', { name: /^Calls (1 0|0 1)/ }).waitFor();
+    // Of many callers some are on its side, and the request log says of each call which side answered.
+    for (let n = 0; n < 20; n += 1) await called(url);
+    await panel.getByRole('link', { name: 'Calls that it answered' }).click();
+    await page.getByText('Answered by one canary').waitFor();
+    await page.getByRole('table', { name: 'Calls' }).getByText('Canary', { exact: true }).first().click();
+    await page.getByRole('dialog', { name: 'Call' }).getByText('A canary that is running.').waitFor();
+    await page.goto(`${ui.programs.url}/deploy`);
     await page.emulateMedia({ colorScheme: 'dark' });
     await expectAccessible(page, 'a canary in the dark');
     await page.emulateMedia({ colorScheme: 'light' });

@@ -10,17 +10,17 @@ export const CanaryPlan = v.strictObject({
   minutes: v.pipe(v.optional(integerBetween(1, 120), 10), v.description('Minutes until it promotes itself')),
   max_error_rate: limit(
     v.pipe(v.number(), v.minValue(0), v.maxValue(1)),
-    'Share of failed calls, 0 to 1, beyond which it aborts itself; null: no limit',
+    'It aborts itself above this share of failed calls; null: no limit',
     0.05,
   ),
   max_p95_ratio: limit(
     v.pipe(v.number(), v.minValue(1), v.maxValue(1_000)),
-    'How many times the p95 of the live version its p95 may be before it aborts itself; null: no limit',
+    'It aborts itself above this multiple of the live p95; null: no limit',
     3,
   ),
   min_calls: v.pipe(
     v.optional(integerBetween(1, 1_000_000), 50),
-    v.description('Calls of the canary before its limits count; for the p95, of the live version too'),
+    v.description('Calls before its limits count; for the p95, of both sides'),
   ),
 });
 export type CanaryPlan = v.InferOutput<typeof CanaryPlan>;

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { OWNED_KINDS } from '../entities.ts';
-import { Empty, listInput, listOf, Nothing, textBetween, Timestamp } from '../fields.ts';
+import { CanaryState } from '../deploy/canary-state.ts';
+import { Empty, Id, listInput, listOf, Nothing, textBetween, Timestamp } from '../fields.ts';
 import { operation } from '../operation.ts';
 import { OUTCOMES } from './outcomes.ts';
 
@@ -34,9 +35,7 @@ export const RequestLog = v.object({
   client: v.nullable(v.string()),
   token_prefix: v.pipe(
     v.nullable(v.string()),
-    v.description(
-      'The first characters of an access token, or the name of an OAuth caller; `playground:` and a name for the playground',
-    ),
+    v.description('How an access token begins, or the name of an OAuth caller; in the playground `playground:` and a name'),
   ),
   duration_ms: v.number(),
   wait_ms: v.number(),
@@ -45,11 +44,10 @@ export const RequestLog = v.object({
   outcome: Outcome,
   error: v.pipe(v.nullable(v.string()), v.description('The error code; never arguments or values')),
   snapshot_version: v.nullable(v.number()),
+  canary: v.pipe(v.nullable(v.string()), v.description('The canary that answered, in place of a version')),
   confirmation: v.pipe(
     v.nullable(Confirmation),
-    v.description(
-      'Of a tool that asks a person; `changed` and `expired`: asked again, `checked`: a token of a two-step call. null: nobody was asked',
-    ),
+    v.description('`changed` and `expired`: asked again; `checked`: a token of a two-step call; null: nobody was asked'),
   ),
 });
 export type RequestLog = v.InferOutput<typeof RequestLog>;
@@ -79,6 +77,9 @@ export const ArgumentState = v.pipe(
 export type ArgumentState = v.InferOutput<typeof ArgumentState>;
 const names = v.array(v.string());
 
+/** What became of a canary, and the version that it was promoted to. */
+const CanaryEnd = v.object({ status: CanaryState.entries.status, version: v.nullable(v.number()) });
+
 /** All that is kept of one call. */
 export const CallDetail = v.object({
   ...RequestLog.entries,
@@ -91,7 +92,7 @@ export const CallDetail = v.object({
   database_ms: v.number(),
   bytes: v.number(),
   tokens: v.pipe(v.number(), v.description('Estimated')),
-  truncated: v.pipe(v.boolean(), v.description('The result ended at a limit of rows, bytes or tokens: the caller saw a part')),
+  truncated: v.pipe(v.boolean(), v.description('A limit of rows, bytes or tokens cut the result off')),
   person: v.pipe(v.nullable(v.string()), v.description('Subject of a signed-in person')),
   token: v.pipe(v.nullable(v.string()), v.description('Id of an access token')),
   client_id: v.nullable(v.string()),
@@ -105,6 +106,7 @@ export const CallDetail = v.object({
   arguments_masked: v.pipe(names, v.description('Arguments that are shown as the masks of the tool show their columns')),
   arguments_left_out: v.pipe(names, v.description('Arguments that were too large to keep: 16 KiB per call')),
   session_id: v.pipe(v.nullable(v.string()), v.description('Of `GET sessions/mcp/{id}`')),
+  canary_state: v.pipe(v.nullable(CanaryEnd), v.description('Of the canary, unless 20 ran since')),
 });
 export type CallDetail = v.InferOutput<typeof CallDetail>;
 
@@ -144,6 +146,7 @@ export const calls = {
       kind: v.optional(UsageKind),
       name: v.optional(textBetween(1, 255)),
       connection_id: v.optional(textBetween(1, 64)),
+      canary: v.pipe(v.optional(Id), v.description('Only calls that this canary answered')),
       client: v.pipe(
         v.optional(textBetween(0, 255)),
         v.description('Name of the client, with its version or without; empty: it gave no name'),

@@ -36,6 +36,8 @@ export function usageTables(k: Kit) {
       arguments: k.text(),
       /** The result ended at a limit. */
       truncated: k.bool().notNull().default(false),
+      /** The canary that answered. */
+      canary: k.text(),
     },
     (t) => [
       k.index('request_logs_time').on(t.timestamp, t.id),
@@ -66,6 +68,11 @@ export function usageTables(k: Kit) {
         .index('request_logs_kind')
         .on(t.kind, t.timestamp)
         .where(sql`kind <> 'tool'`),
+      // Few calls are answered by a canary, and those are looked for.
+      k
+        .index('request_logs_canary')
+        .on(t.canary, t.timestamp)
+        .where(sql`canary is not null`),
       k
         .index('request_logs_failed_session')
         .on(t.session_id, t.timestamp)

@@ -201,7 +201,7 @@ test('the request log is the newest first, filtered, at most 200 a page, and hol
     ['products', true],
   ]);
   expect(Object.keys(items[0] ?? {}).toSorted()).toEqual(
-    'client confirmation connection_id duration_ms error id kind name outcome rows snapshot_version success timestamp token_prefix wait_ms'.split(
+    'canary client confirmation connection_id duration_ms error id kind name outcome rows snapshot_version success timestamp token_prefix wait_ms'.split(
       ' ',
     ),
   );

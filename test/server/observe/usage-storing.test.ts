@@ -93,22 +93,38 @@ describe.each([...namedStores])('usage stored in %s', (metadata) => {
   test('every column of a call is what the host said, whatever is in it', async () => {
     const calls = [
       call({ timestamp: '2026-03-01T11:30:00.001Z', name: 'a "b" \\ {c,d}', client: ' ü 🎈 ', token_prefix: '' }),
-      call({ timestamp: '2026-03-01T11:30:00.010Z', kind: 'resource', entity_id: null, client: null, snapshot_version: null }),
-      call({ timestamp: '2026-03-01T11:30:01.999Z', kind: 'prompt', connection_id: null, error: 'timeout', rows: 0 }),
+      call({
+        timestamp: '2026-03-01T11:30:00.010Z',
+        kind: 'resource',
+        entity_id: null,
+        client: null,
+        snapshot_version: null,
+        canary: null,
+      }),
+      call({
+        timestamp: '2026-03-01T11:30:01.999Z',
+        kind: 'prompt',
+        connection_id: null,
+        error: 'timeout',
+        rows: 0,
+        canary: { id: 'canary-1', side: 'live' },
+      }),
       call({
         timestamp: '2026-03-01T11:31:00.000Z',
         duration_ms: 1_234_567.891,
         wait_ms: 0.001,
         rows: 2 ** 31 - 1,
         confirmation: 'declined',
+        canary: { id: 'canary-1', side: 'canary' },
       }),
       call({ timestamp: '1999-12-31T23:59:59.999Z', duration_ms: 0, wait_ms: 0, client: "'; drop table request_logs; --" }),
     ];
     await store(calls);
     const shown = (await logs()).map(({ id, ...one }) => (expect(id).toMatch(/^\d+$/), one));
-    const said = calls.map(({ entity_id: _, bytes: __, ...one }) => ({
+    const said = calls.map(({ entity_id: _, bytes: __, canary, ...one }) => ({
       confirmation: null,
       ...one,
+      canary: canary?.side === 'canary' ? canary.id : null,
       success: one.error === null,
       outcome: outcomeOf(one.error ?? null),
     }));

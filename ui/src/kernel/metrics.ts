@@ -137,6 +137,8 @@ interface CallsWanted {
   readonly connection?: string;
   /** Its name without the version, or `UNNAMED_CLIENT`. */
   readonly client?: string;
+  /** The id of the one that answered. */
+  readonly canary?: string;
 }
 
 export const callsHref = (wanted: CallsWanted): string =>

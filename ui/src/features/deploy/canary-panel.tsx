@@ -4,11 +4,13 @@ import { Badge } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
 import { passesFocus } from '#ui/src/components/form/passes-focus.ts';
 import { Notice } from '#ui/src/components/notice.tsx';
+import { Link } from '#ui/src/components/link.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { Ago } from '#ui/src/components/time.tsx';
 import { usePoll } from '#ui/src/components/use-query.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { exactTime } from '#ui/src/kernel/dates.ts';
+import { callsHref } from '#ui/src/kernel/metrics.ts';
 import { count, percent } from '#ui/src/kernel/numbers.ts';
 import { duration } from '#ui/src/kernel/words.ts';
 import type { Deployment } from './deployment.ts';
@@ -96,6 +98,9 @@ export function CanaryPanel(props: { deployment: Deployment; canary: CanaryState
         {(reason) => <Notice tone={props.canary.status === 'promoted' ? 'good' : 'warning'}>{reason()}</Notice>}
       </Show>
       <Sides canary={props.canary} other={other()} />
+      <p class="small">
+        <Link href={callsHref({ range: 'all', canary: props.canary.id })}>Calls that it answered</Link>
+      </p>
     </Panel>
   );
 }

@@ -8,6 +8,7 @@ import { Loaded } from '#ui/src/components/show/loaded.tsx';
 import { DrawerOf } from '#ui/src/components/dialog-of.tsx';
 import { exactTime } from '#ui/src/kernel/dates.ts';
 import type { Output } from '#core/contract/index.ts';
+import { callsHref } from '#ui/src/kernel/metrics.ts';
 import { num } from '#ui/src/kernel/numbers.ts';
 import { bytes, capital, duration } from '#ui/src/kernel/words.ts';
 import { CallAgain } from './call-again.tsx';
@@ -95,7 +96,7 @@ function CallFacts(props: { of: Detail }) {
             label: 'Connection',
             value: <Link href={`/connections/${props.of.connection_id}`}>{connection.data() ?? props.of.connection_id}</Link>,
           },
-          { label: 'Version', value: <VersionLink version={props.of.snapshot_version} /> },
+          { label: 'Version', value: <AnsweredBy of={props.of} /> },
           { label: 'ID', value: props.of.id, mono: true, copy: props.of.id },
         ]}
       />
@@ -104,6 +105,34 @@ function CallFacts(props: { of: Detail }) {
 }
 
 const sessionHref = (session: string): string => `/logs?${new URLSearchParams({ view: 'sessions', session })}`;
+
+const CANARY_WORDS = { running: 'A canary that is running', aborted: 'A canary that was aborted' } as const;
+
+/** What answered: a version, or a canary with what became of it. */
+function AnsweredBy(props: { of: Detail }) {
+  const became = () => props.of.canary_state;
+  const word = () => {
+    const { status = undefined } = became() ?? {};
+    return status === undefined || status === 'promoted' ? 'A canary' : CANARY_WORDS[status];
+  };
+  return (
+    <Show when={props.of.canary} fallback={<VersionLink version={props.of.snapshot_version} />}>
+      <span>
+        {word()}
+        <Show when={became()?.version}>
+          {(version) => (
+            <>
+              {' that became version '}
+              <VersionLink version={version()} />
+            </>
+          )}
+        </Show>
+        {'. '}
+        <Link href={callsHref({ range: 'all', canary: props.of.canary ?? '' })}>All its calls</Link>
+      </span>
+    </Show>
+  );
+}
 
 /** What was served when it was called: with what had changed in it. */
 function VersionLink(props: { version: number | null }) {

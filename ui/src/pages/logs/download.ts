@@ -21,6 +21,7 @@ const COLUMNS = [
   'token_prefix',
   'connection_id',
   'snapshot_version',
+  'canary',
 ] as const satisfies readonly (keyof CallEntry)[];
 
 /** Reads the newest calls page by page and hands them to the browser as a file. */

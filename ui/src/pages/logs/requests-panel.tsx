@@ -38,6 +38,7 @@ export function RequestsPanel() {
     connection: text(),
     call: text(),
     client: text(),
+    canary: text(),
   });
   const shown = () => params.get('call') || undefined;
   const exact = () => params.get('from') !== '' && params.get('until') !== '';
@@ -54,6 +55,7 @@ export function RequestsPanel() {
       ...(name === '' ? {} : { name }),
       ...(outcome === undefined ? {} : outcome === 'failed' ? { success: false } : { outcome }),
       ...(connection_id === '' ? {} : { connection_id }),
+      ...(params.get('canary') === '' ? {} : { canary: params.get('canary') }),
       ...(params.get('client') === '' ? {} : { client: params.get('client') === UNNAMED_CLIENT ? '' : params.get('client') }),
       ...(exact()
         ? { since: params.get('from'), until: params.get('until') }
@@ -128,7 +130,14 @@ export function RequestsPanel() {
       id: 'result',
       head: 'Outcome',
       narrow: 'hide',
-      cell: (entry) => <span classList={{ 'logs-bad': !entry.success }}>{endWord(entry)}</span>,
+      cell: (entry) => (
+        <span class="inline-row">
+          <span classList={{ 'logs-bad': !entry.success }}>{endWord(entry)}</span>
+          <Show when={entry.canary !== null}>
+            <Badge tone="warning">Canary</Badge>
+          </Show>
+        </span>
+      ),
     },
     { id: 'took', head: 'Duration', align: 'end', cell: (entry) => duration(entry.duration_ms) },
     { id: 'wait', head: 'Wait', align: 'end', narrow: 'medium', cell: (entry) => duration(entry.wait_ms) },
@@ -146,13 +155,13 @@ export function RequestsPanel() {
       cell: (entry) => <span class="faint mono">{entry.token_prefix ?? ''}</span>,
     },
   ];
-  const active = () => params.active('kind', 'name', 'outcome', 'range', 'connection', 'client') + (exact() ? 1 : 0);
+  const active = () => params.active('kind', 'name', 'outcome', 'range', 'connection', 'client', 'canary') + (exact() ? 1 : 0);
 
   return (
     <div class="stack logs-requests" data-gap="3">
       <FilterBar
         active={active()}
-        onClear={() => params.clear('kind', 'name', 'outcome', 'range', 'from', 'until', 'connection', 'client')}
+        onClear={() => params.clear('kind', 'name', 'outcome', 'range', 'from', 'until', 'connection', 'client', 'canary')}
         end={
           <Menu
             label="Download"
@@ -204,6 +213,9 @@ export function RequestsPanel() {
         </Show>
         <Show when={params.get('connection') !== ''}>
           <Badge tone="info">One connection</Badge>
+        </Show>
+        <Show when={params.get('canary') !== ''}>
+          <Badge tone="info">Answered by one canary</Badge>
         </Show>
       </FilterBar>
       <div class="panel">
