@@ -81,9 +81,7 @@ export const entityFilters = {
 };
 export const listOf = <T extends v.GenericSchema>(item: T) => v.object({ items: v.array(item), total: v.number() });
 /** Of an update by an agent. */
-export const Unchanged = v.optional(
-  v.pipe(v.literal(true), v.description('Nothing was written: all was stored already')),
-);
+export const Unchanged = v.optional(v.pipe(v.literal(true), v.description('Nothing was written: all was stored already')));
 export const Nothing = v.object({});
 export const Empty = v.strictObject({});
 export const byId = v.strictObject({ id: Id });

@@ -19,10 +19,11 @@ export function toBatch(records: readonly Partial<Call>[]) {
     records.some((record) => record[name] !== undefined) ? { [name]: records.map((record) => record[name] ?? 0) } : {};
   return {
     groups: records.map(({ kind, name, entity_id, connection_id, snapshot_version, client, token_prefix, ...rest }) => {
-      const { confirmation, caller, session } = rest;
+      const { canary, confirmation, caller, session } = rest;
       const group = { kind, name, entity_id, connection_id, snapshot_version, client, token_prefix };
       return {
         ...group,
+        ...(canary === undefined ? {} : { canary }),
         ...(confirmation === undefined ? {} : { confirmation }),
         ...(caller === undefined ? {} : { caller }),
         ...(session === undefined ? {} : { session }),

@@ -112,7 +112,7 @@ const CANARY_WORDS = { running: 'A canary that is running', aborted: 'A canary t
 function AnsweredBy(props: { of: Detail }) {
   const became = () => props.of.canary_state;
   const word = () => {
-    const { status = undefined } = became() ?? {};
+    const status = became()?.status;
     return status === undefined || status === 'promoted' ? 'A canary' : CANARY_WORDS[status];
   };
   return (
