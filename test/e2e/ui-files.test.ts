@@ -116,6 +116,41 @@ browserTest(
 );
 
 browserTest(
+  'an upload that failed is sent again by a press, and those that wait are counted',
+  async () => {
+    const opened = await ui.signedIn(1280, 'light');
+    const { page } = opened;
+    const { id } = await ui.programs.api<{ id: string }>('POST', '/connections/folder', { name: 'Again' });
+    await page.goto(`${ui.programs.url}/connections/${id}?tab=files`);
+    await page.getByText('No files yet. Drop some above.').waitFor();
+    const first = Promise.withResolvers<void>();
+    await page.route(/\/files\b.*one\.csv/, async (route) => {
+      await first.promise;
+      await route.abort();
+    });
+    const all = ['one', 'two', 'three'].map((name) => ({
+      name: `${name}.csv`,
+      mimeType: 'text/csv',
+      buffer: csv(['id', name]),
+    }));
+    await page.locator('input[type=file]').setInputFiles(all);
+    await page.getByText('2 more files to upload').waitFor();
+    first.resolve();
+    const failed = page.getByRole('listitem').filter({ hasText: 'one.csv' });
+    await page.getByRole('row', { name: /three\.csv.*imported/ }).waitFor();
+    await page.getByText('Uploaded 2 files.').waitFor();
+    expect(await page.getByRole('row', { name: /one\.csv/ }).count()).toBe(0);
+    await page.unroute(/\/files\b.*one\.csv/);
+    await failed.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('row', { name: /one\.csv.*imported/ }).waitFor();
+    expect(await failed.count()).toBe(0);
+    opened.faults.length = 0;
+    await close(opened);
+  },
+  LIMIT_MS,
+);
+
+browserTest(
   'an empty folder is made from the list of connections, under the name that was typed',
   async () => {
     const opened = await ui.signedIn(1280, 'light');

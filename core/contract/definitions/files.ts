@@ -34,16 +34,23 @@ export const ConnectionFile = v.object({
 });
 export type ConnectionFile = v.InferOutput<typeof ConnectionFile>;
 
+export const ConnectionFiles = v.object({
+  ...listOf(ConnectionFile).entries,
+  reading: v.pipe(v.boolean(), v.description('Files that changed are still being read; what is listed may be older')),
+  progress: v.pipe(
+    v.nullable(v.object({ done: v.number(), of: v.number(), key: v.nullable(v.string()) })),
+    v.description('While they are being read: how many are done, of how many, and the file or pattern that is read now'),
+  ),
+  bytes: v.pipe(v.number(), v.description('Of all files of the folder')),
+  max_file_bytes: v.number(),
+  quota_bytes: v.number(),
+});
+export type ConnectionFiles = v.InferOutput<typeof ConnectionFiles>;
+
 export const files = {
   'files.list': operation('GET /connections/{id}/files', 'read', {
     input: byId,
-    output: v.object({
-      ...listOf(ConnectionFile).entries,
-      reading: v.pipe(v.boolean(), v.description('Files that changed are still being read; what is listed may be older')),
-      bytes: v.pipe(v.number(), v.description('Of all files of the folder')),
-      max_file_bytes: v.number(),
-      quota_bytes: v.number(),
-    }),
+    output: ConnectionFiles,
     summary: 'List the files of a folder, with their tables and what is wrong with them, or the file of a SQLite connection',
   }),
   'files.upload': operation('POST /connections/{id}/files', 'write', {

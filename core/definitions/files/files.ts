@@ -16,7 +16,7 @@ export const fileHandlers: Pick<Handlers, Extract<keyof Handlers, `files.${strin
   'files.list': async (context, { id }) => {
     const { files, settings } = await folderOf(context, id);
     const { SVC_FILES_MAX_BYTES, SVC_FILES_QUOTA_BYTES } = context.app.env;
-    const { items, reading } = await files.status(settings, context.app.policy);
+    const { items, reading, progress } = await files.status(settings, context.app.policy);
     return {
       items: items.map((item): ConnectionFile => ({
         ...item,
@@ -25,6 +25,7 @@ export const fileHandlers: Pick<Handlers, Extract<keyof Handlers, `files.${strin
       })),
       total: items.length,
       reading,
+      progress,
       bytes: files.bytes(settings.database, context.app.policy),
       max_file_bytes: SVC_FILES_MAX_BYTES,
       quota_bytes: SVC_FILES_QUOTA_BYTES,

@@ -1,5 +1,5 @@
 import type { DbType } from '#core/contract/definitions/connections.ts';
-import type { ConnectionFile } from '#core/contract/definitions/files.ts';
+import type { ConnectionFile, ConnectionFiles } from '#core/contract/definitions/files.ts';
 import type { SqlDialect } from '#core/lib/sql/dialect.ts';
 import type { BundleTarget } from '#snapshots/bundle/format.ts';
 import type { NamedConnection } from '#snapshots/generate/names.ts';
@@ -69,7 +69,11 @@ export interface FolderFiles {
   status(
     connection: Pick<ConnectionSettings, 'database' | 'extra_params'>,
     policy: DialPolicy,
-  ): Promise<{ readonly items: readonly FolderFile[]; readonly reading: boolean }>;
+  ): Promise<{
+    readonly items: readonly FolderFile[];
+    readonly reading: boolean;
+    readonly progress: ConnectionFiles['progress'];
+  }>;
 }
 
 export type FolderFile = Omit<ConnectionFile, 'changed_at' | 'imported_at'> & {

@@ -55,6 +55,7 @@ export const SQLITE_FILES: FolderFiles = {
     return {
       items: [{ name, bytes: size, changed_at: mtimeMs, key: name, imported_at: mtimeMs, ...read }],
       reading: false,
+      progress: null,
     };
   },
 };

@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FolderSettings } from '#core/contract/definitions/file-settings.ts';
@@ -9,8 +9,6 @@ import { withTimeout } from '#core/lib/with-timeout.ts';
 import { noteUse } from '#core/engines/shared/files/unused-folders.ts';
 import type { ConnectionSettings, DialPolicy } from '#core/engines/shared/source.ts';
 import { resolveDuckdb, type ServedFile } from '../path.ts';
-import type { DuckdbAnswer } from '../messages.ts';
-import { notInstalled, startDuckdbChild } from '../process.ts';
 import { createFileLock } from './lock.ts';
 import {
   difference,
@@ -22,9 +20,12 @@ import {
   readManifest,
   writeManifest,
 } from './manifest.ts';
-import { type BuildStep, type BuiltTable, planTables, type PlannedTable } from './plan.ts';
-import { scanFolder } from './scan.ts';
+import { type BuiltTable, namesOf, planTables, type PlannedTable } from './plan.ts';
+import { createProgress, type ReadProgress, readProgress } from './progress.ts';
+import { runBuild } from './run-build.ts';
+import { type FoundFile, scanFolder } from './scan.ts';
 import { folderSettings } from './settings.ts';
+import { namesElsewhere, readNames, writeNames } from './table-names.ts';
 
 /** Milliseconds for which what was seen of a folder is true; looking takes some 5 ms for 500 files. */
 const FRESH = 2_000;
@@ -36,17 +37,6 @@ const BUILD_TIMEOUT = 3_600_000;
 /** Milliseconds that a call waits for files which nobody has read yet. */
 const FIRST_WAIT = 8_000;
 const LOCK_POLL = 100;
-const SLOWEST = { ms: 20_000, bytes_per_second: 2_000_000 };
-/** Bytes of the cache for each byte that is read, and at least: an archive of a few megabytes can hold terabytes. */
-const CACHE_SHARE = 30;
-const CACHE_LEAST = 1024 ** 3;
-/** What `ulimit` counts the bytes of a file in. */
-const BLOCK = 512;
-/** Bytes that the program may have in memory. What it has reserved is many times that, so a limit of the system does not fit. */
-const BUILD_MEMORY = 1_500 * 1024 * 1024;
-const PAGE = 4_096;
-/** How often a program that ended in the middle of a file is started again without it. */
-const MOST_BROKEN = 20;
 
 /** The tables of a folder, in a cache that is made again when its files change. Looked at while it is used, never else. */
 export function openFolder(settings: ConnectionSettings, policy: DialPolicy): ServedFile {
@@ -91,7 +81,11 @@ export function openFolder(settings: ConnectionSettings, policy: DialPolicy): Se
       await untilAborted(signal, Promise.race([work, late]));
     },
     async current(signal) {
-      if (seen === null) await untilAborted(signal, withTimeout(check(), FIRST_WAIT, refuseUnread));
+      if (seen === null)
+        await untilAborted(
+          signal,
+          withTimeout(check(), FIRST_WAIT, () => refuseUnread(cache.progress())),
+        );
       const path = cache.pathOf(seen);
       return { path, isCurrent: () => cache.pathOf(seen) === path };
     },
@@ -105,10 +99,10 @@ export function openFolder(settings: ConnectionSettings, policy: DialPolicy): Se
 }
 
 /** Said in the place of a timeout, which would blame the statement. */
-export function refuseUnread(): never {
-  throw new AppError('unavailable', 'The files of this folder are still being read for the first time; try again in a moment.', {
-    retry_after: 5,
-  });
+export function refuseUnread(progress: ReadProgress | null = null): never {
+  const sentence = 'The files of this folder are still being read for the first time';
+  const far = progress === null ? '' : ` (${progress.done.toLocaleString('en')} of ${progress.of.toLocaleString('en')})`;
+  throw new AppError('unavailable', `${sentence}${far}; try again in a moment.`, { retry_after: 5 });
 }
 
 /** What became of each file of a folder; what changed is read first. @param patience ends waiting for others who read it. */
@@ -120,12 +114,13 @@ export async function readFolder(
   return (await openCache(settings, policy, AbortSignal.timeout(BUILD_TIMEOUT)).refresh(patience)).manifest.entries;
 }
 
-/** The same without reading anything. */
-export function lastRead(settings: FolderConnection, policy: DialPolicy): readonly ManifestEntry[] {
-  return (
-    readManifest(placeOf(resolveDuckdb(settings.database, policy).path, folderSettings(settings.extra_params), policy))
-      ?.entries ?? []
-  );
+/** What is known while it is being read. */
+export function lastRead(
+  settings: FolderConnection,
+  policy: DialPolicy,
+): { readonly entries: readonly ManifestEntry[]; readonly progress: ReadProgress | null } {
+  const place = placeOf(resolveDuckdb(settings.database, policy).path, folderSettings(settings.extra_params), policy);
+  return { entries: readManifest(place)?.entries ?? [], progress: readProgress(place) };
 }
 
 /** What a folder needs to know of its connection. */
@@ -137,12 +132,23 @@ interface FolderCache {
   pathOf(manifest: Manifest | null): string;
   /** Another text once anybody has made the cache again. */
   mark(): string;
+  progress(): ReadProgress | null;
 }
 
 function openCache(settings: FolderConnection, policy: DialPolicy, stop: AbortSignal): FolderCache {
   const of = folderSettings(settings.extra_params);
   let place: string | undefined;
   const file_lock = createFileLock();
+
+  function planned(place: string, folder: string, files: readonly FoundFile[]) {
+    const manifest = readManifest(place);
+    const own = readNames(place);
+    const known = own ?? (manifest && namesOf(manifest.entries)) ?? namesElsewhere(place, folder);
+    const plan = planTables(files, of, known ?? undefined);
+    // An earlier version kept none.
+    if (own === null && manifest !== null) writeNames(place, folder, namesOf(plan));
+    return { plan, manifest };
+  }
 
   async function refresh(patience?: AbortSignal): Promise<{ manifest: Manifest; took: number }> {
     const target = resolveDuckdb(settings.database, policy);
@@ -154,9 +160,9 @@ function openCache(settings: FolderConnection, policy: DialPolicy, stop: AbortSi
     for (;;) {
       stop.throwIfAborted();
       const began = performance.now();
-      const plan = planTables((await scanFolder(folder)).files, of);
+      const { files } = await scanFolder(folder);
       const took = performance.now() - began;
-      const manifest = readManifest(place);
+      const { plan, manifest } = planned(place, folder, files);
       const changes = difference(plan, manifest, (name) => join(folder, name));
       if (changes === null && manifest !== null) return { manifest, took };
       const lock = file_lock.take(join(place, 'lock'));
@@ -167,10 +173,12 @@ function openCache(settings: FolderConnection, policy: DialPolicy, stop: AbortSi
       }
       try {
         // Another process may have done it between our look and our lock.
-        const latest = readManifest(place);
-        const left = difference(plan, latest, (name) => join(folder, name));
-        if (left === null && latest !== null) return { manifest: latest, took };
-        return { manifest: await build(place, plan, latest, left ?? { steps: [], planned: [] }, stop), took };
+        const latest = planned(place, folder, files);
+        const left = difference(latest.plan, latest.manifest, (name) => join(folder, name));
+        if (left === null && latest.manifest !== null) return { manifest: latest.manifest, took };
+        // Before anything is read under them.
+        writeNames(place, folder, namesOf(latest.plan));
+        return { manifest: await build(place, latest.plan, latest.manifest, left ?? { steps: [], planned: [] }, stop), took };
       } finally {
         lock.release();
       }
@@ -180,6 +188,7 @@ function openCache(settings: FolderConnection, policy: DialPolicy, stop: AbortSi
   return {
     refresh,
     mark: () => (place === undefined ? '' : manifestMark(place)),
+    progress: () => (place === undefined ? null : readProgress(place)),
     pathOf(manifest) {
       if (manifest === null || place === undefined)
         throw new AppError('unavailable', 'The files of this folder were not read yet; try again.');
@@ -211,7 +220,8 @@ async function build(
   const file = join(place, cache);
   const broken: BuiltTable[] = [];
   try {
-    const built = await runBuild(file, before === null ? null : join(place, before.cache), changes, broken, stop);
+    const copy_of = before === null ? null : join(place, before.cache);
+    const built = await runBuild({ file, copy_of, changes, broken, stop, progress: createProgress(place) });
     const manifest = nextManifest(cache, plan, before, changes, [...built, ...broken], Date.now());
     writeManifest(place, manifest);
     clean(place, [cache, before?.cache]);
@@ -220,79 +230,6 @@ async function build(
     clean(place, [before?.cache]);
     throw error;
   }
-}
-
-/** A file that ends the program is left out of the next try. */
-async function runBuild(
-  file: string,
-  copy_of: string | null,
-  changes: Difference,
-  broken: BuiltTable[],
-  stop: AbortSignal,
-): Promise<readonly BuiltTable[]> {
-  for (;;) {
-    const left = changes.steps.flatMap((step, n) => (broken.some((each) => each.step === n) ? [] : [{ step, n }]));
-    let reading = -1;
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const child = startDuckdbChild(`ulimit -f ${Math.ceil(cacheLimit(copy_of, left) / BLOCK)}`);
-    const watch = setInterval(() => memoryOf(child.pid) > BUILD_MEMORY && void child.kill(), 200);
-    const begin = (message: DuckdbAnswer): boolean => {
-      if (message.answer !== 'reading') return false;
-      reading = left[message.step]?.n ?? -1;
-      clearTimeout(timer);
-      timer = setTimeout(() => void child.kill(), timeFor(left[message.step]?.step));
-      return true;
-    };
-    try {
-      const question = { ask: 'build', file, copy_of, steps: left.map(({ step }) => step) } as const;
-      const answer = await child.ask(question, stop, begin);
-      if (answer.answer === 'missing') throw notInstalled(answer.message);
-      if (answer.answer === 'built') return answer.tables.map((each) => ({ ...each, step: left[each.step]?.n ?? -1 }));
-      const cause = answer.answer === 'fault' ? answer.fault.message : answer.answer;
-      throw new AppError(
-        'database_unreachable',
-        'The files of this folder could not be read; check the space on the disk and the log.',
-        {
-          reason: 'failed',
-          cause,
-        },
-      );
-    } catch (error) {
-      const ended = !stop.aborted && !child.usable && reading >= 0 && broken.length < MOST_BROKEN;
-      if (!ended) throw error;
-      const message = 'Reading the file needed more memory, disk or time than importing may use.';
-      broken.push({ step: reading, tables: [], rejected: [], rejected_rows: 0, notes: [], error: { message, line: null } });
-    } finally {
-      clearTimeout(timer);
-      clearInterval(watch);
-      await child.kill();
-    }
-  }
-}
-
-/** Bytes that the cache may have, which begins as a copy of the one before. */
-function cacheLimit(copy_of: string | null, steps: readonly { readonly step: BuildStep }[]): number {
-  const before = copy_of === null ? 0 : bytesOf([copy_of]);
-  const read = steps.reduce((sum, { step }) => sum + (step.step === 'read' ? bytesOf(step.paths) : 0), 0);
-  return before + Math.max(CACHE_LEAST, read * CACHE_SHARE);
-}
-
-const bytesOf = (paths: readonly string[]): number =>
-  paths.reduce((sum, path) => sum + (statSync(path, { throwIfNoEntry: false })?.size ?? 0), 0);
-
-/** Bytes, on Linux. */
-function memoryOf(pid: number): number {
-  try {
-    return Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * PAGE;
-  } catch {
-    return 0;
-  }
-}
-
-/** Milliseconds for one file, or the files of one pattern: a small one that takes long holds much more than it seems to. */
-function timeFor(step: BuildStep | undefined): number {
-  if (step?.step !== 'read') return SLOWEST.ms;
-  return SLOWEST.ms + (bytesOf(step.paths) / SLOWEST.bytes_per_second) * 1_000;
 }
 
 /** Who has an old cache open reads on in it. */

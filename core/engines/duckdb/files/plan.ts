@@ -3,6 +3,7 @@ import { basename, dirname } from 'node:path/posix';
 import type { FileSettings, FolderSettings } from '#core/contract/definitions/file-settings.ts';
 import { matcherOf } from '#core/lib/wildcards.ts';
 import { type FileKind, type FoundFile, kindOfFile } from './scan.ts';
+import { giveNames, type TableNames, type Wish } from './table-names.ts';
 
 /** What becomes of one file, or of the files of one pattern. */
 export interface PlannedTable {
@@ -66,8 +67,49 @@ const RECIPE = 4;
 /** Schemas of DuckDB itself. */
 const RESERVED: ReadonlySet<string> = new Set(['main', 'temp', 'system', 'information_schema', 'pg_catalog']);
 
-/** The tables of a folder. The same files and settings always give the same names. */
-export function planTables(files: readonly FoundFile[], settings: FolderSettings): PlannedTable[] {
+/** The tables of a folder. @param known names that were given before; without any, the same files and settings give the same ones. */
+export function planTables(files: readonly FoundFile[], settings: FolderSettings, known: TableNames = new Map()): PlannedTable[] {
+  const groups = [...groupsOf(files, settings)].map(([key, members]) => ({ key, members, kind: kindOfFile(members[0]!.name)! }));
+  const isEntered = (key: string): boolean => settings[key]?.table !== undefined;
+  const wishOf = (key: string): Omit<Wish, 'scope'> => ({ key, wanted: wantedName(key, settings), is_entered: isEntered(key) });
+  const folders = new Set(groups.flatMap(({ key, kind }) => (kind === 'sqlite' ? [] : (folderKey(key) ?? []))));
+  const databases = groups.flatMap(({ key, kind }) => (kind === 'sqlite' ? [wishOf(key)] : []));
+  const schemas = giveNames(
+    [
+      ...[...folders].map((key) => ({ key, wanted: key.slice(0, -1), is_entered: false, scope: '' })),
+      ...databases.map((wish) => ({ ...wish, wanted: schemaName(wish.wanted), scope: '' })),
+    ],
+    known,
+  );
+  const schemaOf = (key: string): string => schemas.get(key) ?? schemas.get(folderKey(key) ?? '') ?? 'main';
+  const tables = giveNames(
+    groups.flatMap(({ key, kind }) => (kind === 'sqlite' ? [] : [{ ...wishOf(key), scope: schemaOf(key) }])),
+    known,
+  );
+  return groups.map(({ key, members, kind }) => {
+    const of = settings[key] ?? {};
+    const schema = schemaOf(key);
+    const table = tables.get(key) ?? null;
+    const marks = members.map(({ name: file, mark }) => `${file} ${mark}`);
+    // With the schema of its folder, as before: an update reads no file again.
+    const place = kind === 'sqlite' ? [folderSchema(key), schema] : [schema, table];
+    return {
+      key,
+      files: members,
+      kind,
+      schema,
+      table,
+      settings: of,
+      mark: createHash('sha256')
+        .update(JSON.stringify([RECIPE, marks, of, ...place]))
+        .digest('hex')
+        .slice(0, 32),
+    };
+  });
+}
+
+/** By the pattern that they belong to, or their own name. */
+function groupsOf(files: readonly FoundFile[], settings: FolderSettings): Map<string, FoundFile[]> {
   const patterns = Object.keys(settings).flatMap((key) => (key.includes('*') ? [{ key, matches: matcherOf(key) }] : []));
   const groups = new Map<string, FoundFile[]>();
   for (const file of files) {
@@ -77,29 +119,31 @@ export function planTables(files: readonly FoundFile[], settings: FolderSettings
     if (members === undefined) groups.set(key, [file]);
     else members.push(file);
   }
-  const taken = new Set<string>();
-  return [...groups].map(([key, members]) => {
-    const kind = kindOfFile(members[0]!.name)!;
-    const of = settings[key] ?? {};
-    const folder = dirname(key);
-    const schema = folder === '.' ? 'main' : schemaName(folder.split('/').map(nameOf).join('_'));
-    const name = wantedName(key, settings);
-    const unique = kind === 'sqlite' ? free(schemaName(name), taken, 'schema ') : free(name, taken, `${schema} `);
-    const marks = members.map(({ name: file, mark }) => `${file} ${mark}`);
-    return {
-      key,
-      files: members,
-      kind,
-      schema: kind === 'sqlite' ? unique : schema,
-      table: kind === 'sqlite' ? null : unique,
-      settings: of,
-      mark: createHash('sha256')
-        .update(JSON.stringify([RECIPE, marks, of, schema, unique]))
-        .digest('hex')
-        .slice(0, 32),
-    };
-  });
+  return groups;
 }
+
+/** The names to know of the tables that are planned or there. */
+export const namesOf = (tables: readonly Pick<PlannedTable, 'key' | 'schema' | 'table'>[]): Map<string, string> =>
+  new Map(
+    tables.flatMap(({ key, schema, table }): [string, string][] => {
+      const folder = folderKey(key);
+      if (table === null) return [[key, schema]];
+      return folder === null
+        ? [[key, table]]
+        : [
+            [folder, schema],
+            [key, table],
+          ];
+    }),
+  );
+
+const folderSchema = (key: string): string => {
+  const folder = dirname(key);
+  return folder === '.' ? 'main' : schemaName(folder.split('/').map(nameOf).join('_'));
+};
+
+/** The folders whose files share a schema have one key, which no file has; null: a file at the top. */
+const folderKey = (key: string): string | null => (dirname(key) === '.' ? null : `${folderSchema(key)}/`);
 
 /** What the table of a file, or of a pattern, is called unless another one has the name. */
 export const wantedName = (key: string, settings: FolderSettings): string =>
@@ -119,11 +163,3 @@ function nameOf(text: string): string {
 }
 
 const schemaName = (name: string): string => (RESERVED.has(name.toLowerCase()) ? `${name}_` : name);
-
-/** Names differ by more than their case. */
-function free(name: string, taken: Set<string>, kind: string): string {
-  let unique = name;
-  for (let n = 2; taken.has(kind + unique.toLowerCase()); n++) unique = `${name}_${n}`;
-  taken.add(kind + unique.toLowerCase());
-  return unique;
-}

@@ -41,13 +41,18 @@ export const DUCKDB_FILES: FolderFiles = {
     work.catch(() => undefined);
     const read = await withTimeout(work, WAIT, () => null);
     const { files, left_out } = await scanFolder(this.folder(connection.database, policy));
-    const entries = new Map((read ?? lastRead(connection, policy)).flatMap((entry) => entry.files.map((name) => [name, entry])));
+    const last = read === null ? lastRead(connection, policy) : { entries: read, progress: null };
+    const entries = new Map(last.entries.flatMap((entry) => entry.files.map((name) => [name, entry])));
     const settings = folderSettings(connection.extra_params);
     const owners = new Map([...entries.values()].map((entry) => [tableKey(entry.schema, entry.table), entry.key]));
     const nameNotes = (entry: ManifestEntry | undefined): string[] => {
       const wanted = entry === undefined ? null : wantedName(entry.key, settings);
       if (entry === undefined || wanted === null || entry.table === null || wanted === entry.table) return [];
-      const owner = owners.get(tableKey(entry.schema, wanted)) ?? 'Another file';
+      const owner = owners.get(tableKey(entry.schema, wanted));
+      if (owner === undefined)
+        return [
+          `Another file had the table ${wanted}, so this one is ${entry.table}. Enter ${wanted} as its table name to rename it.`,
+        ];
       return [`${owner} has the table ${wanted}, so this one is ${entry.table}. Enter another table name for one of them.`];
     };
     const items = files.map(({ name, bytes, changed_at }) => {
@@ -71,6 +76,6 @@ export const DUCKDB_FILES: FolderFiles = {
       ...NOT_READ,
       error: { message: reason, line: null },
     }));
-    return { items: [...items, ...others], reading: read === null };
+    return { items: [...items, ...others], reading: read === null, progress: last.progress };
   },
 };

@@ -21,7 +21,7 @@ function readElsewhere(database: string) {
   mkdirSync(cache, { recursive: true });
   const before = new Set(readdirSync(cache));
   const connection = { database, extra_params: {} };
-  expect(lastRead(connection, files.policy)).toEqual([]);
+  expect(lastRead(connection, files.policy).entries).toEqual([]);
   const [place = ''] = readdirSync(cache).filter((name) => !before.has(name));
   const lock = createFileLock().take(join(cache, place, 'lock'));
   expect(lock).not.toBeNull();
@@ -34,7 +34,7 @@ test('a list of files that was answered leaves nothing behind that waits for the
   expect(listed.reading).toBe(true);
   release();
   await Bun.sleep(1_500);
-  expect(lastRead(connection, files.policy)).toEqual([]);
+  expect(lastRead(connection, files.policy).entries).toEqual([]);
   expect((await files.status('listed')).map(({ key }) => key)).toEqual(['a.csv']);
 });
 
@@ -49,4 +49,22 @@ test('a call on a folder that is read for the first time is told so before its c
   expect(performance.now() - began).toBeLessThan(10_000);
   release();
   await source.close();
+});
+
+test('who reads a folder says how far it is, file by file', async () => {
+  for (let n = 0; n < 200; n++) files.write(`far/part_${n}.csv`, `a,b\n${n},x\n`);
+  const connection = { database: 'far', extra_params: {} };
+  const work = files.status('far');
+  const seen: number[] = [];
+  for (let is_done = false; !is_done;) {
+    is_done = await Promise.race([work.then(() => true), Bun.sleep(50).then(() => false)]);
+    const { progress } = lastRead(connection, files.policy);
+    if (progress === null) continue;
+    expect(progress).toMatchObject({ of: 200, key: expect.stringMatching(/^part_\d+\.csv$/) });
+    seen.push(progress.done);
+  }
+  expect(seen.length).toBeGreaterThan(1);
+  expect(seen).toEqual(seen.toSorted((a, b) => a - b));
+  expect(lastRead(connection, files.policy).progress).toBeNull();
+  expect((await work).filter(({ tables }) => tables[0]?.rows === 1)).toHaveLength(200);
 });

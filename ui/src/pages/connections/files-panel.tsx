@@ -1,6 +1,6 @@
-import { createMemo, createSignal, For, Match, onCleanup, Show, Switch } from 'solid-js';
+import { createMemo, createSignal, For, Match, Show, Switch } from 'solid-js';
 import type { Connection } from '#core/contract/definitions/connections.ts';
-import type { ConnectionFile } from '#core/contract/definitions/files.ts';
+import type { ConnectionFile, ConnectionFiles } from '#core/contract/definitions/files.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
@@ -12,30 +12,25 @@ import { usePoll, useQuery } from '#ui/src/components/use-query.ts';
 import { useAct } from '#ui/src/components/use-act.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { num } from '#ui/src/kernel/numbers.ts';
-import { toProblem } from '#ui/src/kernel/problem.ts';
 import { bytes, plural } from '#ui/src/kernel/words.ts';
 import { isFolder } from './connection-draft.ts';
 import { FileDetail } from './file-detail.tsx';
+import { createUploads } from './uploads.ts';
 
 const KINDS = '.csv,.tsv,.parquet,.json,.jsonl,.ndjson,.gz,.sqlite,.db';
 const FOLDER_HINT = 'CSV, Parquet, JSON and SQLite files, each of them a table';
 const POLL_MS = 3_000;
-
-interface Upload {
-  readonly name: string;
-  readonly state: 'waiting' | 'sending' | 'failed';
-  readonly detail: string;
-}
 
 /** The files of a folder: what became of each, and a place to drop more. */
 export function FilesPanel(props: { connection: Connection; onSaved: () => void }) {
   const { cache, call, dialogs, router, session, toasts } = useKernel();
   const { ask } = useAct();
   const files = useQuery((read) => read('files.list', { id: props.connection.id }));
-  const [uploads, setUploads] = createSignal<readonly Upload[]>([]);
+  const uploads = createUploads(
+    () => props.connection.id,
+    () => files.reload(),
+  );
   const [chosen, setChosen] = createSignal<string>();
-  let is_here = true;
-  onCleanup(() => (is_here = false));
   /** What was entered for another file is asked about first. */
   const choose = async (name: string) => {
     if (name !== chosen() && (await router.mayLeave())) setChosen(name);
@@ -47,28 +42,7 @@ export function FilesPanel(props: { connection: Connection; onSaved: () => void 
     if (files.data()?.reading === false) cache.invalidate(['schema']);
   }, POLL_MS);
 
-  const warn = (event: BeforeUnloadEvent) => event.preventDefault();
-  const put = (name: string, upload: Upload | undefined) => {
-    setUploads((before) => [...before.filter((each) => each.name !== name), ...(upload === undefined ? [] : [upload])]);
-    // They go on while another page is shown, and end with the last one.
-    if (uploads().some(({ state }) => state !== 'failed')) window.addEventListener('beforeunload', warn);
-    else window.removeEventListener('beforeunload', warn);
-  };
   const is_folder = () => isFolder(props.connection);
-  const send = async (file: File, name: string) => {
-    put(name, { name, state: 'sending', detail: `Uploading ${bytes(file.size)}…` });
-    try {
-      const { replaced } = await call('files.upload', { id: props.connection.id, name }, undefined, file);
-      put(name, undefined);
-      toasts.show(`${replaced ? 'Replaced' : 'Added'} “${name}”.`, 'good');
-    } catch (fault) {
-      const { detail } = toProblem(fault);
-      put(name, { name, state: 'failed', detail });
-      // Nobody sees the list of uploads any more.
-      if (!is_here) toasts.show(`“${name}” wasn’t uploaded. ${detail}`, 'bad');
-    }
-    if (is_here) await files.reload();
-  };
   /** A SQLite connection is one file, whatever the one is called that takes its place. */
   const replace = async (file: File) => {
     const own = files.data()?.items[0]?.name;
@@ -82,21 +56,7 @@ export function FilesPanel(props: { connection: Connection; onSaved: () => void 
       action: 'Replace database',
       danger: true,
     });
-    if (agreed) await send(file, own);
-  };
-  let last: Promise<void> = Promise.resolve();
-  /** One after the other, so that each has the whole line. */
-  const add = (file: File) => {
-    if (!is_folder()) {
-      void replace(file);
-      return;
-    }
-    put(file.name, { name: file.name, state: 'waiting', detail: 'Waiting…' });
-    const before = last;
-    last = (async () => {
-      await before;
-      await send(file, file.name);
-    })();
+    if (agreed) uploads.add(file, own);
   };
   const remove = ({ name, tables }: ConnectionFile) => {
     const { id } = props.connection;
@@ -130,10 +90,10 @@ export function FilesPanel(props: { connection: Connection; onSaved: () => void 
               )}
             </Show>
           }
-          onFile={add}
+          onFile={(file) => (is_folder() ? uploads.add(file) : void replace(file))}
         />
         <ul aria-live="polite">
-          <For each={uploads()}>
+          <For each={uploads.shown()}>
             {(upload) => (
               <li class="row">
                 <span class="mono">{upload.name}</span>
@@ -141,19 +101,25 @@ export function FilesPanel(props: { connection: Connection; onSaved: () => void 
                   {upload.detail}
                 </span>
                 <Show when={upload.state === 'failed'}>
-                  <Button size="small" kind="quiet" onPress={() => put(upload.name, undefined)}>
+                  <Button size="small" onPress={() => uploads.add(upload.file, upload.name)}>
+                    Try again
+                  </Button>
+                  <Button size="small" kind="quiet" onPress={() => uploads.dismiss(upload.name)}>
                     Dismiss
                   </Button>
                 </Show>
               </li>
             )}
           </For>
+          <Show when={uploads.waiting() > 0}>
+            <li class="small">{plural(uploads.waiting(), 'more file')} to upload</li>
+          </Show>
         </ul>
       </Show>
       <Panel
         title="Files"
         count={files.data()?.total}
-        lead={files.data()?.reading === true ? 'Reading changed files…' : undefined}
+        lead={files.data()?.reading === true ? readingOf(files.data()?.progress) : undefined}
         flush
       >
         <DataTable
@@ -207,6 +173,11 @@ export function FilesPanel(props: { connection: Connection; onSaved: () => void 
     </div>
   );
 }
+
+const readingOf = (progress: ConnectionFiles['progress'] | undefined): string =>
+  progress
+    ? `Reading ${progress.key ?? 'files'}… ${num(progress.done)} of ${plural(progress.of, 'changed file')} read.`
+    : 'Reading changed files…';
 
 const tablesOf = ({ tables }: ConnectionFile): string =>
   tables.length > 3
