@@ -1,4 +1,4 @@
-import { expect, test } from 'bun:test';
+import { expect, setSystemTime, test } from 'bun:test';
 import type { TestResult } from '#core/contract/definitions/connections.ts';
 import type { Call } from '#ui/src/api.ts';
 import { createConnectionHealth } from '#ui/src/pages/connections/connection-health.ts';
@@ -18,4 +18,31 @@ test('a test of earlier settings that answers late does not replace the test of 
   answers[0]?.(result(true));
   await opened;
   expect(health.of('shop')?.state).toBe('unreachable');
+});
+
+test('a connection whose test the server did not answer is tested again once it does, and one that was tested long ago is due', async () => {
+  const waiting: (() => void)[] = [];
+  const timers = { set: (run: () => void) => waiting.push(run), clear: () => void waiting.splice(0) };
+  let answer = () => Promise.reject<TestResult>(new TypeError('no connection'));
+  let is_here = true;
+  const call = (() => answer()) as unknown as Call;
+  const health = createConnectionHealth(call, { here: () => is_here, timers });
+  expect(health.isDue('shop')).toBe(true);
+  await health.check(['shop', 'stock']);
+  expect(health.of('shop')?.state).toBe('unknown');
+  expect(waiting).toHaveLength(1);
+  answer = () => Promise.resolve(result(true));
+  // Nobody looks.
+  is_here = false;
+  waiting.shift()?.();
+  expect(health.of('shop')?.state).toBe('unknown');
+  is_here = true;
+  waiting.shift()?.();
+  await Bun.sleep(1);
+  expect([health.of('shop')?.state, health.of('stock')?.state]).toEqual(['connected', 'connected']);
+  expect(waiting).toHaveLength(0);
+  expect(health.isDue('shop')).toBe(false);
+  setSystemTime(Date.now() + 3_600_000);
+  expect(health.isDue('shop')).toBe(true);
+  setSystemTime();
 });

@@ -1,7 +1,8 @@
-import { createSignal } from 'solid-js';
+import { createSignal, getOwner, onCleanup } from 'solid-js';
 import type { Call } from '#ui/src/api.ts';
 import type { Output } from '#core/contract/index.ts';
-import { toProblem } from '#ui/src/kernel/problem.ts';
+import { browserTimers, type Timers } from '#ui/src/kernel/data/query.ts';
+import { isPassing, toProblem } from '#ui/src/kernel/problem.ts';
 
 /** What the last test of a connection came to; `checking` until there is one. */
 export type Health =
@@ -11,6 +12,8 @@ export type Health =
 
 export interface ConnectionHealth {
   readonly of: (id: string) => Health | undefined;
+  /** It was never tested, or so long ago that it may be otherwise by now. */
+  readonly isDue: (id: string) => boolean;
   /** Tests these connections, a few at a time. */
   readonly check: (ids: readonly string[]) => Promise<void>;
 }
@@ -18,14 +21,27 @@ export interface ConnectionHealth {
 /** A test opens a session: a page of connections does not open as many at once. */
 const AT_ONCE = 4;
 
-/** Whether the databases of connections answer, asked once for each. */
-export function createConnectionHealth(call: Call): ConnectionHealth {
+const OLD_MS = 5 * 60_000;
+const RETRY_MS = 3_000;
+
+/** Whether the databases of connections answer, asked once for each, and again while the server itself does not answer. */
+export function createConnectionHealth(
+  call: Call,
+  { here = () => true, timers = browserTimers }: { here?: () => boolean; timers?: Timers } = {},
+): ConnectionHealth {
   const [found, setFound] = createSignal<ReadonlyMap<string, Health>>(new Map());
   // A test of earlier settings can answer after the test of what was saved since: only the last one counts.
   const latest = new Map<string, symbol>();
+  const tested_at = new Map<string, number>();
+  const lost = new Set<string>();
+  let timer: unknown;
+  if (getOwner() !== null) onCleanup(() => timers.clear(timer));
+
   const test = async (id: string) => {
     const own = Symbol(id);
     latest.set(id, own);
+    tested_at.set(id, Date.now());
+    lost.delete(id);
     const put = (health: Health) => {
       if (latest.get(id) === own) setFound((before) => new Map(before).set(id, health));
     };
@@ -34,20 +50,33 @@ export function createConnectionHealth(call: Call): ConnectionHealth {
       const result = await call('connections.test', { id });
       put({ state: result.success ? 'connected' : 'unreachable', result });
     } catch (fault) {
-      put({ state: 'unknown', reason: toProblem(fault).detail });
+      const problem = toProblem(fault);
+      put({ state: 'unknown', reason: problem.detail });
+      if (latest.get(id) === own && isPassing(problem)) askAgain(id, problem.retry_after);
     }
+  };
+  const askAgain = (id: string, retry_after = 0) => {
+    lost.add(id);
+    timers.clear(timer);
+    const again = () => {
+      if (here()) void check([...lost]);
+      else timer = timers.set(again, RETRY_MS);
+    };
+    timer = timers.set(again, Math.max(RETRY_MS, retry_after * 1_000));
+  };
+  const check = async (ids: readonly string[]) => {
+    const waiting = [...ids];
+    const next = async (): Promise<void> => {
+      const id = waiting.shift();
+      if (id === undefined) return;
+      await test(id);
+      await next();
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, next));
   };
   return {
     of: (id) => found().get(id),
-    async check(ids) {
-      const waiting = [...ids];
-      const next = async (): Promise<void> => {
-        const id = waiting.shift();
-        if (id === undefined) return;
-        await test(id);
-        await next();
-      };
-      await Promise.all(Array.from({ length: AT_ONCE }, next));
-    },
+    isDue: (id) => Date.now() - (tested_at.get(id) ?? -Infinity) > OLD_MS,
+    check,
   };
 }

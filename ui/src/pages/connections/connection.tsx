@@ -1,4 +1,4 @@
-import { createEffect, createMemo, Match, Show, Switch as Choose } from 'solid-js';
+import { createEffect, createMemo, Match, on, Show, Switch as Choose } from 'solid-js';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { Menu } from '#ui/src/components/menu.tsx';
@@ -27,19 +27,21 @@ const POLL_MS = 15_000;
 
 /** One connection: its settings, and what is in the database. */
 export function ConnectionPage() {
-  const { call, router } = useKernel();
+  const { call, presence, router } = useKernel();
   const { id = '' } = useParams();
   const connection = useQuery((read) => read('connections.get', { id }), { every_ms: POLL_MS });
   const deleted = () => connection.problem()?.code === 'not_found';
   const place = createSearchParams(router, { tab: oneOf(TABS) });
   const remove = useDelete();
-  const health = createConnectionHealth(call);
+  const health = createConnectionHealth(call, presence);
   /** A tab that is left is gone with what was typed there. */
   const choose = async (tab: Tab) => {
     if (tab !== place.get('tab') && (await router.mayLeave())) place.set({ tab });
   };
   const enabled = createMemo(() => connection.data()?.enabled);
   createEffect(() => enabled() && void health.check([id]));
+  // Read again after a long time away.
+  createEffect(on(connection.data, (found) => found?.enabled && health.isDue(id) && void health.check([id]), { defer: true }));
   // A test finds out first that it is gone.
   createEffect(() => health.of(id)?.state === 'unknown' && void connection.reload());
 

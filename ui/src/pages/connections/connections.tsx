@@ -33,7 +33,7 @@ const STATES = [
 ] as const;
 
 export function Connections() {
-  const { call, router, session, toasts } = useKernel();
+  const { call, presence, router, session, toasts } = useKernel();
   const { act } = useAct();
   const filters = createSearchParams(router, { q: text(), state: oneOf(['all', 'on', 'off']) });
   const selection = createSelection();
@@ -53,11 +53,11 @@ export function Connections() {
   const rows = () => list.data()?.items;
   const reload = () => void list.reload();
 
-  const health = createConnectionHealth(call);
+  const health = createConnectionHealth(call, presence);
   createEffect(
     on(rows, (listed) => {
-      // Rows stay when a filter changes: each is tested once a visit.
-      void health.check((listed ?? []).filter(({ id, enabled }) => enabled && health.of(id) === undefined).map(({ id }) => id));
+      // Rows stay when a filter changes: each is tested once a visit, and again when who left it is back.
+      void health.check((listed ?? []).filter(({ id, enabled }) => enabled && health.isDue(id)).map(({ id }) => id));
     }),
   );
   const test = async ({ id, name }: Connection) => {
