@@ -65,7 +65,7 @@ export interface App extends AppOptions {
   pending: Pending | null;
   /** Tokens that each frozen tool takes in a list, by its hash. */
   tool_tokens: ReadonlyMap<string, number>;
-  /** What a check of all served statements, and those after it, found to fit; `since` is when it began, in ms. */
+  /** What deploys and checks of served statements found to fit since a moment, in ms. */
   asked_statements: { readonly since: number; readonly asked: AskedStatements };
   /** What lint knows of definitions that are served together. */
   readonly lint: LintIndex;
@@ -125,7 +125,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     working_copy: createWorkingCopyHolder(),
     pending: null,
     tool_tokens: new Map(),
-    asked_statements: { since: 0, asked: new Map() },
+    asked_statements: { since: options.clock().getTime(), asked: new Map() },
     lint: createLintIndex(),
     ended_hours: createEndedHours(),
     snapshot_cache: createSnapshotCache(),

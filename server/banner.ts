@@ -5,6 +5,7 @@ import { activeSnapshot } from '#core/deploy/deployment.ts';
 import { exposureOf } from '#core/deploy/exposure.ts';
 import { mcpUrl } from '#core/deploy/server.ts';
 import { stdioCommand } from '#core/deploy/connect/stdio-command.ts';
+import { leavesOf } from '#snapshots/order.ts';
 
 const CALL = {
   jsonrpc: '2.0',
@@ -20,7 +21,7 @@ export async function printBanner(app: App, port: number, write: (text: string) 
   const lines = ['', `  Admin UI    ${url}`, `  For agents  ${url}/agent-mcp/  (create a token under Agent access)`];
   if (active !== null) {
     const { server, counts } = active;
-    const tools = active.tree.leaves.filter(({ kind }) => kind === 'tool');
+    const tools = leavesOf(active.tree.leaves, 'tool');
     const mcp = await mcpUrl(app, server.port);
     const is_remote = server.transport !== 'stdio';
     const endpoint = { ...server, url: mcp, stdio: stdioCommand(app.env) };

@@ -202,14 +202,19 @@ function collect(
   const problems: Problem[] = [];
   const warnings: string[] = [];
   let tools = 0;
+  let owner: string | null = null;
   for (const put of outcomes) {
-    const { entity_type, name, connection_id, leaf, problem, control, left_out } = instead.get(put.id) ?? put;
+    const { entity_type, name, connection_id, leaf, problem, control, left_out } =
+      instead.size === 0 ? put : (instead.get(put.id) ?? put);
     if (problem !== null) problems.push({ entity_type, name, message: problem, ...(control && { control }) });
     if (left_out) warnings.push(`The ${entity_type} ${name} is left out: its connection is disabled.`);
     if (leaf === null) continue;
     leaves.push(leaf);
     if (entity_type === 'tool') tools++;
-    if (connection_id !== null && entity_type !== 'prompt') used.add(connection_id);
+    // Nearly always that of the definition before.
+    if (connection_id === null || connection_id === owner || entity_type === 'prompt') continue;
+    used.add(connection_id);
+    owner = connection_id;
   }
   const owners = [...used].flatMap((id) => connections.get(id) ?? []).sort(compare);
   const treeOf = (definitions: readonly Leaf[]) => toTree([server, ...owners, ...definitions], before);

@@ -1,6 +1,7 @@
 import type { FrozenPrompt, FrozenResource, FrozenTool } from './format.ts';
 import { type Holds, holdsOf, ofPrompt, ofResource, ofTool, type Selectable } from './toolsets.ts';
 import { keyOf, type Kind, type Leaf } from './tree.ts';
+import { leavesOf } from './order.ts';
 
 type Texts = (leaves: readonly Leaf[]) => Promise<ReadonlyMap<string, string>>;
 /** Leaves of a tree before and after that belong together. */
@@ -29,7 +30,7 @@ export async function lostMembers(
   changed: { readonly old: readonly Leaf[]; readonly now: readonly Leaf[] },
   texts: Texts,
 ): Promise<ReadonlyMap<string, readonly string[]>> {
-  const toolsets = pairsOf(toolsetsIn(before), toolsetsIn(after), () => true);
+  const toolsets = pairsOf(leavesOf(before, 'toolset'), leavesOf(after, 'toolset'), () => true);
   if (toolsets.length === 0) return new Map();
   const [ruled, steady] = [toolsets.filter(differs), toolsets.filter((pair) => !differs(pair))];
   const isDefinition = ({ kind }: Leaf) => READ[kind] !== undefined;
@@ -55,13 +56,6 @@ export async function lostMembers(
     }
   }
   return lost;
-}
-
-/** They stand last in a tree. */
-function toolsetsIn(leaves: readonly Leaf[]): readonly Leaf[] {
-  let start = leaves.length;
-  while (leaves[start - 1]?.kind === 'toolset') start--;
-  return leaves.slice(start);
 }
 
 const differs = ({ was, is }: Pair): boolean => was.hash !== is.hash;

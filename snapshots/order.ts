@@ -1,5 +1,5 @@
 import type { Outcome } from './freeze-one.ts';
-import { compare, type Leaf } from './tree.ts';
+import { compare, type Kind, KINDS, type Leaf } from './tree.ts';
 
 const toPlace = ({ entity_type: kind, name }: Outcome) => ({ kind, name });
 
@@ -19,6 +19,14 @@ export function placeOf(order: readonly Outcome[], { id, ...outcome }: Outcome):
 
 export const leafAt = (sorted: readonly Leaf[], leaf: Leaf): Leaf | undefined =>
   sorted[firstWhere(sorted, (one) => compare(one, leaf) >= 0)];
+
+/** The leaves of one kind, which stand together. */
+export function leavesOf(sorted: readonly Leaf[], kind: Kind): readonly Leaf[] {
+  const place = KINDS.indexOf(kind);
+  const from = firstWhere(sorted, (one) => KINDS.indexOf(one.kind) >= place);
+  const to = firstWhere(sorted, (one) => KINDS.indexOf(one.kind) > place);
+  return sorted.slice(from, to);
+}
 
 /** The first place from which on a condition holds. */
 function firstWhere<T>(list: readonly T[], holds: (item: T) => boolean): number {

@@ -108,18 +108,26 @@ function toBranches(leaves: readonly Leaf[], before: readonly Branch[]): Branch[
   const known = new Map(before.map((branch) => [branch.leaves[0], branch]));
   const branches: Branch[] = [];
   for (let start = 0; start < leaves.length;) {
-    let end = start + 1;
-    while (end < leaves.length && !leaves[end - 1]!.hash.startsWith(LAST)) end++;
     const kept = known.get(leaves[start]);
-    branches.push(kept !== undefined && isPart(kept.leaves, leaves, start, end) ? kept : toBranch(leaves.slice(start, end)));
+    if (kept !== undefined && isBranchAt(kept.leaves, leaves, start)) {
+      branches.push(kept);
+      start += kept.leaves.length;
+      continue;
+    }
+    let end = start + 1;
+    while (end < leaves.length && !isLast(leaves[end - 1]!)) end++;
+    branches.push(toBranch(leaves.slice(start, end)));
     start = end;
   }
   return branches;
 }
 
-/** Whether these very leaves stand between two places of a list. */
-function isPart(leaves: readonly Leaf[], list: readonly Leaf[], start: number, end: number): boolean {
-  return leaves.length === end - start && leaves.every((leaf, n) => leaf === list[start + n]);
+const isLast = ({ hash }: Leaf): boolean => hash.startsWith(LAST);
+
+/** Whether these very leaves stand at a place of a list, and a branch ends with the last of them. */
+function isBranchAt(leaves: readonly Leaf[], list: readonly Leaf[], start: number): boolean {
+  for (let n = 0; n < leaves.length; n++) if (leaves[n] !== list[start + n]) return false;
+  return isLast(leaves.at(-1)!) || start + leaves.length === list.length;
 }
 
 function toBranch(leaves: readonly Leaf[]): Branch {
@@ -157,6 +165,20 @@ export function differing<L extends Leaf>(before: readonly Leaf[], after: readon
   }
   return { old: [...old, ...before.slice(n)], now };
 }
+
+/** The same of two trees. A branch that both have is not looked into. */
+export const differingIn = (before: Tree | null, after: Tree): { old: Leaf[]; now: Leaf[] } =>
+  differing(...unshared(before, after));
+
+/** The leaves that stand in branches which the other tree lacks, sorted. */
+function unshared(before: Tree | null, after: Tree): [old: Leaf[], now: Leaf[]] {
+  const [was, is] = [new Set(before?.branches), new Set(after.branches)];
+  const leavesOf = (branches: Iterable<Branch>) => [...branches].flatMap(({ leaves }) => leaves);
+  return [leavesOf(was.difference(is)), leavesOf(is.difference(was))];
+}
+
+/** @param before null: everything is new. */
+export const deltaBetween = (before: Tree | null, after: Tree): Delta => deltaOf(...unshared(before, after));
 
 /** @param before null: everything is new. */
 export function deltaOf<L extends Leaf>(before: readonly Leaf[] | null, after: readonly L[]): Delta<L> {

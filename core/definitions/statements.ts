@@ -10,6 +10,7 @@ import { unknownMasks } from '#core/lib/call/masks.ts';
 import type { BoundStatement, Description, Source } from '#core/engines/shared/source.ts';
 import { canonical, checksum } from '#snapshots/canonical.ts';
 import { type Compiled, compileQuery, describeCompiled, type QueryDefinition } from '#snapshots/compile.ts';
+import { freezeConnection } from '#snapshots/entities.ts';
 import type { ConnectionRow } from './source-pool.ts';
 
 /** Faults of the way to a database, not of the statement: a warning when something is saved or deployed. */
@@ -127,11 +128,12 @@ export function describeWhole(
   );
 }
 
-/** Names the schema of a connection's database as it is now; null where the engine cannot tell, or the database is away. */
+/** Names the database of a connection and its schema as it is now; null where the engine cannot tell, or the database is away. */
 export async function schemaMark(app: App, connection: ConnectionRow): Promise<string | null> {
   try {
     const source = await answerWithin(app.sources.of(connection), DESCRIBE_TIMEOUT_MS);
-    return (await answerWithin(source.schemaMark?.() ?? Promise.resolve(null), DESCRIBE_TIMEOUT_MS)) ?? null;
+    const mark = await answerWithin(source.schemaMark?.() ?? Promise.resolve(null), DESCRIBE_TIMEOUT_MS);
+    return mark === null ? null : `${freezeConnection(connection).pool_key} ${mark}`;
   } catch (error) {
     if (error instanceof AppError) return null;
     throw error;

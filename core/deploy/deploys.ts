@@ -13,6 +13,7 @@ import { emitNotice } from '#core/observe/notices/emit.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import { pruneChanges, noteChange } from '#core/store/journal.ts';
 import type { Db } from '#core/store/open.ts';
+import { leavesOf } from '#snapshots/order.ts';
 import type { Leaf, Tree } from '#snapshots/tree.ts';
 import { activeSnapshot, type Deployment, lastErrorOf, readDeployment, statusOf, writeDeployment } from './deployment.ts';
 import { besideEvent } from './candidates/beside.ts';
@@ -254,13 +255,12 @@ async function storeArtifacts(app: App, tx: Db, { refreshed }: Prepared): Promis
 }
 
 export function countsOf({ leaves }: Tree): Counts {
-  const of = { server: 0, connection: 0, tool: 0, resource: 0, prompt: 0, toolset: 0 } satisfies Record<Leaf['kind'], number>;
-  for (const { kind } of leaves) of[kind]++;
+  const of = (kind: Leaf['kind']) => leavesOf(leaves, kind).length;
   return {
-    connections: of.connection,
-    tools: of.tool,
-    resources: of.resource,
-    prompts: of.prompt,
-    toolsets: of.toolset,
+    connections: of('connection'),
+    tools: of('tool'),
+    resources: of('resource'),
+    prompts: of('prompt'),
+    toolsets: of('toolset'),
   };
 }

@@ -7,7 +7,8 @@ import { diff } from '#snapshots/diff.ts';
 import type { FrozenTool } from '#snapshots/format.ts';
 import type { FrozenState } from '#snapshots/freeze.ts';
 import { lostMembers } from '#snapshots/lost-members.ts';
-import { differing, keyOf, KINDS, type Leaf, toContent, type Tree } from '#snapshots/tree.ts';
+import { leavesOf } from '#snapshots/order.ts';
+import { differingIn, keyOf, KINDS, type Leaf, toContent, type Tree } from '#snapshots/tree.ts';
 import { activeSnapshot } from './deployment.ts';
 import { textsOf } from './stored-snapshots.ts';
 import { readWorkingCopy } from './working-copy.ts';
@@ -74,7 +75,7 @@ export const textsIn =
 export async function pendingTotals(app: App): Promise<Totals> {
   const { view } = await readWorkingCopy(app);
   const { leaves } = view.frozen().tree;
-  const of = (kind: Leaf['kind']) => leaves.filter((leaf) => leaf.kind === kind);
+  const of = (kind: Leaf['kind']) => leavesOf(leaves, kind);
   const tools = of('tool');
   const known = app.tool_tokens;
   const texts = await textsIn(app, view.textOf)(tools.filter(({ hash }) => !known.has(hash)));
@@ -110,7 +111,7 @@ const PAGE = 500;
 /** What changes from one tree to another, a list after another: only entities with another hash are looked into. */
 export async function* changesInPages(before: Tree | null, after: Tree, texts: Texts): AsyncGenerator<Change[]> {
   if (before?.checksum === after.checksum) return;
-  const { old, now } = differing(before?.leaves ?? [], after.leaves);
+  const { old, now } = differingIn(before, after);
   const lost = before === null ? null : await lostMembers(before.leaves, after.leaves, { old, now }, texts);
   for (const pairs of pagesOf(pairsOf(old, now), PAGE)) {
     const [was, is] = [pairs.flatMap((pair) => pair.was ?? []), pairs.flatMap((pair) => pair.is ?? [])];

@@ -55,14 +55,13 @@ interface Said {
 export async function prepare(app: App): Promise<Prepared> {
   const { copy, view } = await readWorkingCopy(app);
   const said: Said = { instead: new Map(), texts: new Map(), refreshed: new Map(), problems: [], unchecked: [], drifted: [] };
-  for (const { id, entity_type: kind, renewed } of view.outcomes) {
+  const owned = new Map<string | null, Outcome[]>([...view.connections.keys()].map((id) => [id, []]));
+  for (const outcome of view.outcomes) {
+    const { id, entity_type: kind, renewed, leaf, connection_id } = outcome;
     if (renewed !== null) said.refreshed.set(id, { kind, ...renewed });
+    if (leaf !== null && (kind === 'tool' || kind === 'resource')) owned.get(connection_id)?.push(outcome);
   }
-  const owned = Map.groupBy(
-    view.outcomes.filter(({ entity_type, leaf }) => leaf !== null && (entity_type === 'tool' || entity_type === 'resource')),
-    ({ connection_id }) => connection_id,
-  );
-  const connections = [...view.connections.values()].filter(({ enabled, id }) => enabled && owned.has(id));
+  const connections = [...view.connections.values()].filter(({ enabled, id }) => enabled && (owned.get(id) ?? []).length > 0);
   await Promise.all(
     connections.map((one) => prepareConnection(app, copy, view, one as ConnectionRow, owned.get(one.id) ?? [], said)),
   );
@@ -100,7 +99,7 @@ async function prepareConnection(
   const asked = owned.filter(({ id }) => copy.unprepared.has(id));
   const collect = createCollection();
   for (const page of pagesOf(asked, AT_ONCE)) {
-    const fault = await prepareSome(app, copy, view, connection, page, said);
+    const fault = await prepareSome(app, copy, view, connection, page, mark, said);
     collect(page.length);
     if (fault === null) continue;
     said.unchecked.push(`The statements of ${connection.name} were not checked: ${fault.detail}`);
@@ -116,6 +115,7 @@ async function prepareSome(
   view: FrozenView,
   connection: ConnectionRow,
   asked: readonly Outcome[],
+  mark: string | null,
   said: Said,
 ): Promise<AppError | null> {
   const queries = await readQueries(app, copy, asked);
@@ -134,6 +134,8 @@ async function prepareSome(
     } else if (withoutUnchecked(query.artifact) === query.stored && sameDescription(query.artifact, answer)) {
       // Put again meanwhile, it is another definition.
       if (copy.state.outcome(query.outcome.id) === query.outcome) copy.unprepared.delete(query.outcome.id);
+      const { leaf } = query.outcome;
+      if (leaf !== null && mark !== null) app.asked_statements.asked.set(leaf.hash, { connection_id: connection.id, mark });
     } else await takeDescription(app, view, query, answer, said);
   }
   return null;

@@ -4,6 +4,7 @@ import { AppError, invalidField } from '#core/errors.ts';
 import { publicUrl } from '#core/identity/providers/stored.ts';
 import { withTimeout } from '#core/lib/with-timeout.ts';
 import type { FrozenConnection } from '#snapshots/format.ts';
+import { leavesOf } from '#snapshots/order.ts';
 import { onlyToolset } from '#snapshots/toolsets.ts';
 import type { Handlers } from '#core/run.ts';
 import { PRODUCT_VERSION } from '#core/version.ts';
@@ -28,7 +29,7 @@ export const serverHandlers: Pick<Handlers, 'health.get' | `server.${'health' | 
       app.hosts.refresh(),
     ]);
     const server = active?.server ?? (await readServerConfig(app));
-    const used = active?.tree.leaves.filter(({ kind }) => kind === 'connection') ?? [];
+    const used = leavesOf(active?.tree.leaves ?? [], 'connection');
     const { connections } = await contentOf(app, used);
     return {
       status: await statusOf(app, state, refused),

@@ -1,5 +1,5 @@
 import type { App } from '#core/app.ts';
-import { deltaOf } from '#snapshots/tree.ts';
+import { deltaBetween } from '#snapshots/tree.ts';
 import { wasDeployed } from './deployment.ts';
 import { snapshotToServe } from './exposure.ts';
 import type { HostEvent, SnapshotNews } from './hosts.ts';
@@ -20,7 +20,7 @@ export async function snapshotEvent(app: App, snapshot: StoredSnapshot, have: st
 export async function newsOf(app: App, snapshot: StoredSnapshot, have: string | null): Promise<SnapshotNews> {
   const { version, checksum, created_at, tree } = snapshot;
   const base = await baseOf(app, have);
-  const { added, removed } = deltaOf(base?.tree.leaves ?? null, tree.leaves);
+  const { added, removed } = deltaBetween(base?.tree ?? null, tree);
   const texts = await textsOf(app, added);
   const blobs = added.map(({ kind, name, hash }) => [kind, name, hash, texts.get(hash)!] as const);
   return { version, checksum, created_at, delta: { from: base?.checksum ?? null, removed, blobs } };

@@ -15,7 +15,8 @@ import { recordVersion } from '#core/observe/history.ts';
 import { emitNotice } from '#core/observe/notices/emit.ts';
 import { blobSecrets } from '#core/identity/sealed-records.ts';
 import { readTree } from '#core/store/trees.ts';
-import { differing, HOLDS_SECRETS, type Leaf, toContent } from '#snapshots/tree.ts';
+import { leavesOf } from '#snapshots/order.ts';
+import { differingIn, HOLDS_SECRETS, type Leaf, toContent } from '#snapshots/tree.ts';
 import { driftOf } from './checks/describe-again.ts';
 import { canaryWarnings } from './candidates/stored-canaries.ts';
 import { type Candidate, once, runGates, said } from './gates/gate.ts';
@@ -98,9 +99,9 @@ async function targetsOf(
   other: Configured,
   texts: (leaves: readonly Leaf[]) => Promise<ReadonlyMap<string, string>>,
 ) {
-  const { now } = differing(other.tree.leaves, tree.leaves);
+  const { now } = differingIn(other.tree, tree);
   const definitions = now.filter(({ kind }) => kind === 'tool' || kind === 'resource');
-  const whole = tree.leaves.filter(({ kind }) => kind === 'connection' || kind === 'toolset');
+  const whole = (['connection', 'toolset'] as const).flatMap((kind) => leavesOf(tree.leaves, kind));
   const leaves = [...whole, ...definitions];
   const read = await texts(leaves);
   const { connections, toolsets, tools, resources } = toContent(leaves, (hash) => read.get(hash));
@@ -113,7 +114,7 @@ export function candidateOf(app: App, { tree, server, version }: StoredSnapshot,
   const changes = () => changesInPages(active?.tree ?? null, tree, texts);
   // What is served already was checked there.
   const drifted = once(async () => {
-    const { now } = differing(active?.tree.leaves ?? [], tree.leaves);
+    const { now } = differingIn(active?.tree ?? null, tree);
     return (await driftOf(app, now, tree.leaves, texts)).found;
   });
   return { tree, server, version, problems: [], warnings: [], texts, changes, drifted };
@@ -127,7 +128,7 @@ async function find({ app }: Context, version: number): Promise<StoredSnapshot> 
 
 /** Marks a snapshot with a secret that no key opens: it can be read, not activated. */
 async function unavailable(app: App, leaves: readonly Leaf[]): Promise<{ secrets_unavailable?: true }> {
-  const sealed = leaves.filter(({ kind }) => HOLDS_SECRETS.includes(kind));
+  const sealed = HOLDS_SECRETS.flatMap((kind) => leavesOf(leaves, kind));
   const texts = await textsOf(app, sealed);
   const secrets = sealed.flatMap(({ kind, hash }) => blobSecrets({ kind, text: texts.get(hash) ?? '' }));
   return secrets.some((secret) => !app.keyring.key_ids.includes(keyOf(secret.sealed))) ? { secrets_unavailable: true } : {};

@@ -8,7 +8,8 @@ import type { Schema } from '#core/store/schema.ts';
 import { pinnedByCandidates } from './candidates/pinned.ts';
 import { branchesIn, listOf, PAGE, readBranches, readTexts, readTree } from '#core/store/trees.ts';
 import type { FrozenServer, SnapshotContent } from '#snapshots/format.ts';
-import { deltaOf, type Delta, HOLDS_SECRETS, type Leaf, toContent, type Tree } from '#snapshots/tree.ts';
+import { leavesOf } from '#snapshots/order.ts';
+import { deltaBetween, deltaOf, type Delta, HOLDS_SECRETS, type Leaf, toContent, type Tree } from '#snapshots/tree.ts';
 import { pagesOf } from '#core/lib/slices.ts';
 
 /** Contract section 13. */
@@ -56,10 +57,7 @@ export async function readSnapshot(app: App, version: number): Promise<StoredSna
   const [row] = await app.store.db.select().from(snapshots).where(eq(snapshots.version, version));
   if (row === undefined) return null;
   const tree = await readTree(app.store, app.store.db, row.content);
-  const { server } = await contentOf(
-    app,
-    tree.leaves.filter(({ kind }) => kind === 'server'),
-  );
+  const { server } = await contentOf(app, leavesOf(tree.leaves, 'server'));
   const { checksum, created_at, counts } = row;
   const branched = branchesIn(row.content) !== null;
   return cacheSnapshot(app, { version, checksum, created_at, counts, tree, server, branched });
@@ -134,7 +132,7 @@ export async function newBlobs(
   textOf: (hash: string) => string | undefined,
 ): Promise<NewBlob[]> {
   const before = await listedOf(app, tx, earlier);
-  const { added } = deltaOf(before?.tree.leaves ?? null, tree.leaves);
+  const { added } = deltaBetween(before?.tree ?? null, tree);
   const stored = await readTexts(
     app.store,
     tx,

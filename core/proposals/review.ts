@@ -14,6 +14,7 @@ import { mayPretend } from '#core/definitions/tests/tests.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context, Door } from '#core/run.ts';
 import { canonical } from '#snapshots/canonical.ts';
+import { leavesOf } from '#snapshots/order.ts';
 import type { Leaf } from '#snapshots/tree.ts';
 import { openOverlay, type Overlay, stampOf } from './overlay.ts';
 import { applyAll, type Review } from './overlays.ts';
@@ -120,7 +121,7 @@ async function reviewed(
 /** Names of the connections that callers reach now. */
 async function servedConnections(app: App): Promise<ReadonlySet<string>> {
   const active = await activeSnapshot(app);
-  return new Set((active?.tree.leaves ?? []).flatMap(({ kind, name }) => (kind === 'connection' ? [name] : [])));
+  return new Set(leavesOf(active?.tree.leaves ?? [], 'connection').map(({ name }) => name));
 }
 
 /** The working copy before the proposal, in the place of what is deployed: the gates say what the proposal alone would do. */

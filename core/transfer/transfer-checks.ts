@@ -12,7 +12,7 @@ import { subjectOf } from '#core/contract/entities.ts';
 import type { Context } from '#core/run.ts';
 import { canonical } from '#snapshots/canonical.ts';
 import type { FrozenView } from '#snapshots/freeze.ts';
-import { differing, type Leaf } from '#snapshots/tree.ts';
+import { differingIn, type Leaf } from '#snapshots/tree.ts';
 
 /** What the configuration would be after an import. */
 export interface Planned {
@@ -33,7 +33,7 @@ export async function checkPlanned(context: Context, { view, tests }: Planned): 
   const { app } = context;
   const { view: stored } = await readWorkingCopy(app);
   const { tree, problems } = view.frozen();
-  const { now } = differing(stored.frozen().tree.leaves, tree.leaves);
+  const { now } = differingIn(stored.frozen().tree, tree);
   const texts = textsIn(app, view.textOf);
   const findings = await lintLeaves(app, tree, now, texts);
   const concerned = await concernedTests(app, { view, tests }, stored, now, texts);

@@ -19,7 +19,7 @@ export type Run = (values: Values, signal: StopSignal) => Promise<CallResult>;
 
 /** A tool or a resource; only results of tools are ever kept. */
 export interface Cacheable {
-  readonly entity: FrozenQuery & { readonly cache_ttl_seconds?: number };
+  readonly entity: FrozenQuery & { readonly name: string; readonly cache_ttl_seconds?: number };
   readonly connection: FrozenConnection;
 }
 
@@ -45,9 +45,14 @@ export interface ResultCache {
   size(): number;
 }
 
-interface Kept {
-  /** Of the tool. */
+/** A tool as it was at a moment. */
+interface Version {
+  readonly name: string;
   readonly fingerprint: string;
+}
+
+interface Kept {
+  readonly tool: Version;
   readonly result: CallResult;
   readonly until: number;
 }
@@ -69,7 +74,7 @@ export function createResultCache(now: () => number, capacity = CAPACITY, larges
   const in_flight = new Map<string, InFlight>();
   /** An entry outlives deploys that change only variables. */
   const fingerprints = new WeakMap<Cacheable, { readonly vars: Registry['vars']; readonly fingerprint: string }>();
-  let current = new Set<string>();
+  let served: readonly Registry[] = [];
   let size = 0;
 
   const fingerprintOf = (entry: Cacheable, { vars }: Registry): string => {
@@ -79,6 +84,11 @@ export function createResultCache(now: () => number, capacity = CAPACITY, larges
     fingerprints.set(entry, { vars, fingerprint });
     return fingerprint;
   };
+  const isServed = ({ name, fingerprint }: Version): boolean =>
+    served.some((registry) => {
+      const tool = registry.tools.get(name);
+      return tool !== undefined && tool.entity.cache_ttl_seconds > 0 && fingerprintOf(tool, registry) === fingerprint;
+    });
   const drop = (key: string) => {
     const entry = kept.get(key);
     if (entry === undefined) return;
@@ -96,7 +106,7 @@ export function createResultCache(now: () => number, capacity = CAPACITY, larges
   };
   const keep = (key: string, entry: Kept) => {
     // A call that outlived its tool leaves nothing behind.
-    if (!current.has(entry.fingerprint) || entry.result.members.length > largest) return;
+    if (!isServed(entry.tool) || entry.result.members.length > largest) return;
     drop(key);
     kept.set(key, entry);
     size += entry.result.members.length + key.length;
@@ -106,11 +116,11 @@ export function createResultCache(now: () => number, capacity = CAPACITY, larges
     }
   };
 
-  const startRun = (key: string, fingerprint: string, ttl_ms: number, values: Values, run: Run): InFlight => {
+  const startRun = (key: string, tool: Version, ttl_ms: number, values: Values, run: Run): InFlight => {
     const end = new Stop();
     const result = run(values, end)
       .then((ended) => {
-        keep(key, { fingerprint, result: ended, until: now() + ttl_ms });
+        keep(key, { tool, result: ended, until: now() + ttl_ms });
         return ended;
       })
       .finally(() => {
@@ -142,23 +152,18 @@ export function createResultCache(now: () => number, capacity = CAPACITY, larges
 
   return {
     through(entry, { registry, rights, deadline }, values, run, beside) {
-      const { cache_ttl_seconds = 0, mode } = entry.entity;
+      const { name, cache_ttl_seconds = 0, mode } = entry.entity;
       if (cache_ttl_seconds === 0 || mode === 'write') return null;
       const fingerprint = fingerprintOf(entry, registry);
       const key = digest([fingerprint, rights.key, values, ...(beside?.() ?? [])]);
       const found = find(key);
       if (found !== null) return Promise.resolve({ ...found, wait_ms: 0 });
-      const running = in_flight.get(key) ?? startRun(key, fingerprint, cache_ttl_seconds * 1_000, values, run);
+      const running = in_flight.get(key) ?? startRun(key, { name, fingerprint }, cache_ttl_seconds * 1_000, values, run);
       return join(key, running, deadline);
     },
     use(...registries) {
-      current = new Set();
-      for (const registry of registries) {
-        for (const tool of registry.tools.values()) {
-          if (tool.entity.cache_ttl_seconds > 0) current.add(fingerprintOf(tool, registry));
-        }
-      }
-      for (const [key, { fingerprint }] of kept) if (!current.has(fingerprint)) drop(key);
+      served = registries;
+      for (const [key, { tool }] of kept) if (!isServed(tool)) drop(key);
     },
     size: () => size,
   };

@@ -189,12 +189,12 @@ export function assemble(head: Head, before: Registry | null, part: Presented = 
     server: settings,
     connections: of_kind.connection.map(({ made }) => made as FrozenConnection),
     vars: settings.global_variables,
-    tools: new Map(tools.map((entry) => [entry.entity.name, entry])),
+    tools: byName(tools),
     resources: new Map(fixed.map(({ made }) => [(made as ResourceEntry).template.text, made as ResourceEntry])),
     templates: variable
       .map(({ made }) => made as ResourceEntry)
       .sort((a, b) => literalLength(b.template) - literalLength(a.template)),
-    prompts: new Map(prompts.map((entry) => [entry.entity.name, entry])),
+    prompts: byName(prompts),
     toolsets: new Map(toolsets.map((toolset) => [toolset.name, toolset])),
     instructions: (shown === null ? settings.instructions : shown.instructions) ?? null,
     skill,
@@ -202,6 +202,12 @@ export function assemble(head: Head, before: Registry | null, part: Presented = 
     pieces: renderPieces(settings, head.snapshot_version, part),
   };
   return registry;
+}
+
+function byName<E extends { readonly entity: { readonly name: string } }>(entries: readonly E[]): Map<string, E> {
+  const found = new Map<string, E>();
+  for (const entry of entries) found.set(entry.entity.name, entry);
+  return found;
 }
 
 /** A toolset that is served by itself has its own instructions, and says nothing of the rest. */
@@ -322,7 +328,11 @@ export function changedLists(before: Registry | null, after: Registry | null): L
 
 /** Whether there is a page for a tool stands in its list for those who draw. */
 const drawnIn = (registry: Registry | null): string =>
-  [...(registry?.tools.values() ?? [])].flatMap(({ entity }) => (isDrawn(entity) ? [entity.name] : [])).join(' ');
+  (registry?.tools.values() ?? [].values())
+    .filter(({ entity }) => isDrawn(entity))
+    .map(({ entity }) => entity.name)
+    .toArray()
+    .join(' ');
 
 /** Methods whose results say how long they hold (2026-07-28, Caching). What a resource reads changes with its database. */
 const HOLDS: Readonly<Record<string, boolean>> = {

@@ -98,8 +98,12 @@ export function snapshotFile(path: string): SnapshotFile {
         const listed = texts.size === 0 ? base : [...base, pack];
         const body = `${JSON.stringify({ version, checksum, created_at, packs: listed })}\n${tree}`;
         const lines = [...texts].map(([hash, text]) => `${hash} ${text}\n`).join('');
-        if (texts.size > 0) await writeFileDurable(join(dirname(path), pack), lines);
-        await writeFileDurable(fresh, `${digest(body)}\n${body}`);
+        // Nothing is discarded while it is still being written.
+        const written = await Promise.allSettled([
+          texts.size > 0 && writeFileDurable(join(dirname(path), pack), lines),
+          writeFileDurable(fresh, `${digest(body)}\n${body}`),
+        ]);
+        for (const one of written) if (one.status === 'rejected') throw one.reason;
         return listed;
       };
       const listed = await write().catch(orDiscard);

@@ -7,6 +7,7 @@ import { dialectNamed } from '#core/engines/index.ts';
 import type { Context } from '#core/run.ts';
 import { entityTable } from '#core/store/entity-table.ts';
 import type { FrozenConnection, FrozenServer } from '#snapshots/format.ts';
+import { leavesOf } from '#snapshots/order.ts';
 import type { Leaf } from '#snapshots/tree.ts';
 import { fewAtATime } from '../batch.ts';
 import { createFrozenSources, type FrozenSources } from '../frozen-sources.ts';
@@ -137,7 +138,7 @@ async function targetsOf(app: App, owners: readonly TestOwner[], { leaves, texts
   await take(leaves.filter(({ kind, name }) => named.has(`${kind}/${name}`)));
   // In an earlier version it may have another name.
   const missing = new Set([...wanted].flatMap(([id, kind]) => (frozen.has(id) ? [] : [kind])));
-  if (missing.size > 0) await take(leaves.filter(({ kind }) => missing.has(kind as TestedKind)));
+  if (missing.size > 0) await take([...missing].flatMap((kind) => leavesOf(leaves, kind)));
   const connections = await connectionsOf(leaves, texts);
   const targets = new Map<string, Target>();
   for (const [id, { kind, entity }] of frozen) {
@@ -162,7 +163,7 @@ async function storedNames({ store }: App, wanted: ReadonlyMap<string, TestedKin
 }
 
 async function connectionsOf(leaves: readonly Leaf[], texts: Tested['texts']): Promise<Map<string, FrozenConnection>> {
-  const read = await texts(leaves.filter(({ kind }) => kind === 'connection'));
+  const read = await texts(leavesOf(leaves, 'connection'));
   const found = [...read.values()].map((text) => JSON.parse(text) as FrozenConnection);
   return new Map(found.map((connection) => [connection.id, connection]));
 }

@@ -3,6 +3,7 @@ import type { App } from '#core/app.ts';
 import type { Db } from '#core/store/open.ts';
 import type { Schema } from '#core/store/schema.ts';
 import { branchesIn, listOf, PAGE, readBranches, readTree } from '#core/store/trees.ts';
+import { leavesOf } from '#snapshots/order.ts';
 import { parseTree, type Tree } from '#snapshots/tree.ts';
 import { hashesOf, pinnedByCandidates } from './pinned.ts';
 import { contentOf, newBlobs, newestVersion, readSnapshot, type StoredSnapshot } from '../stored-snapshots.ts';
@@ -34,7 +35,7 @@ export async function readCandidate(app: App, id: string): Promise<StoredSnapsho
   const [row] = await app.store.db.select().from(candidates).where(eq(candidates.id, id));
   if (row === undefined) return null;
   const tree = await readTree(app.store, app.store.db, row.content);
-  const settings = tree.leaves.filter(({ kind }) => kind === 'server');
+  const settings = leavesOf(tree.leaves, 'server');
   const { server } = await contentOf(app, settings);
   const { checksum, created_at, counts } = row;
   return { version: NO_VERSION, checksum, created_at, counts, tree, server, branched: true };

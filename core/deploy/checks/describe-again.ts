@@ -9,6 +9,7 @@ import { canonical } from '#snapshots/canonical.ts';
 import type { Compiled } from '#snapshots/compile.ts';
 import { freezeConnection } from '#snapshots/entities.ts';
 import type { FrozenConnection, FrozenResource, FrozenTool } from '#snapshots/format.ts';
+import { leavesOf } from '#snapshots/order.ts';
 import type { Leaf } from '#snapshots/tree.ts';
 import { columnDifferences, schemaDifferences } from './columns.ts';
 import { createSlices, pagesOf } from '#core/lib/slices.ts';
@@ -90,15 +91,14 @@ interface Connection {
 async function connectionsIn(app: App, leaves: readonly Leaf[], texts: Texts): Promise<Map<string, Connection>> {
   const rows = await app.store.db.select().from(app.store.tables.connections);
   const stored = new Map(rows.map((row) => [row.id, row]));
-  const read = await texts(leaves.filter(({ kind }) => kind === 'connection'));
+  const read = await texts(leavesOf(leaves, 'connection'));
   const found = await Promise.all(
     [...read.values()].map(async (text): Promise<[string, Connection]> => {
       const { id, name, pool_key } = JSON.parse(text) as FrozenConnection;
       const row = stored.get(id);
       if (row === undefined || freezeConnection(row).pool_key !== pool_key)
         return [id, { name, row: null, mark: null, reason: 'The settings of the connection changed since the deploy.' }];
-      const mark = await schemaMark(app, row);
-      return [id, { name, row, mark: mark === null ? null : `${pool_key} ${mark}`, reason: null }];
+      return [id, { name, row, mark: await schemaMark(app, row), reason: null }];
     }),
   );
   return new Map(found);

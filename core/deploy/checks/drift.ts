@@ -113,15 +113,15 @@ export async function checkDriftWhenDue(app: App): Promise<boolean> {
     // Another server may have been quicker.
     const due = await dueOf(app);
     if (due === null) return false;
-    if (due === 'time') app.asked_statements = { since: app.clock().getTime(), asked: new Map() };
+    if (due === 'all') app.asked_statements = { since: app.clock().getTime(), asked: new Map() };
     await checkDrift(app, app.asked_statements.asked);
     return true;
   });
   return checked === true;
 }
 
-/** Why a check is due: it is time to ask about all, or another version is served, whose new statements alone are asked about. */
-async function dueOf(app: App): Promise<'time' | 'deployed' | null> {
+/** What a check is to ask about: everything, or what nobody asked about since that was done last; null: it is not due. */
+async function dueOf(app: App): Promise<'all' | 'rest' | null> {
   const { drift_check_minutes: minutes } = (await readSettings(app)).settings;
   if (minutes === 0) return null;
   const [{ desired, active_version }, { checked_at, snapshot_version }] = await Promise.all([
@@ -133,9 +133,9 @@ async function dueOf(app: App): Promise<'time' | 'deployed' | null> {
   const age = now - (checked_at === null ? Number.NEGATIVE_INFINITY : Date.parse(checked_at));
   const every = minutes * 60_000 - 1_000;
   // What was checked in the time to come was checked by a clock that was ahead.
-  if (age < -SKEW_MS || age >= every) return 'time';
-  if (snapshot_version === active_version || age < APART_MS) return null;
-  return Math.abs(now - app.asked_statements.since) < every ? 'deployed' : 'time';
+  const is_time = age < -SKEW_MS || age >= every;
+  if (!is_time && (snapshot_version === active_version || age < APART_MS)) return null;
+  return Math.abs(now - app.asked_statements.since) < every ? 'rest' : 'all';
 }
 
 /** Checks after each deploy and every `drift_check_minutes`. @returns a function that ends it. */

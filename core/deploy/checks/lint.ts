@@ -14,7 +14,7 @@ import { createSlices, pagesOf } from '#core/lib/slices.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import { createLock, type Lock } from '#core/store/open.ts';
 import type { SelectionRule } from '#snapshots/toolsets.ts';
-import { differing, type Leaf, type Tree } from '#snapshots/tree.ts';
+import { differingIn, type Leaf, type Tree } from '#snapshots/tree.ts';
 import { textsIn } from '../pending.ts';
 import { type Definition, readDefinitions, readWorkingCopy } from '../working-copy.ts';
 
@@ -25,8 +25,8 @@ export interface LintIndex {
   /** Moves come one after another; nothing is read meanwhile. */
   readonly lock: Lock;
   together: Together;
-  /** Of the definitions that are in it. */
-  leaves: readonly Leaf[];
+  /** Whose definitions are in it. */
+  tree: Tree | null;
   facts: Map<string, Facts>;
   /** By hash, of some that left: they often come back. */
   readonly left: RecentMap<Facts>;
@@ -36,7 +36,7 @@ export interface LintIndex {
 export const createLintIndex = (): LintIndex => ({
   lock: createLock(),
   together: createTogether(),
-  leaves: [],
+  tree: null,
   facts: new Map(),
   left: createRecentMap(LEFT),
   found: null,
@@ -70,7 +70,7 @@ async function lintWorkingCopy(app: App): Promise<readonly LintFinding[]> {
       index.found = {
         off,
         all: index.together.lintSome(
-          index.leaves.flatMap(({ hash }) => index.facts.get(hash) ?? []),
+          (index.tree?.leaves ?? []).flatMap(({ hash }) => index.facts.get(hash) ?? []),
           off,
         ),
       };
@@ -80,14 +80,9 @@ async function lintWorkingCopy(app: App): Promise<readonly LintFinding[]> {
 }
 
 /** What is found in some of the definitions of a tree, and in the toolsets that hold them. */
-export async function lintLeaves(
-  app: App,
-  { leaves }: Pick<Tree, 'leaves'>,
-  some: readonly Leaf[],
-  texts: Texts,
-): Promise<readonly LintFinding[]> {
+export async function lintLeaves(app: App, tree: Tree, some: readonly Leaf[], texts: Texts): Promise<readonly LintFinding[]> {
   const off = await rulesOff(app);
-  return inTree(app, leaves, texts, ({ together, facts }) =>
+  return inTree(app, tree, texts, ({ together, facts }) =>
     together.lintSome(
       some.flatMap(({ hash }) => facts.get(hash) ?? []),
       off,
@@ -98,18 +93,18 @@ export async function lintLeaves(
 /** What the next deploy would serve. */
 async function inWorkingCopy<T>(app: App, read: (index: LintIndex) => T): Promise<T> {
   const { view } = await readWorkingCopy(app);
-  return inTree(app, view.frozen().tree.leaves, textsIn(app, view.textOf), read);
+  return inTree(app, view.frozen().tree, textsIn(app, view.textOf), read);
 }
 
 const isDefinition = (leaf: Leaf): leaf is Leaf & { readonly kind: DefinitionKind } =>
   (DEFINITION_KINDS as readonly string[]).includes(leaf.kind);
 
 /** @param read gets the index with the definitions of this tree in it. */
-async function inTree<T>(app: App, leaves: readonly Leaf[], texts: Texts, read: (index: LintIndex) => T): Promise<T> {
+async function inTree<T>(app: App, tree: Tree, texts: Texts, read: (index: LintIndex) => T): Promise<T> {
   const index = app.lint;
   const facts = new Map<string, Facts>();
   for (;;) {
-    const { now } = differing(index.leaves, leaves);
+    const { now } = differingIn(index.tree, tree);
     const missing = now.filter(isDefinition).filter(({ hash }) => !facts.has(hash) && !index.left.get(hash));
     const turn = createSlices();
     const collect = createCollection();
@@ -121,14 +116,14 @@ async function inTree<T>(app: App, leaves: readonly Leaf[], texts: Texts, read: 
       }
       collect(page.length);
     }
-    const answer = await index.lock(async () => ((await moveTo(index, leaves, facts)) ? { value: read(index) } : null));
+    const answer = await index.lock(async () => ((await moveTo(index, tree, facts)) ? { value: read(index) } : null));
     if (answer !== null) return answer.value;
   }
 }
 
 /** False when facts are missing by now. */
-async function moveTo(index: LintIndex, leaves: readonly Leaf[], read: ReadonlyMap<string, Facts>): Promise<boolean> {
-  const { old, now } = differing(index.leaves, leaves);
+async function moveTo(index: LintIndex, tree: Tree, read: ReadonlyMap<string, Facts>): Promise<boolean> {
+  const { old, now } = differingIn(index.tree, tree);
   const [left, entered] = [old.filter(isDefinition), now.filter(isDefinition)];
   const added: Facts[] = [];
   for (const { hash } of entered) {
@@ -145,7 +140,7 @@ async function moveTo(index: LintIndex, leaves: readonly Leaf[], read: ReadonlyM
     );
   } catch (error) {
     // It may be half moved.
-    Object.assign(index, { together: createTogether(), leaves: [], facts: new Map(), found: null });
+    Object.assign(index, { together: createTogether(), tree: null, facts: new Map(), found: null });
     throw error;
   }
   for (const { hash } of left) {
@@ -157,7 +152,7 @@ async function moveTo(index: LintIndex, leaves: readonly Leaf[], read: ReadonlyM
     index.left.delete(hash);
     facts.set(hash, added[n] as Facts);
   }
-  index.leaves = leaves;
+  index.tree = tree;
   return true;
 }
 

@@ -1,6 +1,7 @@
 import { eq } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
+import { leavesOf } from '#snapshots/order.ts';
 import type { Tree } from '#snapshots/tree.ts';
 import type { DeployGate } from './gate.ts';
 
@@ -30,7 +31,7 @@ export const credentialsGate: DeployGate = {
   },
 };
 
-const namesOf = ({ leaves }: Tree): Set<string> => new Set(leaves.flatMap(({ kind, name }) => (kind === 'toolset' ? name : [])));
+const namesOf = ({ leaves }: Tree): Set<string> => new Set(leavesOf(leaves, 'toolset').map(({ name }) => name));
 
 interface Holder {
   readonly name: string;

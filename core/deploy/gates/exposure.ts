@@ -1,4 +1,5 @@
 import type { FrozenServer } from '#snapshots/format.ts';
+import { leavesOf } from '#snapshots/order.ts';
 import type { Tree } from '#snapshots/tree.ts';
 import { isPerson } from '#core/identity/roles.ts';
 import { exposureOf, REQUIRED_AUTH } from '../exposure.ts';
@@ -28,6 +29,6 @@ const ALL_OPEN =
 const PEOPLE_ONLY =
   'No toolset is enabled any more, so everyone who signs in could use every tool, resource and prompt. Only a signed-in person can deploy this, not a token.';
 
-const hasToolset = ({ leaves }: Tree): boolean => leaves.some(({ kind }) => kind === 'toolset');
+const hasToolset = ({ leaves }: Tree): boolean => leavesOf(leaves, 'toolset').length > 0;
 const opensAll = ({ auth_type }: FrozenServer, before: Tree, after: Tree): boolean =>
   BY_TOOLSETS.includes(auth_type) && hasToolset(before) && !hasToolset(after);

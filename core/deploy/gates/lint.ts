@@ -1,5 +1,5 @@
 import { subjectOf } from '#core/contract/entities.ts';
-import { differing } from '#snapshots/tree.ts';
+import { differingIn } from '#snapshots/tree.ts';
 import { lintLeaves } from '../checks/lint.ts';
 import type { DeployGate } from './gate.ts';
 
@@ -7,7 +7,7 @@ import type { DeployGate } from './gate.ts';
 export const lintGate: DeployGate = {
   name: 'lint',
   async run({ app }, { tree, texts }, active) {
-    const { now } = differing(active?.tree.leaves ?? [], tree.leaves);
+    const { now } = differingIn(active?.tree ?? null, tree);
     const found = await lintLeaves(app, tree, now, texts);
     return found
       .filter(({ severity }) => severity !== 'info')

@@ -3,6 +3,8 @@ import { AppError } from '#core/errors.ts';
 import { blobSecrets } from '#core/identity/sealed-records.ts';
 import { dialectNamed } from '#core/engines/index.ts';
 import { runsCallerText } from '#core/lib/sql/classify.ts';
+import { leavesOf } from '#snapshots/order.ts';
+import { HOLDS_SECRETS } from '#snapshots/tree.ts';
 import type { FrozenResource, FrozenTool } from '#snapshots/format.ts';
 import type { DeployGate, Finding } from './gate.ts';
 
@@ -19,7 +21,7 @@ export const prepareGate: DeployGate = {
     }));
     for (const message of warnings) found.push({ message });
     if (version === null) return found;
-    const sealed = tree.leaves.filter(({ kind }) => kind === 'connection' || kind === 'server');
+    const sealed = HOLDS_SECRETS.flatMap((kind) => leavesOf(tree.leaves, kind));
     for (const [hash, text] of await texts(sealed)) {
       const { kind } = sealed.find((leaf) => leaf.hash === hash) ?? { kind: 'server' as const };
       for (const { sealed: secret, place } of blobSecrets({ kind, text })) {
@@ -29,7 +31,7 @@ export const prepareGate: DeployGate = {
     }
     if (app.env.SVC_ALLOW_PASSTHROUGH_SQL) return found;
     for (const kind of ['tool', 'resource'] as const) {
-      const frozen = await texts(tree.leaves.filter((leaf) => leaf.kind === kind));
+      const frozen = await texts(leavesOf(tree.leaves, kind));
       for (const text of frozen.values()) if (await isPassthrough(kind, text)) throw passthrough(kind, text);
     }
     return found;

@@ -7,7 +7,7 @@ import { keepResults } from '#core/definitions/tests/keep-results.ts';
 import { ownerNames, type TestRow } from '#core/definitions/tests/tests.ts';
 import { entityTable } from '#core/store/entity-table.ts';
 import { canonical } from '#snapshots/canonical.ts';
-import { differing } from '#snapshots/tree.ts';
+import { differingIn } from '#snapshots/tree.ts';
 import { NO_VERSION } from '../candidates/stored-candidates.ts';
 import type { StoredSnapshot } from '../stored-snapshots.ts';
 import type { Candidate, DeployGate, Finding } from './gate.ts';
@@ -50,7 +50,7 @@ async function concerned({ store }: App, candidate: Candidate, active: StoredSna
   const { tests } = store.tables;
   const enabled = eq(tests.enabled, true);
   if ((await store.db.$count(tests, enabled)) === 0) return [];
-  const { now } = differing(active?.tree.leaves ?? [], candidate.tree.leaves);
+  const { now } = differingIn(active?.tree ?? null, candidate.tree);
   const vars = ({ global_variables }: { readonly global_variables: object }) => canonical(global_variables);
   if (active === null || vars(active.server) !== vars(candidate.server)) {
     return store.db.select().from(tests).where(enabled).orderBy(tests.name);

@@ -6,6 +6,7 @@ import { operations } from '#core/contract/index.ts';
 import type { Operation } from '#core/contract/operation.ts';
 import { activeSnapshot } from '#core/deploy/deployment.ts';
 import { contentOf } from '#core/deploy/stored-snapshots.ts';
+import { leavesOf } from '#snapshots/order.ts';
 import { holdsOf, isOpenTo, ofTool } from '#snapshots/toolsets.ts';
 import type { Person } from './people.ts';
 import type { Resource } from './resources.ts';
@@ -40,13 +41,9 @@ export async function scopesFor(app: App, resource: Resource, person: Person | n
     return AGENT_SCOPES.filter(({ name }) => person === null || person.scopes.includes(name)).map(agentScope);
   }
   const leaves = (await activeSnapshot(app))?.tree.leaves ?? [];
-  if (!leaves.some(({ kind }) => kind === 'toolset')) {
-    return [everything(leaves.flatMap(({ kind, name }) => (kind === 'tool' ? [name] : [])))];
-  }
-  const { toolsets, tools } = await contentOf(
-    app,
-    leaves.filter(({ kind }) => kind === 'toolset' || kind === 'tool'),
-  );
+  const [named, of_tools] = [leavesOf(leaves, 'toolset'), leavesOf(leaves, 'tool')];
+  if (named.length === 0) return [everything(of_tools.map(({ name }) => name))];
+  const { toolsets, tools } = await contentOf(app, [...of_tools, ...named]);
   // Whether there is one of this name that is open to others, nobody learns.
   const only = /^\/mcp\/(?!readonly$)([a-z][a-z0-9-]*)$/.exec(resource.path)?.[1];
   return toolsets

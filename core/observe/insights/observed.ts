@@ -5,6 +5,7 @@ import type { Outcome } from '#core/contract/observe/outcomes.ts';
 import { activeSnapshot } from '#core/deploy/deployment.ts';
 import { endedAs } from '../ended-as.ts';
 import { HOUR_MS, hourOf } from '../metrics/sums.ts';
+import { leavesOf } from '#snapshots/order.ts';
 
 const HOURS: Readonly<Record<InsightPeriod, number>> = { '24h': 24, '7d': 168, '30d': 720 };
 const SAID: Readonly<Record<InsightPeriod, string>> = {
@@ -53,7 +54,7 @@ export async function observe(app: App, period: InsightPeriod) {
     readCalls(app, and(in_period, isNotNull(request_logs.error)), MOST_FAILED),
     readCalls(app, in_period, MOST_RECENT),
   ]);
-  const leaves = (active?.tree.leaves ?? []).filter(({ kind }) => kind === 'tool');
+  const leaves = leavesOf(active?.tree.leaves ?? [], 'tool');
   const served = new Map(leaves.map(({ name, hash }) => [name, hash]));
   return {
     since,
