@@ -230,7 +230,8 @@ browserTest(
     await guest.page.reload();
     await guest.page.getByLabel('Password', { exact: true }).fill(PASSWORD);
     await guest.page.getByRole('button', { name: 'Set password and sign in' }).click();
-    await guest.page.getByText('This invitation isn’t valid').waitFor();
+    await guest.page.getByRole('heading', { name: 'This invitation isn’t valid' }).waitFor();
+    expect(await guest.page.getByText('Choose the password').count()).toBe(0);
     await close(guest, [401, 404]);
     await close(opened);
   },
@@ -270,7 +271,7 @@ browserTest(
     expect(await invite.getByLabel('Username').inputValue()).toBe('lena');
     expect(await invite.getByText('no valid session').count()).toBe(0);
     await invite.getByRole('button', { name: 'Create invitation' }).click();
-    await page.getByText('Send it to them yourself').waitFor();
+    await page.getByText('Send this link yourself').waitFor();
     await close(opened, [401, 409]);
   },
   LIMIT_MS,

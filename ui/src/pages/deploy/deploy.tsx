@@ -1,5 +1,4 @@
 import { createSignal, Show } from 'solid-js';
-import { Badge } from '#ui/src/components/badge.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { Tabs } from '#ui/src/components/tabs.tsx';
 import { useCommands, useKernel } from '#ui/src/kernel/kernel.ts';
@@ -13,7 +12,7 @@ import { CanaryPanel } from '#ui/src/features/deploy/canary-panel.tsx';
 import { DeployDialog } from '#ui/src/features/deploy/deploy-dialog.tsx';
 import type { Status } from '#ui/src/features/deploy/deployment.ts';
 import { useDeployment } from '#ui/src/features/deploy/use-deployment.ts';
-import { STATUS } from '#ui/src/features/deploy/words.ts';
+import { ServingBadge } from '#ui/src/features/deploy/serving-badge.tsx';
 import './deploy.css';
 
 /** What waits, what is live, what was live before. */
@@ -86,15 +85,7 @@ export function Deploy() {
       title="Deploy"
       lead="You edit a working copy. A deploy freezes it into a version and every host switches to it at once."
       width="full"
-      badge={
-        <Show when={status()}>
-          {(live) => (
-            <Badge tone={STATUS[live().status].tone} dot pulse={live().status === 'deploying'}>
-              {STATUS[live().status].label}
-            </Badge>
-          )}
-        </Show>
-      }
+      badge={<ServingBadge of={status()} />}
     >
       <Show when={canaryToShow(status())}>
         {(canary) => <CanaryPanel deployment={deployment} canary={canary()} onRefused={() => show('changes')} />}

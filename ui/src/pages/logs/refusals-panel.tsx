@@ -7,10 +7,11 @@ import { type Column, DataTable } from '#ui/src/components/table/data-table.tsx'
 import { FilterBar, FilterSelect } from '#ui/src/components/table/filter-bar.tsx';
 import { usePages } from '#ui/src/components/use-pages.ts';
 import { usePoll } from '#ui/src/components/use-query.ts';
-import { clockTime, exactTime, minuteTime, shortDay } from '#ui/src/kernel/dates.ts';
+import { minuteTime } from '#ui/src/kernel/dates.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { count } from '#ui/src/kernel/numbers.ts';
 import { choice, createSearchParams } from '#ui/src/kernel/route/search-params.ts';
+import { timeColumn } from './time-column.tsx';
 import { REFUSAL_KINDS, REFUSAL_WORDS, type RefusalKind } from './words.ts';
 
 type Entry = Output<'logs.refusals'>['items'][number];
@@ -43,16 +44,7 @@ export function RefusalsPanel() {
     return refused === 0 ? REFUSAL_WORDS[kind] : `${REFUSAL_WORDS[kind]} (${count(refused)} since ${minuteTime(since)})`;
   };
   const columns: Column<Entry>[] = [
-    {
-      id: 'time',
-      head: 'Time',
-      cell: (entry) => (
-        <span class="num" title={exactTime(entry.timestamp)}>
-          <span class="logs-day">{shortDay(entry.timestamp)}, </span>
-          {clockTime(entry.timestamp)}
-        </span>
-      ),
-    },
+    timeColumn,
     { id: 'kind', head: 'Kind', cell: (entry) => <Badge>{REFUSAL_WORDS[entry.kind]}</Badge> },
     {
       id: 'reason',

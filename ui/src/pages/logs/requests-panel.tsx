@@ -11,7 +11,7 @@ import { Menu } from '#ui/src/components/menu.tsx';
 import { Select } from '#ui/src/components/form/select.tsx';
 import { usePages } from '#ui/src/components/use-pages.ts';
 import { usePoll, useQuery } from '#ui/src/components/use-query.ts';
-import { clockTime, exactTime, minuteTime, shortDay } from '#ui/src/kernel/dates.ts';
+import { minuteTime } from '#ui/src/kernel/dates.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { KINDS, startOf, UNNAMED_CLIENT } from '#ui/src/kernel/metrics.ts';
 import { num } from '#ui/src/kernel/numbers.ts';
@@ -20,6 +20,7 @@ import { choice, createSearchParams, oneOf, text } from '#ui/src/kernel/route/se
 import { capital, duration, plural } from '#ui/src/kernel/words.ts';
 import { CallDrawer } from './call-drawer.tsx';
 import { type CallEntry, saveCalls } from './download.ts';
+import { timeColumn } from './time-column.tsx';
 import { endWord, OUTCOME_WORDS, RANGE_WORDS, RANGES } from './words.ts';
 
 const POLL_MS = 10_000;
@@ -101,16 +102,7 @@ export function RequestsPanel() {
   const download = (form: 'csv' | 'json') => () => void save(form).catch((fault: unknown) => say(toProblem(fault).detail, 'bad'));
 
   const columns: Column<CallEntry>[] = [
-    {
-      id: 'time',
-      head: 'Time',
-      cell: (entry) => (
-        <span class="num" title={exactTime(entry.timestamp)}>
-          <span class="logs-day">{shortDay(entry.timestamp)}, </span>
-          {clockTime(entry.timestamp)}
-        </span>
-      ),
-    },
+    timeColumn,
     {
       id: 'name',
       head: 'Called',

@@ -1,6 +1,5 @@
 import { plural } from '#ui/src/kernel/words.ts';
 import { createMemo, onMount, Show } from 'solid-js';
-import { Badge } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
 import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
@@ -11,7 +10,7 @@ import { useQuery } from '#ui/src/components/use-query.ts';
 import { DeployDialog } from '#ui/src/features/deploy/deploy-dialog.tsx';
 import { Receipt } from '#ui/src/features/deploy/receipt.tsx';
 import { useDeployment } from '#ui/src/features/deploy/use-deployment.ts';
-import { STATUS } from '#ui/src/features/deploy/words.ts';
+import { ServingBadge } from '#ui/src/features/deploy/serving-badge.tsx';
 import { FIRST_STEPS } from '#ui/src/kernel/first-run.ts';
 import { useCommands, useKernel } from '#ui/src/kernel/kernel.ts';
 import { INTERVAL_SECONDS, PERIODS, startOf, toRows } from '#ui/src/kernel/metrics.ts';
@@ -64,15 +63,7 @@ export function Overview() {
   return (
     <Page
       title={health.data()?.server_name ?? 'Overview'}
-      badge={
-        <Show when={status()}>
-          {(live) => (
-            <Badge tone={STATUS[live().status].tone} dot pulse={live().status === 'deploying'}>
-              {STATUS[live().status].label}
-            </Badge>
-          )}
-        </Show>
-      }
+      badge={<ServingBadge of={status()} />}
       actions={
         <SegmentedControl
           label="Period"
