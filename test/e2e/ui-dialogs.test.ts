@@ -75,3 +75,44 @@ browserTest(
   },
   LIMIT_MS,
 );
+
+browserTest(
+  'with a zoom of 400 % all of a dialog and of a list of choices can be reached',
+  async () => {
+    const { id } = await ui.programs.api<{ id: string }>('POST', '/tools', {
+      name: LONG,
+      description: 'Reads one row, as the test of the dialog asks.',
+      connection_id: (await ui.programs.api<{ items: { id: string }[] }>('GET', '/connections')).items[0]?.id,
+      sql_query: 'select 1 as one',
+    });
+    const opened = await ui.signedIn();
+    const { page } = opened;
+    // As a window of 1 280 by 1 024 has it.
+    await page.setViewportSize({ width: 320, height: 256 });
+    const within = (selector: string) =>
+      page.locator(selector).evaluate((one) => {
+        one.scrollIntoView({ block: 'nearest' });
+        const { top, bottom } = one.getBoundingClientRect();
+        return top >= 0 && bottom <= innerHeight;
+      });
+    await page.goto(`${ui.programs.url}/tools/${id}`);
+    await page.getByRole('button', { name: `More for ${LONG}` }).click();
+    await page.getByRole('menuitem', { name: /^Delete/ }).click();
+    const dialog = page.getByRole('alertdialog');
+    await dialog.waitFor();
+    const scrolls = await dialog.evaluate(
+      (one) => one.scrollHeight <= one.clientHeight || ['auto', 'scroll'].includes(getComputedStyle(one).overflowY),
+    );
+    expect(scrolls).toBe(true);
+    expect(await within('.dialog-foot')).toBe(true);
+    await page.keyboard.press('Escape');
+    await page
+      .getByRole('button', { name: /^Connection/ })
+      .first()
+      .click();
+    await page.getByRole('option').first().waitFor();
+    expect(await within('.floating')).toBe(true);
+    await close(opened);
+  },
+  LIMIT_MS,
+);

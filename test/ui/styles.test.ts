@@ -70,7 +70,7 @@ describe('styles', () => {
 
   test('a sheet is part of the layers: the first one names them, and the build puts the others in', async () => {
     const first = await Bun.file(join(SOURCE, 'styles/index.css')).text();
-    expect(first).toContain('@layer tokens, base, kit, pages;');
+    expect(first).toContain('@layer tokens, base, kit, pages, forced;');
     expect([...first.matchAll(/@import '[^']+'(.*);/g)].filter(([, rest]) => !/^ layer\(\w+\)$/.test(rest ?? ''))).toEqual([]);
     expect(
       sheets.filter(({ path, text }) => !path.startsWith('styles/') && text.includes('@layer')).map(({ path }) => path),

@@ -185,7 +185,7 @@ export function Chart(props: ChartProps) {
         <Show when={props.times.length > 0 && isBlank(props.series) ? props.empty : undefined}>
           {(sentence) => <p class="chart-empty">{sentence()}</p>}
         </Show>
-        <span ref={(element) => (probe = element)} hidden />
+        <span class="chart-probe" ref={(element) => (probe = element)} hidden />
       </div>
       <Show when={props.marks}>
         {(marks) => (

@@ -1,3 +1,4 @@
+import { Breakable } from '#ui/src/components/show/breakable.tsx';
 import { createSignal, For, Show } from 'solid-js';
 import type { Output } from '#core/contract/index.ts';
 import { Button } from '#ui/src/components/button.tsx';
@@ -61,8 +62,8 @@ export function FindPanel() {
                 <For each={found().items}>
                   {(tool) => (
                     <li>
-                      <Link href={`/tools/${tool.id}`} class="mono truncate">
-                        {tool.name}
+                      <Link href={`/tools/${tool.id}`} class="mono long-name">
+                        <Breakable text={tool.name} />
                       </Link>
                       <span class="ranked-bar" aria-hidden="true">
                         <span style={{ width: `${(tool.score / best()) * 100}%` }} />

@@ -1,6 +1,7 @@
 import { createMemo, createSignal, For, Show } from 'solid-js';
 import type { Person } from '#core/contract/identity/people.ts';
 import { type Role, ROLE_CHOICES, ROLES } from '#core/contract/identity/roles.ts';
+import { Breakable } from '#ui/src/components/show/breakable.tsx';
 import { Badge, StatusDot, type Tone } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
 import { Dialog } from '#ui/src/components/dialog.tsx';
@@ -90,13 +91,17 @@ export function People() {
             cell: (person) => (
               <span class="lines">
                 <span class="row people-name">
-                  <span class="truncate">{person.display_name ?? person.username}</span>
+                  <span class="long-name">
+                    <Breakable text={person.display_name ?? person.username} />
+                  </span>
                   <Show when={isSelf(person)}>
                     <Badge>You</Badge>
                   </Show>
                 </span>
-                <span class="small faint truncate">
-                  {[person.display_name === null ? undefined : person.username, person.email].filter(Boolean).join(' · ')}
+                <span class="small faint long-name">
+                  <Breakable
+                    text={[person.display_name === null ? undefined : person.username, person.email].filter(Boolean).join(' · ')}
+                  />
                 </span>
               </span>
             ),
@@ -194,7 +199,7 @@ export function People() {
         secrets={({ url }) => [{ label: 'Invitation link', value: url }]}
         onClose={people.dismiss}
       >
-        {() => <p class="small soft">Send it to them yourself: Sluice sends no email. It works once, for 72 hours.</p>}
+        {() => <p class="small soft">Send this link yourself: Sluice sends no email. The link works once, for 72 hours.</p>}
       </SecretOnce>
     </Page>
   );

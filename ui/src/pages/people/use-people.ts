@@ -30,7 +30,7 @@ export function usePeople() {
         ? ask(
             {
               title: `Create a new sign-in link for ${person.username}?`,
-              text: 'They set a new password with it. Earlier links stop working, and their sessions end when they use the new one.',
+              text: 'The person sets a new password with this link. Earlier links stop working, and the person’s sessions end when the new link is used.',
               action: 'Create link',
             },
             () => makeLink(person),

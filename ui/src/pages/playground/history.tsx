@@ -1,3 +1,4 @@
+import { Breakable } from '#ui/src/components/show/breakable.tsx';
 import { For, Show } from 'solid-js';
 import { IconButton } from '#ui/src/components/button.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
@@ -37,7 +38,9 @@ export function History(props: {
                 <li class="play-row" ref={passesFocus}>
                   <button type="button" class="play-run" onClick={() => props.onSaved(call)}>
                     <span class="grow lines">
-                      <span class="mono truncate">{call.key.slice(call.key.indexOf(':') + 1)}</span>
+                      <span class="mono long-name">
+                        <Breakable text={call.key.slice(call.key.indexOf(':') + 1)} />
+                      </span>
                       <span class="faint small truncate">{valuesInWords(call.values)}</span>
                     </span>
                   </button>
@@ -75,7 +78,9 @@ export function History(props: {
                 >
                   <StatusDot tone={toneOf(run)} label={labelOf(run)} hide_label />
                   <span class="grow lines">
-                    <span class="mono truncate">{run.offer.name}</span>
+                    <span class="mono long-name">
+                      <Breakable text={run.offer.name} />
+                    </span>
                     <span class="faint small num">
                       {duration(run.ms)}, <Ago iso={run.at} />
                     </span>
