@@ -23,7 +23,7 @@ export type NoticeEvent = v.InferOutput<typeof NoticeEvent>;
 export const MOST_NOTICES = 20;
 
 const draft = {
-  name: field(shownText(100), { label: 'Name', help: 'Who is notified, such as the chat of the team.' }),
+  name: field(shownText(100), { label: 'Name', help: 'Who is notified, such as a team chat.' }),
   url: field(HttpUrl, {
     label: 'URL',
     help: 'Receives a signed POST request for each event.',

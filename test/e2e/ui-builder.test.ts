@@ -261,10 +261,10 @@ browserTest(
       .waitFor();
     await page.keyboard.press('Control+s');
     await page.getByRole('heading', { name: 'search_customers', level: 1 }).waitFor();
-    await page.getByRole('button', { name: 'More about search_customers' }).click();
+    await page.getByRole('button', { name: 'More for search_customers' }).click();
     await page.getByRole('menuitem', { name: 'Duplicate' }).click();
     await page.getByRole('heading', { name: 'search_customers_copy', level: 1 }).waitFor();
-    await page.getByRole('button', { name: 'More about search_customers_copy' }).click();
+    await page.getByRole('button', { name: 'More for search_customers_copy' }).click();
     await page.getByRole('menuitem', { name: 'Delete…' }).click();
     await page.getByRole('button', { name: 'Delete tool' }).click();
     await page.getByRole('heading', { name: 'Tools', level: 1 }).waitFor();

@@ -147,7 +147,7 @@ browserTest(
     await page.getByText('It will act as you, carl.').waitFor();
     expect(await permissions(page)).toBe(1);
     // What is not theirs is neither named nor granted.
-    await page.getByText('It gets only what is listed here.').waitFor();
+    await page.getByText('It gets only those listed here.').waitFor();
     expect(await page.getByText('Customers').count()).toBe(0);
     await inspect(page, 'consent-narrowed', { width: 360, scheme: 'dark' });
     await allow(page, 'carl');

@@ -133,7 +133,7 @@ browserTest(
     const { items } = await ui.programs.api<{ items: object[] }>('GET', '/resources?search=customers');
     expect(items[0]).toMatchObject({ mime_type: 'text/csv', parameters: [{ name: 'country', type: 'string', required: true }] });
 
-    await page.getByRole('button', { name: 'More about customers' }).click();
+    await page.getByRole('button', { name: 'More for customers' }).click();
     await page.getByRole('menuitem', { name: 'Duplicate' }).click();
     await page.getByRole('heading', { name: 'New resource', level: 1 }).waitFor();
     expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('customers_copy');

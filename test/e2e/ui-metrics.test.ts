@@ -25,7 +25,7 @@ browserTest(
     const minutes = (Date.parse(searchParams.get('until') ?? '') - Date.parse(searchParams.get('from') ?? '')) / 60_000;
     expect(minutes).toBeWithin(13, 19);
     await page.getByText('24h', { exact: true }).click();
-    await page.getByRole('switch', { name: 'Compare with the period before' }).check({ force: true });
+    await page.getByRole('switch', { name: 'Compare with the previous period' }).check({ force: true });
     await page.getByText('0 before').first().waitFor();
     await expectAccessible(page);
 

@@ -288,7 +288,7 @@ browserTest(
     await dialog.getByLabel('Name').fill('Careful');
     await dialog.getByLabel('Write').uncheck();
     await dialog.getByLabel('Propose').check();
-    await dialog.getByText('Reads, tests and asks for changes, which wait for your approval.').waitFor();
+    await dialog.getByText('Read, test and propose changes, which wait for approval.').waitFor();
     await dialog.getByRole('button', { name: 'Create token' }).click();
     await page.getByText('Token “Careful”').first().waitFor();
     const { items } = await ui.programs.api<{ items: { name: string; scopes: string[] }[] }>('GET', '/agent-tokens');

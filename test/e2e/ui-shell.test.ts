@@ -107,7 +107,7 @@ browserTest(
     await page.goto(`${ui.programs.url}/tools`);
     await page.clock.install();
     await page
-      .getByRole('button', { name: /^More about/ })
+      .getByRole('button', { name: /^More for/ })
       .first()
       .click();
     await page.getByRole('menuitem', { name: 'Disable' }).click();

@@ -39,7 +39,7 @@ browserTest(
     const question = page.getByRole('alertdialog', { name: /^Delete/ });
     const askToDelete = async () => {
       await page
-        .getByRole('button', { name: /^More about/ })
+        .getByRole('button', { name: /^More for/ })
         .first()
         .click();
       await page.getByRole('menuitem', { name: 'Delete' }).click();

@@ -176,7 +176,7 @@ browserTest(
     await page.getByText('You deleted this elsewhere in the meantime.').waitFor();
     expect(await page.getByLabel('Instructions').inputValue()).toBe('Typed for long.');
     await page.getByRole('button', { name: 'Discard' }).click();
-    await page.getByRole('button', { name: 'More about gone' }).click();
+    await page.getByRole('button', { name: 'More for gone' }).click();
     await page.getByRole('menuitem', { name: 'Delete' }).click();
     await page.getByRole('alertdialog').getByRole('button', { name: 'Delete toolset' }).click();
     await toast(page, 'This toolset no longer exists.').waitFor();

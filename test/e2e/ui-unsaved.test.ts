@@ -92,7 +92,7 @@ browserTest(
     const description = page.getByLabel('Description', { exact: true });
     await description.fill('Half a sentence');
     const disable = async () => {
-      await page.getByRole('button', { name: 'More about get_customer' }).click();
+      await page.getByRole('button', { name: 'More for get_customer' }).click();
       await page.getByRole('menuitem', { name: 'Disable' }).click();
     };
     await disable();
@@ -205,7 +205,7 @@ browserTest(
     const { page } = opened;
     await page.goto(`${ui.programs.url}/tools/${tool.id}`);
     await page.getByLabel('Description', { exact: true }).fill('Not meant to be saved');
-    await page.getByRole('button', { name: 'More about search_products' }).click();
+    await page.getByRole('button', { name: 'More for search_products' }).click();
     await page.getByRole('menuitem', { name: 'Delete…' }).click();
     const question = page.getByRole('alertdialog');
     await question.waitFor();

@@ -26,7 +26,7 @@ describe('required claims of an issuer', () => {
       [['tid 8f2c'], 'tid 8f2c: write a claim as name=value.'],
       [['tid=8f2c', 'tid='], 'tid=: write a claim as name=value.'],
       [['tid=8f2c', ' =b'], ' =b: write a claim as name=value.'],
-      [['tid=a', 'tid=b'], 'tid stands twice. A claim can be required to have one value.'],
+      [['tid=a', 'tid=b'], 'tid is listed twice. Require one value per claim.'],
     ] as const) {
       const it = form();
       const read = claimsOf(tags);

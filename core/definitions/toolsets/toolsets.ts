@@ -116,7 +116,7 @@ async function removeToolset(context: Context, tx: Db, id: string): Promise<unkn
     const others = await tx.$count(toolsets, and(eq(toolsets.enabled, true), ne(toolsets.id, id)));
     if (others === 0) {
       const detail =
-        'This is the last enabled toolset. Without one everybody has everything, so only a person who is signed in can delete it.';
+        'This is the last enabled toolset. Without it every caller would see everything, so only a signed-in person can delete it, not a token.';
       throw new AppError('admin_only', detail);
     }
   }

@@ -59,7 +59,8 @@ type Wanted = Pick<Input<'deploy.run'>, 'note' | 'allow' | 'checksum'>;
 async function requireRunning(app: App, read: string | undefined): Promise<CanaryRow> {
   const row = await runningCanary(app);
   if (row !== null && (read === undefined || row.id === read)) return row;
-  if (row !== null) throw new AppError('conflict', 'Another canary is running than the one that you read. Read it first.');
+  if (row !== null)
+    throw new AppError('conflict', 'A different canary is running than the one that you read. Read it again first.');
   const ended = read === undefined ? undefined : await readCanary(app, read);
   throw new AppError(
     'conflict',
@@ -82,7 +83,7 @@ async function checkStart(context: Context, candidate: string | null, wanted: Om
   if (checked.checksum === active.checksum) {
     throw invalidField(
       'canary',
-      'This is what is live already, so a canary would compare it with itself. Change something first.',
+      'Nothing differs from the live version, so a canary has nothing to compare. Change something first.',
     );
   }
   return { active, checked };

@@ -104,7 +104,7 @@ describe('a canary', () => {
       const other = await s.send('POST', path, { canary: id });
       expect([other.status, other.body['detail']]).toEqual([
         409,
-        'Another canary is running than the one that you read. Read it first.',
+        'A different canary is running than the one that you read. Read it again first.',
       ]);
     }
     const running = await state();

@@ -44,10 +44,15 @@ export function Drawer(props: Surface & { size?: 'wide' }) {
   );
 }
 
-const TYPED = { title: 'Discard what you entered?', text: 'It is not saved.', action: 'Discard', cancel: 'Keep editing' };
+const TYPED = {
+  title: 'Discard what you entered?',
+  text: 'Your entries are not saved.',
+  action: 'Discard',
+  cancel: 'Keep editing',
+};
 const SHOWN_ONCE = {
   title: 'Close without a copy?',
-  text: 'It is shown only once. Without a copy you have to create a new one.',
+  text: 'Sluice shows this only once. Without a copy you have to create a new one.',
   action: 'Close',
   cancel: 'Go back',
 };

@@ -4,7 +4,7 @@ import { loadCode } from '#ui/src/kernel/data/load-code.ts';
 
 const RETRY_MS = 3_000;
 const UNLOADED =
-  'A part of this page could not be loaded. The connection may be lost, or Sluice was updated: reload the page then.';
+  'A part of this page could not be loaded. Check your connection, and reload the page in case Sluice was updated.';
 
 /** A component whose code is loaded when it is first drawn; until then nothing stands in its place. While it cannot be loaded, this is said and tried again. */
 export function lazyPart<P extends object>(load: () => Promise<Component<P>>): Component<P> {

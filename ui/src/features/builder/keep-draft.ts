@@ -33,7 +33,7 @@ export function keepDraft<D extends Record<string, unknown>>(form: Form<D>, vers
       form.change((draft) => void Object.assign(draft, Object.fromEntries(known)));
     }
     if (kept !== undefined && form.dirty()) {
-      const since = kept.version !== version() ? ' It was saved elsewhere since: compare before you save.' : '';
+      const since = kept.version !== version() ? ' The stored version has changed since: compare before you save.' : '';
       toasts.show(`Your unsaved changes are back.${since}`, 'plain', { action: { label: 'Discard', run: () => form.reset() } });
     }
     createEffect(

@@ -89,7 +89,7 @@ export function StatementPanel(props: StatementPanelProps) {
         language={props.statement.language()}
         faults={faults()}
         error={error()}
-        hint={`Write parameters as :name. [[ and … :name ]] is optional: it is left out when no value is given. ${withMod('Enter')} runs the statement.`}
+        hint={`Write parameters as :name. Sluice leaves out [[ and … :name ]] when the parameter has no value. ${withMod('Enter')} runs the statement.`}
         placeholder="select …"
         lines={8}
         onRun={() => props.onRun()}

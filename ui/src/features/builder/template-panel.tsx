@@ -35,7 +35,7 @@ export function TemplatePanel(props: {
           language={props.statement.template_language()}
           faults={props.faults}
           error={props.faults.some(({ message }) => message === props.error) ? undefined : props.error}
-          hint="A template over rows, params, vars and caller. JSON output becomes structured content, anything else text."
+          hint="The template can use rows, params, vars and caller. JSON output becomes structured content, any other output text."
           placeholder={'{% for row in rows %}\n- {{ row.name }}\n{% endfor %}'}
           onRun={() => props.onRun()}
           onSave={() => props.onSave()}

@@ -77,7 +77,7 @@ function CanaryFields(props: Starts) {
           unit="%"
           min={1}
           max={50}
-          hint="From 1 to 50. The same caller always gets the same side."
+          hint="From 1 to 50. Each caller stays on the same version."
           required
           {...form.number('percent')}
         />
@@ -86,7 +86,7 @@ function CanaryFields(props: Starts) {
           unit="min"
           min={1}
           max={120}
-          hint="Then it promotes itself. At most 120."
+          hint="Sluice then promotes the canary. At most 120."
           required
           {...form.number('minutes')}
         />
@@ -109,7 +109,7 @@ function CanaryFields(props: Starts) {
         <NumberField
           label="Min calls"
           min={1}
-          hint="Limits count once the canary has had this many calls."
+          hint="The limits apply once the canary has had this many calls."
           required
           {...form.number('min_calls')}
         />

@@ -47,20 +47,20 @@ export function CanaryPanel(props: { deployment: Deployment; canary: CanaryState
     const { id } = props.canary;
     const agreed = await dialogs.confirm({
       title: 'Promote the canary?',
-      text: `It becomes the next version, and every caller is served it at once.${replaces()}`,
+      text: `The canary becomes the next version, and every caller gets it at once.${replaces()}`,
       action: 'Promote',
     });
-    if (agreed) await act(props.deployment.promote(id), 'Promoted. Every caller is served it now.');
+    if (agreed) await act(props.deployment.promote(id), 'Promoted. Every caller gets this version now.');
   };
   const abort = async () => {
     const { id } = props.canary;
     const agreed = await dialogs.confirm({
       title: 'Abort the canary?',
-      text: 'Its callers are served the live version again at once.',
+      text: 'Its callers get the live version again at once.',
       action: 'Abort canary',
       danger: true,
     });
-    if (agreed) await act(props.deployment.abort(id), 'Aborted. Every caller is served the live version.');
+    if (agreed) await act(props.deployment.abort(id), 'Aborted. Every caller gets the live version.');
   };
   return (
     <Panel
@@ -138,7 +138,7 @@ function Sides(props: { canary: CanaryState; other: number | undefined }) {
     const errors = max_error_rate === null ? [] : [`more than ${percent(max_error_rate)} of its calls fail`];
     const slow = max_p95_ratio === null ? [] : [`its p95 is more than ${max_p95_ratio} times that of the live version`];
     const all = [...errors, ...slow];
-    return all.length === 0 ? 'It has no limits.' : `Aborts itself when ${all.join(' or ')}, after ${count(min_calls)} calls.`;
+    return all.length === 0 ? 'No limits are set.' : `Aborts itself when ${all.join(' or ')}, after ${count(min_calls)} calls.`;
   };
   const share = (of: (side: CanarySide) => number, side: CanarySide) => {
     const most = Math.max(of(props.canary.live), of(props.canary.canary));

@@ -46,8 +46,8 @@ export function DeployProblem(props: {
       <Bullets of={others().map(({ message }) => message)} />
       <Show when={gates().length > 0}>
         <p class="small">
-          Fix these findings, or go on with them.
-          <Show when={!props.dry}> History names you and the note.</Show>
+          Fix these findings, or deploy despite them.
+          <Show when={!props.dry}> The history records your name and the note.</Show>
         </p>
         <Show when={!props.dry}>
           <TextField label="Reason" optional value={note()} onInput={setNote} hint="Shown with this version in the history." />

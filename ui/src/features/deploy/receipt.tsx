@@ -28,7 +28,7 @@ export function Receipt(props: { receipt: DeployReceipt; rehearsed: boolean; onD
     >
       <Notice tone="good" live title={outcome(props.receipt, props.rehearsed)}>
         <Show when={props.rehearsed}>
-          <p>Statements were checked by their databases, and templates, names and limits too. Nothing was changed.</p>
+          <p>The databases checked the statements, and Sluice checked templates, names and limits. Nothing was changed.</p>
         </Show>
       </Notice>
       <KeyValue

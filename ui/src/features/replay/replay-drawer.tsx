@@ -16,7 +16,7 @@ import { ReplayResult } from './replay-result.tsx';
 /** Versions that are offered. */
 const MOST = 20;
 const COUNTS = ['20', '100', '500', '1000'].map((value) => ({ value, label: `Up to ${num(Number(value))}` }));
-const RUNNING = 'Running recent calls on both versions. It takes at most a minute.';
+const RUNNING = 'Running recent calls on both versions. This takes at most a minute.';
 const VERSION = /^v(\d+)$/;
 
 interface Target {
@@ -32,7 +32,7 @@ export function ReplayDrawer(props: Target & { open: boolean; onClose: () => voi
     <Drawer
       open={props.open}
       title="Replay recent calls"
-      lead="Runs recent calls of reading tools on the live version and on another one, and compares the answers. Calls of clients go first."
+      lead="Runs recent calls of read-only tools on the live version and on another one, and compares the answers. Calls from clients go first."
       size="wide"
       onClose={props.onClose}
     >

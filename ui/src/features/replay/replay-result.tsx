@@ -24,7 +24,7 @@ export function ReplayResult(props: { replay: Replay; name: string }) {
       <Switch>
         <Match when={props.replay.calls + props.replay.skipped === 0}>
           <EmptyState icon="refresh" title="No calls to replay">
-            <p>The hosts keep calls from now on. Call some reading tools, then run the replay again.</p>
+            <p>The hosts keep calls from now on. Call some read-only tools, then run the replay again.</p>
           </EmptyState>
         </Match>
         <Match when={true}>

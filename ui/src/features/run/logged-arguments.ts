@@ -7,8 +7,8 @@ type Logged = Pick<CallDetail, 'arguments_state' | 'arguments' | 'arguments_mask
 /** Why the arguments of a call are not there, as a sentence. */
 export const NO_ARGUMENTS = {
   not_logged: 'The arguments of this call were not logged.',
-  removed: 'The arguments of this call were removed after the time that Settings keep them.',
-  hidden: 'The arguments of this call are shown to people with the role editor or higher.',
+  removed: 'The arguments of this call were deleted at the end of their retention.',
+  hidden: 'Only people with the role Editor or higher see the arguments of this call.',
   key_missing: 'The arguments of this call were encrypted with a key that SVC_ENCRYPTION_KEY no longer has.',
 } as const satisfies Record<Exclude<CallDetail['arguments_state'], 'logged'>, string>;
 

@@ -280,7 +280,7 @@ function toAnswer(answer: Exchange['answer'], id: number): Answer {
 
 const toRefusal = (fault: unknown): Refusal =>
   fault instanceof DOMException && fault.name === 'AbortError'
-    ? { reason: 'aborted', detail: 'The call was cancelled. The host ends its statement in the database.' }
+    ? { reason: 'aborted', detail: 'The call was cancelled. The host cancels its statement in the database.' }
     : { reason: 'offline', detail: OFFLINE };
 
 /** As 2026-07-28 encodes what is not plain ASCII (Value Encoding). */

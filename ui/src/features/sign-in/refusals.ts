@@ -7,7 +7,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
   taken: 'Another person here already signs in with this account.',
   second_factor:
     'This account has a second factor. Set a password with the link, enter the code, then link the provider on the Account page.',
-  forbidden: 'Sign in again, then link the account: that needs a sign-in of the last ten minutes.',
+  forbidden: 'Sign in again, then link the account: linking needs a sign-in within the last ten minutes.',
   unauthenticated: 'Sign in first, then link the account.',
   not_found: 'This identity provider is no longer available. Choose another way to sign in.',
   rate_limited: 'Too many sign-ins were started. Wait a minute, then try again.',

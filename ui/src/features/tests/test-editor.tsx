@@ -94,7 +94,10 @@ function Editor(props: { test: Test | NewTest; onClose: () => void; onSaved: (()
         : call('tests.update', { id: stored.id, version: stored.version, ...draft });
     },
     onDone: () => {
-      toasts.show(before === undefined ? 'Test created. Every deploy of a change runs it.' : 'Test saved.', 'good');
+      toasts.show(
+        before === undefined ? 'Test created. Every deploy that changes the definition runs it.' : 'Test saved.',
+        'good',
+      );
       props.onSaved?.();
       props.onClose();
     },
@@ -111,7 +114,7 @@ function Editor(props: { test: Test | NewTest; onClose: () => void; onSaved: (()
           <Notice tone="plain">The arguments of this call are not known. Enter those that the test sends.</Notice>
         </Show>
         <Show when={test.caller}>
-          <Notice tone="plain">It runs as the chosen caller, with their values, masks and session values.</Notice>
+          <Notice tone="plain">The test runs as the chosen caller, with their values, masks and session values.</Notice>
         </Show>
         <Switch label="The call must fail" {...form.flag('fails')} />
         <For each={FIELDS.filter(({ of }) => isShown(of))}>

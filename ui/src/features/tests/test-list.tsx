@@ -45,8 +45,8 @@ export function TestList(props: { owner?: TestOwner | undefined; owner_name?: st
   };
   const remove = async (test: Test) => {
     const question = {
-      title: `Delete the test ${test.name}?`,
-      text: 'Deploys no longer check what it expects. History can restore it.',
+      title: `Delete the test “${test.name}”?`,
+      text: 'Deploys no longer run this test. You can restore it from the history.',
       action: 'Delete test',
     };
     await ask(question, () => call('tests.delete', { id: test.id }), `Test ${test.name} deleted.`);
@@ -91,13 +91,18 @@ export function TestList(props: { owner?: TestOwner | undefined; owner_name?: st
                 fallback={
                   <section class="panel">
                     <EmptyState icon="check" title="No tests yet" action={<LinkButton href="/tools">Choose a tool</LinkButton>}>
-                      <p>Open a tool, run its preview and keep the result as a test. Every deploy of a change then checks it.</p>
+                      <p>
+                        Open a tool, run its preview and keep the result as a test. Every deploy that changes the tool then runs
+                        the test.
+                      </p>
                     </EmptyState>
                   </section>
                 }
               >
                 <EmptyState icon="check" title="No tests yet">
-                  <p>Run the preview and keep its result as a test. Every deploy of a change then checks it.</p>
+                  <p>
+                    Run the preview and keep its result as a test. Every deploy that changes the definition then runs the test.
+                  </p>
                 </EmptyState>
               </Show>
             }

@@ -25,7 +25,7 @@ export async function takeBack(call: Call, done: Done): Promise<void> {
     (done.action !== 'import' || newest.batch_id === done.batch_id) &&
     (done.action !== 'update' || newest.version_after === done.version);
   if (!is_mine) {
-    const since = newest === undefined ? 'It was changed since.' : `${newest.actor.name} changed ${newest.entity_name} since.`;
+    const since = newest === undefined ? 'The record has changed since.' : `${newest.actor.name} changed ${newest.entity_name} since.`;
     throw new AppError('conflict', `${since} The history shows what can be restored.`);
   }
   const { id, version_after } = newest;

@@ -33,7 +33,7 @@ export function Providers() {
     <Show when={session.ways().providers.length > 0 || linked().length > 0}>
       <Section
         title="Identity providers"
-        lead="Link your account at a provider to sign in with it. This needs a sign-in of the last ten minutes."
+        lead="Link your account at a provider to sign in with it. Linking needs a sign-in within the last ten minutes."
       >
         <div class="stack">
           <Show when={linked().length > 0}>

@@ -20,7 +20,7 @@ export function CodesDialog(props: { codes: readonly string[] | undefined; onClo
       of={props.codes}
       once
       title="Recovery codes"
-      lead="Each works once, if you lose access to the app. Store them somewhere else; they are shown only once."
+      lead="If you lose access to the app, each code signs you in once. Store the codes in a safe place: they are shown only once."
       onClose={props.onClose}
       foot={
         <Button kind="primary" onPress={props.onClose}>

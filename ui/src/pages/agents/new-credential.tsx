@@ -16,8 +16,8 @@ type Scope = v.InferOutput<typeof Scopes>[number];
 const SCOPES = [
   { scope: 'read', label: 'Read', hint: 'Read everything except secrets.' },
   { scope: 'write', label: 'Write', hint: 'Create, change, test, export and roll back.' },
-  { scope: 'propose', label: 'Propose', hint: 'Reads, tests and asks for changes, which wait for your approval.' },
-  { scope: 'deploy', label: 'Deploy', hint: 'Deploy and stop, without asking you.' },
+  { scope: 'propose', label: 'Propose', hint: 'Read, test and propose changes, which wait for approval.' },
+  { scope: 'deploy', label: 'Deploy', hint: 'Deploy and stop serving, without asking you.' },
 ] as const satisfies readonly { scope: Scope; label: string; hint: string }[];
 
 interface Draft extends Record<string, unknown> {
@@ -76,7 +76,7 @@ export function NewCredential(props: { kind: 'token' | 'client'; onDone: (made: 
                 label={label}
                 hint={
                   scope === 'propose' && form.values.scopes.includes('write')
-                    ? `${hint} With Write, it changes things itself and proposes only where it says so.`
+                    ? `${hint} With Write too, the agent makes changes directly, unless it asks for a proposal.`
                     : hint
                 }
                 checked={form.values.scopes.includes(scope)}

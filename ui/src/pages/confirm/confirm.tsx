@@ -78,7 +78,7 @@ export function Confirm() {
     if (decided() === 'approve')
       return {
         title: 'Approved',
-        lead: 'The tool runs now if your client still waits for it. If other rows would change by then, you are asked again.',
+        lead: 'The tool runs now if your client is still waiting. If the number of rows changes before that, you are asked again.',
       };
     if (decided() === 'decline') return { title: 'Declined', lead: 'Nothing was changed.' };
     if (isGone())

@@ -52,7 +52,7 @@ export function FilesPanel(props: { connection: Connection; onSaved: () => void 
     }
     const agreed = await dialogs.confirm({
       title: `Replace “${own}” with “${file.name}”?`,
-      text: 'Tools use the new database from their next call on. What was written to the old one is lost. This cannot be undone.',
+      text: 'Tools use the new database from their next call on. Data written to the old one is lost. This cannot be undone.',
       action: 'Replace database',
       danger: true,
     });

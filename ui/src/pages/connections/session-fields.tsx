@@ -128,12 +128,18 @@ function CallerSql(props: { form: Form<ConnectionDraft>; postgres: boolean }) {
       <div class="stack">
         <p class="small soft">
           {props.postgres
-            ? 'Run it as the owner of the table. The policy shows each caller the rows that name the first session value.'
-            : 'Run it as an administrator of the database, and use the view in tools. It shows each caller their own rows.'}
+            ? 'Run this SQL as the owner of the table. The policy limits each caller to the rows that match the first session value.'
+            : 'Run this SQL as an administrator of the database, and use the view in tools. The view shows each caller their own rows.'}
         </p>
         <div class="grid-2">
           <TextField label="Table" mono value={table()} onInput={setTable} />
-          <TextField label="Column" mono value={column()} onInput={setColumn} hint="Names who owns each row, such as tenant." />
+          <TextField
+            label="Column"
+            mono
+            value={column()}
+            onInput={setColumn}
+            hint="The column that names the owner of each row, such as tenant."
+          />
         </div>
         <CodeBlock code={sql()} label="SQL for the database" />
       </div>

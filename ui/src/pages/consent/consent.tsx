@@ -184,7 +184,7 @@ function Decision(props: {
         <h2 class="consent-scopes">Permissions</h2>
         <Show when={props.asked.narrowed && props.asked.refused === null}>
           <Notice>
-            <p>The client asked for permissions that you cannot give. It gets only what is listed here.</p>
+            <p>The client asked for permissions that you do not have. It gets only those listed here.</p>
           </Notice>
         </Show>
         <ul class="stack" data-gap="3">

@@ -31,7 +31,7 @@ export function CandidatesPanel(props: {
   const remove = async ({ candidate }: Candidate) => {
     const question = {
       title: 'Delete this candidate?',
-      text: 'Its URL and token end at once. The working copy does not change.',
+      text: 'Its URL and token stop working at once. The working copy does not change.',
       action: 'Delete candidate',
     };
     await ask(question, () => call('candidates.delete', { id: candidate }), 'Candidate deleted.');

@@ -90,7 +90,7 @@ export function NewCandidate(props: { open: boolean; onClose: () => void; onMade
             value={note()}
             onInput={setNote}
             error={fieldError(creating.problem(), 'note')}
-            hint="What is to be tried, for whoever reads the list."
+            hint="What you want to try. Shown in the list of candidates."
           />
           <NumberField
             label="Expires after"
@@ -100,7 +100,7 @@ export function NewCandidate(props: { open: boolean; onClose: () => void; onMade
             value={hours()}
             onInput={setHours}
             error={wrong()}
-            hint="From 1 to 72. Its URL and token end then."
+            hint="From 1 to 72. Then the URL and the token stop working."
           />
           <div class="row">
             <Button blocked={creating.busy()} onPress={close}>

@@ -188,8 +188,8 @@ export function SnapshotsPanel(props: {
         title={(version) => `Restore version ${version}?`}
         lead={
           live() === null
-            ? 'It is served at once. The working copy does not change.'
-            : `It replaces version ${live()} at once. The working copy does not change and shows as changes to deploy.`
+            ? 'This version is served at once. The working copy does not change.'
+            : `It replaces version ${live()} at once. The working copy does not change; what differs is listed as changes to deploy.`
         }
         size="wide"
         onClose={() => setActivating(undefined)}

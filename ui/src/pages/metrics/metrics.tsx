@@ -150,7 +150,7 @@ export function Metrics() {
       <div class="metrics-controls">
         <RangePicker range={range()} onChange={setRange} />
         <Switch
-          label="Compare with the period before"
+          label="Compare with the previous period"
           checked={params.get('compare') === true}
           onChange={(checked) => params.set({ compare: checked ? true : undefined })}
           hint={

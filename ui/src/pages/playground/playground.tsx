@@ -88,7 +88,7 @@ export function Playground() {
 
   const fillIn = (call: SavedCall) => {
     const offer = state.offers()?.find(({ key }) => key === call.key);
-    if (offer === undefined) return toasts.show('This call names something that is not deployed now.', 'bad');
+    if (offer === undefined) return toasts.show('This call names a tool, resource or prompt that is not deployed.', 'bad');
     // Another object each time: what was typed since is filled in again.
     setGiven({ ...call });
     choose(offer);
@@ -134,7 +134,7 @@ export function Playground() {
       <Show when={as_caller() && !as_token()}>
         <Panel
           title="Show as another caller"
-          lead="Lists and calls have the toolsets, values, masks and session values of the chosen caller."
+          lead="Lists and calls use the toolsets, values, masks and session values of the chosen caller."
           actions={
             <Button size="small" onPress={callAsYourself}>
               Call as yourself

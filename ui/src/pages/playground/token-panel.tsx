@@ -20,7 +20,7 @@ export function TokenPanel(props: { state: Playground; onClose: () => void }) {
     props.onClose();
   };
   return (
-    <Panel title="Call with an access token" lead="It stays on this page and takes the place of your own sign-in." flush>
+    <Panel title="Call with an access token" lead="Calls on this page use the token instead of your sign-in." flush>
       <form class="panel-body stack" onSubmit={use}>
         <Show when={wanted()}>
           <Notice tone="bad" live title="Access token not accepted">

@@ -87,7 +87,7 @@ export function DecisionDialog(props: {
       <div class="stack">
         <p>
           {approves()
-            ? 'All of it is applied to the working copy, or nothing. History names you and the author. Clients see it after the next deploy.'
+            ? 'The changes are applied to the working copy all together or not at all. The history names you and the author. Clients see the changes after the next deploy.'
             : 'Nothing changes. The proposal stays in the list for 90 days.'}
         </p>
         <Show

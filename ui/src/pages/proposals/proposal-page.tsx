@@ -42,7 +42,7 @@ export function ProposalPage() {
     if (found === undefined) return undefined;
     if (found.status !== 'open')
       return `This proposal was ${found.status} by ${found.closed_by ?? 'someone else'} in the meantime.`;
-    if (changed()) return 'This proposal changed while you read it. Close this dialog and read what it does now.';
+    if (changed()) return 'This proposal changed while you read it. Close this dialog and review it again.';
     if (deciding() === 'approve' && found.stale.length > 0)
       return 'This proposal is out of date. Close this dialog and bring it up to date.';
     return undefined;
@@ -131,7 +131,7 @@ export function ProposalPage() {
                   </Button>
                 }
               >
-                <p>Its author added to it. Read what it does now, then decide.</p>
+                <p>The author added changes to this proposal. Review them, then decide.</p>
               </Notice>
             </Show>
             <Show when={found().stale.length > 0}>
@@ -152,8 +152,8 @@ export function ProposalPage() {
               >
                 <Bullets of={found().stale.map(({ message }) => capital(message))} />
                 <p>
-                  Something that it changes was changed since. Its author can bring it up to date, or you can. Then review it
-                  again: you will see what it changes now.
+                  A record that this proposal changes has changed since. You or the author can bring the proposal up to date. Then
+                  review it again.
                 </p>
               </Notice>
             </Show>

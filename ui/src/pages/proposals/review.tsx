@@ -115,7 +115,7 @@ function Findings(props: { proposal: Proposal }) {
   return (
     <Panel
       title="Findings"
-      lead="What the deploy checks say of this proposal."
+      lead="What the deploy checks found in this proposal."
       count={props.proposal.findings.length || undefined}
       flush
     >
@@ -171,7 +171,7 @@ function Tests(props: { proposal: Proposal }) {
         </ul>
       </Show>
       <Show when={offered()}>
-        <p class="small soft">Tests of writing tools run only when you start them. What they write is rolled back.</p>
+        <p class="small soft">Tests of tools that write run only when you start them. Sluice rolls back what they write.</p>
         <Failed of={running} />
         <div class="row">
           <Button size="small" icon="play" busy={running.busy()} onPress={run}>
@@ -186,11 +186,7 @@ function Tests(props: { proposal: Proposal }) {
 function Replays(props: { id: string }) {
   const [open, setOpen] = createSignal(false);
   return (
-    <Panel
-      title="Replay"
-      lead="What clients called lately, on the live version and on the working copy with this proposal."
-      flush
-    >
+    <Panel title="Replay" lead="Runs recent client calls on the live version and on the working copy with this proposal." flush>
       <div class="panel-body">
         <Button icon="refresh" onPress={() => setOpen(true)}>
           Replay recent calls

@@ -48,7 +48,7 @@ export function GuardPart(props: PartProps) {
         >
           <Setting name="prompt_guard_threshold" columns={3} />
         </SettingsSection>
-        <Section title="Rules" lead="A disabled rule finds nothing.">
+        <Section title="Rules" lead="Disabled rules report nothing.">
           <FilterBar search={{ label: 'Search rules', value: wanted(), onInput: setWanted }} />
           <Loaded of={rules} rows={5} label="Loading rules">
             {() => (

@@ -41,7 +41,7 @@ export function KeysPanel() {
   return (
     <Panel
       title="Signing keys"
-      lead="They sign the access tokens of people who signed in from MCP clients, and rotate every 90 days."
+      lead="These keys sign the access tokens of people who signed in from MCP clients, and rotate every 90 days."
       flush
       actions={
         <Button size="small" icon="refresh" busy={busy()} onPress={() => void rotate()}>

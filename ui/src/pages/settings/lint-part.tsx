@@ -18,7 +18,7 @@ export function LintPart(props: PartProps) {
     <SettingsForm of={props} form={form}>
       <Section
         title="Lint rules"
-        lead="They look for what could mislead a model. A disabled rule finds nothing, for people and agents."
+        lead="Lint rules look for what could mislead a model. Disabled rules report nothing to people or agents."
       >
         <div class="settings-rules" tabindex="0" role="group" aria-label="Lint rules">
           <ul>

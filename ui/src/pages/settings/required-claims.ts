@@ -21,6 +21,6 @@ export function claimsOf(tags: readonly string[]): { readonly value: Claims | st
   const fault =
     wrong.length > 0
       ? `${wrong.join(', ')}: write a claim as name=value.`
-      : twice !== undefined && `${twice} stands twice. A claim can be required to have one value.`;
+      : twice !== undefined && `${twice} is listed twice. Require one value per claim.`;
   return fault === false ? { value: Object.fromEntries(claims) as Claims } : { value: tags.join(','), fault };
 }

@@ -35,8 +35,8 @@ export function PagesPanel(props: {
         when={value().length > 0}
         fallback={
           <p class="soft small">
-            A result that reaches a limit is cut. With columns that order its rows, a model can ask for the rest: it sends the
-            next value of one result as the after argument of the next call.
+            A result that reaches a limit is cut off. With columns that order the rows, a model can read on: it sends the next
+            value of a result as the after argument of the next call.
           </p>
         }
       >
@@ -68,7 +68,7 @@ export function PagesPanel(props: {
             )}
           </Index>
         </ul>
-        <p class="soft small">End with a column that tells all rows apart, such as the primary key. Empty values come last.</p>
+        <p class="soft small">End with a unique column, such as the primary key. NULL values come last.</p>
       </Show>
       <AddRow
         label="Add column"

@@ -31,7 +31,7 @@ export function NewToolset() {
   return (
     <Page
       title="New toolset"
-      lead="Choose what it holds and who has it. Clients see it after the next deploy."
+      lead="Choose what the toolset holds and who can use it. Clients see the toolset after the next deploy."
       width="full"
       back={{ href: '/toolsets', label: 'Toolsets' }}
     >

@@ -30,8 +30,8 @@ export function ToolsetPage() {
 
   const remove = async ({ name }: Toolset) => {
     const question = {
-      title: `Delete the toolset ${name}?`,
-      text: 'Its tools stay. Tokens and clients that are limited to it lose it at the next deploy.',
+      title: `Delete the toolset “${name}”?`,
+      text: 'Its tools stay. Tokens and clients that are limited to this toolset lose it at the next deploy.',
       action: 'Delete toolset',
     };
     const gone = await ask(question, () => call('toolsets.delete', { id }), `${name} deleted.`);
@@ -58,7 +58,7 @@ export function ToolsetPage() {
         <Show when={query.data()}>
           {(toolset) => (
             <Menu
-              label={`More about ${toolset().name}`}
+              label={`More for ${toolset().name}`}
               items={[
                 { label: 'Duplicate', icon: 'copy', needs: 'toolsets.duplicate', onSelect: () => void duplicate() },
                 { label: 'History', icon: 'history', href: `/history?type=toolset&id=${id}` },

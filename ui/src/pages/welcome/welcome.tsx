@@ -87,7 +87,7 @@ export function Welcome() {
             </LinkButton>
           }
         >
-          <p>A client has called your server. The overview shows what it does from here on.</p>
+          <p>A client has called your server. The overview shows its calls from now on.</p>
         </EmptyState>
       </Show>
       <ol class="lines">

@@ -214,9 +214,7 @@ export function EntityList<E extends Entity>(props: EntityListProps<E>) {
             },
             { id: 'updated', head: 'Changed', narrow: 'medium', time: ({ updated_at }) => updated_at },
           ]}
-          actions={(entity) => (
-            <Menu label={`More about ${entity.name}`} size="small" items={actions.menu(entity, menu(entity))} />
-          )}
+          actions={(entity) => <Menu label={`More for ${entity.name}`} size="small" items={actions.menu(entity, menu(entity))} />}
           empty={
             <Show
               when={filters.active() > 0}

@@ -9,7 +9,7 @@ export const ENTITY_WORDS: Readonly<
     title: 'Tools',
     icon: 'tool',
     lead: 'SQL statements that agents call by name, with typed arguments.',
-    empty_lead: 'Write a statement, name it, and agents can call it. A table of a connection makes a good first one.',
+    empty_lead: 'Write a statement and name it, and agents can call it. The quickest start is a table of a connection.',
   },
   resources: {
     title: 'Resources',

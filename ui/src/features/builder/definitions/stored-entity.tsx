@@ -99,7 +99,7 @@ export function StoredEntity<E extends Entity>(props: {
                   Open in playground
                 </LinkButton>
               </Show>
-              <Menu label={`More about ${found().name}`} items={actions.menu(found(), props.menu(found()))} />
+              <Menu label={`More for ${found().name}`} items={actions.menu(found(), props.menu(found()))} />
             </>
           )}
         </Show>
@@ -113,7 +113,7 @@ export function StoredEntity<E extends Entity>(props: {
             title={`${capital(one)} not found`}
             action={<LinkButton href={`/${noun}`}>Go to the {noun}</LinkButton>}
           >
-            It may have been deleted. The history can bring it back.
+            It may have been deleted. You can restore deleted records from the history.
           </EmptyState>
         </Match>
         <Match when={context.problem() ?? (query.data() === undefined ? query.problem() : undefined)}>

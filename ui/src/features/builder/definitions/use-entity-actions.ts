@@ -47,8 +47,11 @@ export function useEntityActions(
     const [first] = entities;
     if (first === undefined) return false;
     const agreed = await dialogs.confirm({
-      title: entities.length === 1 ? `Delete the ${ONE[noun]} ${first.name}?` : `Delete ${plural(entities.length, ONE[noun])}?`,
-      text: 'Clients keep it until the next deploy. The history can bring it back.',
+      title: entities.length === 1 ? `Delete the ${ONE[noun]} “${first.name}”?` : `Delete ${plural(entities.length, ONE[noun])}?`,
+      text:
+        entities.length === 1
+          ? 'Clients keep it until the next deploy. You can restore it from the history.'
+          : 'Clients keep them until the next deploy. You can restore them from the history.',
       ...(entities.length === 1 ? {} : { goes: entities.map(({ name }) => name) }),
       action: `Delete ${entities.length === 1 ? ONE[noun] : plural(entities.length, ONE[noun])}`,
       danger: true,

@@ -46,7 +46,7 @@ export function PlanPane(props: { statement: Statement; ready: boolean }) {
         >
           Explain
         </Button>
-        <span class="small soft">With the values of the preview. The statement is not run.</span>
+        <span class="small soft">Uses the values of the preview. The statement is not run.</span>
       </div>
       <Fault title="Plan not available" text={runner.problem()?.detail} />
       <Show

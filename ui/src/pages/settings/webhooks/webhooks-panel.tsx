@@ -39,7 +39,7 @@ export function WebhooksPanel() {
     ask(
       {
         title: `Rotate the secret of ${name}?`,
-        text: `You get a new secret. For ${OLD_SECRET_HOURS} hours events are signed with both, so the receiver can change over.`,
+        text: `You get a new secret. For ${OLD_SECRET_HOURS} hours events are signed with both, so the receiver has time to switch.`,
         action: 'Rotate secret',
         danger: false,
       },
@@ -49,8 +49,8 @@ export function WebhooksPanel() {
   const remove = ({ id, name }: Notice) =>
     ask(
       {
-        title: `Delete the webhook ${name}?`,
-        text: 'Its delivery log is deleted too, and events that wait are not sent.',
+        title: `Delete the webhook “${name}”?`,
+        text: 'Its delivery log is deleted too, and pending events are not sent.',
         action: 'Delete webhook',
       },
       () => call('notices.delete', { id }),
@@ -60,7 +60,7 @@ export function WebhooksPanel() {
   return (
     <Panel
       title="Webhooks"
-      lead="Sluice sends events to these addresses, signed as Standard Webhooks describes, and tries again for a day."
+      lead="Sluice sends events to these addresses, signed according to Standard Webhooks, and retries for a day."
       flush
       actions={
         <Button size="small" icon="plus" onPress={() => setAdding(true)}>
@@ -114,7 +114,7 @@ export function WebhooksPanel() {
               </Button>
             }
           >
-            <p>Tell a chat, a pager or a workflow of deploys, lost hosts and locked sign-ins.</p>
+            <p>Notify a chat, a pager or a workflow about deploys, lost hosts and locked sign-ins.</p>
           </EmptyState>
         }
       />
@@ -149,7 +149,7 @@ export function WebhooksPanel() {
         secrets={(value) => [{ label: 'Secret', value }]}
         onClose={() => setSecret(undefined)}
       >
-        {() => <p class="small soft">The receiver verifies the header webhook-signature with it.</p>}
+        {() => <p class="small soft">The receiver verifies the header webhook-signature with this secret.</p>}
       </SecretOnce>
     </Panel>
   );
