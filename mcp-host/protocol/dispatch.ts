@@ -5,7 +5,7 @@ import { opensPages, showsForms } from '#mcp-host/call/confirmation/elicitation.
 import type { ProgressRequest, ProgressStream } from '#mcp-host/call/progress-stream.ts';
 import { readsEvents, requestedProgress } from '#mcp-host/call/progress-stream.ts';
 import { createRequestRecord, type RequestRecord } from '#mcp-host/call/request-record.ts';
-import { greeting } from '#mcp-host/swap/registry.ts';
+import { greeting } from '#mcp-host/swap/presentation.ts';
 import type { Viewer } from '#mcp-host/swap/views.ts';
 import { type Answer, type AnswerOptions, createAnswer, faultText, textOf } from './answer.ts';
 import type { Exchange } from './exchange.ts';

@@ -10,19 +10,15 @@ import type {
 } from '#snapshots/format.ts';
 import type { Kind, Leaf } from '#snapshots/tree.ts';
 import type { Json } from '#core/engines/shared/source.ts';
-import { PRODUCT_VERSION } from '#core/version.ts';
 import { AppError } from '#core/errors.ts';
 import { dialectNamed } from '#core/engines/index.ts';
 import { planQuery, type QueryPlan } from '#core/lib/call/query.ts';
 import { isDrawn } from '#mcp-host/apps/views.ts';
-import { APP_MIME_TYPE, APPS } from '#mcp-host/apps/capability.ts';
 import { compilePrompt, type PromptPlan } from '#mcp-host/protocol/prompt.ts';
 import { LIST_METHODS, type ListMethod, type RenderedList, renderList, sameList } from '#mcp-host/protocol/lists.ts';
-import { introductionOf } from './introduction.ts';
-import { skillItem, skillName, SKILLS, type SkillSource } from './skill.ts';
+import { type Pieces, type Presented, renderPieces } from './presentation.ts';
+import { skillItem, skillName, type SkillSource } from './skill.ts';
 import { toolItem } from './tool-item.ts';
-import { ICON } from '#mcp-host/protocol/icon.ts';
-import { META, MODERN_VERSION } from '#mcp-host/protocol/messages.ts';
 import { literalLength, parseUriTemplate, type UriTemplate } from '#core/lib/uri-template.ts';
 
 interface Bound<E> {
@@ -73,21 +69,6 @@ export interface Registry {
 export interface CallSide {
   readonly id: string;
   readonly side: 'live' | 'canary';
-}
-
-/** Result members that depend on the snapshot alone, rendered once. */
-export interface Pieces {
-  /** Name and version of the product, and the same with what clients show. */
-  readonly server_info: string;
-  readonly server_card: string;
-  /** The member of `_meta` that names the snapshot. */
-  readonly snapshot: string;
-  /** First members of every 2026-07-28 result. */
-  readonly modern: string;
-  /** The same of one that asks for something first. */
-  readonly input_required: string;
-  /** Results that hold for a while may be kept for other callers of the address. */
-  readonly is_public: boolean;
 }
 
 const SLICE = 200;
@@ -151,15 +132,6 @@ export async function loadRegistry(
 
 type Head = Pick<Registry, 'snapshot_version' | 'checksum' | 'loaded' | 'snapshot_id' | 'since' | 'side'>;
 
-/** A part of what is deployed, as it presents itself. */
-export interface Presented {
-  /** What stands after `/mcp` in its address. */
-  readonly path: string;
-  /** Whoever comes to the address sees the same. */
-  readonly is_same_for_all: boolean;
-  /** The toolset that it serves by itself; absent: it is none. */
-  readonly shown?: FrozenToolset;
-}
 const EVERYTHING: Presented = { path: '', is_same_for_all: true };
 
 /**
@@ -283,32 +255,6 @@ function rebound(kept: Loaded, connectionOf: ConnectionOf): Loaded {
   return { ...kept, made: { ...entry, connection: connectionOf(entry.entity) } };
 }
 
-/** The same definitions at an address of their own. */
-export const presented = (registry: Registry, part: Presented): Registry => ({
-  ...registry,
-  pieces: renderPieces(registry.server, registry.snapshot_version, part),
-});
-
-function renderPieces(
-  { server_name, auth_type }: FrozenServer,
-  version: number,
-  { path, is_same_for_all, shown }: Presented,
-): Pieces {
-  // Clients keep lists by the name of the server: each address has its own.
-  const identity = { name: `${server_name}${path}`, version: PRODUCT_VERSION };
-  const server_info = JSON.stringify(identity);
-  const snapshot = `"${META.snapshot}":${version}`;
-  const meta = `"_meta":{"${META.server}":${server_info},${snapshot}}`;
-  return {
-    server_info,
-    server_card: JSON.stringify({ ...identity, title: shown?.title ?? server_name, icons: [ICON] }),
-    snapshot,
-    modern: `"resultType":"complete",${meta}`,
-    input_required: `"resultType":"input_required",${meta}`,
-    is_public: auth_type === 'none' && is_same_for_all,
-  };
-}
-
 export type ListKind = 'tools' | 'resources' | 'prompts';
 export const LIST_KINDS: readonly ListKind[] = ['tools', 'resources', 'prompts'];
 
@@ -333,59 +279,6 @@ const drawnIn = (registry: Registry | null): string =>
     .map(({ entity }) => entity.name)
     .toArray()
     .join(' ');
-
-/** Methods whose results say how long they hold (2026-07-28, Caching). What a resource reads changes with its database. */
-const HOLDS: Readonly<Record<string, boolean>> = {
-  'tools/list': true,
-  'resources/list': true,
-  'resources/templates/list': true,
-  'prompts/list': true,
-  'server/discover': true,
-  'skills/list': true,
-  'skills/get': true,
-  'resources/read': false,
-};
-/** Changes seldom come alone: lists that just changed are not to be kept, later for a tenth of the time they have stood. */
-const SETTLING_MS = 10_000;
-const LONGEST_MS = 60_000;
-/** The time is told in steps, so that a list is answered with the same bytes for a while. */
-const STEP_MS = 1_000;
-
-/** The members that say how long a result holds, with a comma before them; empty for results that are not to be kept. */
-export function lifetime(method: string, { pieces, side, since }: Registry, now: number): string {
-  const holds = HOLDS[method];
-  if (holds === undefined) return '';
-  const age = now - since;
-  const ttl = !holds || age < SETTLING_MS ? 0 : Math.min(Math.floor(age / 10 / STEP_MS) * STEP_MS, LONGEST_MS);
-  // While a canary runs, callers of one address see different versions.
-  const scope = pieces.is_public && side === null ? 'public' : 'private';
-  return `,"ttlMs":${ttl},"cacheScope":"${scope}"`;
-}
-
-/** The members of the results that open a conversation. */
-export const discovery = (registry: Registry, now: number, draws_views = false): string =>
-  `"resultType":"complete","_meta":{"${META.server}":${registry.pieces.server_card},${registry.pieces.snapshot}}${lifetime('server/discover', registry, now)},"supportedVersions":["${MODERN_VERSION}"],"capabilities":${capabilitiesOf(registry, draws_views)}${instructionsOf(registry)}`;
-export const greeting = (registry: Registry, version: string, draws_views = false): string =>
-  `"protocolVersion":"${version}","capabilities":${capabilitiesOf(registry, draws_views)},"serverInfo":${registry.pieces.server_card}${instructionsOf(registry)},"_meta":{${registry.pieces.snapshot}}`;
-function instructionsOf(registry: Registry): string {
-  const text = registry.instructions ?? introductionOf(registry);
-  return text === null ? '' : `,"instructions":${JSON.stringify(text)}`;
-}
-
-const CAPABILITIES = {
-  tools: { listChanged: true },
-  resources: { listChanged: true, subscribe: true },
-  prompts: { listChanged: true },
-  completions: {},
-  logging: {},
-};
-/** Whoever draws views is told that there are some; for everybody else nothing is different. */
-function capabilitiesOf({ skill }: Registry, draws_views: boolean): string {
-  if (skill === null && !draws_views) return PLAIN;
-  const views = draws_views ? { [APPS]: { mimeTypes: [APP_MIME_TYPE] } } : {};
-  return JSON.stringify({ ...CAPABILITIES, extensions: { ...views, ...(skill !== null && { [SKILLS]: {} }) } });
-}
-const PLAIN = JSON.stringify(CAPABILITIES);
 
 /** The list of the toolsets that are served, made once for each registry. */
 export function toolsetsOf(held: () => Registry | null): () => readonly FrozenToolset[] {

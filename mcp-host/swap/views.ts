@@ -5,15 +5,8 @@ import { quickHash } from '#mcp-host/runtime/runtime.ts';
 import type { FrozenToolset } from '#snapshots/format.ts';
 import { type Holds, holdsOf, ofPrompt, ofResource, ofTool, type Selectable } from '#snapshots/toolsets.ts';
 import type { Leaf } from '#snapshots/tree.ts';
-import {
-  assemble,
-  type Loaded,
-  type Presented,
-  presented,
-  type Registry,
-  type ResourceEntry,
-  type ToolEntry,
-} from './registry.ts';
+import { assemble, type Loaded, type Registry, type ResourceEntry, type ToolEntry } from './registry.ts';
+import { type Presented, presented } from './presentation.ts';
 
 /** Whose view it is: what a caller may see, and the address that it came to. */
 export interface Viewer {

@@ -1,23 +1,12 @@
 import * as v from 'valibot';
 import { integerBetween, shownText, textBetween } from '../fields.ts';
-import { LINT_RULE_NAMES, LINT_RULES, LintRule } from './lint-rules.ts';
 import { MOST_SAMPLES } from '../deploy/replay.ts';
 import { LOG_LEVELS } from '../log-levels.ts';
 import { field } from '../marks.ts';
-import { DEFAULT_GATES, DeployGatesPatch } from './deploy-gates.ts';
 import { introduction } from './introduction.ts';
 import { JwtIssuers } from './jwt-issuers.ts';
-import {
-  AuthType,
-  BindAddress,
-  DnsProvider,
-  Domain,
-  HttpUrl,
-  IssuerUrl,
-  Origin,
-  ScopeName,
-  Transport,
-} from './setting-values.ts';
+import { liveSettings } from './live-settings.ts';
+import { AuthType, BindAddress, HttpUrl, IssuerUrl, Origin, ScopeName, Transport } from './setting-values.ts';
 
 const EVERY_ADDRESS: readonly unknown[] = ['0.0.0.0', '::', '[::]'];
 const said = (value: unknown): string => (typeof value === 'string' || typeof value === 'number' ? String(value) : 'not set');
@@ -191,134 +180,6 @@ export const frozenWhenSet = {
         ? instead('Clients need tokens for another audience', 'introspection_audience', now, old)
         : null,
     default: null,
-  }),
-};
-
-/** Settings that take effect at once. */
-const liveSettings = {
-  ssl_enabled: field(v.boolean(), { label: 'HTTPS enabled', help: 'The domain must resolve to this server.', default: false }),
-  ui_domain: field(v.nullable(Domain), { label: 'UI domain', control: 'mono', placeholder: 'sluice.example.com', default: null }),
-  mcp_domain: field(v.nullable(Domain), {
-    label: 'MCP domain',
-    help: 'Leave empty to use the UI domain.',
-    control: 'mono',
-    placeholder: 'mcp.example.com',
-    default: null,
-  }),
-  mcp_proxy: field(v.boolean(), {
-    label: 'MCP on the front port',
-    help: 'Serves /mcp on the front port too, so clients need one address and one certificate.',
-    default: false,
-  }),
-  acme_email: field(v.nullable(v.pipe(textBetween(3, 254), v.email('must be an email address'))), {
-    label: 'Contact email',
-    help: 'Contact of the account at the certificate authority. Let’s Encrypt sends no warnings: use a webhook for the event certificate.',
-    control: 'email',
-    default: null,
-  }),
-  acme_challenge: field(v.picklist(['http-01', 'dns-01']), {
-    label: 'Domain validation',
-    control: 'cards',
-    choices: {
-      'http-01': { label: 'HTTP-01', help: 'Port 80 of the domain must reach this server.' },
-      'dns-01': { label: 'DNS-01', help: 'Sluice creates a TXT record at your DNS provider. No port has to be open.' },
-    },
-    default: 'http-01',
-  }),
-  dns_provider: field(v.nullable(DnsProvider), {
-    label: 'DNS provider',
-    choices: {
-      null: { label: 'Choose a provider' },
-      cloudflare: { label: 'Cloudflare' },
-      route53: { label: 'Amazon Route 53' },
-    },
-    default: null,
-  }),
-  auto_renew: field(v.boolean(), {
-    label: 'Automatic renewal',
-    help: 'Renews the certificate before it expires.',
-    default: true,
-  }),
-  prompt_guard_enabled: field(v.boolean(), {
-    label: 'Prompt guard enabled',
-    help: 'Rejects definitions with text that gives orders to a model.',
-    default: true,
-  }),
-  prompt_guard_threshold: field(v.picklist(['low', 'medium', 'high']), {
-    label: 'Minimum severity',
-    control: 'cards',
-    choices: {
-      low: { label: 'Low', help: 'Anything unusual. Expect false positives.' },
-      medium: { label: 'Medium', help: 'Text that reads like an order to a model.' },
-      high: { label: 'High', help: 'Only text that is almost never harmless.' },
-    },
-    default: 'medium',
-  }),
-  prompt_guard_allow: field(v.pipe(v.array(textBetween(1, 100)), v.maxLength(500)), {
-    label: 'Disabled rules',
-    default: () => [],
-  }),
-  deploy_gates: field(DeployGatesPatch, {
-    label: 'Deploy gates',
-    help: 'What each check does with its findings at a deploy: nothing, warn, or block it.',
-    default: () => ({ ...DEFAULT_GATES }),
-  }),
-  drift_check_minutes: field(integerBetween(0, 10_080), {
-    label: 'Drift check',
-    unit: 'min',
-    help: 'How often deployed statements are checked against their databases, besides after each deploy. 0 turns the check off.',
-    default: 60,
-  }),
-  lint_off: field(v.pipe(v.array(LintRule), v.maxLength(LINT_RULE_NAMES.length)), {
-    label: 'Disabled lint rules',
-    help: 'Their findings are not shown, to people or agents. Defaults to none.',
-    choices: LINT_RULES,
-    default: () => [],
-  }),
-  oauth_access_minutes: field(integerBetween(5, 1_440), {
-    label: 'Access token lifetime',
-    unit: 'min',
-    help: 'How long a token of a signed-in person works. Clients renew it by themselves.',
-    default: 60,
-  }),
-  oauth_refresh_days: field(integerBetween(1, 90), {
-    label: 'Stay signed in',
-    unit: 'days',
-    help: 'A client that is not used for this long must sign in again.',
-    default: 30,
-  }),
-  oauth_grant_days: field(integerBetween(1, 366), {
-    label: 'Sign in again after',
-    unit: 'days',
-    help: 'A client must sign in again this long after a person let it in, however often it is used.',
-    default: 90,
-  }),
-  dynamic_registration: field(v.boolean(), {
-    label: 'Client registration',
-    help: 'Lets clients register themselves (RFC 7591). Cursor and many others need it.',
-    default: true,
-  }),
-  password_sign_in: field(v.boolean(), {
-    label: 'Sign in with a password',
-    help: 'When off, people sign in through identity providers only. The command line can turn it on again.',
-    default: true,
-  }),
-  log_arguments_hours: field(integerBetween(1, 720), {
-    label: 'Keep logged arguments',
-    unit: 'h',
-    help: 'Arguments of tools with Log arguments are removed from the request log after this time. Their calls stay.',
-    default: 24,
-  }),
-  agent_enabled: field(v.boolean(), {
-    label: 'Agent endpoint enabled',
-    help: 'When disabled, every call is answered 403. Tokens are kept and work again later.',
-    default: true,
-  }),
-  agent_rate_limit: field(integerBetween(1, 1_000_000), {
-    label: 'Agent rate limit',
-    unit: 'requests per minute',
-    help: 'For each token, over MCP and REST together.',
-    default: 120,
   }),
 };
 
