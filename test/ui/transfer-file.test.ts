@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
 import type { ImportReport } from '#core/contract/transfer.ts';
+import { jsonFaultLine } from '#ui/src/kernel/json.ts';
 import { exportName, groupFaults, readExport, reportRows, toImport, writes } from '#ui/src/pages/transfer/transfer-file.ts';
 
 test('a file that is no export is refused with what is wrong about it', () => {
@@ -13,6 +14,31 @@ test('a file that is no export is refused with what is wrong about it', () => {
   expect(refused('{"format":"other/2"}')).toContain('other/2');
   expect(refused('{"format":"sluice/1","tools":{}}')).toContain('“tools” must be a list');
   expect(refused(' '.repeat(16 * 1024 * 1024 + 1))).toContain('16.0 MiB');
+});
+
+test('a file that stops being JSON is refused with the line, whatever the mistake', () => {
+  const faults: [string, number][] = [
+    ['{\n "a": 1,\n "b" 2\n}', 3],
+    ['{\n "a": }', 2],
+    ['{"a": [1,\n2,\n]}', 3],
+    ['{"a": "x\n"}', 1],
+    ['[1\n}', 2],
+    ['[1]\n\nx', 3],
+    ['{"a": 1,\n\n', 3],
+    ['\n[01]', 2],
+    ['["\\x"]', 1],
+    [`${'\n'.repeat(2_000)}"${'a'.repeat(1_000_000)}`, 2_001],
+  ];
+  for (const [text, line] of faults) {
+    const answer = readExport('a.json', text);
+    const place = line.toLocaleString('en');
+    expect([text.slice(0, 40), answer.ok ? '' : answer.reason]).toEqual([
+      text.slice(0, 40),
+      `This file isn’t valid JSON (line ${place}). Choose an exported file.`,
+    ]);
+  }
+  const whole = { a: [1, -2.5e3, 0, true, null, [], {}, 'é "q" \\ \n \u0001'], '': { b: '😀' } };
+  for (const text of [JSON.stringify(whole), JSON.stringify(whole, null, 2), ' 1 ']) expect(jsonFaultLine(text)).toBeNull();
 });
 
 test('an export is counted, and sent with how it is to be taken', () => {

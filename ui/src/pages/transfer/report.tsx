@@ -4,6 +4,7 @@ import type { ImportReport } from '#core/contract/transfer.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
+import { num } from '#ui/src/kernel/numbers.ts';
 import { groupFaults, reportRows, writes } from './transfer-file.ts';
 
 const kindWord = (kind: string): string => (kind === 'server_config' ? 'server settings' : kind);
@@ -30,7 +31,7 @@ export function Report(props: { report: ImportReport; title: string }) {
                   <span class="mono">{group.name ?? '–'}</span>
                   <span class="small faint">{kindWord(group.entity_type)}</span>
                   <Show when={group.index !== null}>
-                    <span class="small faint num">{`number ${(group.index ?? 0) + 1} in its list`}</span>
+                    <span class="small faint num">{`number ${num((group.index ?? 0) + 1)} in its list`}</span>
                   </Show>
                 </p>
                 <ul class="bullets">
@@ -73,13 +74,13 @@ export function Report(props: { report: ImportReport; title: string }) {
                   <tr>
                     <th scope="row">{capital(kindWord(row.noun))}</th>
                     <td class="num" data-align="end" data-count={row.created > 0 ? 'created' : undefined}>
-                      {row.created}
+                      {num(row.created)}
                     </td>
                     <td class="num" data-align="end" data-count={row.updated > 0 ? 'updated' : undefined}>
-                      {row.updated}
+                      {num(row.updated)}
                     </td>
                     <td class="num faint" data-align="end">
-                      {row.skipped}
+                      {num(row.skipped)}
                     </td>
                   </tr>
                 )}

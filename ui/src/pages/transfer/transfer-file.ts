@@ -1,7 +1,8 @@
 import { byPlural, ENTITIES, ENTITY_KINDS } from '#core/contract/entities.ts';
 import { FORMAT, type ImportFault, type ImportReport } from '#core/contract/transfer.ts';
 import type { RawInput } from '#core/contract/index.ts';
-import { parseJson } from '#ui/src/kernel/json.ts';
+import { jsonFaultLine, parseJson } from '#ui/src/kernel/json.ts';
+import { num } from '#ui/src/kernel/numbers.ts';
 import { bytes } from '#ui/src/kernel/words.ts';
 
 /** Contract section 11: the server takes no more. */
@@ -25,7 +26,11 @@ export function readExport(name: string, text: string): Read {
       `The file is larger than ${bytes(LARGEST_FILE)}. Split it, or run “sluice import” with it on the server’s machine.`,
     );
   const data = parseJson(text);
-  if (data === undefined) return refuse('This file isn’t valid JSON. Choose an exported file.');
+  if (data === undefined) {
+    const line = jsonFaultLine(text);
+    const place = line === null ? '' : ` (line ${num(line)})`;
+    return refuse(`This file isn’t valid JSON${place}. Choose an exported file.`);
+  }
   if (typeof data !== 'object' || data === null || Array.isArray(data))
     return refuse('This JSON file isn’t an export. Choose an exported file.');
   const found: Readonly<Record<string, unknown>> = data as Record<string, unknown>;
