@@ -1,4 +1,5 @@
 import type { ToolDraft } from '#core/contract/definitions/tools.ts';
+import type { Column } from '#core/engines/shared/source.ts';
 import { type FieldError, refuseFields } from '#core/errors.ts';
 import { isChart } from '#core/lib/view/drawing.ts';
 
@@ -7,12 +8,17 @@ type Viewed = Pick<ToolDraft, 'view' | 'return_type'>;
 const STRUCTURED = ['rows', 'row', 'column', 'value'];
 
 /** Refuses a view that would have no effect, or names what the statement does not return. @param columns null: the database could not be asked. */
-export function refuseView(draft: Viewed, columns: readonly { readonly name: string }[] | null): void {
-  const errors = faultsOf(draft, columns?.map(({ name }) => name) ?? null);
-  refuseFields(errors);
+export function refuseView(draft: Viewed, columns: readonly Column[] | null): void {
+  refuseFields(faultsOf(draft, columns));
 }
 
-function faultsOf({ view, return_type }: Viewed, columns: readonly string[] | null): FieldError[] {
+/** Databases send numbers that JavaScript would not hold exactly as texts. What they say nothing of may be anything. */
+const NUMBER_TYPE = /numeric|decimal|float|double|real|number|money|int\d|(?:big|huge)int/i;
+const NO_NUMBERS: ReadonlySet<Column['kind']> = new Set(['boolean', 'bytes', 'array']);
+const holdsNoNumbers = ({ kind, type }: Column): boolean =>
+  NO_NUMBERS.has(kind) || (kind === 'string' && !NUMBER_TYPE.test(type));
+
+function faultsOf({ view, return_type }: Viewed, columns: readonly Column[] | null): FieldError[] {
   if (view === null) return [];
   const { kind, x, y = [], series, title, format } = view;
   const at = (field: string, message: string): FieldError => ({ field: `view.${field}`, message });
@@ -40,6 +46,12 @@ function faultsOf({ view, return_type }: Viewed, columns: readonly string[] | nu
   if (y.length > 1 && (kind === 'pie' || series !== undefined)) {
     return [at('y', `view.y takes one column with ${series === undefined ? 'the kind pie' : 'series'}.`)];
   }
+  const twice = y.find((column, place) => y.indexOf(column) < place);
+  if (twice !== undefined) return [at('y', `view.y names the column ${twice} twice.`)];
+  if (x !== undefined && y.includes(x)) return [at('y', `view.y names the column ${x}, which view.x names too.`)];
+  if (series !== undefined && (series === x || y.includes(series))) {
+    return [at('series', `view.series names the column ${series}, which view.${series === x ? 'x' : 'y'} names too.`)];
+  }
   if (chart && return_type !== 'rows') {
     return [at('kind', `A ${kind} chart needs return_type rows; this tool returns ${return_type}.`)];
   }
@@ -54,12 +66,19 @@ function faultsOf({ view, return_type }: Viewed, columns: readonly string[] | nu
     ...y.map((column): [string, string] => ['y', column]),
     ['series', series],
   ];
-  return named
-    .filter(([, column]) => column !== undefined && !columns.includes(column))
+  const names = columns.map(({ name }) => name);
+  const unknown = named
+    .filter(([, column]) => column !== undefined && !names.includes(column))
     .map(([field, column]) =>
+      at(field, `view.${field} names the column ${column}, which the statement does not return. It returns ${names.join(', ')}.`),
+    );
+  if (unknown.length > 0 || (!chart && format === undefined)) return unknown;
+  return columns
+    .filter((column) => y.includes(column.name) && holdsNoNumbers(column))
+    .map(({ name, type }) =>
       at(
-        field,
-        `view.${field} names the column ${column}, which the statement does not return. It returns ${columns.join(', ')}.`,
+        'y',
+        `view.y names the column ${name} of type ${type}; ${chart ? 'a chart draws' : 'view.format is for'} numbers. Name another column, or cast it in the statement.`,
       ),
     );
 }

@@ -96,6 +96,31 @@ describe('the view of a tool', () => {
       'view.y has no effect with return_type value',
     ],
     ['a view of text', { view: { kind: 'table' }, return_type: 'csv' }, 'view', 'view draws structured results.'],
+    ['a column twice', { view: { kind: 'bar', y: ['total', 'total'] } }, 'view.y', 'view.y names the column total twice.'],
+    [
+      'numbers by themselves',
+      { view: { kind: 'line', x: 'total', y: ['total'] } },
+      'view.y',
+      'view.y names the column total, which view.x names too.',
+    ],
+    [
+      'bars by their own axis',
+      { view: { kind: 'bar', x: 'shop', series: 'shop' } },
+      'view.series',
+      'view.series names the column shop, which view.x names too.',
+    ],
+    [
+      'a chart of text',
+      { view: { kind: 'bar', x: 'month', y: ['shop'] } },
+      'view.y',
+      'view.y names the column shop of type TEXT; a chart draws numbers.',
+    ],
+    [
+      'a number format of text',
+      { view: { kind: 'table', y: ['total', 'shop'], format: 'EUR' } },
+      'view.y',
+      'view.y names the column shop of type TEXT; view.format is for numbers.',
+    ],
     ['a title of nothing', { view: { kind: 'none', title: 'Sales' } }, 'view.title', 'view.title has no effect'],
   ];
   for (const [name, draft, field, message] of REFUSED) {
