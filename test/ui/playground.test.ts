@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { createPlayground, type Offer, type Playground } from '#ui/src/pages/playground/state.ts';
-import { encoded, ERAS } from '#ui/src/features/run/mcp-client.ts';
+import { encoded, ERAS, refusalTitle } from '#ui/src/features/run/mcp-client.ts';
 import { expand, fieldsOfSchema, fieldsOfTemplate, toEntered } from '#ui/src/features/run/schema-fields.ts';
 import { toArguments } from '#ui/src/features/run/arguments.ts';
 import { cellText } from '#core/lib/csv.ts';
@@ -88,6 +88,50 @@ test('a result is a table when it has rows, and is measured as the model gets it
   ]);
   expect([estimateTokens('abcdefgh'), estimateTokens('日本語')]).toEqual([2, 3]);
   expect([null, 'a', 1, { b: 1 }].map(cellText)).toEqual(['', 'a', '1', '{"b":1}']);
+});
+
+test('a call that is too long to be kept over a reload leaves the others in place', async () => {
+  let kept = '';
+  const long = 'x'.repeat(1_500_000);
+  const answers = ['{"a":1}', long, '{"b":2}'];
+  const p = createPlayground({
+    send: async (_, init) => {
+      const { id, method } = JSON.parse(typeof init.body === 'string' ? init.body : '') as { id: number; method: string };
+      const result = method === 'tools/call' ? { content: [{ type: 'text', text: answers.shift() }] } : {};
+      return Response.json({ jsonrpc: '2.0', id, result }, { headers: { 'x-sluice-host': 'here' } });
+    },
+    runs: { read: () => undefined, write: (text) => void (kept = text ?? '') },
+  });
+  const offer: Offer = {
+    key: 'tool:a',
+    noun: 'tool',
+    name: 'a',
+    title: undefined,
+    description: '',
+    uri: undefined,
+    fields: [],
+    listing: {},
+  };
+  for (let n = 0; n < 3; n++) await p.run(offer, { n });
+  expect(p.runs()).toHaveLength(3);
+  expect((JSON.parse(kept) as { values: { n: number } }[]).map(({ values }) => values.n)).toEqual([2, 0]);
+});
+
+test('leaving the playground cancels what runs, and says so', async () => {
+  let ended: AbortSignal | null | undefined;
+  const p = createPlayground({
+    send: (_, init) =>
+      new Promise((_resolve, reject) => {
+        ended = init.signal;
+        init.signal?.addEventListener('abort', () => reject(new DOMException('', 'AbortError')));
+      }),
+  });
+  const listed = { key: 'tool:a', noun: 'tool', name: 'a', title: undefined, description: '', uri: undefined } as const;
+  const run = p.run({ ...listed, fields: [], listing: {} }, {});
+  await p.close();
+  expect(ended?.aborted).toBe(true);
+  const { refusal } = (await run) ?? {};
+  expect([refusal?.reason, refusal && refusalTitle(refusal)]).toEqual(['aborted', 'The call was cancelled']);
 });
 
 describe('with the real host', () => {

@@ -86,7 +86,6 @@ export function useStatement(options: StatementOptions) {
     kept?.result,
   );
   onCleanup(() => {
-    runner.cancel();
     const result = runner.result();
     if (options.fresh && result !== undefined)
       keepPreview({ result, result_of: result_of(), ran_as: ran_as(), entered: entered(), limit: limit() });

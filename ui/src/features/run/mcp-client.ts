@@ -56,6 +56,15 @@ export interface Refusal {
   readonly code?: number;
   readonly detail: string;
 }
+
+/** What became of a call that has no result. */
+export const refusalTitle = ({ reason }: Refusal): string =>
+  reason === 'aborted'
+    ? 'The call was cancelled'
+    : reason === 'offline'
+      ? 'The call got no answer'
+      : 'The server refused the call';
+
 export type Answer = { readonly ok: true; readonly result: Members } | { readonly ok: false; readonly refusal: Refusal };
 
 interface McpClient {
@@ -280,7 +289,7 @@ function toAnswer(answer: Exchange['answer'], id: number): Answer {
 
 const toRefusal = (fault: unknown): Refusal =>
   fault instanceof DOMException && fault.name === 'AbortError'
-    ? { reason: 'aborted', detail: 'The call was cancelled. The host cancels its statement in the database.' }
+    ? { reason: 'aborted', detail: 'The host cancels its statement in the database.' }
     : { reason: 'offline', detail: OFFLINE };
 
 /** As 2026-07-28 encodes what is not plain ASCII (Value Encoding). */

@@ -1,4 +1,4 @@
-import { createSignal } from 'solid-js';
+import { createSignal, getOwner, onCleanup } from 'solid-js';
 import { type Problem, toProblem } from '#ui/src/kernel/problem.ts';
 import { browserTimers, createQuery, type Query, type Timers } from '#ui/src/kernel/data/query.ts';
 
@@ -36,16 +36,23 @@ interface Runner<I, O> {
   cancel(): void;
 }
 
-/** Something that is run by hand, can be cancelled, and shows its last result. @param first a result that is known already. */
+/** Something that is run by hand, can be cancelled, and shows its last result; it ends with what made it. @param first a result that is known already. */
 export function createRunner<I, O>(call: (input: I, signal: AbortSignal) => Promise<O>, first?: O): Runner<I, O> {
   const [result, setResult] = createSignal<O | undefined>(first);
   const [problem, setProblem] = createSignal<Problem>();
   const [busy, setBusy] = createSignal(false);
   let current: AbortController | undefined;
+  const cancel = () => {
+    current?.abort();
+    current = undefined;
+    setBusy(false);
+  };
+  if (getOwner() !== null) onCleanup(cancel);
   return {
     result,
     problem,
     busy,
+    cancel,
     async run(input) {
       current?.abort();
       const mine = new AbortController();
@@ -63,11 +70,6 @@ export function createRunner<I, O>(call: (input: I, signal: AbortSignal) => Prom
       } finally {
         if (mine === current) setBusy(false);
       }
-    },
-    cancel() {
-      current?.abort();
-      current = undefined;
-      setBusy(false);
     },
   };
 }

@@ -1,10 +1,11 @@
-import { onCleanup, Show } from 'solid-js';
+import { Show } from 'solid-js';
 import type { Output } from '#core/contract/index.ts';
 import type { Members } from '#core/lib/view/table.ts';
 import { Button } from '#ui/src/components/button.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { Failed, Notice } from '#ui/src/components/notice.tsx';
 import { type CalledTool, callOnce } from '#ui/src/features/run/call-once.ts';
+import { refusalTitle } from '#ui/src/features/run/mcp-client.ts';
 import { allArguments } from '#ui/src/features/run/logged-arguments.ts';
 import { ResultView } from '#ui/src/features/run/result-view.tsx';
 import { createRunner } from '#ui/src/features/run/runner.ts';
@@ -27,7 +28,6 @@ export interface Definition {
 export function CallAgain(props: { of: Output<'logs.get'>; definition: Definition | undefined }) {
   const { call, send } = useKernel();
   const runner = createRunner((values: Members, signal) => callOnce(send, props.of.name, values, signal));
-  onCleanup(() => runner.cancel());
   /** What to send, when all of it is known. */
   const values = (): Members | undefined => {
     if (props.definition?.reads !== true) return undefined;
@@ -84,7 +84,7 @@ function Again(props: { called: CalledTool }) {
       <p class="soft small">Called as you, on the deployed version.</p>
       <Show when={props.called.refusal}>
         {(refusal) => (
-          <Notice tone="bad" title="The call was refused">
+          <Notice tone="bad" title={refusalTitle(refusal())}>
             <p>{refusal().detail}</p>
           </Notice>
         )}

@@ -7,8 +7,9 @@ import { Ago } from '#ui/src/components/time.tsx';
 import type { Members } from '#core/lib/view/table.ts';
 import { cellText } from '#core/lib/csv.ts';
 import { duration } from '#ui/src/kernel/words.ts';
+import { refusalTitle } from '#ui/src/features/run/mcp-client.ts';
 import type { SavedCall, SavedCalls } from './saved-calls.ts';
-import type { Playground, Run } from './state.ts';
+import { type Playground, type Run, toneOf } from './state.ts';
 import { passesFocus } from '#ui/src/components/form/passes-focus.ts';
 
 const valuesInWords = (values: Members): string =>
@@ -104,6 +105,5 @@ export function History(props: {
   );
 }
 
-const toneOf = ({ refusal, result }: Run) => (refusal !== undefined ? 'bad' : result?.is_error === true ? 'warning' : 'good');
 const labelOf = ({ refusal, result }: Run): string =>
-  refusal !== undefined ? 'Call refused' : result?.is_error === true ? 'Tool error' : 'Result';
+  refusal !== undefined ? refusalTitle(refusal) : result?.is_error === true ? 'Tool error' : 'Result';

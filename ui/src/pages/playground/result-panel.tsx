@@ -3,14 +3,14 @@ import { Badge } from '#ui/src/components/badge.tsx';
 import { CodeBlock } from '#ui/src/components/show/code-block.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
-import type { Exchange } from '#ui/src/features/run/mcp-client.ts';
+import { type Exchange, refusalTitle } from '#ui/src/features/run/mcp-client.ts';
 import { ResultView } from '#ui/src/features/run/result-view.tsx';
 import { KeepTest } from '#ui/src/features/tests/keep-test.tsx';
 import { toTest } from '#ui/src/features/tests/to-test.ts';
 import { parseJson } from '#ui/src/kernel/json.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { bytes, duration, plural } from '#ui/src/kernel/words.ts';
-import type { Run } from './state.ts';
+import { type Run, toneOf } from './state.ts';
 
 /** What came back: as rows, as JSON, as the model gets it, and the messages themselves. */
 export function ResultPanel(props: { run: Run }) {
@@ -23,7 +23,7 @@ export function ResultPanel(props: { run: Run }) {
         <div class="row" role="status">
           <Switch>
             <Match when={props.run.refusal}>
-              <Badge tone="bad">The server refused the call</Badge>
+              {(refusal) => <Badge tone={toneOf(props.run)}>{refusalTitle(refusal())}</Badge>}
             </Match>
             <Match when={result()?.is_error}>
               <Badge tone="warning">The tool answered with an error</Badge>
@@ -39,7 +39,7 @@ export function ResultPanel(props: { run: Run }) {
     >
       <Show when={props.run.refusal}>
         {(refusal) => (
-          <Notice tone="bad" title="The server refused the call">
+          <Notice tone={toneOf(props.run)} title={refusalTitle(refusal())}>
             <p>
               {refusal().detail}
               <Show when={refusal().code}>{(code) => <span class="mono faint"> {code()}</span>}</Show>
@@ -113,10 +113,14 @@ function Messages(props: { exchanges: readonly Exchange[] }) {
   );
 }
 
+/** A longer body stays as it was sent: it would be written out anew for its beginning. */
+const INDENTED = 500_000;
+
 /** A message as it is written: a first line, headers, the body, which is indented when it is JSON. */
 function wire(first: string, headers: Readonly<Record<string, string>>, body: string): string {
   const lines = [first, ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`)].join('\n');
-  return body === '' ? lines : `${lines}\n\n${indented(body)}`;
+  if (body === '') return lines;
+  return `${lines}\n\n${body.length > INDENTED ? body : indented(body)}`;
 }
 
 function indented(body: string): string {

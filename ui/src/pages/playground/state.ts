@@ -75,7 +75,7 @@ export interface Playground {
   readonly forget: () => void;
   /** What an argument of a prompt may be, as the server proposes it. */
   readonly complete: (offer: Offer, argument: string, value: string) => Promise<readonly string[]>;
-  /** Ends the session of the server, if one is open. */
+  /** Ends what runs, and the session of the server, if one is open. */
   readonly close: () => Promise<void>;
 }
 
@@ -99,16 +99,36 @@ interface PlaygroundOptions extends Pick<McpClientOptions, 'send' | 'onSessionEn
   readonly runs?: Memory;
 }
 
-/** Results beyond this many characters are not kept over a reload; the newest are kept first. */
+/** How a call ended. */
+export const toneOf = ({ refusal, result }: Run): 'good' | 'warning' | 'bad' =>
+  refusal === undefined && result?.is_error !== true
+    ? 'good'
+    : refusal === undefined || refusal.reason === 'aborted'
+      ? 'warning'
+      : 'bad';
+
+/** As many characters of calls are kept over a reload, of the newest first; one that alone is longer is left out. */
 const KEPT_CHARACTERS = 2_000_000;
 
 const storedRuns = (memory: Memory | undefined) => (parseJson(memory?.read() ?? '') ?? []) as Run[];
 
 function keepRuns(memory: Memory | undefined, runs: readonly Run[]): void {
-  let size = 0;
-  const kept = runs.filter((run) => (size += JSON.stringify(run).length) <= KEPT_CHARACTERS);
-  memory?.write(kept.length === 0 ? undefined : JSON.stringify(kept));
+  let left = KEPT_CHARACTERS;
+  const kept = runs.flatMap((run) => {
+    // What alone is too long is not written out to find that out.
+    if (charactersOf(run) > left) return [];
+    const text = JSON.stringify(run);
+    if (text.length > left) return [];
+    left -= text.length;
+    return [text];
+  });
+  memory?.write(kept.length === 0 ? undefined : `[${kept.join(',')}]`);
 }
+
+/** At least as many characters has a call when it is written out. */
+const charactersOf = ({ exchanges, result }: Run): number =>
+  exchanges.reduce((sum, { answer }) => sum + (answer?.body.length ?? 0), 0) +
+  (result?.parts ?? []).reduce((sum, { data }) => sum + data.length, 0);
 
 /** Calls what is deployed as a client would. */
 export function createPlayground(options: PlaygroundOptions): Playground {
@@ -257,7 +277,10 @@ export function createPlayground(options: PlaygroundOptions): Playground {
       const completion = answer.ok ? (answer.result['completion'] as { values?: unknown } | undefined) : undefined;
       return Array.isArray(completion?.values) ? completion.values.map(String) : [];
     },
-    close: () => client.close(),
+    close() {
+      abort()?.abort();
+      return client.close();
+    },
   };
 }
 

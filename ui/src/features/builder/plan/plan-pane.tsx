@@ -1,4 +1,4 @@
-import { createEffect, createSignal, For, on, onCleanup, Show } from 'solid-js';
+import { createEffect, createSignal, For, on, Show } from 'solid-js';
 import type { Plan } from '#core/contract/definitions/explain.ts';
 import { Button } from '#ui/src/components/button.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
@@ -16,7 +16,6 @@ export function PlanPane(props: { statement: Statement; ready: boolean }) {
   const runner = createRunner((_: undefined, signal): Promise<Plan> =>
     call('preview.explain', props.statement.explained(), signal),
   );
-  onCleanup(() => runner.cancel());
   const [asked, setAsked] = createSignal('');
   const current = () => JSON.stringify(props.statement.explained());
   const run = () => {
