@@ -1,7 +1,9 @@
-import { createSignal, onCleanup } from 'solid-js';
+import { createEffect, createSignal, on, onCleanup, Show } from 'solid-js';
 import { Button } from '#ui/src/components/button.tsx';
 import { Icon } from '#ui/src/components/icon.tsx';
+import { passesFocus } from '#ui/src/components/form/passes-focus.ts';
 import { useCopy } from '#ui/src/components/use-copy.ts';
+import { plural } from '#ui/src/kernel/words.ts';
 
 const SAID_MS = 2_000;
 
@@ -37,8 +39,20 @@ export function CopyButton(props: { text: string; label: string; kind?: 'plain' 
   );
 }
 
-/** A longer text of a machine, with a button that copies it. */
+/** Characters that a browser lays out without a pause. */
+const SHOWN_AT_ONCE = 50_000;
+
+/** A longer text of a machine, with a button that copies it. Of a very long one the beginning is shown, and more on request. */
 export function CodeBlock(props: { code: string; label: string; wrap?: boolean; max_height?: string }) {
+  const [limit, setLimit] = createSignal(SHOWN_AT_ONCE);
+  createEffect(
+    on(
+      () => props.code,
+      () => setLimit(SHOWN_AT_ONCE),
+      { defer: true },
+    ),
+  );
+  const left = () => props.code.length - limit();
   return (
     <div class="code-block">
       <pre
@@ -48,8 +62,13 @@ export function CodeBlock(props: { code: string; label: string; wrap?: boolean; 
         data-wrap={props.wrap ? 'true' : undefined}
         style={{ 'max-height': props.max_height }}
       >
-        {props.code}
+        {left() > 0 ? props.code.slice(0, limit()) : props.code}
       </pre>
+      <Show when={left() > 0}>
+        <button ref={passesFocus} type="button" class="link-button" onClick={() => setLimit(limit() + SHOWN_AT_ONCE)}>
+          {`Show more (${plural(left(), 'character')} left)`}
+        </button>
+      </Show>
       <CopyButton text={props.code} label={props.label} />
     </div>
   );

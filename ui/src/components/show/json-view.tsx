@@ -3,17 +3,30 @@ import { passesFocus } from '#ui/src/components/form/passes-focus.ts';
 import { plural } from '#ui/src/kernel/words.ts';
 import { CopyButton } from './code-block.tsx';
 
-/** JSON as a tree; levels below `open` begin closed. */
+/** JSON as a tree; levels below `open` begin closed, and those that would make it longer than a browser draws at once. */
 export function JsonView(props: { value: unknown; label: string; open?: number }) {
   return (
     <div class="json" role="group" aria-label={props.label} tabindex="0">
-      <Node value={props.value} depth={0} open={props.open ?? 2} last />
+      <Node value={props.value} depth={0} open={openOf(props.value, props.open ?? 2)} last />
       <CopyButton text={JSON.stringify(props.value, null, 2) ?? ''} label={props.label} />
     </div>
   );
 }
 
 const SHOWN_AT_ONCE = 100;
+const LINES_AT_ONCE = 1_500;
+
+/** As many levels as make no more lines than are drawn at once; the first is always open. */
+function openOf(value: unknown, most: number): number {
+  let lines = 0;
+  let level = [value];
+  for (let depth = 0; depth < most; depth++) {
+    level = level.flatMap((one) => (isTree(one) ? Object.values(one).slice(0, SHOWN_AT_ONCE) : []));
+    lines += level.length;
+    if (lines > LINES_AT_ONCE) return Math.max(1, depth);
+  }
+  return most;
+}
 
 function Node(props: { name?: string; value: unknown; depth: number; open: number; last: boolean }) {
   const entries = createMemo(() => (isTree(props.value) ? Object.entries(props.value) : []));

@@ -13,6 +13,8 @@ interface HeadCellProps {
   align?: 'end' | undefined;
   narrow?: Narrow | undefined;
   width?: string | undefined;
+  /** Of a table whose columns are not all in the page. */
+  place?: number | undefined;
   children: JSX.Element;
 }
 
@@ -20,7 +22,14 @@ interface HeadCellProps {
 export function HeadCell(props: HeadCellProps) {
   const order = () => (props.sort?.column === props.id ? (props.sort.down ? 'descending' : 'ascending') : undefined);
   return (
-    <th scope="col" data-align={props.align} data-narrow={props.narrow} aria-sort={order()} style={{ width: props.width }}>
+    <th
+      scope="col"
+      aria-colindex={props.place}
+      data-align={props.align}
+      data-narrow={props.narrow}
+      aria-sort={order()}
+      style={{ width: props.width }}
+    >
       <Show when={props.sortable} fallback={props.children}>
         <button type="button" class="sort" onClick={() => props.onPress()}>
           {props.children}

@@ -1,4 +1,4 @@
-import { type Accessor, createEffect, createMemo, createSignal, onCleanup, onMount, Show } from 'solid-js';
+import { type Accessor, batch, createEffect, createMemo, createSignal, onCleanup, onMount, Show } from 'solid-js';
 
 interface RowWindowOptions {
   readonly count: Accessor<number>;
@@ -19,6 +19,8 @@ export function createRowWindow(options: RowWindowOptions) {
   const [scroller, setScroller] = createSignal<HTMLElement>();
   const [top, setTop] = createSignal(0);
   const [height, setHeight] = createSignal(0);
+  const [left, setLeft] = createSignal(0);
+  const [width, setWidth] = createSignal(0);
   const [rowPx, setRowPx] = createSignal(options.row_px);
   const [rest, setRest] = createSignal(undefined, { equals: false });
   let timer: number | undefined;
@@ -46,8 +48,14 @@ export function createRowWindow(options: RowWindowOptions) {
   /** A head that stays while the rows scroll covers as much of them. */
   const headHeight = () => scroller()?.querySelector('thead')?.offsetHeight ?? 0;
   const read = () => {
-    setTop(scroller()?.scrollTop ?? 0);
-    setHeight(scroller()?.clientHeight ?? 0);
+    // All are read before anything is drawn: the browser would lay out the rows in between.
+    const { scrollTop = 0, clientHeight = 0, scrollLeft = 0, clientWidth = 0 } = scroller() ?? {};
+    batch(() => {
+      setTop(scrollTop);
+      setHeight(clientHeight);
+      setLeft(scrollLeft);
+      setWidth(clientWidth);
+    });
   };
   createEffect(() => {
     const element = scroller();
@@ -69,6 +77,8 @@ export function createRowWindow(options: RowWindowOptions) {
     ref: (element: HTMLElement) => onMount(() => setScroller(element)),
     scroller,
     height,
+    left,
+    width,
     indices,
     before: () => first() * rowPx(),
     after: () => (count() - first() - indices().length) * rowPx(),
@@ -80,6 +90,14 @@ export function createRowWindow(options: RowWindowOptions) {
       const end = start + rowPx() + headHeight();
       if (start < element.scrollTop) element.scrollTop = start;
       else if (end > element.scrollTop + element.clientHeight) element.scrollTop = end - element.clientHeight;
+      read();
+    },
+    /** The same for what lies between two places of a row. */
+    revealAcross(start: number, end: number) {
+      const element = scroller();
+      if (element === undefined) return;
+      if (start < element.scrollLeft) element.scrollLeft = start;
+      else if (end > element.scrollLeft + element.clientWidth) element.scrollLeft = end - element.clientWidth;
       read();
     },
   };

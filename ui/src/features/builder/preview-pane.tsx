@@ -4,7 +4,6 @@ import type { View } from '#core/contract/definitions/view.ts';
 import { Button } from '#ui/src/components/button.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { CodeBlock } from '#ui/src/components/show/code-block.tsx';
-import { JsonView } from '#ui/src/components/show/json-view.tsx';
 import { Fault, Notice } from '#ui/src/components/notice.tsx';
 import { num } from '#ui/src/kernel/numbers.ts';
 import { duration, plural } from '#ui/src/kernel/words.ts';
@@ -19,6 +18,7 @@ import { expectOf, nameFor } from '#ui/src/features/tests/kept.ts';
 import type { Ran, Statement } from './use-statement.ts';
 
 const ShowAs = lazyPart(async () => (await import('#ui/src/features/run/show-as.tsx')).ShowAs);
+const JsonView = lazyPart(async () => (await import('#ui/src/components/show/json-view.tsx')).JsonView);
 const LIMITS = ['10', '100', '1000'].map((value) => ({ value, label: `${num(Number(value))} rows` }));
 
 /** Values, a button, and what came of it. */

@@ -9,9 +9,18 @@ import { isNumeric, sortValue } from './result.ts';
 
 const ROW_PX = 32;
 const LONGEST = 300;
+/** Of more columns than these, only those in sight are in the page; fewer are as wide as what they hold. */
+const MOST_COLUMNS = 24;
+const AROUND = 3;
+/** Rows that the widths of many columns are taken from. */
+const MEASURED = 50;
+const LETTERS = { least: 6, most: 45 };
+/** Of the root's font: a letter, and what stands around a cell. */
+const LETTER_REM = 0.47;
+const BESIDE_REM = 2.5;
 
 /**
- * Rows of a result; only those in sight are in the page. Arrow keys, Home, End and Page keys move between cells, Ctrl or ⌘ C copies the
+ * Rows of a result; only those in sight are in the page, and only the columns in sight where there are many. Arrow keys, Home, End and Page keys move between cells, Ctrl or ⌘ C copies the
  * cell that has the focus, and the head of a column sorts by it.
  */
 export function ResultGrid(props: { label: string; table: Table }) {
@@ -27,6 +36,21 @@ export function ResultGrid(props: { label: string; table: Table }) {
   });
   const [active, setActive] = createSignal({ row: 0, column: 0 });
   const sight = createRowWindow({ count: () => rows().length, row_px: ROW_PX, around: 10 });
+  const is_wide = () => columns().length > MOST_COLUMNS;
+  const letters = createMemo(() => (is_wide() ? columns().map((_, place) => lettersOf(props.table, place)) : undefined));
+  const edges = createMemo(() => edgesOf(letters() ?? []));
+  const shown = createMemo<readonly number[]>((before) => {
+    const now = is_wide() ? placesBetween(edges(), sight.left(), sight.left() + sight.width()) : [...columns().keys()];
+    return now.length === before.length && now[0] === before[0] ? before : now;
+  }, []);
+  const gaps = () => {
+    const [from, to] = [shown()[0] ?? 0, (shown().at(-1) ?? -1) + 1];
+    return is_wide() ? [edges()[from] ?? 0, (edges().at(-1) ?? 0) - (edges()[to] ?? 0)] : [0, 0];
+  };
+  const widthOf = (place: number) => (is_wide() ? `${(edges()[place + 1] ?? 0) - (edges()[place] ?? 0)}px` : undefined);
+  /** The cell that Tab reaches: the one that was last visited, or what is nearest to it in sight. */
+  const row_reached = createMemo(() => nearest(active().row, sight.indices()));
+  const column_reached = createMemo(() => nearest(active().column, shown()));
   createEffect(
     on(rows, () => {
       setActive({ row: 0, column: 0 });
@@ -49,67 +73,119 @@ export function ResultGrid(props: { label: string; table: Table }) {
     event.preventDefault();
     setActive(to);
     sight.reveal(to.row);
+    if (is_wide()) sight.revealAcross(edges()[to.column] ?? 0, edges()[to.column + 1] ?? 0);
     requestAnimationFrame(() => sight.scroller()?.querySelector<HTMLElement>(`[data-cell="${to.row}:${to.column}"]`)?.focus());
   };
 
+  const nameOf = (place: number) => columns()[place] ?? '';
   const alignOf = (column: string) => (numeric().has(column) ? 'end' : undefined);
 
   return (
     <div ref={sight.ref} class="result-grid">
-      <table role="grid" aria-label={props.label} aria-rowcount={rows().length + 1} onKeyDown={press}>
+      <table
+        role="grid"
+        aria-label={props.label}
+        aria-rowcount={rows().length + 1}
+        aria-colcount={columns().length}
+        data-wide={is_wide() ? 'true' : undefined}
+        style={{ width: is_wide() ? `${edges().at(-1)}px` : undefined }}
+        onKeyDown={press}
+      >
         <thead>
           <tr>
-            <For each={columns()}>
-              {(column, index) => (
+            <Gap width={gaps()[0]} />
+            <For each={shown()}>
+              {(place) => (
                 <HeadCell
-                  id={column}
+                  id={nameOf(place)}
                   sortable
                   sort={sort()}
-                  onPress={() => setSort(nextSort(sort(), column))}
-                  align={alignOf(column)}
+                  onPress={() => setSort(nextSort(sort(), nameOf(place)))}
+                  align={alignOf(nameOf(place))}
+                  width={widthOf(place)}
+                  place={place + 1}
                 >
-                  <span>
-                    {column}
-                    <span class="column-type">{props.table.types?.[index()]}</span>
+                  <span class="column-name">
+                    {nameOf(place)}
+                    <span class="column-type">{props.table.types?.[place]}</span>
                   </span>
                 </HeadCell>
               )}
             </For>
+            <Gap width={gaps()[1]} />
           </tr>
         </thead>
         <tbody>
-          <SpacerRow height={sight.before()} columns={columns().length} />
+          <SpacerRow height={sight.before()} columns={shown().length + 2} />
           <For each={sight.indices()}>
             {(index) => (
               <tr aria-rowindex={index + 2}>
-                <For each={columns()}>
-                  {(column, place) => (
+                <Gap width={gaps()[0]} />
+                <For each={shown()}>
+                  {(place) => (
                     <td
                       role="gridcell"
-                      data-cell={`${index}:${place()}`}
-                      data-align={alignOf(column)}
-                      tabindex={active().row === index && active().column === place() ? 0 : -1}
-                      onFocus={() => setActive({ row: index, column: place() })}
+                      aria-colindex={place + 1}
+                      data-cell={`${index}:${place}`}
+                      data-align={alignOf(nameOf(place))}
+                      tabindex={row_reached() === index && column_reached() === place ? 0 : -1}
+                      onFocus={() => setActive({ row: index, column: place })}
                     >
-                      <Cell value={rows()[index]?.[column]} />
+                      <Cell value={rows()[index]?.[nameOf(place)]} fits={letters()?.[place] ?? 40} />
                     </td>
                   )}
                 </For>
+                <Gap width={gaps()[1]} />
               </tr>
             )}
           </For>
-          <SpacerRow height={sight.after()} columns={columns().length} />
+          <SpacerRow height={sight.after()} columns={shown().length + 2} />
         </tbody>
       </table>
     </div>
   );
 }
 
-function Cell(props: { value: unknown }) {
+/** Stands for the columns that are not in sight. */
+function Gap(props: { width: number | undefined }) {
+  return (
+    <Show when={(props.width ?? 0) > 0}>
+      <td aria-hidden="true" class="spacer" style={{ width: `${props.width}px` }} />
+    </Show>
+  );
+}
+
+/** How many letters of a column are in sight. */
+function lettersOf({ columns, types, rows }: Table, place: number): number {
+  const column = columns[place] ?? '';
+  const cells = rows.slice(0, MEASURED).map((row) => cellText(row[column]).length);
+  return Math.min(LETTERS.most, Math.max(LETTERS.least, column.length, types?.[place]?.length ?? 0, ...cells));
+}
+
+/** Where each column begins, and where the last one ends. */
+function edgesOf(letters: readonly number[]): number[] {
+  const rem_px = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
+  const edges = [0];
+  for (const count of letters) edges.push((edges.at(-1) ?? 0) + Math.ceil((count * LETTER_REM + BESIDE_REM) * rem_px));
+  return edges;
+}
+
+function placesBetween(edges: readonly number[], left: number, right: number): number[] {
+  const first = edges.findLastIndex((edge) => edge <= left);
+  const last = edges.findIndex((edge) => edge >= right);
+  const from = Math.max(0, first - AROUND);
+  const to = Math.min(edges.length - 1, (last < 0 ? edges.length : last) + AROUND);
+  return Array.from({ length: Math.max(0, to - from) }, (_, n) => from + n);
+}
+
+const nearest = (place: number, places: readonly number[]): number =>
+  Math.min(Math.max(place, places[0] ?? 0), places.at(-1) ?? 0);
+
+function Cell(props: { value: unknown; fits: number }) {
   const text = () => cellText(props.value);
   return (
     <Show when={props.value !== null && props.value !== undefined} fallback={<em class="faint">null</em>}>
-      <span title={text().length > 40 ? text().slice(0, 2_000) : undefined}>
+      <span title={text().length > props.fits ? text().slice(0, 2_000) : undefined}>
         {text().length > LONGEST ? `${text().slice(0, LONGEST)}…` : text()}
       </span>
     </Show>

@@ -3,16 +3,16 @@ import { createSignal, type JSX, Match, Show, Switch } from 'solid-js';
 import { lazyPart } from '#ui/src/components/show/lazy-part.tsx';
 import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
 import { Menu } from '#ui/src/components/menu.tsx';
-import { JsonView } from '#ui/src/components/show/json-view.tsx';
 import { useCopy } from '#ui/src/components/use-copy.ts';
 import { toCsv } from '#core/lib/csv.ts';
 import { bytes, plural } from '#ui/src/kernel/words.ts';
 import { asCalled, type Result } from './result.ts';
 import { ResultGrid } from './result-grid.tsx';
-import { ResultParts } from './result-parts.tsx';
 import './result.css';
 
 /** Loaded when somebody looks at a result so. */
+const JsonView = lazyPart(async () => (await import('#ui/src/components/show/json-view.tsx')).JsonView);
+const ResultParts = lazyPart(async () => (await import('./result-parts.tsx')).ResultParts);
 const DrawnResult = lazyPart(async () => (await import('./drawn-result.tsx')).DrawnResult);
 
 interface ResultViewProps {
