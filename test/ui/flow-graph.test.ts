@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { cut, drawFlow, type FlowLayout, related, SERVER_ID } from '#ui/src/pages/flow/flow-graph.ts';
+import { drawFlow, type FlowLayout, related, SERVER_ID } from '#ui/src/pages/flow/flow-graph.ts';
 import { drawPicture } from '#ui/src/pages/flow/live/picture.ts';
 import { centreOn, firstView, fit, SCALE, shownPart, zoomAt } from '#ui/src/pages/flow/flow-view.ts';
 
@@ -153,7 +153,6 @@ test('a view fits, zooms at the pointer and keeps within its limits', () => {
   expect(shownPart(nearer, frame)).toEqual({ x: 50, y: 25, width: 200, height: 150 });
   const middle = shownPart(centreOn(nearer, frame, { x: 300, y: 300 }), frame);
   expect([middle.x + middle.width / 2, middle.y + middle.height / 2]).toEqual([300, 300]);
-  expect([cut('orders', 6), cut('orders_of', 6)]).toEqual(['orders', 'order…']);
 });
 
 test('the live picture gives way to a narrow window, until names could no longer be read', () => {

@@ -1,4 +1,5 @@
 import { cellText } from '#core/lib/csv.ts';
+import { shorten } from '#core/lib/text/shorten.ts';
 import type { Drawing } from '#core/lib/view/drawing.ts';
 import type { Table } from '#core/lib/view/table.ts';
 import { type ChartData, chartData, type Part, partsOf, type Point, ticksFor } from './chart-data.ts';
@@ -54,8 +55,6 @@ const drawLegend = (names: readonly string[]): HTMLElement =>
     ...names.map((name, n) => el('li', {}, el('span', { class: 'sv-dot', 'data-series': n % 8, 'aria-hidden': 'true' }), name)),
   );
 
-const cut = (text: string, most: number): string => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
-
 /** Bars lie, so that the names of their categories can be read at every width. */
 function drawBars({ points, series }: ChartData, drawing: Drawing, format: Format, width: number): SVGSVGElement {
   const longest = Math.max(...points.map(({ label }) => cellText(label).length), 1) * LETTER_PX + 12;
@@ -86,7 +85,7 @@ function drawBars({ points, series }: ChartData, drawing: Drawing, format: Forma
     svg(
       'text',
       { x: left - 8, y: row * band + BAR.gap + (series.length * BAR.height) / 2 + 4, 'text-anchor': 'end' },
-      cut(cellText(label) || '–', Math.floor((left - 8) / LETTER_PX)),
+      shorten(cellText(label) || '–', Math.floor((left - 8) / LETTER_PX)),
       svg('title', {}, cellText(label)),
     ),
   );
@@ -115,7 +114,8 @@ function drawLines({ axis, points, series }: ChartData, drawing: Drawing, format
   const labels = points
     .filter((_, n) => n % every === 0)
     .map(({ at, label }) => {
-      const text = axis === 'time' ? format.tick(at, span) : axis === 'number' ? format.axis(at, null) : cut(cellText(label), 10);
+      const text =
+        axis === 'time' ? format.tick(at, span) : axis === 'number' ? format.axis(at, null) : shorten(cellText(label), 10);
       const anchor = x(at) > width - LABEL_PX / 2 ? 'end' : 'middle';
       return svg('text', { x: x(at), y: HEIGHT - 8, 'text-anchor': anchor }, text);
     });

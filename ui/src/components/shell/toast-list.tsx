@@ -1,4 +1,4 @@
-import { For, Show } from 'solid-js';
+import { For, onCleanup, Show } from 'solid-js';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { Button } from '#ui/src/components/button.tsx';
 import { Icon } from '#ui/src/components/icon.tsx';
@@ -6,9 +6,16 @@ import { Sentence } from '#ui/src/components/show/sentence.tsx';
 
 export function ToastList() {
   const { toasts } = useKernel();
+  // On narrow screens dialogs begin below them. Without any, its padding alone has a height.
+  const sizes = new ResizeObserver(([list]) => {
+    const px = list?.target.childElementCount === 0 ? 0 : (list?.borderBoxSize[0]?.blockSize ?? 0);
+    document.documentElement.style.setProperty('--toasts', `${px}px`);
+  });
+  onCleanup(() => sizes.disconnect());
   return (
     // The attribute keeps an open dialog from taking a press here for one beside it.
     <div
+      ref={(element) => sizes.observe(element)}
       class="toasts"
       role="status"
       aria-live="polite"

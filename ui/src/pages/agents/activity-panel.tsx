@@ -9,6 +9,7 @@ import { EmptyState, NoResults } from '#ui/src/components/empty-state.tsx';
 import { FilterBar, FilterSelect } from '#ui/src/components/table/filter-bar.tsx';
 import { ProblemNotice } from '#ui/src/components/notice.tsx';
 import { Aging } from '#ui/src/components/show/aging.tsx';
+import { Breakable } from '#ui/src/components/show/breakable.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { Stat, StatGrid } from '#ui/src/components/show/stat.tsx';
 import { Ago } from '#ui/src/components/time.tsx';
@@ -106,7 +107,9 @@ export function ActivityPanel() {
                         <For each={part.rows.slice(0, BUSIEST)}>
                           {(row) => (
                             <li>
-                              <span class="truncate">{row.name}</span>
+                              <span class="long-name">
+                                <Breakable text={row.name} />
+                              </span>
                               <span class="num soft">{count(row.calls)}</span>
                               <meter min={0} max={Math.max(1, totals().calls)} value={row.calls} aria-label={row.name} />
                             </li>

@@ -1,5 +1,6 @@
 import { createMemo, createSignal, For, on, createEffect, onCleanup, onMount, Show } from 'solid-js';
-import { CHIP, cut, type FlowGroup, type FlowNode, type FlowPicture, related, SERVER_ID } from './flow-graph.ts';
+import { shorten } from '#core/lib/text/shorten.ts';
+import { CHIP, type FlowGroup, type FlowNode, type FlowPicture, related, SERVER_ID } from './flow-graph.ts';
 import { centreOn, firstView, fit, shownPart, type View, zoomAt } from './flow-view.ts';
 import { IconButton } from '#ui/src/components/button.tsx';
 import { FlowMinimap } from './flow-minimap.tsx';
@@ -208,7 +209,7 @@ export function FlowCanvas(props: {
             {(node) => (
               <FlowShape
                 node={node}
-                name={cut(node.name, node.calls > 0 || node.height > CHIP.height ? 20 : 24)}
+                name={shorten(node.name, node.calls > 0 || node.height > CHIP.height ? 20 : 24)}
                 faded={lit() !== undefined && !lit()?.has(node.id)}
                 tiny={tiny()}
                 onNear={setNear}

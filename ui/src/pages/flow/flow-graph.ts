@@ -279,6 +279,3 @@ export function related({ nodes, groups }: FlowPicture, id: string): ReadonlySet
   const owned = [...nodes, ...groups.filter(({ collapsed }) => collapsed)].filter(({ connection_id }) => connection_id === id);
   return new Set([id, SERVER_ID, ...owned.map((other) => other.id)]);
 }
-
-/** A name cut to what fits into so many characters. */
-export const cut = (text: string, most: number): string => (text.length > most ? `${text.slice(0, most - 1)}…` : text);

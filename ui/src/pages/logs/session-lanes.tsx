@@ -1,4 +1,5 @@
 import { createMemo, For, Show } from 'solid-js';
+import { MiddleCut } from '#ui/src/components/show/breakable.tsx';
 import { clockTime, exactTime, minuteTime } from '#ui/src/kernel/dates.ts';
 import { plural } from '#ui/src/kernel/words.ts';
 import { barOf, type Span, spanOf } from './session-bars.ts';
@@ -24,9 +25,7 @@ export function SessionLanes(props: { sessions: readonly McpSession[]; onOpen: (
         <For each={clients()}>
           {(client) => (
             <li>
-              <span class="truncate" title={client}>
-                {client}
-              </span>
+              <MiddleCut text={client} />
               <div class="session-track">
                 <For each={idsOf(client)}>
                   {(id) => (

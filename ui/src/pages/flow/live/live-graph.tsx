@@ -1,5 +1,6 @@
 import { createMemo, createSignal, For, onCleanup, onMount, Show } from 'solid-js';
 import { Icon } from '#ui/src/components/icon.tsx';
+import { MiddleCut } from '#ui/src/components/show/breakable.tsx';
 import { useMayOpen } from '#ui/src/components/shell/route-context.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { num } from '#ui/src/kernel/numbers.ts';
@@ -166,9 +167,7 @@ export function LiveGraph(props: GraphProps) {
                     >
                       <Icon name={box().kind === 'client' ? 'bot' : 'database'} size={14} />
                     </Show>
-                    <span class="truncate" title={nameOf(box())}>
-                      {nameOf(box())}
-                    </span>
+                    <MiddleCut text={nameOf(box())} />
                     <Show when={box().detail !== ''}>
                       <span class="live-detail">{box().detail}</span>
                     </Show>
