@@ -24,7 +24,7 @@ export const OPERATE = {
     title: 'Deployment status',
     effect: 'reads',
     description:
-      'Returns the status (stopped, deploying, running or error), the deployed version, how many changes are not deployed yet (list_pending_changes lists them), why the last deploy failed, and the canary. Use it before and after a deploy. No arguments: {}.',
+      'Returns the status, the deployed version, how many changes are not deployed yet (list_pending_changes), why the last deploy failed, and the canary. Use it before and after a deploy. No arguments: {}.',
   },
   promote_canary: {
     title: 'Promote the canary',

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { byId, entityFilters, Id, listOf, patchOf, textBetween, Version } from './fields.ts';
-import { deletion, type Operation, operation } from './operation.ts';
+import { byId, entityFilters, Id, listOf, Nothing, patchOf, textBetween, Version } from './fields.ts';
+import { type Operation, operation } from './operation.ts';
 
 /** What one noun has of its own in the operations that every noun has. */
 interface EntityOperations<K extends string, P extends string, E extends v.ObjectEntries, R, F extends v.ObjectEntries> {
@@ -60,7 +60,12 @@ export function entityOperations<
       agent: `update_${kind}`,
       summary: `Change fields of a ${kind}`,
     }),
-    delete: deletion(`DELETE ${path}/{id}`, 'write', `Delete a ${kind}${owns === undefined ? '' : ` with its ${owns}`}`),
+    delete: operation(`DELETE ${path}/{id}`, 'write', {
+      input: v.strictObject({ id: Id, version: v.optional(Version) }),
+      output: Nothing,
+      status: 204,
+      summary: `Delete a ${kind}${owns === undefined ? '' : ` with its ${owns}`}`,
+    }),
   });
 }
 

@@ -4,6 +4,7 @@ import type { TestOwner } from '#core/contract/definitions/tests.ts';
 import { ENTITIES, type EntityKind, type Plural } from '#core/contract/entities.ts';
 import type { Output } from '#core/contract/index.ts';
 import { entityTable } from '#core/store/entity-table.ts';
+import { writeAlone } from '#core/store/journal.ts';
 import type { Db } from '#core/store/open.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
@@ -139,8 +140,15 @@ export function createEntity<K extends EntityKind, D extends object>(kind: K, ru
         );
         return show(context, row);
       }),
-    delete: async (context: Context, { id }: ById): Promise<Record<string, never>> => {
-      await context.app.store.write((tx) => remove(context, tx, id));
+    /** @param version what somebody read and deletes; a record that was changed since stays. */
+    delete: async (context: Context, { id, version }: Patch): Promise<Record<string, never>> => {
+      await context.app.store.write(async (tx) => {
+        if (version !== undefined) {
+          await writeAlone(context.app.store, tx);
+          checkVersion(kind, await noun.get(context, id, tx), version);
+        }
+        return remove(context, tx, id);
+      });
       context.app.sources.drop(id);
       return {};
     },

@@ -23,7 +23,7 @@ import { driftWarnings, readDrift } from './checks/drift.ts';
 import { exposureOf, snapshotToServe } from './exposure.ts';
 import { type Candidate, runGates, said } from './gates/gate.ts';
 import { GATES, REHEARSED } from './gates/index.ts';
-import { changesInPages, markSuperusers, pendingChanges, pendingCount, pendingTotals } from './pending.ts';
+import { changesInPages, markSuperusers, pendingChanges, pendingState, pendingTotals } from './pending.ts';
 import { prepare, type Prepared } from './prepare.ts';
 import { elapsed, publish } from './publish.ts';
 import { cacheSnapshot, type StoredSnapshot, storeSnapshot, textsOf } from './stored-snapshots.ts';
@@ -33,11 +33,13 @@ export const deployHandlers: Pick<Handlers, 'deploy.status' | 'deploy.diff' | 'd
     await app.hosts.refresh();
     const state = await readDeployment(app);
     const { refused } = await snapshotToServe(app);
+    const { count, checksum } = await pendingState(app);
     return {
       status: await statusOf(app, state, refused),
       snapshot_version: state.active_version,
       deployed_at: state.deployed_at,
-      pending_changes: await pendingCount(app),
+      pending_changes: count,
+      pending_checksum: checksum,
       hosts: app.hosts.list(),
       last_error: lastErrorOf(app, state, refused),
       warnings: await standingWarnings(app, state),

@@ -34,8 +34,8 @@ export async function pendingChanges(app: App): Promise<{ readonly checksum: str
   return { checksum, changes: changes ?? all };
 }
 
-/** How many changes wait for a deploy. */
-export const pendingCount = async (app: App): Promise<number> => (await readPending(app)).count;
+/** How many changes wait for a deploy, and of which state of the working copy. */
+export const pendingState = (app: App): Promise<Pick<Pending, 'count' | 'checksum'>> => readPending(app);
 
 /** @param all gets the changes where more are asked for than are kept. */
 async function readPending(app: App, all?: Change[]): Promise<Pending> {

@@ -5,11 +5,12 @@ import { createDeployment } from '#ui/src/features/deploy/deployment.ts';
 import { inFields, SUSPECT } from '#ui/src/pages/connections/words.ts';
 import { TestResult } from '#core/contract/definitions/connections.ts';
 
-const state = (snapshot_version: number, pending_changes: number) => ({
+const state = (snapshot_version: number, pending_changes: number, pending_checksum = String(pending_changes)) => ({
   status: 'running',
   snapshot_version,
   deployed_at: null,
   pending_changes,
+  pending_checksum,
   hosts: [],
   last_error: null,
 });
@@ -38,6 +39,24 @@ function deploymentOver(answer: (path: string, body: unknown) => Response | Prom
   const cache: Cache = createCache(call, () => at);
   return { deployment: createDeployment(call, cache), asked, pass: (ms: number) => (at += ms) };
 }
+
+test('another change of a tool that was changed already is read again', async () => {
+  let [checksum, read] = ['a', 0];
+  const { deployment, pass } = deploymentOver((path) => {
+    if (path.endsWith('/deploy/status')) return Response.json(state(1, 1, checksum));
+    read += 1;
+    return Response.json({ from_version: 1, checksum, changes: [] });
+  });
+  await deployment.show();
+  pass(2_000);
+  await deployment.refresh();
+  expect(read).toBe(1);
+  checksum = 'b';
+  pass(2_000);
+  await deployment.refresh();
+  await Bun.sleep(0);
+  expect([read, deployment.diff.data()?.checksum]).toEqual([2, 'b']);
+});
 
 test('changes that could not be read are read again once the server answers', async () => {
   let away = true;

@@ -50,7 +50,7 @@ export const Parameter = v.strictObject({
   items: v.optional(ScalarType),
   examples: v.pipe(
     v.optional(v.pipe(v.array(v.unknown()), v.minLength(1), v.maxLength(MOST_EXAMPLES))),
-    v.description('Models see it in the input schema'),
+    v.description('Models see it in the schema'),
   ),
   from: v.pipe(v.optional(ValueSource), v.description('Fills it instead of the model: `caller.sub`, `vars.<name>`, `call.time`')),
 });

@@ -108,6 +108,7 @@ export const deploy = {
       snapshot_version: v.nullable(v.number()),
       deployed_at: v.nullable(Timestamp),
       pending_changes: v.number(),
+      pending_checksum: v.pipe(v.string(), v.description('As `GET deploy/diff`')),
       hosts: v.array(HostState),
       last_error: v.nullable(v.string()),
       warnings: v.pipe(Warnings, v.description('Risks of what is being served, as sentences')),

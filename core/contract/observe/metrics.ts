@@ -72,7 +72,7 @@ const range = {
   since: v.pipe(
     v.optional(Time),
     v.description(
-      `Instead of a period: beginning of a range, at most ${HOURS_KEPT_DAYS} days ago. Older than ${MINUTES_KEPT_DAYS} days, it is widened to whole hours`,
+      `Instead of a period: start of a range, at most ${HOURS_KEPT_DAYS} days ago. Older than ${MINUTES_KEPT_DAYS} days: widened to whole hours`,
     ),
   ),
   until: v.pipe(v.optional(Time), v.description('End of the range that begins at `since`; now if omitted')),

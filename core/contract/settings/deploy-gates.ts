@@ -55,5 +55,5 @@ export const DeployGatesPatch = v.strictObject(ofEach(() => v.optional(GateMode)
 export const Allow = v.pipe(
   v.array(GateName),
   v.maxLength(GATE_NAMES.length),
-  v.description('Gates whose findings you have read and deploy past; history names you and the note'),
+  v.description('Gates whose findings you read and deploy past; history names you and the note'),
 );

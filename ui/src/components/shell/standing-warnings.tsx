@@ -22,7 +22,7 @@ export function StandingWarnings() {
   // Somebody else changed or deployed something: the flow, which nobody polls, is read again where it is shown.
   const known = createMemo(() => {
     const status = serving.data();
-    return status && `${status.snapshot_version} ${status.pending_changes}`;
+    return status && `${status.snapshot_version} ${status.pending_checksum}`;
   });
   createEffect(on(known, (_, before) => before !== undefined && cache.invalidate(['flow'])));
   const warnings = () => serving.data()?.warnings ?? [];

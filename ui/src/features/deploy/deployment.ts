@@ -207,4 +207,4 @@ export function createDeployment(call: Call, cache: Cache): Deployment {
 /** A note as it is sent. */
 export const noted = (note: string) => (note.trim() === '' ? {} : { note: note.trim() });
 const mark = (status: Status | undefined): string | undefined =>
-  status && `${status.status}/${status.snapshot_version}/${status.pending_changes}/${status.hosts.length}`;
+  status && `${status.status}/${status.snapshot_version}/${status.pending_checksum}/${status.hosts.length}`;
