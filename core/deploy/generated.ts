@@ -34,9 +34,10 @@ export async function writeGenerated(app: App, stored: StoredSnapshot): Promise<
 }
 
 async function writeNow(app: App, stored: StoredSnapshot): Promise<void> {
-  if ((await readDeployment(app)).active_version !== stored.version) return;
-  const target = join(app.env.SVC_GENERATED_DIR, String(stored.version));
   const { version, checksum, created_at, tree } = stored;
+  const isSuperseded = async () => (await readDeployment(app)).active_version !== version;
+  if (await isSuperseded()) return;
+  const target = join(app.env.SVC_GENERATED_DIR, String(version));
   const child = startChild<ProjectQuestion, ProjectAnswer>('project-child', {
     toError: ({ message }) => new AppError('internal', message),
   });
@@ -44,6 +45,7 @@ async function writeNow(app: App, stored: StoredSnapshot): Promise<void> {
     for (const leaves of pagesOf(tree.leaves, PAGE)) {
       const texts = await textsOf(app, leaves);
       await ask({ ask: 'take', parts: leaves.map((leaf) => [leaf, texts.get(leaf.hash) ?? '']) });
+      if (await isSuperseded()) return;
     }
     await ask({ ask: 'write', head: { version, checksum, created_at }, target, oldest: version - KEPT_SNAPSHOTS + 1 });
   } catch (error) {
