@@ -1,5 +1,6 @@
 import { beforeAll, expect } from 'bun:test';
 import type { Page } from 'playwright-core';
+import { expectAccessible } from '#test/support/axe.ts';
 import { browserTest, openPage } from '#test/support/browser.ts';
 import { joinAs } from '#test/support/person-browser.ts';
 import { close, LIMIT_MS, type Opened, startUi, toast, untilPolled } from '#test/support/ui.ts';
@@ -58,6 +59,52 @@ browserTest(
     // Polled or found by a save, the header says it.
     await untilPolled(page, page.getByText('Deleted', { exact: true }));
     expect(await page.getByText('Connected', { exact: true }).count()).toBe(0);
+    await close(opened, [404, 409]);
+  },
+  LIMIT_MS,
+);
+
+browserTest(
+  'nobody deletes or disables what another has just changed without seeing it, and a page says what became of its tool',
+  async () => {
+    const { api, url } = ui.programs;
+    const { items } = await api<{ items: (Stored & { name: string })[] }>('GET', '/tools');
+    const { id = '', name = '' } = items[0] ?? {};
+    const opened = await browserOf('eva');
+    const { page } = opened;
+    await page.clock.install();
+    await page.goto(`${url}/tools/${id}`);
+    const description = page.getByLabel('Description', { exact: true });
+    await description.waitFor();
+    await api('PATCH', `/tools/${id}`, { description: 'As ada says it.' });
+    const remove = async () => {
+      await page.getByRole('button', { name: `More for ${name}` }).click();
+      await page.getByRole('menuitem', { name: 'Delete…' }).click();
+      await page.getByRole('alertdialog').getByRole('button', { name: 'Delete tool' }).click();
+    };
+    await remove();
+    await toast(page, `ada changed ${name} in the meantime, so it was not deleted. Look at it again first.`).waitFor();
+    await untilPolled(page, page.getByText('ada changed this in the meantime'));
+    await page.getByRole('button', { name: 'Show the saved version' }).click();
+    await page.getByText('ada changed this in the meantime').waitFor({ state: 'detached' });
+    expect(await description.inputValue()).toBe('As ada says it.');
+    await description.fill('As eva types it.');
+    await api('DELETE', `/tools/${id}`);
+    await untilPolled(page, page.getByText('ada deleted this in the meantime'));
+    await page.getByText('Deleted', { exact: true }).waitFor();
+    await expectAccessible(page, 'a tool that was deleted');
+    expect(await description.inputValue()).toBe('As eva types it.');
+
+    const [first] = (await api<{ items: (Stored & { name: string })[] }>('GET', '/connections')).items;
+    const list = await opened.context.newPage();
+    await list.goto(`${url}/connections`);
+    const row = list.getByRole('row').filter({ has: list.getByText(first?.name ?? '', { exact: true }) });
+    await row.waitFor();
+    await api('PATCH', `/connections/${first?.id}`, { queue_limit: 7 });
+    await row.getByRole('button', { name: /^More/ }).click();
+    await list.getByRole('menuitem', { name: 'Disable' }).click();
+    await list.getByText(`ada changed ${first?.name} in the meantime, so it was left as it is.`).waitFor();
+    expect(await api('GET', `/connections/${first?.id}`)).toMatchObject({ enabled: true });
     await close(opened, [404, 409]);
   },
   LIMIT_MS,

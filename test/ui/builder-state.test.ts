@@ -88,15 +88,16 @@ function keeper(entities: readonly Entity[]) {
   const call = (async (name: string, input: Record<string, unknown>) => {
     const id = String(input['id'] ?? input['entity_id'] ?? input['history_id']);
     const entity = stored.get(id);
-    if (name === 'history.list') return { items: [{ id, action: 'delete' }], total: 1 };
+    const newest = { id, action: 'delete', actor: { name: 'eva' }, entity_name: id, version_after: entity?.version ?? null };
+    if (name === 'history.list') return { items: [newest], total: 1 };
     if (name === 'history.rollback') return void stored.set(id, gone.get(id) as Entity);
     if (entity === undefined) throw new AppError('not_found', 'It is gone');
+    if (input['version'] !== entity.version) throw new AppError('conflict', 'Somebody was first');
     if (name === 'tools.delete') {
       gone.set(id, entity);
       stored.delete(id);
       return {};
     }
-    if (input['version'] !== entity.version) throw new AppError('conflict', 'Somebody was first');
     const { id: _id, version: _version, ...change } = input;
     const after = { ...entity, ...change, version: entity.version + 1 };
     stored.set(id, after);
@@ -140,7 +141,11 @@ describe('changes of several', () => {
     const { stored, call } = keeper([all[0] as Entity, entity('b', { version: 2 })]);
     const bulk = createBulk(call, 'tools');
     const added = await bulk.addTags(all, ['x', 'y']);
-    expect([added.done, added.failed, added.detail]).toEqual([['a'], 1, 'Somebody was first.']);
+    expect([added.done, added.failed, added.detail]).toEqual([
+      ['a'],
+      1,
+      `eva changed b in the meantime, so it was left as it is. Look at it again first.`,
+    ]);
     expect(stored.get('a')?.tags).toEqual(['x', 'y']);
     await added.undo?.();
     expect(stored.get('a')?.tags).toEqual(['x']);
@@ -155,6 +160,14 @@ describe('changes of several', () => {
     expect([done.length, stored.size]).toEqual([9, 0]);
     expect((await undo?.())?.done.length).toBe(9);
     expect(stored.size).toBe(9);
+  });
+
+  test('delete only what nobody changed since, and say who changed the rest', async () => {
+    const { stored, call } = keeper([entity('a'), entity('b', { version: 2 })]);
+    const { done, failed, detail } = await createBulk(call, 'tools').remove([entity('a'), entity('b')]);
+    expect([done, failed]).toEqual([['a'], 1]);
+    expect(detail).toBe('eva changed b in the meantime, so it was not deleted. Look at it again first.');
+    expect([...stored.keys()]).toEqual(['b']);
   });
 });
 

@@ -17,6 +17,8 @@ import { useAct } from '#ui/src/components/use-act.ts';
 import { allOf } from '#ui/src/kernel/data/all-of.ts';
 import { useCommands, useKernel } from '#ui/src/kernel/kernel.ts';
 import { createSearchParams, oneOf, text } from '#ui/src/kernel/route/search-params.ts';
+import { asSeen } from '#ui/src/kernel/data/last-author.ts';
+import { toProblem } from '#ui/src/kernel/problem.ts';
 import { createSelection } from '#ui/src/kernel/selection.ts';
 import { duration, plural } from '#ui/src/kernel/words.ts';
 import { SampleButton } from '#ui/src/features/connect/sample-button.tsx';
@@ -69,14 +71,26 @@ export function Connections() {
     toasts.show(`${name}: not connected. ${inFields(result.message)}`, 'bad');
   };
   const enable = async (ids: readonly string[], enabled: boolean) => {
-    const work = () => Promise.all(ids.map((id) => call('connections.update', { id, enabled })));
-    await act(work, `${plural(ids.length, 'connection')} ${enabled ? 'enabled' : 'disabled'}.`);
-    selection.clear();
+    const chosen = (rows() ?? []).filter(({ id }) => ids.includes(id));
+    const change = ({ id, version }: Connection) =>
+      asSeen(call, { type: 'connection', id, version }, 'left as it is', () =>
+        call('connections.update', { id, version, enabled }),
+      );
+    const done = await act(
+      () => Promise.allSettled(chosen.map(change)),
+      (answers) => {
+        const faults = answers.flatMap((one) => (one.status === 'rejected' ? [toProblem(one.reason).detail] : []));
+        if (faults.length === 0) return `${plural(ids.length, 'connection')} ${enabled ? 'enabled' : 'disabled'}.`;
+        return { bad: `${plural(faults.length, 'connection')} could not be changed. ${faults[0]}` };
+      },
+    );
+    if (done?.some(({ status }) => status === 'rejected') === true) await list.reload();
+    else selection.clear();
   };
   const removeAll = async (ids: readonly string[]) => {
     const chosen = (rows() ?? []).filter(({ id }) => ids.includes(id));
-    if (!(await remove(chosen, reload))) return;
-    selection.clear();
+    if (await remove(chosen, reload)) selection.clear();
+    // Somebody else may have changed one of them.
     await list.reload();
   };
   useCommands([

@@ -1,5 +1,6 @@
 import type { Call } from '#ui/src/api.ts';
 import type { Dialogs } from '#ui/src/kernel/dialogs.ts';
+import { deleteSeen } from '#ui/src/kernel/data/last-author.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { toProblem } from '#ui/src/kernel/problem.ts';
 import type { Toasts } from '#ui/src/kernel/toasts.ts';
@@ -24,7 +25,10 @@ export function createDelete({ call, dialogs, toasts }: { call: Call; dialogs: D
     return [line('tool', tools), line('resource', resources), line('prompt', prompts)].filter((text) => text !== undefined);
   };
 
-  return async (chosen: readonly { id: string; name: string }[], onUndone: () => void = () => {}): Promise<boolean> => {
+  return async (
+    chosen: readonly { id: string; name: string; version: number }[],
+    onUndone: () => void = () => {},
+  ): Promise<boolean> => {
     const first = chosen[0];
     if (first === undefined) return false;
     try {
@@ -43,8 +47,8 @@ export function createDelete({ call, dialogs, toasts }: { call: Call; dialogs: D
       if (!agreed) return false;
       const gone: string[] = [];
       try {
-        for (const { id } of chosen) {
-          await toasts.during(call('connections.delete', { id }));
+        for (const { id, version } of chosen) {
+          await toasts.during(deleteSeen(call, 'connections', { type: 'connection', id, version }));
           gone.push(id);
         }
       } finally {

@@ -1,5 +1,6 @@
 import type { OwnedKind, Plural } from '#core/contract/entities.ts';
 import type { Call } from '#ui/src/api.ts';
+import { asSeen, deleteSeen } from '#ui/src/kernel/data/last-author.ts';
 import { takeBack } from '#ui/src/kernel/data/take-back.ts';
 import { toProblem } from '#ui/src/kernel/problem.ts';
 
@@ -49,7 +50,9 @@ export function createBulk(call: Call, noun: EntityNoun): Bulk {
   const rewrite = async (entities: readonly Entity[], after: (entity: Entity) => { enabled?: boolean; tags?: string[] }) => {
     const versions = new Map<string, number>();
     const result = await each(entities, async (entity) => {
-      versions.set(entity.id, await patch(entity.id, { version: entity.version, ...after(entity) }));
+      const { id, version } = entity;
+      const seen = { type: ENTITY_TYPE[noun], id, version };
+      versions.set(id, await asSeen(call, seen, 'left as it is', () => patch(id, { version, ...after(entity) })));
     });
     const changed = entities.filter(({ id }) => result.done.includes(id));
     const undo = () =>
@@ -78,7 +81,10 @@ export function createBulk(call: Call, noun: EntityNoun): Bulk {
         (entity) => ({ tags: entity.tags.filter((tag) => !tags.includes(tag)) }),
       ),
     async remove(entities) {
-      const result = await each(entities, async ({ id }) => void (await call(`${noun}.delete`, { id })));
+      const result = await each(
+        entities,
+        async ({ id, version }) => void (await deleteSeen(call, noun, { type: ENTITY_TYPE[noun], id, version })),
+      );
       const removed = entities.filter(({ id }) => result.done.includes(id));
       if (removed.length === 0) return result;
       const back = ({ id }: Entity) => takeBack(call, { action: 'delete', entity: { type: ENTITY_TYPE[noun], id } });

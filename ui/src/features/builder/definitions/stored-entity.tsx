@@ -1,4 +1,4 @@
-import { createSignal, type JSX, Match, Show, Switch } from 'solid-js';
+import { createEffect, createSignal, type JSX, Match, Show, Switch, untrack } from 'solid-js';
 import type { Connection } from '#core/contract/definitions/connections.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
@@ -17,6 +17,7 @@ import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { capital } from '#ui/src/kernel/words.ts';
 import { ENTITY_WORDS, playgroundOf } from './entity-words.ts';
 import { useBuilderContext } from './use-builder-context.ts';
+import { isDeleted, Meanwhile, MEANWHILE_MS } from './meanwhile.tsx';
 import { useEntityActions } from './use-entity-actions.ts';
 
 interface BuilderParts<E> {
@@ -45,14 +46,19 @@ export function StoredEntity<E extends Entity>(props: {
   const context = useBuilderContext(noun);
   const drift = useDrift();
   const liveness = useLiveness(() => ENTITY_TYPE[noun]);
-  const query = useQuery((read) => props.load(read, props.id));
-  const [saved, setSaved] = createSignal<E>();
-  const entity = () => saved() ?? query.data();
+  const query = useQuery((read) => props.load(read, props.id), { every_ms: MEANWHILE_MS });
+  /** As it was when it was opened, saved or shown anew: what others write meanwhile changes nothing under a person's hands. */
+  const [shown, setShown] = createSignal<E>();
+  const entity = () => shown();
+  createEffect(() => {
+    const first = query.data();
+    if (untrack(shown) === undefined && first !== undefined) setShown(() => first);
+  });
   /** Another one when the record was changed by something else than its form, which then begins again. */
   const [revision, setRevision] = createSignal({});
   const reload = async () => {
     await query.reload();
-    setSaved(undefined);
+    setShown(() => query.data());
     setRevision({});
   };
   const mayChange = async () => {
@@ -61,9 +67,12 @@ export function StoredEntity<E extends Entity>(props: {
     const question = { title: 'Discard your changes?', action: 'Discard changes', cancel: 'Keep my changes', danger: true };
     return text === undefined || dialogs.confirm({ ...question, text });
   };
+  const showSaved = async () => {
+    if (await mayChange()) await reload();
+  };
   const actions = useEntityActions(noun, { list: `/${noun}`, onChange: reload, mayChange });
   const keep = (after: E) => {
-    setSaved(() => after);
+    setShown(() => after);
     said('Saved. Deploy to make it live.');
   };
   const first = () => (context.connections() === undefined || query.data() === undefined ? undefined : revision());
@@ -80,7 +89,9 @@ export function StoredEntity<E extends Entity>(props: {
               <Show when={!found().enabled}>
                 <Badge>Disabled</Badge>
               </Show>
-              <LivenessBadge state={liveness(found())} />
+              <Show when={!isDeleted(query)} fallback={<Badge tone="bad">Deleted</Badge>}>
+                <LivenessBadge state={liveness(found())} />
+              </Show>
               <DriftBadge drift={drift(found().id)} />
               {props.badges?.(found())}
               <Show when={!session.may('tools.update')}>
@@ -106,8 +117,13 @@ export function StoredEntity<E extends Entity>(props: {
       }
     >
       <DriftNotice drift={drift(props.id)} />
+      <Show when={entity()}>
+        {(found) => (
+          <Meanwhile of={{ type: one, id: props.id }} stored={query} shown={found().version} onShow={() => void showSaved()} />
+        )}
+      </Show>
       <Switch fallback={<SkeletonList rows={6} label="Loading" />}>
-        <Match when={query.problem()?.code === 'not_found'}>
+        <Match when={query.data() === undefined && query.problem()?.code === 'not_found'}>
           <EmptyState
             icon={icon}
             title={`${capital(one)} not found`}

@@ -21,11 +21,12 @@ export function useEntityActions(
   const report = async (
     said: string,
     work: Promise<BulkResult>,
-    after: () => Promise<void> | void = options.onChange,
+    after: (result: BulkResult) => Promise<void> | void = options.onChange,
     undone: (result: BulkResult) => Promise<void> | void = options.onChange,
   ) => {
-    const { done, failed, detail, undo } = await toasts.during(work);
-    await after();
+    const result = await toasts.during(work);
+    const { done, failed, detail, undo } = result;
+    await after(result);
     if (failed > 0) toasts.show(`${plural(failed, ONE[noun])} could not be changed. ${detail ?? ''}`, 'bad');
     if (done.length === 0) return;
     const text = (count: number) => `${plural(count, ONE[noun])} ${said}`;
@@ -60,7 +61,9 @@ export function useEntityActions(
     if (list === undefined) await report('deleted.', bulk.remove(entities));
     else {
       const back = ({ done: [id] }: BulkResult) => router.navigate(id === undefined ? list : `${list}/${id}`);
-      await report('deleted.', bulk.remove(entities), () => router.navigate(list, { gone: true }), back);
+      // What somebody else changed meanwhile is still there, and so is what was typed.
+      const leave = ({ done }: BulkResult) => done.length > 0 && router.navigate(list, { gone: true });
+      await report('deleted.', bulk.remove(entities), (result) => void leave(result), back);
     }
     return true;
   };
