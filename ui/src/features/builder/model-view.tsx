@@ -1,4 +1,4 @@
-import { For, Match, Show, Switch } from 'solid-js';
+import { createMemo, For, Match, Show, Switch } from 'solid-js';
 import type { GuardFinding } from '#core/contract/guard.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { CodeBlock } from '#ui/src/components/show/code-block.tsx';
@@ -7,6 +7,8 @@ import { Notice } from '#ui/src/components/notice.tsx';
 import { estimateTokens } from '#core/lib/tokens.ts';
 import type { Problem } from '#ui/src/kernel/problem.ts';
 import { plural } from '#ui/src/kernel/words.ts';
+import { snippetsOf } from './snippets.ts';
+import type { BuilderRequest } from './use-builder.ts';
 
 interface CheckedDraft {
   readonly listing?: Readonly<Record<string, unknown>> | undefined;
@@ -143,14 +145,15 @@ function Annotations(props: { value: unknown }) {
 }
 
 /** How the same is saved from a script. */
-export function ScriptView(props: { curl: string; typescript: string }) {
+export function ScriptView(props: BuilderRequest) {
+  const snippets = createMemo(() => snippetsOf(props.name, window.location.origin, props.body));
   return (
     <div class="stack" data-gap="2">
       <p class="soft small">The same change over REST. Set SLUICE_TOKEN to an agent token with the write scope.</p>
       <h3>curl</h3>
-      <CodeBlock label="curl command" code={props.curl} max_height="20rem" />
+      <CodeBlock label="curl command" code={snippets().curl} max_height="20rem" />
       <h3>TypeScript</h3>
-      <CodeBlock label="TypeScript" code={props.typescript} max_height="20rem" />
+      <CodeBlock label="TypeScript" code={snippets().typescript} max_height="20rem" />
     </div>
   );
 }

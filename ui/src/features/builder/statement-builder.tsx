@@ -155,7 +155,7 @@ export function StatementBuilder<D extends StatementDraft, I>(props: StatementBu
       )}
       plan={() => <PlanPane statement={statement} ready={ready()} />}
       model={() => <ModelView checked={check.data()} problem={check.problem()} pending={check.pending()} />}
-      script={() => <ScriptView {...builder.snippets()} />}
+      script={() => <ScriptView {...builder.request()} />}
       tests={testsOf(kind, props.stored)}
       findings={lintOf(kind, props.stored)}
     >

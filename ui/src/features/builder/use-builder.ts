@@ -1,9 +1,9 @@
 import { createMemo, createSignal } from 'solid-js';
 import type { Connection } from '#core/contract/definitions/connections.ts';
+import type { OperationName } from '#core/contract/index.ts';
 import { ENTITY_TYPE, type EntityNoun } from './definitions/bulk.ts';
 import { changedFields } from './drafts.ts';
 import { keepDraft } from './keep-draft.ts';
-import { snippetsOf } from './snippets.ts';
 import type { FormOptions } from '#ui/src/kernel/form/form.ts';
 import { type RecordForm, useRecordForm } from '#ui/src/components/use-form.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
@@ -40,6 +40,11 @@ interface BuilderOptions<D extends Record<string, unknown>, E extends Stored> {
   readonly example: readonly (keyof D & string)[];
 }
 
+export interface BuilderRequest {
+  readonly name: OperationName;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
 /** What every builder does: a form that creates or changes one record, a side that shows what it does, and the same as a script. */
 export function useBuilder<D extends Record<string, unknown>, E extends Stored>(options: BuilderOptions<D, E>) {
   // A link may lead to one side.
@@ -63,13 +68,14 @@ export function useBuilder<D extends Record<string, unknown>, E extends Stored>(
     onDone: (entity) => options.props.onSaved(entity),
   });
   keepDraft(form, () => form.record()?.version ?? null);
-  const snippets = createMemo(() => {
+  /** What saving asks of the server. */
+  const request = createMemo((): BuilderRequest => {
     const values = clean({ ...form.values });
     const known = options.props.entity;
-    if (known === undefined) return snippetsOf(`${options.noun}.create`, window.location.origin, values);
+    if (known === undefined) return { name: `${options.noun}.create`, body: values };
     const changed = form.changed();
     const fields = changedFields(values, changed.length > 0 ? changed : options.example);
-    return snippetsOf(`${options.noun}.update`, window.location.origin, { id: known.id, version: known.version, ...fields });
+    return { name: `${options.noun}.update`, body: { id: known.id, version: known.version, ...fields } };
   });
 
   return {
@@ -87,7 +93,7 @@ export function useBuilder<D extends Record<string, unknown>, E extends Stored>(
       for (const [name, value] of Object.entries(changes)) form.set(name, value);
     },
     save: () => void form.submit(),
-    snippets,
+    request,
   };
 }
 

@@ -193,7 +193,7 @@ export function PromptBuilder(props: BuilderProps<PromptDraft, Prompt>) {
         </div>
       )}
       model={() => <ModelView checked={check.data()} problem={check.problem()} pending={check.pending()} />}
-      script={() => <ScriptView {...builder.snippets()} />}
+      script={() => <ScriptView {...builder.request()} />}
       tests={testsOf('prompt', props.entity)}
       findings={lintOf('prompt', props.entity)}
     >

@@ -4,7 +4,7 @@ import { Badge } from '#ui/src/components/badge.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { Menu, type MenuItem } from '#ui/src/components/menu.tsx';
-import { ProblemNotice } from '#ui/src/components/notice.tsx';
+import { Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
@@ -17,8 +17,10 @@ import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { capital } from '#ui/src/kernel/words.ts';
 import { ENTITY_WORDS, playgroundOf } from './entity-words.ts';
 import { useBuilderContext } from './use-builder-context.ts';
-import { isDeleted, Meanwhile, MEANWHILE_MS } from './meanwhile.tsx';
 import { useEntityActions } from './use-entity-actions.ts';
+
+/** Others change and delete what a page shows: read again so often. */
+const MEANWHILE_MS = 15_000;
 
 interface BuilderParts<E> {
   readonly entity: E;
@@ -49,7 +51,8 @@ export function StoredEntity<E extends Entity>(props: {
   const query = useQuery((read) => props.load(read, props.id), { every_ms: MEANWHILE_MS });
   /** As it was when it was opened, saved or shown anew: what others write meanwhile changes nothing under a person's hands. */
   const [shown, setShown] = createSignal<E>();
-  const entity = () => shown();
+  const entity = shown;
+  const isDeleted = () => query.data() !== undefined && query.problem()?.code === 'not_found';
   createEffect(() => {
     const first = query.data();
     if (untrack(shown) === undefined && first !== undefined) setShown(() => first);
@@ -66,9 +69,6 @@ export function StoredEntity<E extends Entity>(props: {
     const text = router.path() === `/${noun}/${props.id}` ? router.blocked() : undefined;
     const question = { title: 'Discard your changes?', action: 'Discard changes', cancel: 'Keep my changes', danger: true };
     return text === undefined || dialogs.confirm({ ...question, text });
-  };
-  const showSaved = async () => {
-    if (await mayChange()) await reload();
   };
   const actions = useEntityActions(noun, { list: `/${noun}`, onChange: reload, mayChange });
   const keep = (after: E) => {
@@ -89,7 +89,7 @@ export function StoredEntity<E extends Entity>(props: {
               <Show when={!found().enabled}>
                 <Badge>Disabled</Badge>
               </Show>
-              <Show when={!isDeleted(query)} fallback={<Badge tone="bad">Deleted</Badge>}>
+              <Show when={!isDeleted()} fallback={<Badge tone="bad">Deleted</Badge>}>
                 <LivenessBadge state={liveness(found())} />
               </Show>
               <DriftBadge drift={drift(found().id)} />
@@ -117,10 +117,19 @@ export function StoredEntity<E extends Entity>(props: {
       }
     >
       <DriftNotice drift={drift(props.id)} />
-      <Show when={entity()}>
-        {(found) => (
-          <Meanwhile of={{ type: one, id: props.id }} stored={query} shown={found().version} onShow={() => void showSaved()} />
-        )}
+      <Show when={isDeleted()}>
+        <Notice
+          tone="warning"
+          live
+          title={`This ${one} was deleted in the meantime`}
+          action={
+            <LinkButton size="small" href={`/history?type=${one}&id=${props.id}`}>
+              Open history
+            </LinkButton>
+          }
+        >
+          <p>What you typed is still here. The history says who deleted the {one}, and can restore it.</p>
+        </Notice>
       </Show>
       <Switch fallback={<SkeletonList rows={6} label="Loading" />}>
         <Match when={query.data() === undefined && query.problem()?.code === 'not_found'}>

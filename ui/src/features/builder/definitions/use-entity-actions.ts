@@ -61,9 +61,12 @@ export function useEntityActions(
     if (list === undefined) await report('deleted.', bulk.remove(entities));
     else {
       const back = ({ done: [id] }: BulkResult) => router.navigate(id === undefined ? list : `${list}/${id}`);
-      // What somebody else changed meanwhile is still there, and so is what was typed.
-      const leave = ({ done }: BulkResult) => done.length > 0 && router.navigate(list, { gone: true });
-      await report('deleted.', bulk.remove(entities), (result) => void leave(result), back);
+      const leave = async ({ done }: BulkResult) => {
+        if (done.length > 0) router.navigate(list, { gone: true });
+        // Somebody else changed it meanwhile: it is shown as it is now.
+        else if (await mayChange()) await options.onChange();
+      };
+      await report('deleted.', bulk.remove(entities), leave, back);
     }
     return true;
   };
