@@ -14,6 +14,8 @@ const BAR = { height: 16, gap: 8, label: 0.32, longest: 170, value: 56 };
 const LETTER_PX = 7;
 /** Of so many points each is marked and says what it is. */
 const MARKED = 100;
+/** Of `2026-03-31`; a month or a year is shorter, a moment longer. */
+const DAY_LENGTH = 10;
 /** Room that a label of the axis takes. */
 const LABEL_PX = 76;
 
@@ -111,11 +113,16 @@ function drawLines({ axis, points, series }: ChartData, drawing: Drawing, format
   ]);
   const room = Math.max(2, Math.floor(inner / LABEL_PX));
   const every = Math.max(1, Math.ceil(points.length / room));
+  const whole_days = points.every(({ label }) => cellText(label).length <= DAY_LENGTH);
   const labels = points
     .filter((_, n) => n % every === 0)
     .map(({ at, label }) => {
       const text =
-        axis === 'time' ? format.tick(at, span) : axis === 'number' ? format.axis(at, null) : shorten(cellText(label), 10);
+        axis === 'time'
+          ? format.tick(at, span, whole_days)
+          : axis === 'number'
+            ? format.axis(at, null)
+            : shorten(cellText(label), 10);
       const anchor = x(at) > width - LABEL_PX / 2 ? 'end' : 'middle';
       return svg('text', { x: x(at), y: HEIGHT - 8, 'text-anchor': anchor }, text);
     });

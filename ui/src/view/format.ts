@@ -7,8 +7,8 @@ export interface Format {
   cell(value: unknown, kind: 'number' | 'time' | 'text', style?: string | null): string;
   /** A number on an axis or beside a part: short. */
   axis(value: number, style: string | null): string;
-  /** A time on an axis that spans so many milliseconds. */
-  tick(time: number, span: number): string;
+  /** A time on an axis that spans so many milliseconds. @param whole_days every value is a day, or longer: it has no zone. */
+  tick(time: number, span: number, whole_days: boolean): string;
   count(value: number): string;
   compare(a: string, b: string): number;
 }
@@ -69,14 +69,15 @@ export function createFormat(locale?: string, time_zone?: string): Format {
       if (style === null || style === 'integer' || style === 'decimal') return written(short).format(value);
       return styled(value, style, { ...short, minimumFractionDigits: 0 });
     },
-    tick(ms, span) {
+    tick(ms, span, whole_days) {
+      const of_days = whole_days || span > 2 * DAY_MS;
       const options: Intl.DateTimeFormatOptions =
         span > 300 * DAY_MS
           ? { year: 'numeric', month: 'short' }
-          : span > 2 * DAY_MS
+          : of_days
             ? { month: 'short', day: 'numeric' }
             : { hour: '2-digit', minute: '2-digit' };
-      return new Intl.DateTimeFormat(language, { ...options, timeZone: span > 2 * DAY_MS ? 'UTC' : zone }).format(ms);
+      return new Intl.DateTimeFormat(language, { ...options, timeZone: of_days ? 'UTC' : zone }).format(ms);
     },
     count: (value) => written({}).format(value),
     compare: (a, b) => collator.compare(a, b),

@@ -4,8 +4,11 @@ const END = 8;
 export function MiddleCut(props: { text: string }) {
   return (
     <span class="middle-cut" title={props.text}>
-      <span class="truncate">{props.text.slice(0, -END)}</span>
-      <span>{props.text.slice(-END)}</span>
+      <span class="visually-hidden">{props.text}</span>
+      <span class="truncate" aria-hidden="true">
+        {props.text.slice(0, -END)}
+      </span>
+      <span aria-hidden="true">{props.text.slice(-END)}</span>
     </span>
   );
 }
