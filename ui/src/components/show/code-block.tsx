@@ -42,6 +42,10 @@ export function CopyButton(props: { text: string; label: string; kind?: 'plain' 
 /** Characters that a browser lays out without a pause. */
 const SHOWN_AT_ONCE = 50_000;
 
+/** The first code units of a text, but for half of a character. */
+const beginning = (text: string, length: number): string =>
+  text.slice(0, text.slice(0, length).isWellFormed() ? length : length - 1);
+
 /** A longer text of a machine, with a button that copies it. Of a very long one the beginning is shown, and more on request. */
 export function CodeBlock(props: { code: string; label: string; wrap?: boolean; max_height?: string }) {
   const [limit, setLimit] = createSignal(SHOWN_AT_ONCE);
@@ -62,7 +66,7 @@ export function CodeBlock(props: { code: string; label: string; wrap?: boolean; 
         data-wrap={props.wrap ? 'true' : undefined}
         style={{ 'max-height': props.max_height }}
       >
-        {left() > 0 ? props.code.slice(0, limit()) : props.code}
+        {left() > 0 ? beginning(props.code, limit()) : props.code}
       </pre>
       <Show when={left() > 0}>
         <button ref={passesFocus} type="button" class="link-button" onClick={() => setLimit(limit() + SHOWN_AT_ONCE)}>
