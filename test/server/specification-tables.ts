@@ -208,6 +208,10 @@ export const NOT_BUILT: readonly (readonly [string, string, string])[] = [];
 
 /** Fields that the contract adds to the requests of the specification's endpoints. */
 export const ADDED_FIELDS: Readonly<Record<string, string>> = {
+  'DELETE /api/v1/connections/{id}': 'version',
+  'DELETE /api/v1/tools/{id}': 'version',
+  'DELETE /api/v1/resources/{id}': 'version',
+  'DELETE /api/v1/prompts/{id}': 'version',
   'POST /api/v1/auth/2fa/disable': 'is_recovery',
   'GET /api/v1/connections': 'search enabled',
   'POST /api/v1/connections':

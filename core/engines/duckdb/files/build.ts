@@ -29,6 +29,8 @@ const SMALL_BLOCK = '16384';
 const SMALL_FILE = 256 * 1024;
 const SHOWN_REJECTS = 20;
 const OUT_OF_MEMORY = /out of memory|failed to allocate|could not allocate/i;
+/** In the words of Linux, for a disk and for the share of it that a user may have. */
+const NO_SPACE = /no space left on device|disk quota exceeded/i;
 /** Of the longest record of a JSON file; DuckDB takes several of them at once. */
 const OBJECT_BYTES = 16 * 1024 * 1024;
 
@@ -75,6 +77,8 @@ async function readStep(connection: DuckDBConnection, step: ReadStep, copies: st
     return outcome;
   } catch (error) {
     await connection.run('ROLLBACK').catch(() => undefined);
+    // Nothing is wrong with the file: it is read again once there is room.
+    if (NO_SPACE.test(String(error))) throw error;
     return { tables: [], rejected: [], rejected_rows: 0, notes: [], error: complaintOf(error, step, copies) };
   } finally {
     rmSync(copies, { recursive: true, force: true });
