@@ -173,8 +173,8 @@ export const differingIn = (before: Tree | null, after: Tree): { old: Leaf[]; no
 /** The leaves that stand in branches which the other tree lacks, sorted. */
 function unshared(before: Tree | null, after: Tree): [old: Leaf[], now: Leaf[]] {
   const [was, is] = [new Set(before?.branches), new Set(after.branches)];
-  const leavesOf = (branches: Iterable<Branch>) => [...branches].flatMap(({ leaves }) => leaves);
-  return [leavesOf(was.difference(is)), leavesOf(is.difference(was))];
+  const all = (branches: Iterable<Branch>) => [...branches].flatMap(({ leaves }) => leaves);
+  return [all(was.difference(is)), all(is.difference(was))];
 }
 
 /** @param before null: everything is new. */

@@ -21,7 +21,7 @@ import {
   writeManifest,
 } from './manifest.ts';
 import { type BuiltTable, namesOf, planTables, type PlannedTable } from './plan.ts';
-import { createProgress, type ReadProgress, readProgress } from './progress.ts';
+import { createProgress, type ReadProgress, readProgress, unlessRefused } from './progress.ts';
 import { runBuild } from './run-build.ts';
 import { type FoundFile, scanFolder } from './scan.ts';
 import { folderSettings } from './settings.ts';
@@ -145,8 +145,8 @@ function openCache(settings: FolderConnection, policy: DialPolicy, stop: AbortSi
     const own = readNames(place);
     const known = own ?? (manifest && namesOf(manifest.entries)) ?? namesElsewhere(place, folder);
     const plan = planTables(files, of, known ?? undefined);
-    // An earlier version kept none.
-    if (own === null && manifest !== null) writeNames(place, folder, namesOf(plan));
+    // An earlier version kept none. On a full disk they follow from what was read until there is room.
+    if (own === null && manifest !== null) unlessRefused(() => writeNames(place, folder, namesOf(plan)));
     return { plan, manifest };
   }
 

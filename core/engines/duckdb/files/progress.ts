@@ -25,11 +25,22 @@ export function createProgress(place: string): Progress {
     show(progress) {
       if (performance.now() - shown_at < EVERY_MS) return;
       shown_at = performance.now();
-      writeFileSync(`${path}.new`, JSON.stringify(progress), { mode: 0o600 });
-      renameSync(`${path}.new`, path);
+      unlessRefused(() => {
+        writeFileSync(`${path}.new`, JSON.stringify(progress), { mode: 0o600 });
+        renameSync(`${path}.new`, path);
+      });
     },
-    end: () => rmSync(path, { force: true }),
+    end: () => unlessRefused(() => rmSync(path, { force: true })),
   };
+}
+
+/** Writes what reading goes on without: a full disk keeps nobody from it. */
+export function unlessRefused(write: () => void): void {
+  try {
+    write();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === undefined) throw error;
+  }
 }
 
 /** Null: nothing is known of it. */

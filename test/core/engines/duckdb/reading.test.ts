@@ -3,6 +3,7 @@ import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { lastRead } from '#core/engines/duckdb/files/folder.ts';
 import { createFileLock } from '#core/engines/duckdb/files/lock.ts';
+import { createProgress, readProgress } from '#core/engines/duckdb/files/progress.ts';
 import { DUCKDB_FILES } from '#core/engines/duckdb/files/status.ts';
 import { READ, refusal, sql } from '../shared/suite.ts';
 import { children, createDuckdbFolder } from './fixture.ts';
@@ -67,4 +68,12 @@ test('who reads a folder says how far it is, file by file', async () => {
   expect(seen).toEqual(seen.toSorted((a, b) => a - b));
   expect(lastRead(connection, files.policy).progress).toBeNull();
   expect((await work).filter(({ tables }) => tables[0]?.rows === 1)).toHaveLength(200);
+});
+
+test('reading goes on where its progress cannot be written', () => {
+  const place = join(files.policy.cache_dir ?? '', 'a place that is gone');
+  const { show, end } = createProgress(place);
+  show({ done: 1, of: 2, key: 'a.csv' });
+  end();
+  expect(readProgress(place)).toBeNull();
 });
