@@ -364,5 +364,11 @@ test('a stream that asks for another address opens nothing once it is closed, an
 test('figures read well', () => {
   expect([bytes(1), bytes(512), bytes(4 * 1_024 ** 2)]).toEqual(['1 byte', '512 bytes', '4.0 MiB']);
   expect([count(9_999), count(12_345)]).toEqual(['9,999', '12.3K']);
-  expect([percent(0), percent(0.0001), percent(0.0123), percent(0.05), percent(0.5)]).toEqual(['0%', '<0.1%', '1.2%', '5%', '50%']);
+  expect([percent(0), percent(0.0001), percent(0.0123), percent(0.05), percent(0.5)]).toEqual([
+    '0%',
+    '<0.1%',
+    '1.2%',
+    '5%',
+    '50%',
+  ]);
 });
