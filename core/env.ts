@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { nearest } from '#core/errors.ts';
+import { didYouMean } from '#core/errors.ts';
 import { type Setting, SETTINGS } from './env/settings.ts';
 
 type Parsed = { readonly [K in keyof typeof SETTINGS]: ReturnType<(typeof SETTINGS)[K]['parse']> };
@@ -150,7 +150,7 @@ function unknownNames(source: Readonly<Record<string, string | undefined>>): str
   );
   return Object.keys(source)
     .filter((name) => name.startsWith('SVC_') && !known.includes(name))
-    .map((name) => `${name} is not a known variable. Did you mean ${nearest(name, known)}?`);
+    .map((name) => `${name} is not a known variable.${didYouMean(name, known)}`);
 }
 
 /** Variables that are set and do nothing. */

@@ -118,15 +118,20 @@ export function refuseFields(errors: readonly FieldError[]): void {
   if (errors.length > 0) throw new AppError('invalid', errors.map(({ message }) => message).join(' '), { errors });
 }
 
-/** The known word that is most like a mistyped one (edit distance). */
-export function nearest(word: string, known: readonly string[]): string {
-  let best = { word: known[0] ?? '', distance: Number.POSITIVE_INFINITY };
-  for (const candidate of known) {
-    const distance = editDistance(word.slice(0, 64), candidate);
-    if (distance < best.distance) best = { word: candidate, distance };
-  }
-  return best.word;
+/** A question that names the known word that an unknown one is likely a slip for, after a blank; empty when there is none. */
+export function didYouMean(word: string, known: readonly string[]): string {
+  const typed = word.slice(0, 64).toLowerCase();
+  const near = known
+    .filter((candidate) => looksLike(typed, candidate.toLowerCase()) || isPart(typed, candidate.toLowerCase()))
+    .map((candidate) => ({ candidate, distance: editDistance(typed, candidate.toLowerCase()) }))
+    .toSorted((a, b) => a.distance - b.distance);
+  return near[0] === undefined ? '' : ` Did you mean ${near[0].candidate}?`;
 }
+
+/** A word of a name, such as `port` of `server_port`. */
+const SHORTEST_PART = 4;
+const isPart = (typed: string, candidate: string): boolean =>
+  Math.min(typed.length, candidate.length) >= SHORTEST_PART && (candidate.includes(typed) || typed.includes(candidate));
 
 /** Names that are looked at: who sends thousands learns from the first what is wrong. */
 const LOOKED_AT = 20;

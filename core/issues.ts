@@ -1,5 +1,5 @@
 import type * as v from 'valibot';
-import { AppError, type FieldError, nearest } from '#core/errors.ts';
+import { AppError, type FieldError, didYouMean } from '#core/errors.ts';
 
 type Issue = v.BaseIssue<unknown>;
 
@@ -76,14 +76,13 @@ function toFieldError(issue: Issue, known: readonly string[]): FieldError {
   const path = (issue.path ?? []).map((item) => String(item.key));
   const field = path.join('.');
   const said = sentence(issue, path, known);
-  return { field, message: `${field === '' ? 'The request' : field} ${said}${said.endsWith('?') ? '' : '.'}` };
+  return { field, message: `${field === '' ? 'The request' : field} ${said}${/[.?]$/.test(said) ? '' : '.'}` };
 }
 
 function sentence(issue: Issue, path: readonly string[], known: readonly string[]): string {
   if (issue.expected === 'never') {
     const name = path.at(-1) ?? '';
-    const near = path.length === 1 && known.length > 0 ? `. Did you mean ${nearest(name, known)}?` : '';
-    return `is not a known field${near}`;
+    return `is not a known field.${path.length === 1 ? didYouMean(name, known) : ''}`;
   }
   if (issue.received === 'undefined') return 'is required';
   if (issue.kind === 'validation' && issue.input === '') return 'must not be empty';

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { EnvError } from '#core/env.ts';
-import { AppError, nearest } from '#core/errors.ts';
+import { AppError, didYouMean } from '#core/errors.ts';
 import { reasonOf } from '#core/log.ts';
 import { plain } from '#core/transfer/files/words.ts';
 import { resetPassword, resetTwoFactor } from './account.ts';
@@ -47,7 +47,7 @@ export async function runCli(argv: readonly string[], terminal: Terminal): Promi
     const described = command ?? new Map<string, Described>(Object.entries(PROGRAM_WORDS)).get(name);
     if (described === undefined) {
       const known = [...Object.keys(PROGRAM_WORDS), ...Object.keys(COMMANDS)];
-      throw new UsageError(`There is no command ${name}. Did you mean ${nearest(name, known)}?`);
+      throw new UsageError(`There is no command ${name}.${didYouMean(name, known) || ' sluice help lists them.'}`);
     }
     if (rest.includes('--help') || rest.includes('-h')) {
       terminal.out(helpOf(described));

@@ -76,6 +76,7 @@ test('an unknown variable is a warning with the nearest known name', () => {
   expect(parseEnv('server', { ...good, SVC_PROT: '3000' }).warnings).toEqual([
     'SVC_PROT is not a known variable. Did you mean SVC_PORT?',
   ]);
+  expect(parseEnv('server', { ...good, SVC_COLOUR: 'green' }).warnings).toEqual(['SVC_COLOUR is not a known variable.']);
 });
 
 test.each(['10.0.0.0/8x', '10.0.0.0/33', '10.8', '0x0a000001', 'proxy.example', '10.0.0.0/', '::1/129', '10.0.0.1 10.0.0.2'])(

@@ -57,6 +57,7 @@ describe('the command line', () => {
     expect(await cli(['backup', '--help'])).toMatchObject({ code: 0, out: expect.stringContaining('sluice backup <file>') });
     expect((await cli([])).code).toBe(64);
     expect(await cli(['chek'])).toMatchObject({ code: 64, err: expect.stringContaining('Did you mean check?') });
+    expect(await cli(['sing'])).toMatchObject({ code: 64, err: 'There is no command sing. sluice help lists them.\n' });
     const wrong = 'backup; export x; check --loud; import x --mode all; keys lose; constructor; people constructor ada';
     for (const line of wrong.split('; ')) expect(await cli(line.split(' '))).toMatchObject({ code: 64, out: '' });
   });

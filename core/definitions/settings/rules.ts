@@ -1,6 +1,6 @@
 import type { App } from '#core/app.ts';
 import { asksNothing, isLoopback } from '#core/contract/settings/config.ts';
-import { AppError, type FieldError, nearest, refuseFields } from '#core/errors.ts';
+import { AppError, type FieldError, didYouMean, refuseFields } from '#core/errors.ts';
 import { canonical } from '#snapshots/canonical.ts';
 import { openDnsCredentials } from './secrets.ts';
 import type { Settings } from './settings.ts';
@@ -47,9 +47,7 @@ async function unknownRules(allowed: readonly string[]): Promise<FieldError[]> {
   const known = [...collectRules().rules.keys()];
   return allowed.flatMap((id, index) => {
     const field = `prompt_guard_allow.${index}`;
-    return known.includes(id)
-      ? []
-      : [{ field, message: `${field} is not a rule of the prompt guard. Did you mean ${nearest(id, known)}?` }];
+    return known.includes(id) ? [] : [{ field, message: `${field} is not a rule of the prompt guard.${didYouMean(id, known)}` }];
   });
 }
 
