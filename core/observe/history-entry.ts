@@ -9,7 +9,7 @@ import type { HistoryRow } from './history.ts';
 
 /** An entry as a response shows it: what changed, and no secret. */
 export function toEntry(app: App, row: HistoryRow): HistoryEntry {
-  const { before, after, ...entry } = row;
+  const { before, after, actor_name: _, ...entry } = row;
   return {
     ...(entry as Omit<HistoryEntry, 'changes' | 'snapshot' | 'secrets_unavailable'>),
     changes: changesBetween(before, after),

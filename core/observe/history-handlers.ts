@@ -1,10 +1,9 @@
-import { and, desc, eq, inArray, or, type SQL, sql } from 'drizzle-orm';
+import { and, desc, eq, inArray, or, type SQL } from 'drizzle-orm';
 import { isAdministrator } from '#core/identity/roles.ts';
 import { EntityType, OF_DEFINITIONS } from '#core/contract/history.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import { contains } from '#core/definitions/records.ts';
-import { readPage } from '#core/store/pages.ts';
 import { toEntry } from './history-entry.ts';
 import { rollback } from './rollback.ts';
 
@@ -17,7 +16,7 @@ export const historyHandlers: Pick<Handlers, Extract<keyof Handlers, `history.${
       history_id === undefined ? undefined : eq(history.id, history_id),
       entity_id === undefined ? undefined : ofRecord(context, entity_id),
       action === undefined ? undefined : eq(history.action, action),
-      actor === undefined ? undefined : madeBy(context, actor),
+      actor === undefined ? undefined : eq(history.actor_name, actor),
       search === undefined ? undefined : contains(history.entity_name, search),
     );
     return page(context, where, skip, limit);
@@ -46,16 +45,16 @@ function ofRecord({ app, by_name }: Context, entity_id: string): SQL | undefined
   return or(eq(history.entity_id, entity_id), by_name ? eq(history.entity_name, entity_id) : undefined);
 }
 
+/** A row holds its record twice: the ids of a page are found in an index, and only its own rows are read. */
 async function page({ app }: Context, where: SQL | undefined, skip: number, limit: number) {
   const { db, tables } = app.store;
   const { history } = tables;
   // Ids grow with time.
-  const { rows, total } = await readPage(db, history, { where, order: [desc(history.id)], skip, limit });
+  const newest = desc(history.id);
+  const ids = db.select({ id: history.id }).from(history).where(where).orderBy(newest).limit(limit).offset(skip);
+  const [rows, total] = await Promise.all([
+    db.select().from(history).where(inArray(history.id, ids)).orderBy(newest),
+    db.$count(history, where),
+  ]);
   return { items: rows.map((row) => toEntry(app, row)), total };
-}
-
-/** JSON is stored as text in both dialects. */
-function madeBy({ app }: Context, name: string): SQL {
-  const { actor } = app.store.tables.history;
-  return app.store.dialect === 'sqlite' ? sql`${actor} ->> 'name' = ${name}` : sql`${actor}::jsonb ->> 'name' = ${name}`;
 }

@@ -87,20 +87,21 @@ export async function deletedBeside({ app }: Context, batch_id: string | null, b
   return cascaded;
 }
 
-const toRow = ({ app, actor, ip, change, replay }: Context, entry: Recorded) => ({
-  id: app.ids(),
-  ...entry,
-  action: entry.action === 'blocked' ? entry.action : (change?.action ?? entry.action),
-  actor: {
-    ...authorOf(actor),
-    ...(replay === undefined ? {} : { proposal: { id: replay.proposal_id, author: replay.author } }),
-  },
-  ip,
-  version_before: versionOf(entry.before),
-  version_after: versionOf(entry.after),
-  batch_id: change?.batch_id ?? entry.batch_id ?? null,
-  created_at: app.clock().toISOString(),
-});
+function toRow({ app, actor, ip, change, replay }: Context, entry: Recorded) {
+  const author = authorOf(actor);
+  return {
+    id: app.ids(),
+    ...entry,
+    action: entry.action === 'blocked' ? entry.action : (change?.action ?? entry.action),
+    actor: { ...author, ...(replay === undefined ? {} : { proposal: { id: replay.proposal_id, author: replay.author } }) },
+    actor_name: author.name,
+    ip,
+    version_before: versionOf(entry.before),
+    version_after: versionOf(entry.after),
+    batch_id: change?.batch_id ?? entry.batch_id ?? null,
+    created_at: app.clock().toISOString(),
+  };
+}
 
 const versionOf = (row: Record<string, unknown> | null): number | null =>
   typeof row?.['version'] === 'number' ? row['version'] : null;

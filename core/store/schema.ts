@@ -166,6 +166,8 @@ function define(k: Kit) {
       entity_name: k.text().notNull(),
       action: k.text().notNull(),
       actor: k.json<{ type: string; id: string | null; name: string; proposal?: { id: string; author: string } }>().notNull(),
+      /** The name in `actor`, where an index finds it. */
+      actor_name: k.text().notNull().default(''),
       ip: k.text(),
       /** The row before and after, secrets as ciphertext: rollback needs them, no response shows them. */
       before: k.json<Record<string, unknown>>(),
@@ -176,9 +178,12 @@ function define(k: Kit) {
       created_at: k.text().notNull(),
     },
     (t) => [
-      k.index('history_entity').on(t.entity_type, t.entity_id, t.id),
+      // A row is large: whatever a list is narrowed by is read from an index that has all of it, and no row that is not shown.
+      k.index('history_filters').on(t.id, t.entity_type, t.entity_name, t.actor_name, t.action),
+      k.index('history_action').on(t.action, t.id, t.entity_type, t.entity_name, t.actor_name),
+      k.index('history_entity').on(t.entity_id, t.id, t.entity_type, t.entity_name, t.actor_name, t.action),
+      k.index('history_name').on(t.entity_name),
       k.index('history_batch').on(t.batch_id),
-      k.index('history_action').on(t.action, t.id),
     ],
   );
   /** Access tokens of the deployed server: SHA-256 for look-up, a sealed bcrypt hash for verification. */

@@ -1,14 +1,14 @@
 import { afterEach, describe, expect, test } from 'bun:test';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { createClient } from '@libsql/client';
 import { openStore } from '#core/store/open.ts';
-import { productFile } from '#core/product.ts';
 import { runCli } from '#server/cli/program.ts';
 import { testDatabase } from '#test/support/databases.ts';
 import { namedStores } from '#test/support/metadata.ts';
+import { olderMetadata } from '#test/support/older-metadata.ts';
 
 const SECRET = 'a-secret-a-secret-a-secret-a-secret';
 const secrets = { SVC_ENCRYPTION_KEY: SECRET, SVC_JWT_SECRET: SECRET, SVC_AGENT_SERVICE_TOKEN: SECRET };
@@ -41,16 +41,7 @@ describe.each([...namedStores])('commands beside a server of another version (%s
   /** What a version left that had the first two migrations alone. */
   async function makeOlder(): Promise<Made> {
     const made = await makeDatabase();
-    const migrations = productFile(`core/store/migrations/${dialect === 'sqlite' ? 'sqlite' : 'pg'}`);
-    const { entries } = JSON.parse(readFileSync(join(migrations, 'meta/_journal.json'), 'utf8')) as {
-      entries: { when: number; tag: string }[];
-    };
-    await made.run('create table migrations (created_at bigint primary key, hash text not null)');
-    for (const { tag, when } of entries.slice(0, 2)) {
-      const statements = readFileSync(join(migrations, `${tag}.sql`), 'utf8').split('--> statement-breakpoint');
-      for (const statement of statements) await made.run(statement);
-      await made.run(`insert into migrations (created_at, hash) values (${when}, '${tag}')`);
-    }
+    for (const statement of olderMetadata(dialect, 'oauth_keys')) await made.run(statement);
     return made;
   }
   const cli = async ({ url, folder }: Made, ...args: string[]) => {

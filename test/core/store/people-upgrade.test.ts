@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClient } from '@libsql/client';
@@ -10,9 +10,9 @@ import { signSession } from '#core/edge/session-token.ts';
 import { hashPassword } from '#core/identity/passwords.ts';
 import { createKeyring } from '#core/lib/secrets.ts';
 import { newTotpSecret, recoveryHash } from '#core/lib/totp.ts';
-import { productFile } from '#core/product.ts';
 import { testApp } from '#test/support/app.ts';
 import { reachable, testDatabase } from '#test/support/databases.ts';
+import { olderMetadata } from '#test/support/older-metadata.ts';
 
 const KEY = 'a-key-of-the-first-edition-32-characters-long';
 const VARIABLES = { SVC_ENCRYPTION_KEY: KEY, SVC_JWT_SECRET: KEY };
@@ -22,25 +22,13 @@ const [ID, SESSION] = ['0190b0c0-0000-7000-8000-000000000001', '0190b0c0-0000-70
 const SECRET = newTotpSecret();
 const PENDING = 'a token of a sign-in that is half done';
 
-interface Journal {
-  readonly entries: readonly { readonly when: number; readonly tag: string }[];
-}
-
 /** What the first edition wrote: its tables, one administrator with a second factor, a session and a sign-in that is half done. */
-async function firstEdition(dialect: 'sqlite' | 'pg'): Promise<string[]> {
-  const folder = productFile(`core/store/migrations/${dialect}`);
-  const { entries } = JSON.parse(readFileSync(join(folder, 'meta/_journal.json'), 'utf8')) as Journal;
-  const first = entries.filter(({ tag }) => tag === '0000_first' || tag === '0001_tree');
-  const statements = first.flatMap(({ tag, when }) => [
-    ...readFileSync(join(folder, `${tag}.sql`), 'utf8').split('--> statement-breakpoint'),
-    `insert into migrations (created_at, hash) values (${when}, 'first')`,
-  ]);
+async function firstEdition(dialect: 'sqlite' | 'postgresql'): Promise<string[]> {
   const place = `admin/${ID}/totp_secret`;
   const $sealed = createKeyring([KEY], new Uint8Array(32)).seal(SECRET, place);
-  const [now, later, on] = [NOW.toISOString(), LATER.toISOString(), dialect === 'pg' ? 'true' : '1'];
+  const [now, later, on] = [NOW.toISOString(), LATER.toISOString(), dialect === 'postgresql' ? 'true' : '1'];
   return [
-    'create table if not exists migrations (created_at bigint primary key, hash text not null)',
-    ...statements,
+    ...olderMetadata(dialect, 'oauth_keys'),
     `insert into admins values ('${ID}', 1, 'ada', '${await hashPassword('correct horse')}', '${JSON.stringify({ $sealed })}', ${on}, null, '${now}', '${now}')`,
     `insert into sessions values ('${SESSION}', '${ID}', '192.0.2.1', 'a browser', '${now}', '${now}', '${later}', null)`,
     `insert into recovery_codes values ('${recoveryHash(ID, 'AAAA-BBBB-CCCC-DDDD')}', '${ID}', '${now}')`,
@@ -67,7 +55,7 @@ async function postgresUrl(): Promise<string> {
   const database = await testDatabase('postgresql');
   ends.push(() => database.drop());
   const sql = postgres(database.url, { onnotice: () => undefined });
-  for (const statement of await firstEdition('pg')) await sql.unsafe(statement);
+  for (const statement of await firstEdition('postgresql')) await sql.unsafe(statement);
   await sql.end();
   return database.url;
 }
