@@ -75,13 +75,11 @@ function hostOf(app: App, wanted: string | undefined): { id: string; target: str
   const hosts = app.hosts.list().flatMap(({ id, url }) => (url === null || !URL.canParse(url) ? [] : [{ id, url }]));
   const host = wanted === undefined ? hosts[0] : hosts.find(({ id }) => id === wanted);
   if (host !== undefined) return { id: host.id, target: `${reachable(app, host.url)}/mcp` };
-  throw new AppError(
-    'unavailable',
-    wanted === undefined
-      ? 'No host is connected to this server. Start one, or deploy again, then try once more.'
-      : 'That host is no longer connected. Choose another one.',
-    { retry_after: 2 },
-  );
+  // Nothing was sent: whoever has not chosen this host can ask another one.
+  if (wanted !== undefined) throw new AppError('not_found', 'That host is no longer connected. Choose another one.');
+  throw new AppError('unavailable', 'No host is connected to this server. Start one, or deploy again, then try once more.', {
+    retry_after: 2,
+  });
 }
 
 /** A host that listens on every address, or on its own machine only, is found where the environment says. */

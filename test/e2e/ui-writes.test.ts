@@ -48,8 +48,9 @@ const ui = startUi({
   },
 });
 
-function count(): number {
+function count(run?: string): number {
   const db = new Database(file);
+  if (run !== undefined) db.run(run);
   const { n } = db.query<{ n: number }, []>('select count(*) as n from notes').get() ?? { n: -1 };
   db.close();
   return n;
@@ -150,6 +151,85 @@ for (const era of ['2026-07-28', '2025-11-25']) {
     LIMIT_MS,
   );
 }
+
+for (const era of ['2026-07-28', '2025-11-25']) {
+  browserTest(
+    `a double click confirms no change that nobody has read, in ${era}`,
+    async () => {
+      count("insert into notes values (-2, 'y'), (-1, 'z')");
+      const opened = await ui.signedIn();
+      const { page } = opened;
+      await page.clock.install();
+      await page.goto(`${ui.programs.url}/playground?tool=remove_notes`);
+      await page.getByRole('heading', { name: 'Remove notes' }).waitFor();
+      await page.getByText(era, { exact: true }).click();
+      await page.getByLabel('id', { exact: true }).fill('0');
+      await page.getByRole('button', { name: 'Call', exact: true }).click();
+      const dialog = page.getByRole('alertdialog', { name: 'Confirm this change' });
+      const yes = dialog.getByRole('button', { name: 'Change 2 rows' });
+      const { x = 0, y = 0, width = 0, height = 0 } = (await yes.boundingBox()) ?? {};
+      await yes.click({ trial: true });
+      await page.clock.pauseAt(Date.now() + 60_000);
+      const left = count('delete from notes where id = -2');
+      const press = () => page.mouse.click(x + width / 2, y + height / 2);
+      await press();
+      await dialog.getByText('The number of rows changed since you were asked: it was 2.').waitFor();
+      await press();
+      expect(await dialog.getByRole('button', { name: 'Change 1 row' }).getAttribute('aria-disabled')).toBe('true');
+      await page.clock.resume();
+      await dialog.getByRole('button', { name: 'Decline' }).click();
+      await shown(page, 'This change was not confirmed');
+      expect(count()).toBe(left);
+      count('delete from notes where id < 0');
+      await close(opened);
+    },
+    LIMIT_MS,
+  );
+}
+
+browserTest(
+  'a host that is killed while a person is asked is told so, and the playground goes on with the next one',
+  async () => {
+    const { url, process, api } = ui.programs;
+    const kill = () => {
+      const found = Bun.spawnSync(['pgrep', '-P', String(process.pid), '-f', 'mcp-host/main']).stdout.toString();
+      globalThis.process.kill(Number(found), 'SIGKILL');
+    };
+    const hosts = async () => (await api<{ hosts: { id: string }[] }>('GET', '/deploy/status')).hosts.map(({ id }) => id);
+    const before = count("insert into notes values (0, 'x')");
+    const opened = await ui.signedIn();
+    const { page } = opened;
+    await page.clock.install();
+    await page.goto(`${url}/playground?tool=remove_notes`);
+    const id = page.getByLabel('id', { exact: true });
+    await id.fill('0');
+    const call = page.getByRole('button', { name: 'Call', exact: true });
+    await call.click();
+    const yes = page.getByRole('alertdialog', { name: 'Confirm this change' }).getByRole('button', { name: 'Change 1 row' });
+    await yes.waitFor();
+    const [first] = await hosts();
+    kill();
+    await until(async () => (await hosts()).some((host) => host !== first), 20_000);
+    // The host that asked is gone with its question: the next one asks again.
+    await page.clock.runFor(1_000);
+    await yes.click();
+    await page.clock.runFor(1_000);
+    await yes.click();
+    await shown(page, 'As the model sees it');
+    expect(count()).toBe(before - 1);
+    const result = page.getByRole('region', { name: 'Result', exact: true });
+    kill();
+    for (let turn = 0; turn < 5; turn += 1) await page.clock.runFor(5_000);
+    expect([await id.inputValue(), await result.count()]).toEqual(['0', 1]);
+    await until(async () => (await hosts()).length === 1, 20_000);
+    await call.click();
+    await shown(page, 'As the model sees it');
+    await page.clock.runFor(10_000);
+    await page.getByText('The deployed server cannot be reached').waitFor({ state: 'detached' });
+    await close(opened, [503, 404]);
+  },
+  LIMIT_MS,
+);
 
 const shown = (page: Page, text: string) =>
   page.getByRole('region', { name: 'Result', exact: true }).getByText(text).first().waitFor();

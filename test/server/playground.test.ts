@@ -175,8 +175,8 @@ test('a host that is not there is named as the reason', async () => {
   expect(((await nobody.json()) as { detail: string }).detail).toContain('No host is connected');
   connect('h1', 'not an address');
   connect('h2', `http://127.0.0.1:${host.port}`)();
-  expect((await send({ query: '?host=h2' })).status).toBe(503);
-  expect((await send({ query: '?host=http://127.0.0.1:1' })).status).toBe(503);
+  expect((await send({ query: '?host=h2' })).status).toBe(404);
+  expect((await send({ query: '?host=http://127.0.0.1:1' })).status).toBe(404);
   await host.stop(true);
   connect('h3', `http://127.0.0.1:${host.port}`);
   const silent = await send();

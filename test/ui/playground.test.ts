@@ -254,7 +254,7 @@ describe('with the real host', () => {
     const p = playground();
     p.setHost('nobody');
     await until(() => p.refusal() !== undefined, 10_000);
-    expect(p.refusal()).toMatchObject({ reason: 'http', detail: expect.stringContaining('no longer connected') });
+    expect(p.refusal()).toMatchObject({ reason: 'gone', detail: expect.stringContaining('no longer connected') });
     const gone = createPlayground({ send: () => Promise.reject(new TypeError('Failed to fetch')) });
     await gone.load();
     expect(gone.refusal()?.reason).toBe('offline');

@@ -49,6 +49,7 @@ export async function guardedWrite(
   const { record } = context;
   const agreed = await approvalOf(call, confirmations);
   if (agreed instanceof InputRequired) return agreed;
+  const { confirmation: earlier } = record;
   let approval = agreed;
   for (let questions = 0; ; questions++) {
     const outcome = await attempt(tool, approval, run);
@@ -58,7 +59,7 @@ export async function guardedWrite(
     }
     if (approval !== null) record.confirmation = 'changed';
     const { changes } = outcome;
-    const asked = { tool, args: call.args, changes, before: approval?.changes ?? null };
+    const asked = { tool, args: call.args, changes, before: approval?.changes ?? null, earlier };
     if (questions === MOST_QUESTIONS) throw restless(asked);
     const ask = sessionAsks(call, asked, confirmations);
     if (ask === null) return askElsewhere(call, asked, confirmations);

@@ -4,6 +4,7 @@ import { isSent } from '#core/lib/call/arguments.ts';
 import { writeTarget } from '#core/lib/sql/write-target.ts';
 import type { FrozenTool } from '#snapshots/format.ts';
 import type { Members } from '#mcp-host/protocol/messages.ts';
+import type { RequestRecord } from '../request-record.ts';
 
 /** The one field of the form: some clients accept forms without a required field by themselves. */
 export const ANSWER = 'ok';
@@ -20,8 +21,10 @@ export interface AskedWrite {
   readonly tool: FrozenTool;
   readonly args: Members;
   readonly changes: Changes;
-  /** What they were asked about before; null: nothing. */
+  /** What they agreed to before, when other rows would change by now; null: that is not why they are asked. */
   readonly before: Changes | null;
+  /** What became of their answer to an earlier question. */
+  readonly earlier?: RequestRecord['confirmation'];
 }
 
 /** What is asked, as a form of `elicitation/create`. Every word but the values of arguments is ours; those are quoted. */
@@ -40,10 +43,17 @@ export function questionOf(asked: AskedWrite): Members {
 export const pageMessage = (asked: AskedWrite): string =>
   `${sentenceOf(asked)} Nothing was changed yet. Open the page to approve or decline within 2 minutes.`;
 
-function sentenceOf({ tool, changes, before }: AskedWrite): string {
+function sentenceOf(asked: AskedWrite): string {
+  const { tool, changes } = asked;
   const target = targetOf(tool);
-  const changed = before === null ? '' : ` The number of rows changed since you were asked: it was ${before.all}.`;
-  return `${titleOf(tool)} would change ${rowsOf(changes)}${target === null ? '' : ` with ${target}`}.${changed}`;
+  return `${titleOf(tool)} would change ${rowsOf(changes)}${target === null ? '' : ` with ${target}`}.${whyAgain(asked)}`;
+}
+
+/** Whoever has answered already reads why they are asked again. */
+function whyAgain({ before, earlier }: AskedWrite): string {
+  if (before !== null) return ` The number of rows changed since you were asked: it was ${before.all}.`;
+  if (earlier === 'changed') return ' Another version was deployed since you were asked.';
+  return earlier === 'expired' ? ' Your earlier answer no longer counts.' : '';
 }
 
 export const titleOf = ({ name, listing }: FrozenTool): string =>

@@ -101,6 +101,9 @@ for (const { kind, up } of KINDS) {
       const late = await asked();
       clock += 120_001;
       const again = questionIn(await confirmed(late.state));
+      expect([questionIn(await remove()).message, again.message].map((text) => text.includes('answer no longer counts'))).toEqual(
+        [false, true],
+      );
       const { connection } = database;
       const tools = [writingTool(connection, 'remove', { confirm: 'always' })];
       const { id } = tools[0] ?? { id: '' };
@@ -111,7 +114,9 @@ for (const { kind, up } of KINDS) {
       await at.control.deploy(
         snapshotOf(3, { connections: [connection], tools: [{ ...tools[0]!, id, description: 'x' } as never] }),
       );
-      expect(questionIn(await confirmed(fresh.state)).message).toContain('would change 2 rows');
+      const { message } = questionIn(await confirmed(fresh.state));
+      expect(message).toContain('would change 2 rows');
+      expect(message).toContain('Another version was deployed since you were asked.');
       expect(await notes()).toBe(2);
     });
 

@@ -51,8 +51,8 @@ export interface Exchange {
 }
 
 export interface Refusal {
-  /** `unauthorized`: the host wants another token. `session`: this browser is signed out. */
-  readonly reason: 'unauthorized' | 'session' | 'rpc' | 'http' | 'offline' | 'aborted';
+  /** `unauthorized`: the host wants another token. `session`: this browser is signed out. `gone`: the named host is not connected. */
+  readonly reason: 'unauthorized' | 'gone' | 'session' | 'rpc' | 'http' | 'offline' | 'aborted';
   readonly code?: number;
   readonly detail: string;
 }
@@ -215,14 +215,17 @@ export function createMcpClient(options: McpClientOptions): McpClient {
       }
       const used = session;
       const answer = await withAnswers(method, params, await post(method, params, signal), signal);
-      // An unknown session: the host was started anew, or it ended for want of use.
-      if (modern || answer.ok || answer.refusal.code !== SESSION_NOT_FOUND || used !== session) return noticeSessionEnd(answer);
+      if (answer.ok || used !== session || !isToAskAgain(answer.refusal)) return noticeSessionEnd(answer);
       session = undefined;
+      host = options.host;
       return await request(method, params, signal);
     } catch (fault) {
       return { ok: false, refusal: toRefusal(fault) };
     }
   };
+  /** An unknown session: the host was started anew, or it ended for want of use. Or the host that answered before is gone. */
+  const isToAskAgain = ({ code, reason }: Refusal): boolean =>
+    (!modern && code === SESSION_NOT_FOUND) || (reason === 'gone' && host !== options.host);
   /** Sends the same request again with what the person answered, until there is a result. */
   const withAnswers = async (method: string, params: Members, first: Answer, signal?: AbortSignal): Promise<Answer> => {
     let answer = first;
@@ -271,13 +274,16 @@ export function createMcpClient(options: McpClientOptions): McpClient {
 const NAMED: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read']);
 const SESSION_NOT_FOUND = -32_001;
 
+/** Of what the server itself refuses. */
+const REASONS: Readonly<Record<number, Refusal['reason']>> = { 401: 'session', 404: 'gone' };
+
 function toAnswer(answer: Exchange['answer'], id: number): Answer {
   if (answer === undefined) return { ok: false, refusal: { reason: 'offline', detail: OFFLINE } };
   const { status, headers, body } = answer;
   if (headers[HOST] === undefined) {
     const { detail } = parse(body) ?? {};
     const sentence = typeof detail === 'string' ? detail : withoutCode(status)[1];
-    return { ok: false, refusal: { reason: status === 401 ? 'session' : 'http', detail: sentence } };
+    return { ok: false, refusal: { reason: REASONS[status] ?? 'http', detail: sentence } };
   }
   const message = headers['content-type']?.startsWith('text/event-stream') ? fromEvents(body, id) : parse(body);
   const { result, error } = message ?? {};

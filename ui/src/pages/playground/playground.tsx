@@ -71,6 +71,7 @@ export function Playground() {
       ?.hosts.map(({ id, snapshot_version }) => `${id} ${snapshot_version}`)
       .join(),
   );
+  const isNothing = () => status.data()?.status === 'stopped' || status.data()?.snapshot_version === null;
   const serves = () => status.data()?.hosts.some(({ snapshot_version }) => snapshot_version !== null);
   createEffect(
     on(versions, () => {
@@ -80,7 +81,12 @@ export function Playground() {
 
   const chosen = createMemo(() => offerOf(state.offers() ?? [], router.query()));
   const wanted = () => LINKED.map((noun) => router.query().get(noun)).find((name) => name !== null) ?? undefined;
-  const hosts = () => status.data()?.hosts.filter(({ url }) => url !== null) ?? [];
+  /** The chosen one is there even when it is gone, so that another one can be chosen. */
+  const hosts = createMemo(() => {
+    const connected = status.data()?.hosts.flatMap(({ id, url }) => (url === null ? [] : [id])) ?? [];
+    const chosen = state.host();
+    return chosen === undefined || connected.includes(chosen) ? connected : [...connected, chosen];
+  });
   const choose = (offer: Offer) => {
     const noun = offer.noun === 'template' ? 'resource' : offer.noun;
     router.navigate(`/playground?${new URLSearchParams({ [noun]: offer.name })}`, { replace: true });
@@ -101,13 +107,13 @@ export function Playground() {
       width="full"
       actions={
         <div class="row play-options">
-          <Show when={hosts().length > 1}>
+          <Show when={hosts().length > 1 || state.host() !== undefined}>
             <Select
               label="Host"
               hide_label
               value={state.host() ?? 'any'}
               onChange={(host) => state.setHost(host === 'any' ? undefined : host)}
-              options={[{ value: 'any', label: 'Any host' }, ...hosts().map(({ id }) => ({ value: id, label: id }))]}
+              options={[{ value: 'any', label: 'Any host' }, ...hosts().map((value) => ({ value, label: value }))]}
             />
           </Show>
           <Show when={!as_caller() && !as_token()}>
@@ -175,7 +181,7 @@ export function Playground() {
             None of the caller’s toolsets holds a deployed tool, resource or prompt.
           </EmptyState>
         </Match>
-        <Match when={serves() === false || state.offers()?.length === 0}>
+        <Match when={isNothing() || state.offers()?.length === 0}>
           <EmptyState
             framed
             icon="play"
@@ -204,6 +210,11 @@ export function Playground() {
               </div>
             </div>
           )}
+        </Match>
+        <Match when={serves() === false && !state.loading()}>
+          <EmptyState framed icon="play" title="No host is connected">
+            Hosts serve the deployed version, and connect by themselves when they start.
+          </EmptyState>
         </Match>
         <Match when={serves() === undefined || state.loading()}>
           <SkeletonList rows={5} label="Loading the deployed version" />

@@ -1,4 +1,4 @@
-import { createEffect, on, Show } from 'solid-js';
+import { createEffect, createSignal, on, onCleanup, Show } from 'solid-js';
 import { Button } from '#ui/src/components/button.tsx';
 import { Dialog } from '#ui/src/components/dialog.tsx';
 import { ArgumentForm } from '#ui/src/features/run/argument-form.tsx';
@@ -6,19 +6,29 @@ import { MAY_WRITE } from '#ui/src/features/run/questions.ts';
 import { useArguments } from '#ui/src/features/run/use-arguments.ts';
 import type { Asked } from './state.ts';
 
+/** Nobody reads a question in less: the second press of a double click is meant for the question before it. */
+const READING_MS = 500;
+
 /** What a tool asks during its call, in the server's own words: whether it may write, or arguments that are missing. */
 export function QuestionDialog(props: { question: Asked | undefined }) {
   let form: HTMLFormElement | undefined;
   const fields = () => props.question?.fields ?? [];
   const entries = useArguments(fields);
+  const [readable, setReadable] = createSignal(false);
   createEffect(
     on(
       () => props.question,
-      () => entries.begin({}),
+      () => {
+        entries.begin({});
+        setReadable(false);
+        const timer = setTimeout(() => setReadable(true), READING_MS);
+        onCleanup(() => clearTimeout(timer));
+      },
     ),
   );
   const answer = (event?: Event) => {
     event?.preventDefault();
+    if (!readable()) return;
     const said = fields().length === 0 ? MAY_WRITE : entries.given(form);
     if (said !== undefined) props.question?.answer(said);
   };
@@ -35,7 +45,7 @@ export function QuestionDialog(props: { question: Asked | undefined }) {
           <Button autofocus={fields().length === 0} onPress={() => props.question?.answer(false)}>
             Decline
           </Button>
-          <Button kind="primary" onPress={() => answer()}>
+          <Button kind="primary" blocked={!readable()} onPress={() => answer()}>
             {props.question?.yes ?? 'Confirm'}
           </Button>
         </>
