@@ -1,40 +1,11 @@
-import { afterAll, beforeAll, describe, expect } from 'bun:test';
-import type { CallToolResult } from '@modelcontextprotocol/client';
-import type { Browser } from 'playwright-core';
+import { describe, expect } from 'bun:test';
 import { pagedInput } from '#core/lib/call/page-schemas.ts';
 import { expectAccessible } from '#test/support/axe.ts';
-import { browserTest, look, openBrowser } from '#test/support/browser.ts';
-import { openViewClients, type ShownView, type ShowOptions, type ViewClients, type Way } from './view-client.ts';
+import { browserTest, look } from '#test/support/browser.ts';
+import type { Way } from './view-client.ts';
+import { drawnAs, give, startViews, structured } from './with-view.ts';
 
-let clients: ViewClients;
-let browser: Browser | undefined;
-beforeAll(async () => {
-  clients = await openViewClients();
-});
-afterAll(async () => {
-  await browser?.close();
-  await clients.stop();
-});
-
-/** Shows the page, does something with it, and expects that it asked for nothing and failed nowhere. */
-async function withView(options: ShowOptions, work: (shown: ShownView) => Promise<void>): Promise<void> {
-  browser ??= await openBrowser();
-  const shown = await clients.show(browser, options);
-  try {
-    await work(shown);
-    expect(shown.faults).toEqual([]);
-  } finally {
-    await shown.context.close();
-  }
-}
-
-const structured = (rows: readonly object[], meta: object = {}): CallToolResult => ({
-  content: [{ type: 'text', text: JSON.stringify({ rows }) }],
-  structuredContent: { rows, row_count: rows.length, truncated: false },
-  _meta: meta as Record<string, unknown>,
-});
-const drawnAs = (view: object): Record<string, unknown> => ({ 'sluice/view': view });
-const give = ({ page }: ShownView, result: CallToolResult) => page.evaluate((given) => window.client.result(given), result);
+const { withView } = startViews();
 
 const ORDERS = Array.from({ length: 20 }, (_, n) => ({
   id: n + 1,
@@ -48,10 +19,6 @@ const COUNTRIES = [
   { country: 'Kenya', revenue: -45_000 },
   { country: 'Japan', revenue: null },
 ];
-const MONTHS = Array.from({ length: 12 }, (_, n) => ({
-  month: `2026-${String(n + 1).padStart(2, '0')}-01`,
-  orders: 100 + ((n * 53) % 90),
-}));
 const WAYS: readonly Way[] = ['write', 'srcdoc'];
 
 for (const way of WAYS) {
@@ -298,73 +265,4 @@ describe('the form', () => {
       });
     }
   });
-});
-
-describe('a chart', () => {
-  const CHARTS = [
-    {
-      name: 'bars of categories',
-      rows: COUNTRIES,
-      view: null,
-      label: 'Bar chart of revenue by country, 4 values',
-      marks: 'rect',
-      count: 3,
-    },
-    {
-      name: 'a line over months',
-      rows: MONTHS,
-      view: null,
-      label: 'Line chart of orders by month, 12 values',
-      marks: 'circle',
-      count: 12,
-    },
-    {
-      name: 'an area',
-      rows: MONTHS,
-      view: { kind: 'area', title: 'Orders' },
-      label: 'Area chart of orders by month, 12 values',
-      marks: '.sv-area',
-      count: 1,
-    },
-    {
-      name: 'lines of a series',
-      rows: MONTHS.flatMap(({ month, orders }) => [
-        { month, shop: 'Berlin', orders },
-        { month, shop: 'Lyon', orders: orders / 2 },
-      ]),
-      view: null,
-      label: 'Line chart of orders by month, 12 values',
-      marks: '.sv-line',
-      count: 2,
-    },
-    {
-      name: 'a pie of at most six parts',
-      rows: Array.from({ length: 9 }, (_, n) => ({ kind: `Part ${n}`, share: 10 - n })),
-      view: { kind: 'pie', format: 'integer' },
-      label: 'Pie chart of share by kind, 9 values',
-      marks: 'path.sv-slice',
-      count: 6,
-    },
-  ] as const;
-  for (const { name, rows, view: drawn, label, marks, count } of CHARTS) {
-    browserTest(`of ${name} has its table beside it`, async () => {
-      for (const [theme, width] of [
-        ['light', 900],
-        ['dark', 360],
-      ] as const) {
-        await withView({ width, context: { theme } }, async (shown) => {
-          const { view, page } = shown;
-          await give(shown, structured(rows, drawn === null ? {} : drawnAs(drawn)));
-          await view.waitForSelector('svg[role=img]');
-          expect(await view.getAttribute('svg[role=img]', 'aria-label')).toBe(label);
-          expect(await view.locator(`svg ${marks}`).count()).toBe(count);
-          expect(await view.locator('tbody tr').count()).toBe(rows.length);
-          expect(await view.evaluate(() => document.documentElement.scrollWidth)).toBe(width);
-          await expectAccessible(view, name);
-          await page.waitForFunction(() => window.client.sizes.length > 0);
-          await look(page, `view-${name.replaceAll(' ', '-')}-${theme}`);
-        });
-      }
-    });
-  }
 });

@@ -9,8 +9,8 @@ export interface Point {
   /** Of a category: its place. */
   readonly at: number;
   readonly label: unknown;
-  /** Of each series, in their order. */
-  readonly values: readonly (number | null)[];
+  /** Of each series, in their order: null where a row has no number, undefined where there is no row. */
+  readonly values: readonly (number | null | undefined)[];
 }
 
 export interface ChartData {
@@ -32,17 +32,16 @@ export function chartData({ kind, x, y, series }: Drawing, table: Table): ChartD
   const axis: Axis = kind === 'bar' || kind === 'pie' || found === 'text' ? 'category' : found;
   const [value = ''] = y;
   const names = series === null ? [...y] : [...new Set(table.rows.map((row) => cellText(row[series])))].slice(0, MOST_SERIES);
-  const points = new Map<string, { at: number; label: unknown; values: (number | null)[] }>();
+  const points = new Map<string, { at: number; label: unknown; values: (number | null | undefined)[] }>();
   for (const row of table.rows) {
     const label = x === null ? null : row[x];
     const key = cellText(label);
     const at = axis === 'time' ? toTime(label) : axis === 'number' ? toNumber(label) : points.size;
     if (at === null) continue;
-    const point = points.get(key) ?? { at, label, values: names.map(() => null) };
+    const point = points.get(key) ?? { at, label, values: names.map(() => undefined) };
     points.set(key, point);
     names.forEach((name, n) => {
-      const number = toNumber(row[series === null ? name : value]);
-      if (number !== null && (series === null || cellText(row[series]) === name)) point.values[n] = number;
+      if (series === null || cellText(row[series]) === name) point.values[n] = toNumber(row[series === null ? name : value]);
     });
   }
   const all = [...points.values()];
@@ -54,7 +53,7 @@ export function chartData({ kind, x, y, series }: Drawing, table: Table): ChartD
 
 /** Round numbers that span the values, with zero among them. */
 export function ticksFor(values: readonly number[], wanted = 5): number[] {
-  const [low, high] = [Math.min(0, ...values), Math.max(0, ...values)];
+  const [low, high] = values.reduce(([least, most], value) => [Math.min(least, value), Math.max(most, value)], [0, 0]);
   if (low === high) return [0, 1];
   const rough = (high - low) / wanted;
   const power = 10 ** Math.floor(Math.log10(rough));
@@ -79,5 +78,5 @@ export function partsOf({ points }: ChartData): Part[] | null {
   const sorted = parts.toSorted((a, b) => b.value - a.value);
   if (sorted.length <= MOST_PARTS) return sorted;
   const rest = sorted.slice(MOST_PARTS - 1).reduce((sum, { value }) => sum + value, 0);
-  return [...sorted.slice(0, MOST_PARTS - 1), { label: 'Other', value: rest }];
+  return [...sorted.slice(0, MOST_PARTS - 1), { label: 'Other', value: Number(rest.toPrecision(12)) }];
 }

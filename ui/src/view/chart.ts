@@ -28,13 +28,14 @@ const NAMES: Readonly<Record<string, string>> = {
 
 /** A chart with its legend. The table beside it has every number. */
 export function drawChart(drawing: Drawing, table: Table, format: Format, width: number): HTMLElement {
-  const data = chartData(drawing, table);
-  const parts = drawing.kind === 'pie' ? partsOf(data) : null;
-  const label = `${NAMES[parts === null && drawing.kind === 'pie' ? 'bar' : drawing.kind]} of ${drawing.y.join(', ')} by ${drawing.x ?? 'row'}, ${data.points.length} ${data.points.length === 1 ? 'value' : 'values'}`;
+  const parts = drawing.kind === 'pie' ? partsOf(chartData(drawing, table)) : null;
+  const kind = drawing.kind === 'pie' && parts === null ? 'bar' : drawing.kind;
+  const data = chartData({ ...drawing, kind }, table);
+  const label = `${NAMES[kind]} of ${drawing.y.join(', ')} by ${drawing.x ?? 'row'}, ${data.points.length} ${data.points.length === 1 ? 'value' : 'values'}`;
   const picture =
     parts !== null
       ? drawPie(parts, format, drawing.format)
-      : drawing.kind === 'line' || drawing.kind === 'area'
+      : kind === 'line' || kind === 'area'
         ? drawLines(data, drawing, format, width)
         : drawBars(data, drawing, format, width);
   picture.setAttribute('role', 'img');
@@ -62,14 +63,14 @@ function drawBars({ points, series }: ChartData, drawing: Drawing, format: Forma
   const longest = Math.max(...points.map(({ label }) => cellText(label).length), 1) * LETTER_PX + 12;
   const left = Math.min(longest, BAR.longest, width * BAR.label);
   const band = series.length * BAR.height + BAR.gap;
-  const ticks = ticksFor(points.flatMap(({ values }) => values.filter((value) => value !== null)));
+  const ticks = ticksFor(numbersOf(points));
   const [low = 0, high = 1] = [ticks[0], ticks.at(-1)];
   const room = Math.max(40, width - left - BAR.value);
   const scale = (value: number) => left + ((value - low) / (high - low)) * room;
   const height = points.length * band + BAR.gap;
   const bars = points.flatMap((point, row) =>
     point.values.flatMap((value, n) => {
-      if (value === null) return [];
+      if (typeof value !== 'number') return [];
       const y = row * band + BAR.gap + n * BAR.height;
       const [from, to] = [Math.min(scale(0), scale(value)), Math.max(scale(0), scale(value))];
       const text = format.axis(value, drawing.format);
@@ -99,49 +100,43 @@ const frame = (width: number, height: number, ...children: SVGElement[]): SVGSVG
   svg('svg', { width, height, viewBox: `0 0 ${width} ${height}` }, ...children);
 
 function drawLines({ axis, points, series }: ChartData, drawing: Drawing, format: Format, width: number): SVGSVGElement {
-  const values = points.flatMap((point) => point.values.filter((value) => value !== null));
-  const ticks = ticksFor(values);
+  const ticks = ticksFor(numbersOf(points));
   const [low = 0, high = 1] = [ticks[0], ticks.at(-1)];
   const [first = 0, last = 1] = [points[0]?.at, points.at(-1)?.at];
   const span = last - first || 1;
   const [inner, tall] = [Math.max(40, width - LEFT - RIGHT), HEIGHT - TOP - BOTTOM];
-  const x = (at: number) => LEFT + (points.length === 1 ? inner / 2 : ((at - first) / span) * inner);
-  const y = (value: number) => TOP + tall - ((value - low) / (high - low)) * tall;
+  const x = (at: number) => tenths(LEFT + (points.length === 1 ? inner / 2 : ((at - first) / span) * inner));
+  const y = (value: number) => tenths(TOP + tall - ((value - low) / (high - low)) * tall);
   const grid = ticks.flatMap((tick) => [
     svg('line', { class: 'sv-grid-line', x1: LEFT, x2: width - RIGHT, y1: y(tick), y2: y(tick) }),
     svg('text', { x: LEFT - 6, y: y(tick) + 4, 'text-anchor': 'end' }, format.axis(tick, drawing.format)),
   ]);
-  const room = Math.max(2, Math.floor(inner / LABEL_PX));
-  const every = Math.max(1, Math.ceil(points.length / room));
   const whole_days = points.every(({ label }) => cellText(label).length <= DAY_LENGTH);
-  const labels = points
-    .filter((_, n) => n % every === 0)
-    .map(({ at, label }) => {
-      const text =
-        axis === 'time'
-          ? format.tick(at, span, whole_days)
-          : axis === 'number'
-            ? format.axis(at, null)
-            : shorten(cellText(label), 10);
-      const anchor = x(at) > width - LABEL_PX / 2 ? 'end' : 'middle';
-      return svg('text', { x: x(at), y: HEIGHT - 8, 'text-anchor': anchor }, text);
-    });
+  const labelOf = ({ at, label }: Point): string => {
+    if (axis === 'time') return format.tick(at, span, whole_days);
+    return axis === 'number' ? format.axis(at, null) : shorten(cellText(label), 10);
+  };
+  const labels = spread(points, ({ at }) => x(at), width).map((point) => {
+    const anchor = isAtEnd(x(point.at), width) ? 'end' : 'middle';
+    return svg('text', { x: x(point.at), y: HEIGHT - 8, 'text-anchor': anchor }, labelOf(point));
+  });
   const lines = series.flatMap((_, n) => {
     const runs = runsOf(points, n);
+    // A line to itself is a dot: a value between two that are missing.
     const path = (run: readonly Point[]) =>
-      run.map((point, k) => `${k === 0 ? 'M' : 'L'}${x(point.at)} ${y(point.values[n] ?? 0)}`).join('');
+      [run[0], ...run].map((point, k) => `${k === 0 ? 'M' : 'L'}${x(point?.at ?? 0)} ${y(point?.values[n] ?? 0)}`).join('');
     const fill = (run: readonly Point[]) => `${path(run)}L${x(run.at(-1)?.at ?? 0)} ${y(0)}L${x(run[0]?.at ?? 0)} ${y(0)}Z`;
-    return runs.flatMap((run) => [
-      ...(drawing.kind === 'area' ? [svg('path', { class: 'sv-area', 'data-series': n % 8, d: fill(run) })] : []),
-      svg('path', { class: 'sv-line', 'data-series': n % 8, d: path(run) }),
-    ]);
+    return [
+      ...(drawing.kind === 'area' ? [svg('path', { class: 'sv-area', 'data-series': n % 8, d: runs.map(fill).join('') })] : []),
+      svg('path', { class: 'sv-line', 'data-series': n % 8, d: runs.map(path).join('') }),
+    ];
   });
   const marks =
     points.length * series.length > MARKED
       ? []
       : points.flatMap((point) =>
           point.values.flatMap((value, n) =>
-            value === null
+            typeof value !== 'number'
               ? []
               : [
                   svg(
@@ -155,12 +150,32 @@ function drawLines({ axis, points, series }: ChartData, drawing: Drawing, format
   return frame(width, HEIGHT, ...grid, ...labels, ...lines, ...marks);
 }
 
-/** A line ends where a value is missing. */
+/** A label in the middle of its point would be cut off there. */
+const isAtEnd = (px: number, width: number): boolean => px > width - LABEL_PX / 2;
+
+/** As many points as there is room for labels: they may lie close together, and far from the rest. */
+function spread(points: readonly Point[], x: (point: Point) => number, width: number): Point[] {
+  let free = Number.NEGATIVE_INFINITY;
+  return points.filter((point) => {
+    const from = x(point) - (isAtEnd(x(point), width) ? LABEL_PX : LABEL_PX / 2);
+    if (from < free) return false;
+    free = from + LABEL_PX;
+    return true;
+  });
+}
+
+const numbersOf = (points: readonly Point[]): number[] =>
+  points.flatMap(({ values }) => values.filter((value) => typeof value === 'number'));
+/** A picture needs no more digits, and thousands of points are half as long. */
+const tenths = (px: number): number => Math.round(px * 10) / 10;
+
+/** A line ends where a value is missing. Where only another series has a row, it goes on. */
 function runsOf(points: readonly Point[], series: number): Point[][] {
   const runs: Point[][] = [[]];
   for (const point of points) {
-    if (point.values[series] === null) runs.push([]);
-    else runs.at(-1)?.push(point);
+    const value = point.values[series];
+    if (value === null) runs.push([]);
+    else if (value !== undefined) runs.at(-1)?.push(point);
   }
   return runs.filter((run) => run.length > 0);
 }
@@ -177,8 +192,12 @@ function pointText(
 
 function partText({ label, value }: Part, parts: readonly Part[], format: Format, { format: style }: Drawing): string {
   const total = parts.reduce((sum, part) => sum + part.value, 0);
-  return `${label || '–'}: ${format.cell(value, 'number', style)} (${format.axis(value / total, 'percent')})`;
+  return `${label || '–'}: ${format.cell(value, 'number', style)} (${share(value / total, format)})`;
 }
+
+const LEAST_SHARE = 0.001;
+const share = (part: number, format: Format): string =>
+  part > 0 && part < LEAST_SHARE ? `<${format.axis(LEAST_SHARE, 'percent')}` : format.axis(part, 'percent');
 
 const RADIUS = 90;
 
