@@ -30,7 +30,7 @@ type AgentOnly = Exclude<Extract<keyof Handlers, `agent.${string}`>, 'agent.crea
 async function deleteOne(context: Context, kind: EntityKind, id: string, dry_run: boolean): Promise<Deleted> {
   const deleted = await writeAll(context, dry_run, async (inside, tx) => {
     const row = await KIND_OF[kind].noun.get(inside, id, tx);
-    await KIND_OF[kind].remove(inside, tx, row.id);
+    await KIND_OF[kind].removeAll(inside, tx, [row.id]);
     return deletionResult(inside, kind, row, dry_run);
   });
   if (!dry_run) context.app.sources.drop(deleted.id);

@@ -88,6 +88,8 @@ function together(describeAll: DescribeAll): DescribeAll {
 /** One transaction in which reads see what was written; of a dry run only the answer is left. */
 export async function writeAll<T>(context: Context, dry_run: boolean, work: (inside: Context, tx: Db) => Promise<T>): Promise<T> {
   const { store } = context.app;
+  const { replay } = context;
+  const told = replay?.written.length;
   const rehearsal: { answer?: { readonly value: T } } = {};
   const undone = new Error('a dry run leaves nothing');
   try {
@@ -100,6 +102,8 @@ export async function writeAll<T>(context: Context, dry_run: boolean, work: (ins
     });
   } catch (error) {
     if (error === undone && rehearsal.answer !== undefined) return rehearsal.answer.value;
+    // Of what failed nothing is left, not in what is told of it either.
+    replay?.written.splice(told ?? 0);
     throw error;
   }
 }

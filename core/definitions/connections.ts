@@ -5,7 +5,7 @@ import { writeAlone } from '#core/store/journal.ts';
 import type { Db } from '#core/store/open.ts';
 import { AppError, refuseFields } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
-import { createSlices } from '#core/lib/slices.ts';
+import { createSlices, pagesOf } from '#core/lib/slices.ts';
 import { checkTarget, CONNECTION_TYPES } from '#core/engines/index.ts';
 import type { ConnectionSettings, Source } from '#core/engines/shared/source.ts';
 import {
@@ -18,7 +18,7 @@ import {
 } from './connection-draft.ts';
 import { createEntity } from './entity.ts';
 import { ownedBy } from './owners.ts';
-import { createNoun } from './records.ts';
+import { AT_ONCE, createNoun } from './records.ts';
 import { sessionFaults } from './session-checks.ts';
 import { createShop, SHOP_FILE } from '#core/transfer/sample-shop.ts';
 import { type ConnectionRow, isSealed } from './source-pool.ts';
@@ -83,13 +83,13 @@ async function removeConnection(context: Context, tx: Db, id: string): Promise<v
   const batch_id = context.app.ids();
   const turn = createSlices();
   for (const kind of OWNED_KINDS) {
-    const noun = createNoun(kind);
-    for (const row of await ownedBy(context, tx, kind, id)) {
-      await noun.remove(context, tx, row.id, batch_id);
+    const owned = (await ownedBy(context, tx, kind, id)).map((row) => row.id);
+    for (const page of pagesOf(owned, AT_ONCE)) {
+      await createNoun(kind).removeAll(context, tx, page, batch_id);
       await turn();
     }
   }
-  await connection.noun.remove(context, tx, id, batch_id);
+  await connection.noun.removeAll(context, tx, [id], batch_id);
 }
 
 /** @returns a stored connection as a response shows it: no secret, masked entries. */

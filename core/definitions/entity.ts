@@ -47,7 +47,7 @@ interface Rules<K extends EntityKind, D> {
   show(this: void, context: Context, rows: readonly RowOf<K>[]): Promise<Shown<K>[]>;
   /** What follows from a change for fields that it does not name. */
   implied?(this: void, before: RowOf<K>, sent: Partial<D>): Partial<D>;
-  /** Deletes a record and what it owns. */
+  /** Deletes a record and what it owns; absent: it owns nothing but its tests. */
   remove?(this: void, context: Context, tx: Db, id: string): Promise<unknown>;
 }
 
@@ -70,7 +70,7 @@ export interface Entity<K extends EntityKind, D = Readonly<Record<string, unknow
   create(this: void, context: Context, draft: D): Promise<Shown<K>>;
   /** Stores a new record that was checked. */
   insert(this: void, context: Context, tx: Db, checked: Prepared<ValuesOf<K>>, id?: string): Promise<RowOf<K>>;
-  remove(this: void, context: Context, tx: Db, id: string): Promise<unknown>;
+  removeAll(this: void, context: Context, tx: Db, ids: readonly string[]): Promise<unknown>;
 }
 
 export function createEntity<K extends EntityKind, D extends object>(kind: K, rules: Rules<K, D>): Entity<K, D> {
@@ -109,7 +109,10 @@ export function createEntity<K extends EntityKind, D extends object>(kind: K, ru
     const checked = await prepare(context, id, draft, null, original);
     return show(context, await context.app.store.write((tx) => insert(context, tx, checked, id)));
   };
-  const remove = rules.remove ?? ((context, tx, id) => noun.remove(context, tx, id));
+  const removeAll: Entity<K>['removeAll'] = async (context, tx, ids) => {
+    if (rules.remove === undefined) await noun.removeAll(context, tx, ids);
+    else for (const id of ids) await rules.remove(context, tx, id);
+  };
 
   const unchanged = async (context: Context, row: RowOf<K>): Promise<Shown<K>> => {
     const shown = await show(context, row);
@@ -147,7 +150,7 @@ export function createEntity<K extends EntityKind, D extends object>(kind: K, ru
           await writeAlone(context.app.store, tx);
           checkVersion(kind, await noun.get(context, id, tx), version);
         }
-        return remove(context, tx, id);
+        return removeAll(context, tx, [id]);
       });
       context.app.sources.drop(id);
       return {};
@@ -161,7 +164,7 @@ export function createEntity<K extends EntityKind, D extends object>(kind: K, ru
     noun,
     prepare,
     prepareEarlier,
-    remove,
+    removeAll,
     insert,
     read,
     create: verbs.create,

@@ -9,7 +9,8 @@ import { oauthAppUndo } from '#core/identity/oauth/clients/undo-apps.ts';
 import { providerUndo } from '#core/identity/providers/undo.ts';
 import type { Entity, Prepared } from './entity.ts';
 import { prompt } from './prompts.ts';
-import type { NewRecord } from './versioned.ts';
+import type { Restored } from './records.ts';
+import type { ChangedRecord, NewRecord } from './versioned.ts';
 import { resource } from './resources.ts';
 import { test } from './tests/tests.ts';
 import { tool } from './tools.ts';
@@ -30,13 +31,14 @@ export interface Undoable {
   readonly entity_type: EntityKind | 'server_config' | 'identity_provider' | 'oauth_app';
   /** Its part of the names of operations. */
   readonly noun: {
-    get(context: Context, id: string, tx?: Db): Promise<Stored>;
-    restore(context: Context, tx: Db, earlier: Stored, expected: number | null, values: Values): Promise<Stored>;
+    /** Those that are stored, by id. */
+    getAll(context: Context, ids: readonly string[], tx?: Db): Promise<ReadonlyMap<string, Stored>>;
+    restoreAll(context: Context, tx: Db, restored: readonly Restored<Stored, Values>[]): Promise<void>;
   };
   /** Every check of a write for a state that was stored before. @param stored what the id holds now. */
   prepareEarlier(context: Context, earlier: Stored, stored: Stored | null): Promise<Prepared>;
-  /** Deletes a record, and what it owns. */
-  remove(context: Context, tx: Db, id: string): Promise<unknown>;
+  /** Deletes records, and what they own. */
+  removeAll(context: Context, tx: Db, ids: readonly string[]): Promise<unknown>;
   /** The record as a response shows it. */
   read(context: Context, id: string): Promise<Record<string, unknown>>;
   /** What follows the commit of a rollback. */
@@ -48,8 +50,9 @@ export interface Kind extends Undoable, Pick<Entity<EntityKind>, 'schema' | 'del
   readonly entity_type: EntityKind;
   readonly plural: Plural;
   readonly noun: Undoable['noun'] & {
+    get(context: Context, id: string, tx?: Db): Promise<Stored>;
     insertAll(context: Context, tx: Db, records: readonly NewRecord<Values>[]): Promise<Stored[]>;
-    update(context: Context, tx: Db, id: string, expected: number, values: Values): Promise<Stored>;
+    updateAll(context: Context, tx: Db, changes: readonly ChangedRecord<Values>[]): Promise<Stored[]>;
   };
   prepare(context: Context, id: string, draft: Values, stored: Stored | null): Promise<Prepared>;
 }
@@ -70,13 +73,13 @@ export const KINDS: readonly Kind[] = ENTITY_KINDS.map((kind) => KIND_OF[kind]);
 const settings: Undoable = {
   entity_type: 'server_config',
   noun: {
-    async get({ app }, _, tx) {
-      const stored = await readSettings(app, tx ?? app.store.db);
-      return { id: CONFIG_ID, name: stored.settings.server_name, version: stored.version, created_at: '' };
+    async getAll({ app }, _, tx) {
+      const { settings, version } = await readSettings(app, tx ?? app.store.db);
+      return new Map([[CONFIG_ID, { id: CONFIG_ID, name: settings.server_name, version, created_at: '' }]]);
     },
-    async restore(context, tx, earlier, expected, values) {
-      await restoreSettings(context, tx, expected ?? 1, values as unknown as Settings);
-      return earlier;
+    async restoreAll(context, tx, restored) {
+      for (const { expected, values } of restored)
+        await restoreSettings(context, tx, expected ?? 1, values as unknown as Settings);
     },
   },
   prepareEarlier: async (context, earlier) => ({
@@ -84,7 +87,7 @@ const settings: Undoable = {
     compiled: null,
   }),
   // Its entries are changes only.
-  remove: () => Promise.reject(new AppError('invalid', 'The server configuration cannot be deleted.')),
+  removeAll: () => Promise.reject(new AppError('invalid', 'The server configuration cannot be deleted.')),
   read: async (context) => configHandlers['config.get'](context, {}),
 };
 

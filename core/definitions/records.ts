@@ -6,14 +6,18 @@ import { entityTable } from '#core/store/entity-table.ts';
 import { readPage } from '#core/store/pages.ts';
 import type { Schema } from '#core/store/schema.ts';
 import type { Context } from '#core/run.ts';
+import { pagesOf } from '#core/lib/slices.ts';
 import { globContaining, regexContaining } from '#core/lib/text/letter-case.ts';
 import { canonical } from '#snapshots/canonical.ts';
 import { noteChange } from '#core/store/journal.ts';
 import { refuseTooMany } from './guard/most.ts';
-import { createVersioned, type NewRecord, type Past, type Values } from './versioned.ts';
+import { type ChangedRecord, createVersioned, type NewRecord, type Past, type Values } from './versioned.ts';
 
 export type RowOf<K extends EntityKind> = Schema[Plural<K>]['$inferSelect'];
 export type ValuesOf<K extends EntityKind> = Values<Plural<K>>;
+
+/** Records that one statement writes, deletes or describes; a row of the history has 15 values, and SQLite takes 32,766. */
+export const AT_ONCE = 64;
 
 export interface ListFilter {
   readonly skip: number;
@@ -50,24 +54,43 @@ export function createNoun<K extends EntityKind>(kind: K) {
     const [stored] = await insertAll(context, tx, [{ id, values, past }]);
     return stored as RowOf<K>;
   };
-  const update = async (
+  const updateAll = async (
     context: Context,
     tx: Db,
-    id: string,
-    expected: number | undefined,
-    values: Partial<ValuesOf<K>>,
-  ): Promise<RowOf<K>> => {
-    await noteChange(context.app.store, tx, kind, id);
-    const { before, after } = await records.update(context, tx, id, expected, values);
-    if (touches(after, before, ['owner'])) await refuseTooMany(context.app, tx, kind, [after]);
-    return after;
+    changes: readonly ChangedRecord<Partial<ValuesOf<K>>>[],
+  ): Promise<RowOf<K>[]> => {
+    await noteChange(context.app.store, tx, kind, ...changes.map(({ id }) => id));
+    const written = await records.updateAll(context, tx, changes);
+    const moved = written.filter(({ before, after }) => touches(after, before, ['owner']));
+    if (moved.length > 0)
+      await refuseTooMany(
+        context.app,
+        tx,
+        kind,
+        moved.map(({ after }) => after),
+      );
+    return written.map(({ after }) => after);
+  };
+  /** Each with its tests and whatever was derived from it. */
+  const removeAll = async (context: Context, tx: Db, ids: readonly string[], batch_id?: string): Promise<RowOf<K>[]> => {
+    const { store } = context.app;
+    await noteChange(store, tx, kind, ...ids);
+    const batch = await removeTests(context, tx, ids, batch_id);
+    await tx.delete(store.tables.compiled).where(inArray(store.tables.compiled.entity_id, [...ids]));
+    return records.removeAll(context, tx, ids, batch);
   };
 
   return {
     get: records.get,
+    getAll: records.getAll,
     insert,
     insertAll,
-    update,
+    updateAll,
+    removeAll,
+    async update(context: Context, tx: Db, id: string, expected: number, values: Partial<ValuesOf<K>>): Promise<RowOf<K>> {
+      const [row] = await updateAll(context, tx, [{ id, expected, values }]);
+      return row as RowOf<K>;
+    },
     async list(context: Context, filter: ListFilter): Promise<{ items: RowOf<K>[]; total: number }> {
       const { skip, limit, search, enabled, connection_id, tags, owner } = filter;
       const table = entityTable(context.app.store, kind);
@@ -82,38 +105,55 @@ export function createNoun<K extends EntityKind>(kind: K) {
       const { rows, total } = await readPage(context.app.store.db, table, { where, order, skip, limit });
       return { items: rows as unknown[] as RowOf<K>[], total };
     },
-    async remove(context: Context, tx: Db, id: string, batch_id?: string): Promise<RowOf<K>> {
-      const { store } = context.app;
-      await noteChange(store, tx, kind, id);
-      const batch = await removeTests(context, tx, id, batch_id);
-      await tx.delete(store.tables.compiled).where(eq(store.tables.compiled.entity_id, id));
-      return records.remove(context, tx, id, batch);
+    /** Writes the whole of earlier states under their ids, with the next version: over what is stored, or as records that come back. */
+    async restoreAll(context: Context, tx: Db, restored: readonly Restored<RowOf<K>, ValuesOf<K>>[]): Promise<void> {
+      const back = restored.filter(({ expected }) => expected === null);
+      const over = restored.filter(({ expected }) => expected !== null);
+      if (back.length > 0) {
+        const added = back.map(({ earlier, values }) => ({ id: earlier.id, values, past: earlier }));
+        await insertAll(context, tx, added);
+      }
+      if (over.length > 0) {
+        const changes = over.map(({ earlier, expected, values }) => ({
+          id: earlier.id,
+          expected: expected ?? undefined,
+          values,
+        }));
+        await updateAll(context, tx, changes);
+      }
     },
-    /** Writes the whole of an earlier state under its id, with the next version: over what is stored, or as a record that comes back. */
-    restore: (
-      context: Context,
-      tx: Db,
-      earlier: Past & { readonly id: string },
-      /** The stored version; null: nothing must be stored. */
-      expected: number | null,
-      values: ValuesOf<K>,
-    ): Promise<RowOf<K>> =>
-      expected === null ? insert(context, tx, values, earlier.id, earlier) : update(context, tx, earlier.id, expected, values),
   };
+}
+
+/** @template S an earlier state, @template V what is to be stored of it. */
+export interface Restored<S, V> {
+  readonly earlier: S;
+  /** The stored version; null: nothing must be stored. */
+  readonly expected: number | null;
+  readonly values: V;
 }
 
 /** The id of a new record; that of a proposed one is the same whenever the proposal is tried, and when it is approved. */
 export const newId = ({ app, replay }: Context, kind: EntityKind, values: object): string =>
   replay?.newId(kind, String((values as { name?: unknown }).name)) ?? app.ids();
 
-/** What tests a definition goes with it, as one batch. @returns the batch, if there is one. */
-async function removeTests(context: Context, tx: Db, id: string, batch_id: string | undefined): Promise<string | undefined> {
+/** The tests of definitions go with them, as one batch. @returns the batch, if there is one. */
+async function removeTests(
+  context: Context,
+  tx: Db,
+  ids: readonly string[],
+  batch_id: string | undefined,
+): Promise<string | undefined> {
   const { tests, test_results } = context.app.store.tables;
-  await tx.delete(test_results).where(eq(test_results.test_id, id));
-  const rows = await tx.select({ id: tests.id }).from(tests).where(eq(tests.owner_id, id));
+  await tx.delete(test_results).where(inArray(test_results.test_id, [...ids]));
+  const rows = await tx
+    .select({ id: tests.id })
+    .from(tests)
+    .where(inArray(tests.owner_id, [...ids]));
   if (rows.length === 0) return batch_id;
   const batch = batch_id ?? context.app.ids();
-  for (const test of rows) await createNoun('test').remove(context, tx, test.id, batch);
+  const gone = rows.map(({ id }) => id);
+  for (const page of pagesOf(gone, AT_ONCE)) await createNoun('test').removeAll(context, tx, page, batch);
   return batch;
 }
 

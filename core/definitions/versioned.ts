@@ -1,7 +1,7 @@
-import { and, eq } from 'drizzle-orm';
+import { and, eq, inArray } from 'drizzle-orm';
 import type { Plural } from '#core/contract/entities.ts';
 import { AppError } from '#core/errors.ts';
-import { type EntityType, recordCreated, recordHistory } from '#core/observe/history.ts';
+import { type EntityType, recordHistory } from '#core/observe/history.ts';
 import type { Context } from '#core/run.ts';
 import { type Db, uniqueViolation } from '#core/store/open.ts';
 import type { Schema } from '#core/store/schema.ts';
@@ -24,6 +24,14 @@ export interface NewRecord<V> {
   readonly past?: Past | undefined;
 }
 
+/** @template V what changes. */
+export interface ChangedRecord<V> {
+  readonly id: string;
+  /** The version that the change was made on; another one stored is a conflict. */
+  readonly expected: number | undefined;
+  readonly values: V;
+}
+
 interface Kind<T extends Table> {
   readonly table: T;
   readonly entity_type: EntityType;
@@ -38,13 +46,28 @@ export function createVersioned<T extends Table>({ table: name, entity_type, lab
   // What is read here, every one of these tables has; the row's own type is restored where it leaves.
   const tableOf = ({ app }: Pick<Context, 'app'>): Schema['tools'] => app.store.tables[name] as unknown as Schema['tools'];
   const missing = () => new AppError('not_found', `There is no ${label} with this id.`);
-  const recorded = (context: Context, row: Row<T> | null) => row && { ...toRecord(context, row) };
+  const recorded = (context: Context, row: Row<T>) => ({ ...toRecord(context, row) });
+  const subjectOf = ({ id, name }: Row<T>) => ({ entity_type, entity_id: id, entity_name: name });
 
   const get = async ({ app }: Pick<Context, 'app'>, id: string, tx: Db = app.store.db): Promise<Row<T>> => {
     const table = tableOf({ app });
     const [row] = await tx.select().from(table).where(eq(table.id, id)).limit(1);
     if (row === undefined) throw missing();
     return row;
+  };
+
+  /** Those that are stored, by id. */
+  const getAll = async (
+    { app }: Pick<Context, 'app'>,
+    ids: readonly string[],
+    tx: Db = app.store.db,
+  ): Promise<ReadonlyMap<string, Row<T>>> => {
+    const table = tableOf({ app });
+    const rows = await tx
+      .select()
+      .from(table)
+      .where(inArray(table.id, [...ids]));
+    return new Map(rows.map((row) => [row.id, row as unknown as Row<T>]));
   };
 
   /** New records with one statement a table, whatever their number: a statement costs more than a row. */
@@ -55,21 +78,76 @@ export function createVersioned<T extends Table>({ table: name, entity_type, lab
       return { ...values, ...common } as unknown as Schema['tools']['$inferInsert'];
     });
     const stored = await named(label, () => tx.insert(tableOf(context)).values(rows).returning());
-    const entries = stored.map((row) => ({
-      entity_type,
-      entity_id: row.id,
-      entity_name: row.name,
-      action: 'create' as const,
-      before: null,
-      after: recorded(context, row),
-    }));
-    await recordCreated(tx, context, entries);
+    const entries = stored.map((row) => ({ ...subjectOf(row), before: null, after: recorded(context, row) }));
+    await recordHistory(tx, context, ...entries);
     return stored;
+  };
+
+  /** Each with a statement of its own, as its values are; all else with one for all of them. */
+  const updateAll = async (
+    context: Context,
+    tx: Db,
+    changes: readonly ChangedRecord<Partial<Values<T>>>[],
+  ): Promise<{ before: Row<T>; after: Row<T> }[]> => {
+    const table = tableOf(context);
+    const ids = changes.map(({ id }) => id);
+    const found = await getAll(context, ids, tx);
+    const written: { before: Row<T>; after: Row<T> }[] = [];
+    for (const { id, expected, values } of changes) {
+      const stored = found.get(id);
+      if (stored === undefined) throw missing();
+      checkVersion(label, stored, expected);
+      // Another record may have been given its name before this one gets the next.
+      const parked = context.change?.memo.parked;
+      const before = (parked?.get(id) as Row<T> | undefined) ?? stored;
+      parked?.delete(id);
+      // A change that changes nothing is no version and leaves no history.
+      if (Object.keys(values).length === 0) {
+        written.push({ before, after: before });
+        continue;
+      }
+      const change = { ...values, version: before.version + 1, updated_at: context.app.clock().toISOString() };
+      const [after] = await named(label, () =>
+        tx
+          .update(table)
+          .set(change)
+          .where(and(eq(table.id, id), eq(table.version, before.version)))
+          .returning(),
+      );
+      if (after === undefined) throw stale(label, before.version + 1);
+      written.push({ before, after });
+    }
+    const entries = written.flatMap(({ before, after }) =>
+      before === after ? [] : [{ ...subjectOf(after), before: recorded(context, before), after: recorded(context, after) }],
+    );
+    await recordHistory(tx, context, ...entries);
+    return written;
+  };
+
+  /** In the order of the ids. */
+  const removeAll = async (context: Context, tx: Db, ids: readonly string[], batch_id?: string): Promise<Row<T>[]> => {
+    const table = tableOf(context);
+    const deleted = await tx
+      .delete(table)
+      .where(inArray(table.id, [...ids]))
+      .returning();
+    const by_id = new Map(deleted.map((row) => [row.id, row as unknown as Row<T>]));
+    const rows = ids.map((id) => {
+      const row = by_id.get(id);
+      if (row === undefined) throw missing();
+      return row;
+    });
+    const entries = rows.map((row) => ({ ...subjectOf(row), before: recorded(context, row), after: null, batch_id }));
+    await recordHistory(tx, context, ...entries);
+    return rows;
   };
 
   return {
     get,
+    getAll,
     insertAll,
+    updateAll,
+    removeAll,
     /** @param past of a record that comes back: its version counts on. */
     async insert(context: Context, tx: Db, values: Values<T>, id: string, past?: Past): Promise<Row<T>> {
       const [stored] = await insertAll(context, tx, [{ id, values, past }]);
@@ -83,36 +161,12 @@ export function createVersioned<T extends Table>({ table: name, entity_type, lab
       expected: number | undefined,
       values: Partial<Values<T>>,
     ): Promise<{ before: Row<T>; after: Row<T> }> {
-      const table = tableOf(context);
-      const stored = await get(context, id, tx);
-      checkVersion(label, stored, expected);
-      // Another record may have been given its name before this one gets the next.
-      const parked = context.change?.memo.parked;
-      const before = (parked?.get(id) as Row<T> | undefined) ?? stored;
-      parked?.delete(id);
-      // A change that changes nothing is no version and leaves no history.
-      if (Object.keys(values).length === 0) return { before, after: before };
-      const change = { ...values, version: before.version + 1, updated_at: context.app.clock().toISOString() };
-      const [after] = await named(label, () =>
-        tx
-          .update(table)
-          .set(change)
-          .where(and(eq(table.id, id), eq(table.version, before.version)))
-          .returning(),
-      );
-      if (after === undefined) throw stale(label, before.version + 1);
-      const subject = { entity_type, entity_id: id, entity_name: after.name };
-      const changed = { before: recorded(context, before), after: recorded(context, after) };
-      await recordHistory(tx, context, { ...subject, ...changed });
-      return { before, after };
+      const [written] = await updateAll(context, tx, [{ id, expected, values }]);
+      return written as { before: Row<T>; after: Row<T> };
     },
-    async remove(context: Context, tx: Db, id: string, batch_id?: string): Promise<Row<T>> {
-      const table = tableOf(context);
-      const [row] = await tx.delete(table).where(eq(table.id, id)).returning();
-      if (row === undefined) throw missing();
-      const subject = { entity_type, entity_id: id, entity_name: row.name };
-      await recordHistory(tx, context, { ...subject, before: recorded(context, row), after: null, batch_id });
-      return row;
+    async remove(context: Context, tx: Db, id: string): Promise<Row<T>> {
+      const [row] = await removeAll(context, tx, [id]);
+      return row as Row<T>;
     },
   };
 }

@@ -27,6 +27,18 @@ export function createRests({ after_ms, for_ms } = REST): () => Promise<void> {
   };
 }
 
+/** The items in lists of at most `size` that follow each other and are alike, in order. */
+export function runsOf<T>(items: readonly T[], size: number, isAlike: (first: T, next: T) => boolean): T[][] {
+  const runs: T[][] = [];
+  for (const item of items) {
+    const last = runs.at(-1);
+    const [first] = last ?? [];
+    if (last !== undefined && first !== undefined && last.length < size && isAlike(first, item)) last.push(item);
+    else runs.push([item]);
+  }
+  return runs;
+}
+
 /** The items in lists of at most `size`, in order. */
 export function* pagesOf<T>(items: readonly T[], size: number): Generator<T[]> {
   for (let start = 0; start < items.length; start += size) yield items.slice(start, start + size);

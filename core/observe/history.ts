@@ -1,4 +1,4 @@
-import { and, eq, isNull, ne } from 'drizzle-orm';
+import { and, count, eq, gt, inArray, isNull, ne } from 'drizzle-orm';
 import { byPlural, CASCADED_KINDS, ENTITIES } from '#core/contract/entities.ts';
 import type { Action, Cascaded, EntityType } from '#core/contract/history.ts';
 import { authorOf } from '#core/identity/roles.ts';
@@ -37,38 +37,42 @@ interface Entry extends Subject {
 const KEPT_OF_AN_ENTITY = 200;
 const KEPT_BLOCKED = 1_000;
 
-/** Writes one history entry in the transaction of the change itself, and forgets the oldest beyond what is kept. */
-export async function recordHistory(tx: Db, context: Context, { before, after, ...rest }: Entry): Promise<void> {
-  const action = before === null ? 'create' : after === null ? 'delete' : 'update';
-  const entry: Recorded = { action, ...rest, before: before && { ...before }, after: after && { ...after } };
+/** Writes history entries in the transaction of the change itself, and forgets the oldest beyond what is kept. */
+export async function recordHistory(tx: Db, context: Context, ...entries: readonly Entry[]): Promise<void> {
+  if (entries.length === 0) return;
   const { history } = context.app.store.tables;
-  context.replay?.written.push(entry);
-  await tx.insert(history).values(toRow(context, entry));
-  if (entry.action === 'blocked') await keepNewest(tx, history, KEPT_BLOCKED, eq(history.action, 'blocked'));
+  const recorded = entries.map(toRecorded);
+  context.replay?.written.push(...recorded);
+  await tx.insert(history).values(recorded.map((entry) => toRow(context, entry)));
+  if (recorded.some(({ action }) => action === 'blocked'))
+    await keepNewest(tx, history, KEPT_BLOCKED, eq(history.action, 'blocked'));
   // A new record has no past.
-  else if (entry.before !== null) {
-    const same = and(
-      eq(history.entity_type, entry.entity_type),
-      eq(history.entity_id, entry.entity_id),
-      ne(history.action, 'blocked'),
-    );
-    await keepNewest(tx, history, KEPT_OF_AN_ENTITY, same);
-  }
+  const changed = recorded.filter(({ action, before }) => action !== 'blocked' && before !== null);
+  if (changed.length > 0) await forgetOldest(tx, history, [...new Set(changed.map(({ entity_id }) => entity_id))]);
+}
+
+function toRecorded({ before, after, ...rest }: Entry): Recorded {
+  const action = before === null ? 'create' : after === null ? 'delete' : 'update';
+  return { action, ...rest, before: before && { ...before }, after: after && { ...after } };
+}
+
+/** Few records have more entries than are kept of one. */
+async function forgetOldest(tx: Db, history: Schema['history'], ids: readonly string[]): Promise<void> {
+  const { entity_type, entity_id } = history;
+  const not_blocked = ne(history.action, 'blocked');
+  const crowded = await tx
+    .select({ type: entity_type, id: entity_id })
+    .from(history)
+    .where(and(inArray(entity_id, [...ids]), not_blocked))
+    .groupBy(entity_type, entity_id)
+    .having(gt(count(), KEPT_OF_AN_ENTITY));
+  for (const { type, id } of crowded)
+    await keepNewest(tx, history, KEPT_OF_AN_ENTITY, and(eq(entity_type, type), eq(entity_id, id), not_blocked));
 }
 
 /** The same of a deployed version. */
 export const recordVersion = (tx: Db, context: Context, version: number, entry: Omit<Entry, keyof Subject>): Promise<void> =>
   recordHistory(tx, context, { entity_type: 'snapshot', entity_id: String(version), entity_name: `v${version}`, ...entry });
-
-/** The same of new records, which have no past that could be too long. */
-export async function recordCreated(
-  tx: Db,
-  context: Context,
-  entries: readonly (Recorded & { readonly before: null })[],
-): Promise<void> {
-  context.replay?.written.push(...entries);
-  await tx.insert(context.app.store.tables.history).values(entries.map((entry) => toRow(context, entry)));
-}
 
 /** Names of what was deleted in a batch besides these records. @param batch_id null: nothing was deleted with another record. */
 export async function deletedBeside({ app }: Context, batch_id: string | null, besides: ReadonlySet<string>): Promise<Cascaded> {

@@ -1,4 +1,4 @@
-import { and, eq, isNull } from 'drizzle-orm';
+import { and, eq, inArray, isNull } from 'drizzle-orm';
 import { type Db, uniqueViolation } from '#core/store/open.ts';
 import { AppError } from '#core/errors.ts';
 import { type Input, operations, type Output } from '#core/contract/index.ts';
@@ -6,10 +6,11 @@ import { leastRole } from '#core/contract/operation.ts';
 import type { Context } from '#core/run.ts';
 import { keepOwner } from '#core/identity/people-rules.ts';
 import { requireRole } from '#core/identity/roles.ts';
-import { createSlices } from '#core/lib/slices.ts';
+import { createSlices, runsOf } from '#core/lib/slices.ts';
 import { asBatch, type BatchContext, fewAtATime, writeAll } from '#core/definitions/batch.ts';
 import { recordBlocked } from '#core/definitions/guard/blocked.ts';
 import { parkTaken } from '#core/transfer/parked.ts';
+import { AT_ONCE } from '#core/definitions/records.ts';
 import { checkVersion } from '#core/definitions/versioned.ts';
 import { removeEmpty } from '#core/transfer/transfer-deletes.ts';
 import { deletedBeside, type HistoryRow } from './history.ts';
@@ -18,9 +19,6 @@ import type { Prepared } from '#core/definitions/entity.ts';
 import { KIND_OF, type Stored, UNDOABLE, type Undoable } from '#core/definitions/kinds.ts';
 import type { ConnectionRow } from '#core/definitions/source-pool.ts';
 import { storeCompiled } from '#core/definitions/statements.ts';
-
-/** Records that are checked at once; the statements among them are described together. */
-const AT_ONCE = 64;
 
 /** One record on the way back: `earlier` is what it was before the entry, `now` what is stored; null: not there. */
 interface Step {
@@ -38,7 +36,7 @@ export async function rollback(
 ): Promise<Output<'history.rollback'>> {
   const target = await readEntry(context, history_id);
   refuseOthers(target);
-  const steps = await fewAtATime(await undoneWith(context, target), AT_ONCE, (entry) => toStep(context, entry));
+  const steps = await toSteps(context, await undoneWith(context, target));
   // Whoever may not change the settings may not change them back either.
   if (context.actor !== null && steps.some(({ kind }) => kind.entity_type === 'server_config')) {
     requireRole(context.actor, leastRole(operations['config.update']));
@@ -50,19 +48,25 @@ export async function rollback(
   }
   return asBatch(context, 'rollback', async (batch) => {
     const prepared = await prepareSteps(batch, steps);
-    const answer = await writeAll(batch, dry_run, async (inside, tx) => {
-      await keepOwner(inside, tx, () => applySteps(inside, tx, steps, prepared, isWhole(target)));
-      const { history } = inside.app.store.tables;
-      const entries = await tx.select().from(history).where(eq(history.batch_id, batch.change.batch_id)).orderBy(history.id);
-      // Of an import whose record was deleted since, another one stands for all.
-      const written = entries.find(({ entity_id }) => entity_id === target.entity_id) ?? entries[0];
-      if (written === undefined) throw new AppError('internal', 'The rollback left no history.');
-      const gone = main === undefined || main.earlier === null;
-      const entry = toEntry(inside.app, written);
-      // A model reads the record once, as it is now.
-      const shown = context.by_name === true ? { ...shortEntry(entry), snapshot: null } : entry;
-      const cascaded = await deletedBeside(inside, batch.change.batch_id, new Set(steps.map(({ id }) => id)));
-      return { entry: shown, entity: gone ? null : await main.kind.read(inside, main.id), cascaded, total: entries.length };
+    const write = (at_once: number) =>
+      writeAll(batch, dry_run, async (inside, tx) => {
+        await keepOwner(inside, tx, () => applySteps(inside, tx, { steps, prepared, is_whole: isWhole(target), at_once }));
+        const { history } = inside.app.store.tables;
+        const entries = await tx.select().from(history).where(eq(history.batch_id, batch.change.batch_id)).orderBy(history.id);
+        // Of an import whose record was deleted since, another one stands for all.
+        const written = entries.find(({ entity_id }) => entity_id === target.entity_id) ?? entries[0];
+        if (written === undefined) throw new AppError('internal', 'The rollback left no history.');
+        const gone = main === undefined || main.earlier === null;
+        const entry = toEntry(inside.app, written);
+        // A model reads the record once, as it is now.
+        const shown = context.by_name === true ? { ...shortEntry(entry), snapshot: null } : entry;
+        const cascaded = await deletedBeside(inside, batch.change.batch_id, new Set(steps.map(({ id }) => id)));
+        return { entry: shown, entity: gone ? null : await main.kind.read(inside, main.id), cascaded, total: entries.length };
+      });
+    // Where many are refused at once, the one that is at fault is found by writing them one by one.
+    const answer = await write(AT_ONCE).catch((error: unknown) => {
+      if (!(error instanceof AppError) || error.code === 'unavailable' || steps.length === 1) throw error;
+      return write(1);
     });
     if (dry_run) return answer;
     for (const { id, earlier } of steps) if (earlier === null) context.app.sources.drop(id);
@@ -120,29 +124,31 @@ async function undoneWith({ app }: Context, target: HistoryRow): Promise<History
   return [...new Map([target, ...owned, ...tests].map((entry) => [entry.id, entry])).values()];
 }
 
-async function toStep(context: Context, entry: HistoryRow): Promise<Step> {
-  const kind = UNDOABLE.find(({ entity_type }) => entity_type === entry.entity_type);
-  if (kind === undefined) throw new AppError('internal', `There is no noun for ${entry.entity_type}.`);
-  openSecrets(context.app, entry);
-  return {
-    kind,
-    id: entry.entity_id,
-    name: entry.entity_name,
-    earlier: entry.before as Stored | null,
-    now: await stored(context, kind, entry.entity_id),
-  };
+async function toSteps(context: Context, entries: readonly HistoryRow[]): Promise<Step[]> {
+  const turn = createSlices();
+  const steps: Step[] = [];
+  for (const page of runsOf(entries, AT_ONCE, (a, b) => a.entity_type === b.entity_type)) {
+    const kind = UNDOABLE.find(({ entity_type }) => entity_type === page[0]?.entity_type);
+    if (kind === undefined) throw new AppError('internal', `There is no noun for ${page[0]?.entity_type}.`);
+    const ids = page.map(({ entity_id }) => entity_id);
+    const now = await kind.noun.getAll(context, ids);
+    for (const entry of page) {
+      openSecrets(context.app, entry);
+      const { entity_id: id, entity_name: name, before } = entry;
+      steps.push({ kind, id, name, earlier: before as Stored | null, now: now.get(id) ?? null });
+    }
+    await turn();
+  }
+  return steps;
 }
-
-const stored = (context: Context, kind: Undoable, id: string): Promise<Stored | null> =>
-  kind.noun.get(context, id).catch((error: unknown) => {
-    if (error instanceof AppError && error.code === 'not_found') return null;
-    throw error;
-  });
 
 /** Checks every state that comes back, connections first: the others are checked against them. */
 async function prepareSteps(context: BatchContext, steps: readonly Step[]): Promise<Map<string, Prepared>> {
   const prepared = new Map<string, Prepared>();
-  context.change.memo.planned = new Set(steps.flatMap(({ id, earlier }) => (earlier === null ? [] : [id])));
+  const { memo } = context.change;
+  memo.planned = new Set(steps.flatMap(({ id, earlier }) => (earlier === null ? [] : [id])));
+  const owners = new Set(steps.flatMap(({ earlier }) => ownerOf(earlier?.['connection_id'])));
+  memo.owners = (await KIND_OF.connection.noun.getAll(context, [...owners])) as ReadonlyMap<string, Stored & ConnectionRow>;
   const prepare = async ({ kind, id, name, earlier, now }: Step): Promise<void> => {
     if (earlier === null) return;
     const checked = await kind.prepareEarlier(context, earlier, now).catch(async (error: unknown) => {
@@ -188,27 +194,33 @@ function taken(error: unknown, { kind, name }: Step): AppError | null {
   return new AppError('conflict', detail, { cause: error, errors: [{ field: fault.field, message: detail }] });
 }
 
+interface Applied {
+  readonly steps: readonly Step[];
+  readonly prepared: ReadonlyMap<string, Prepared>;
+  readonly is_whole: boolean;
+  /** How many are written or deleted together; a refusal of several names none of them. */
+  readonly at_once: number;
+}
+
 /** What goes leaves room for what comes back; what others refer to comes before and goes after them. */
-async function applySteps(
-  inside: Context,
-  tx: Db,
-  steps: readonly Step[],
-  prepared: ReadonlyMap<string, Prepared>,
-  is_whole: boolean,
-): Promise<void> {
+async function applySteps(inside: Context, tx: Db, { steps, prepared, is_whole, at_once }: Applied): Promise<void> {
   const turn = createSlices();
-  const naming = async (step: Step, verb: string, work: () => Promise<unknown>): Promise<void> => {
-    await work().catch((error: unknown) => {
-      throw taken(error, step) ?? (steps.length === 1 ? error : named(error, step.kind, step.name, verb));
-    });
-    await turn();
+  const inPages = async (
+    all: readonly Step[],
+    verb: string,
+    work: (page: readonly Step[]) => Promise<unknown>,
+  ): Promise<void> => {
+    for (const page of runsOf(all, at_once, (a, b) => a.kind === b.kind)) {
+      await work(page).catch((error: unknown) => {
+        const [step] = page;
+        if (step === undefined || page.length > 1) throw error;
+        throw taken(error, step) ?? (steps.length === 1 ? error : named(error, step.kind, step.name, verb));
+      });
+      await turn();
+    }
   };
-  const removeEach = async (going: readonly Step[]): Promise<void> => {
-    for (const step of going) await naming(step, 'deleted', () => remove(inside, tx, step, is_whole));
-  };
-  const restoreEach = async (coming: readonly Step[]): Promise<void> => {
-    for (const step of coming) await naming(step, 'restored', () => restore(inside, tx, step, prepared));
-  };
+  const removeEach = (going: readonly Step[]) => inPages(going, 'deleted', (page) => remove(inside, tx, page, is_whole));
+  const restoreEach = (coming: readonly Step[]) => inPages(coming, 'restored', (page) => restore(inside, tx, page, prepared));
   const leaving = UNDOABLE.toReversed().flatMap((kind) =>
     steps.filter((step) => step.kind === kind && step.earlier === null && step.now !== null),
   );
@@ -230,42 +242,57 @@ async function applySteps(
   );
   await removeEach(tests);
   await restoreEach(moving);
-  await removeEach(leaving.filter((step) => !tests.includes(step) && !connections.includes(step)));
+  await removeEach(leaving.filter((step) => step.kind.entity_type !== 'test' && step.kind.entity_type !== 'connection'));
   await restoreEach(returning.filter((step) => !moving.includes(step)));
   await removeEach(connections);
 }
 
-async function restore(
-  inside: Context,
-  tx: Db,
-  { kind, id, earlier, now }: Step,
-  prepared: ReadonlyMap<string, Prepared>,
-): Promise<void> {
-  const checked = prepared.get(id);
-  if (earlier === null || checked === undefined) return;
-  const owner = checked.values['connection_id'];
-  if (typeof owner === 'string') await checkOwner(inside, owner);
-  await kind.noun.restore(inside, tx, earlier, now?.version ?? null, checked.values);
-  await storeCompiled(inside.app, tx, [{ id, compiled: checked.compiled }]);
-}
-
-async function remove(inside: Context, tx: Db, { kind, id, name, now }: Step, is_whole: boolean): Promise<void> {
-  const current = await stored(inside, kind, id);
-  if (current === null) throw new AppError('conflict', `This ${labelOf(kind)} is already deleted.`);
-  checkVersion(labelOf(kind), current, now?.version);
-  if (!is_whole || kind.entity_type !== 'connection') return void (await kind.remove(inside, tx, id));
-  // What others added to it since is theirs.
-  await removeEmpty(inside, { kind: KIND_OF.connection, index: null, id, name, stored: current }).catch((error: unknown) => {
-    throw error instanceof AppError && error.code === 'invalid'
-      ? new AppError('conflict', error.detail, { cause: error })
-      : error;
+/** @param steps of one kind. */
+async function restore(inside: Context, tx: Db, steps: readonly Step[], prepared: ReadonlyMap<string, Prepared>): Promise<void> {
+  const coming = steps.flatMap(({ id, earlier, now }) => {
+    const checked = prepared.get(id);
+    return earlier === null || checked === undefined ? [] : [{ id, earlier, expected: now?.version ?? null, ...checked }];
   });
+  const owners = coming.flatMap(({ values }) => ownerOf(values['connection_id']));
+  await checkOwners(inside, [...new Set(owners)]);
+  await steps[0]?.kind.noun.restoreAll(inside, tx, coming);
+  await storeCompiled(inside.app, tx, coming);
 }
 
-async function checkOwner({ app }: Context, id: string): Promise<void> {
+/** @param steps of one kind. */
+async function remove(inside: Context, tx: Db, steps: readonly Step[], is_whole: boolean): Promise<void> {
+  const [first] = steps;
+  if (first === undefined) return;
+  const { kind } = first;
+  const ids = steps.map(({ id }) => id);
+  const current = await kind.noun.getAll(inside, ids, tx);
+  for (const { id, now } of steps) {
+    const stored = current.get(id);
+    if (stored === undefined) throw new AppError('conflict', `This ${labelOf(kind)} is already deleted.`);
+    checkVersion(labelOf(kind), stored, now?.version);
+  }
+  if (!is_whole || kind.entity_type !== 'connection') return void (await kind.removeAll(inside, tx, ids));
+  // What others added to it since is theirs.
+  for (const { id, name } of steps) {
+    const stored = current.get(id) as Stored;
+    await removeEmpty(inside, { kind: KIND_OF.connection, index: null, id, name, stored }).catch((error: unknown) => {
+      throw error instanceof AppError && error.code === 'invalid'
+        ? new AppError('conflict', error.detail, { cause: error })
+        : error;
+    });
+  }
+}
+
+const ownerOf = (connection_id: unknown): string[] => (typeof connection_id === 'string' ? [connection_id] : []);
+
+async function checkOwners({ app }: Context, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return;
   const { connections } = app.store.tables;
-  const rows = await app.store.db.select({ id: connections.id }).from(connections).where(eq(connections.id, id));
-  if (rows.length === 0) {
+  const rows = await app.store.db
+    .select({ id: connections.id })
+    .from(connections)
+    .where(inArray(connections.id, [...ids]));
+  if (rows.length < ids.length) {
     throw new AppError('conflict', 'The connection that this belonged to is deleted. Roll back its deletion first.');
   }
 }

@@ -1,4 +1,4 @@
-import { eq } from 'drizzle-orm';
+import { inArray } from 'drizzle-orm';
 import { byPlural, ENTITY_KINDS } from '#core/contract/entities.ts';
 import type { Import, ImportFault } from '#core/contract/transfer.ts';
 import { AppError } from '#core/errors.ts';
@@ -69,19 +69,22 @@ export const withoutDeleted = (records: StoredRecords, { others, connections }: 
   return new Map([...records].map(([kind, rows]) => [kind, rows.filter(({ id }) => !gone.has(id))] as const));
 };
 
-/** Deletes a record that is as it was when the import was checked, and says how many tests went with it. */
-export async function removeUnchanged(inside: Context, { kind, id, stored }: Deletion): Promise<{ readonly cascaded: number }> {
+/** Deletes records of one kind that are as they were when the import was checked, and says how many tests went with them. */
+export async function removeUnchanged(inside: Context, items: readonly Deletion[]): Promise<number> {
   const { db, tables } = inside.app.store;
-  const now = await kind.noun.get(inside, id, db).catch((error: unknown) => {
-    if (!(error instanceof AppError) || error.code !== 'not_found') throw error;
-    throw new AppError('conflict', `Someone else deleted this ${kind.entity_type}. Read the configuration again.`, {
-      cause: error,
-    });
-  });
-  checkVersion(kind.entity_type, now, stored.version);
-  const cascaded = await db.$count(tables.tests, eq(tables.tests.owner_id, id));
-  await kind.remove(inside, db, id);
-  return { cascaded };
+  const [first] = items;
+  if (first === undefined) return 0;
+  const ids = items.map(({ id }) => id);
+  const now = await first.kind.noun.getAll(inside, ids, db);
+  for (const { kind, id, stored } of items) {
+    const current = now.get(id);
+    if (current === undefined)
+      throw new AppError('conflict', `Someone else deleted this ${kind.entity_type}. Read the configuration again.`);
+    checkVersion(kind.entity_type, current, stored.version);
+  }
+  const cascaded = await db.$count(tables.tests, inArray(tables.tests.owner_id, ids));
+  await first.kind.removeAll(inside, db, ids);
+  return cascaded;
 }
 
 /** Deletes a connection that owns nothing any more: what an import does not name stays. */
@@ -95,6 +98,6 @@ export async function removeEmpty(inside: Context, item: Deletion): Promise<true
       `The connection ${item.name} cannot be deleted: the ${owned} ${left.name} still uses it. Delete that too, or give it another connection.`,
     );
   }
-  await removeUnchanged(inside, item);
+  await removeUnchanged(inside, [item]);
   return true;
 }

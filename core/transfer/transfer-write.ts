@@ -2,7 +2,7 @@ import { inArray } from 'drizzle-orm';
 import type { Import } from '#core/contract/transfer.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context } from '#core/run.ts';
-import { createSlices } from '#core/lib/slices.ts';
+import { createSlices, runsOf } from '#core/lib/slices.ts';
 import { writeAll } from '#core/definitions/batch.ts';
 import type { Prepared } from '#core/definitions/entity.ts';
 import { parkTaken } from './parked.ts';
@@ -42,7 +42,7 @@ const STOPPED = new Error('the import has faults');
 
 /**
  * One transaction; null: it was refused, and nothing of it stays.
- * @param at_once how many new records are written together; rejects when several are refused together.
+ * @param at_once how many records are written or deleted together; rejects when several are refused together.
  */
 export async function writeItems(
   context: Context,
@@ -58,6 +58,11 @@ export async function writeItems(
     if (done === null) throw STOPPED;
     return done;
   };
+  // Which of several is refused is not known.
+  const mustAll = <T>(page: readonly (Checked | Deletion)[], work: () => Promise<T>): Promise<T> => {
+    const [only] = page;
+    return page.length > 1 || only === undefined ? work() : must(only, work);
+  };
   const written = writeAll(context, dry_run, async (inside): Promise<Outcome> => {
     // Only here does nobody else write: what was checked before may have changed since.
     await checkUnchanged(inside, input);
@@ -65,16 +70,15 @@ export async function writeItems(
     const turn = createSlices();
     const remove = async (items: readonly Deletion[]): Promise<number> => {
       let cascaded = 0;
-      for (const item of items) {
-        cascaded += (await must(item, () => removeUnchanged(inside, item))).cascaded;
+      for (const page of runsOf(items, at_once, (a, b) => a.kind === b.kind)) {
+        cascaded += await mustAll(page, () => removeUnchanged(inside, page));
         await turn();
       }
       return cascaded;
     };
     const write = async (items: readonly Checked[]): Promise<void> => {
-      for (const page of pagesOf(items, at_once)) {
-        const [only] = page.length === 1 ? page : [];
-        await (only === undefined ? writePage(inside, page) : must(only, () => writePage(inside, page)));
+      for (const page of runsOf(items, at_once, isAlike)) {
+        await mustAll(page, () => writePage(inside, page));
         await turn();
       }
     };
@@ -101,28 +105,20 @@ export async function writeItems(
   });
 }
 
-/** New records of one kind that follow each other, together; whatever else is by itself. The order stays. */
-function pagesOf(checked: readonly Checked[], at_once: number): Checked[][] {
-  const pages: Checked[][] = [];
-  for (const item of checked) {
-    const last = pages.at(-1);
-    const [first] = last ?? [];
-    const joins = first !== undefined && first.stored === null && item.stored === null && first.kind === item.kind;
-    if (joins && last !== undefined && last.length < at_once) last.push(item);
-    else pages.push([item]);
-  }
-  return pages;
-}
+/** New records of one kind, or changes of one kind. */
+const isAlike = (a: Checked, b: Checked): boolean => a.kind === b.kind && (a.stored === null) === (b.stored === null);
 
-/** @param items several only where all of them are new. */
+/** @param items that are alike. */
 async function writePage(inside: Context, items: readonly Checked[]): Promise<true> {
   const { app } = inside;
   const { db } = app.store;
-  for (const { kind, id, stored, prepared } of items) {
-    if (stored !== null) await kind.noun.update(inside, db, id, stored.version, prepared.values);
-  }
+  const noun = items[0]!.kind.noun;
   const created = items.flatMap(({ id, stored, prepared: { values } }) => (stored === null ? [{ id, values }] : []));
-  if (created.length > 0) await items[0]!.kind.noun.insertAll(inside, db, created);
+  const changed = items.flatMap(({ id, stored, prepared: { values } }) =>
+    stored === null ? [] : [{ id, expected: stored.version, values }],
+  );
+  if (created.length > 0) await noun.insertAll(inside, db, created);
+  if (changed.length > 0) await noun.updateAll(inside, db, changed);
   await storeCompiled(
     app,
     db,

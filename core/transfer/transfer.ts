@@ -9,7 +9,7 @@ import { recordBlocked } from '#core/definitions/guard/blocked.ts';
 import { isSecretEntry } from '#core/definitions/connection-draft.ts';
 import { KIND_OF, KINDS, type Kind, type Values } from '#core/definitions/kinds.ts';
 import { type ConnectionRow, isSealed } from '#core/definitions/source-pool.ts';
-import { newId } from '#core/definitions/records.ts';
+import { AT_ONCE, newId } from '#core/definitions/records.ts';
 import { configFaults, readServerConfig, refuseImportedSettings } from './transfer-config.ts';
 import { exportAll, readRecords, type StoredRecords } from './transfer-export.ts';
 import { checkUnchanged, type Deletions, toDeletions, withoutDeleted } from './transfer-deletes.ts';
@@ -19,8 +19,6 @@ import { toOwnerId } from './transfer-tests.ts';
 import { type IdsByName, toIds } from './transfer-toolsets.ts';
 import { type Checked, type Noting, type Outcome, writeItems } from './transfer-write.ts';
 
-/** Records that are checked at once; the statements among them are described together. */
-const AT_ONCE = 64;
 /** Faults that the sentence of a refusal names; the others are in its list. */
 const TOLD = 10;
 
@@ -64,7 +62,7 @@ async function importAll(context: BatchContext, input: Import): Promise<ImportRe
     const note: Noting = (item, work) => noteRefusal(progress, item, work);
     const written = { checked, deletions, patch };
     progress.outcome = await writeItems(context, input, written, note, AT_ONCE).catch((error: unknown) => {
-      if (!(error instanceof AppError) || (error.errors.length === 0 && error.code !== 'conflict')) throw error;
+      if (!(error instanceof AppError) || error.code === 'unavailable') throw error;
       return writeItems(context, input, written, note, 1);
     });
   }

@@ -120,5 +120,5 @@ async function removeToolset(context: Context, tx: Db, id: string): Promise<unkn
       throw new AppError('admin_only', detail);
     }
   }
-  return noun.remove(context, tx, id);
+  return noun.removeAll(context, tx, [id]);
 }

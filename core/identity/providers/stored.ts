@@ -22,6 +22,7 @@ const records = createVersioned({
 export const secretPlace = (id: string): string => `identity_provider/${id}/client_secret`;
 
 export const providerById = (app: App, id: string, tx?: Db): Promise<ProviderRow> => records.get({ app }, id, tx);
+export const providersById = records.getAll;
 
 /** One that people can sign in through. */
 export async function usableProvider(app: App, id: string): Promise<ProviderRow> {

@@ -5,7 +5,15 @@ import type { Context } from '#core/run.ts';
 import { isAdministrator } from '#core/identity/roles.ts';
 import { checkProvider } from './draft.ts';
 import { show } from './providers.ts';
-import { deleteProvider, insertProvider, providerById, type ProviderRow, type ProviderValues, updateProvider } from './stored.ts';
+import {
+  deleteProvider,
+  insertProvider,
+  providerById,
+  providersById,
+  type ProviderRow,
+  type ProviderValues,
+  updateProvider,
+} from './stored.ts';
 
 /** History may be undone by tokens too; who comes in is for an administrator to decide, whichever way the change takes. */
 function refuseTokens({ actor }: Context): void {
@@ -17,12 +25,13 @@ function refuseTokens({ actor }: Context): void {
 export const providerUndo: Undoable = {
   entity_type: 'identity_provider',
   noun: {
-    get: ({ app }, id, tx) => providerById(app, id, tx),
-    restore(context, tx, earlier, expected, values) {
-      const restored = values as unknown as ProviderValues;
-      return expected === null
-        ? insertProvider(context, tx, restored, earlier.id, earlier)
-        : updateProvider(context, tx, earlier.id, expected, restored);
+    getAll: providersById,
+    async restoreAll(context, tx, restored) {
+      for (const { earlier, expected, values } of restored) {
+        const stored = values as unknown as ProviderValues;
+        if (expected === null) await insertProvider(context, tx, stored, earlier.id, earlier);
+        else await updateProvider(context, tx, earlier.id, expected, stored);
+      }
     },
   },
   async prepareEarlier(context, earlier, stored) {
@@ -31,9 +40,9 @@ export const providerUndo: Undoable = {
     await checkProvider(context.app, values, stored as unknown as ProviderRow | null);
     return { values, compiled: null };
   },
-  async remove(context, tx, id) {
+  async removeAll(context, tx, ids) {
     refuseTokens(context);
-    return deleteProvider(context, tx, id);
+    for (const id of ids) await deleteProvider(context, tx, id);
   },
   read: async ({ app }, id) => show(app, await providerById(app, id)),
 };

@@ -3,26 +3,7 @@ import { sql } from 'drizzle-orm';
 import { run } from '#core/run.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { testOnce } from '#test/support/metadata.ts';
-
-interface Statement {
-  readonly text: string;
-  readonly values: readonly unknown[];
-}
-
-/** Every statement that reads the history, as it was sent. */
-async function statementsOf(t: TestApp, work: () => Promise<unknown>): Promise<Statement[]> {
-  const sent: Statement[] = [];
-  const session: unknown = Reflect.get(t.app.store.db, 'session');
-  if (typeof session !== 'object' || session === null) throw new Error('The store has no session.');
-  const before: unknown = Reflect.get(session, 'logger');
-  Reflect.set(session, 'logger', { logQuery: (text: string, values: readonly unknown[]) => sent.push({ text, values }) });
-  try {
-    await work();
-  } finally {
-    Reflect.set(session, 'logger', before);
-  }
-  return sent.filter(({ text }) => /\bfrom "history"/.test(text));
-}
+import { type Statement, statementsOf } from '#test/support/statements.ts';
 
 async function planOf({ app }: TestApp, { text, values }: Statement): Promise<string> {
   // The text stands between the values of the template, which are the parameters.
@@ -55,7 +36,8 @@ testOnce()('however the history is narrowed, the embedded database reads no row 
     for (const names of subsets(Object.keys(FILTERS) as (keyof typeof FILTERS)[])) {
       const input = Object.assign({ skip: 40, limit: 20 }, ...names.map((name) => FILTERS[name]));
       const call = { actor, ip: null, user_agent: null, request_id: 'x' };
-      const sent = await statementsOf(t, () => run(t.app, 'history.list', input, call));
+      const all = await statementsOf(t.app.store, () => run(t.app, 'history.list', input, call));
+      const sent = all.filter(({ text }) => /\bfrom "history"/.test(text));
       expect(sent).toHaveLength(2);
       for (const statement of sent) {
         const plan = await planOf(t, statement);

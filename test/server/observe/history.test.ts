@@ -250,13 +250,16 @@ describe.each([...namedStores])('kept in %s', (metadata) => {
       after: { version: 2 },
     } as const;
     await t.app.store.write(async (tx) => {
-      for (let n = 0; n < 205; n++) await recordHistory(tx, context, { ...entry, action: 'update' });
+      const update = { ...entry, action: 'update' } as const;
+      // Several records of one change are counted each by itself.
+      for (let n = 0; n < 205; n++) await recordHistory(tx, context, update, { ...update, entity_id: 'other' });
       for (let n = 0; n < 1_003; n++) {
         await recordHistory(tx, context, { ...entry, before: null, entity_name: `n${n}`, action: 'blocked' });
       }
     });
     const kept = await list(`entity_id=${tool_id}&action=update`);
     expect([kept.total, (await list('action=create&entity_type=tool')).total]).toEqual([200, 0]);
+    expect((await list('entity_id=other')).total).toBe(200);
     expect((await list('action=create&entity_type=connection')).total).toBe(1);
     const blocked = await list('action=blocked&skip=999');
     expect([blocked.total, (blocked.items[0] as unknown as { entity_name: string }).entity_name]).toEqual([1_000, 'n3']);

@@ -30,6 +30,7 @@ function toRecord({ app: { keyring } }: Context, { secret_digest, ...row }: AppR
 }
 
 export const appById = (app: App, id: string, tx?: Db): Promise<AppRow> => records.get({ app }, id, tx);
+export const appsById = records.getAll;
 
 /** @param past of an app that comes back: its version counts on. */
 export async function insertApp(context: Context, tx: Db, id: string, values: AppValues, past?: Past): Promise<AppRow> {

@@ -4,7 +4,17 @@ import { isAdministrator } from '#core/identity/roles.ts';
 import { isSealed } from '#core/lib/places.ts';
 import type { Context } from '#core/run.ts';
 import { tellIdentity } from '../published.ts';
-import { appById, type AppValues, checkRedirects, deleteApp, insertApp, secretPlace, toApp, updateApp } from './stored-apps.ts';
+import {
+  appById,
+  appsById,
+  type AppValues,
+  checkRedirects,
+  deleteApp,
+  insertApp,
+  secretPlace,
+  toApp,
+  updateApp,
+} from './stored-apps.ts';
 
 /** History may be undone by tokens too; who gets tokens of people is for an administrator to decide, whichever way the change takes. */
 function refuseTokens({ actor }: Context): void {
@@ -16,11 +26,13 @@ function refuseTokens({ actor }: Context): void {
 export const oauthAppUndo: Undoable = {
   entity_type: 'oauth_app',
   noun: {
-    get: ({ app }, id, tx) => appById(app, id, tx),
-    async restore(context, tx, earlier, expected, values) {
-      const restored = values as unknown as AppValues;
-      if (expected === null) return insertApp(context, tx, earlier.id, restored, earlier);
-      return updateApp(context, tx, earlier.id, expected, restored);
+    getAll: appsById,
+    async restoreAll(context, tx, restored) {
+      for (const { earlier, expected, values } of restored) {
+        const stored = values as unknown as AppValues;
+        if (expected === null) await insertApp(context, tx, earlier.id, stored, earlier);
+        else await updateApp(context, tx, earlier.id, expected, stored);
+      }
     },
   },
   async prepareEarlier(context, earlier, stored) {
@@ -36,9 +48,9 @@ export const oauthAppUndo: Undoable = {
       : kept;
     return { values: { name, client_id, redirect_uris, confidential, trusted, secret_digest }, compiled: null };
   },
-  async remove(context, tx, id) {
+  async removeAll(context, tx, ids) {
     refuseTokens(context);
-    return deleteApp(context, tx, id);
+    for (const id of ids) await deleteApp(context, tx, id);
   },
   read: async ({ app }, id) => toApp(await appById(app, id)),
   settle: ({ app }) => tellIdentity(app),
