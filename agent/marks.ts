@@ -1,3 +1,4 @@
+import { cut } from '#core/lib/text/shorten.ts';
 import type { AgentSettings } from '#core/contract/identity/agent-channel.ts';
 import type { Guard, GuardField } from '#core/lib/prompt-guard/guard.ts';
 
@@ -115,7 +116,7 @@ function pathOf(place: Place, suspects: ReadonlySet<string>): string {
     keys.push(SHOWN_KEY.test(at.key) && !suspects.has(at.key) ? at.key : '*');
   }
   const path = keys.toReversed().join('.');
-  return path.length > LONGEST_PATH ? `${path.slice(0, LONGEST_PATH)}…` : path;
+  return cut(path, LONGEST_PATH);
 }
 
 interface Text {

@@ -1,3 +1,4 @@
+import { beginning } from '#core/lib/text/shorten.ts';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { LOG_LEVELS, type LogLevel } from '#core/contract/log-levels.ts';
 
@@ -17,10 +18,10 @@ const LONGEST_TEXT = 500;
 export function toShortLine({ timestamp, level, message, fields }: LogLine) {
   const shown: Record<string, string | number | boolean | null> = {};
   for (const [name, value] of Object.entries(fields)) {
-    if (typeof value === 'string') shown[name] = value.slice(0, LONGEST_TEXT);
+    if (typeof value === 'string') shown[name] = beginning(value, LONGEST_TEXT);
     else if (value === null || typeof value === 'number' || typeof value === 'boolean') shown[name] = value;
   }
-  return { timestamp, level, message: message.slice(0, LONGEST_TEXT), fields: shown };
+  return { timestamp, level, message: beginning(message, LONGEST_TEXT), fields: shown };
 }
 
 /** Structured log: an event's name as `message` and fields; never SQL values, tokens or secrets. */

@@ -1,3 +1,4 @@
+import { beginning } from '#core/lib/text/shorten.ts';
 import type { TouchedRecord } from '#core/contract/proposals.ts';
 
 const VERBS = { create: 'Create', update: 'Change', delete: 'Delete' } as const;
@@ -27,5 +28,5 @@ const one = ({ entity_type, entity_name, action }: TouchedRecord): string =>
 export function titleOf(note: string | null, summary: string): string {
   const [line = ''] = (note ?? '').trim().split('\n');
   const text = line === '' ? summary : line;
-  return text.length <= LONGEST_TITLE ? text : `${text.slice(0, LONGEST_TITLE - 1).trimEnd()}…`;
+  return text.length <= LONGEST_TITLE ? text : `${beginning(text, LONGEST_TITLE - 1).trimEnd()}…`;
 }

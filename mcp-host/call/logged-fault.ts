@@ -1,3 +1,4 @@
+import { beginning } from '#core/lib/text/shorten.ts';
 import { AppError } from '#core/errors.ts';
 import { maskedDetail, sqlstateOf } from '#core/lib/call/masked-errors.ts';
 import type { FrozenQuery } from '#snapshots/format.ts';
@@ -28,7 +29,7 @@ const UNSAID =
  */
 export function loggedFault({ code, text }: Fault, error: unknown, values: unknown): LoggedFault {
   const message = code === 'sql_error' ? withoutValues(text.slice(0, 4 * LONGEST), values) : text;
-  return { code, message: (message ?? UNSAID).slice(0, LONGEST), sqlstate: sqlstateOf(error) };
+  return { code, message: beginning(message ?? UNSAID, LONGEST), sqlstate: sqlstateOf(error) };
 }
 
 /** A value that is as short as a word is taken for one unless it stands in quotes. */

@@ -1,3 +1,4 @@
+import { beginning } from '#core/lib/text/shorten.ts';
 import type { Refusal } from '#core/contract/observe/usage-batch.ts';
 import { clientOf, type RequestRecord } from '#mcp-host/call/request-record.ts';
 import { RPC, RpcError } from '#mcp-host/protocol/messages.ts';
@@ -32,7 +33,7 @@ export function createRefusals(now: () => number): Refusals {
   let counts = new Map<Kind, number>();
   const note = (kind: Kind, status: number, reason: string, who: () => Pick<Refusal, 'address' | 'client' | 'called'>): void => {
     counts.set(kind, (counts.get(kind) ?? 0) + 1);
-    if (listed.length < LISTED) listed.push({ timestamp: now(), kind, status, reason: reason.slice(0, LONGEST), ...who() });
+    if (listed.length < LISTED) listed.push({ timestamp: now(), kind, status, reason: beginning(reason, LONGEST), ...who() });
   };
   return {
     refused(status, reason, address, client) {

@@ -1,3 +1,4 @@
+import { beginning } from '#core/lib/text/shorten.ts';
 import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
 
 /** What a client said that it can, when its session was opened. */
@@ -38,7 +39,7 @@ export function createSessionIds(keys: readonly string[]): SessionIds {
   return {
     issue(owner, { opened_at, version, client, shows_forms, opens_pages, draws_views }) {
       const can = (shows_forms ? FORMS : 0) + (draws_views ? VIEWS : 0) + (opens_pages ? PAGES : 0);
-      const said = [opened_at, version, client.slice(0, LONGEST_CLIENT), ...(can === 0 ? [] : [can])];
+      const said = [opened_at, version, beginning(client, LONGEST_CLIENT), ...(can === 0 ? [] : [can])];
       const facts = Buffer.from(JSON.stringify(said)).toString('base64url');
       const body = `${randomBytes(RANDOM_BYTES).toString('base64url')}.${facts}`;
       const [key] = ring;

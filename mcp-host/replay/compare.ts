@@ -1,3 +1,4 @@
+import { beginning } from '#core/lib/text/shorten.ts';
 import type { Row, Json } from '#core/engines/shared/source.ts';
 import { canonical } from '#snapshots/canonical.ts';
 
@@ -133,7 +134,7 @@ function cut(row: Row | undefined): Row | null {
     Object.entries(row).map(([name, value]): [string, Json] => {
       const text = typeof value === 'string' ? value : JSON.stringify(value);
       if (text === undefined || text.length <= LONGEST) return [name, value];
-      return [name, `${text.slice(0, LONGEST)}…`];
+      return [name, `${beginning(text, LONGEST)}…`];
     }),
   );
 }

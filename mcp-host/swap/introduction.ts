@@ -1,3 +1,4 @@
+import { beginning } from '#core/lib/text/shorten.ts';
 import type { Registry } from './registry.ts';
 
 /** Clients cut what is longer. */
@@ -30,7 +31,7 @@ function introduce({ server, tools, resources, templates, prompts }: Registry): 
     ...(writing.length === 0 ? [] : [`Tools that change data: ${listOf(writing, NAMES / 2)}.`]),
     ...(tools.size === 0 ? [] : ['A result with truncated true is not complete: ask for less.']),
   ];
-  return sentences.join(' ').slice(0, LONGEST);
+  return beginning(sentences.join(' '), LONGEST);
 }
 
 interface Named {

@@ -1,3 +1,4 @@
+import { beginning } from '#core/lib/text/shorten.ts';
 import { createHash } from 'node:crypto';
 import { firstSentence } from '#core/lib/text/first-sentence.ts';
 import type { FrozenTool } from '#snapshots/format.ts';
@@ -65,7 +66,7 @@ export const skillItem = (registry: Registry, skill: SkillSource): string =>
   JSON.stringify({ uri: uriOf(skill), name: skill.name, description: descriptionOf(registry), mimeType: MIME_TYPE });
 
 const descriptionOf = (registry: Registry): string =>
-  (registry.instructions ?? introductionOf(registry) ?? 'Data from databases.').slice(0, LONGEST_DESCRIPTION);
+  beginning(registry.instructions ?? introductionOf(registry) ?? 'Data from databases.', LONGEST_DESCRIPTION);
 
 /** The members of the result that reads it. */
 export const skillContents = ({ uri, text }: Skill): string =>

@@ -1,3 +1,4 @@
+import { cut } from '#core/lib/text/shorten.ts';
 import { boundedText } from '#core/engines/shared/bounded-text.ts';
 
 /** A request to somebody else's server, through the address guard. */
@@ -32,6 +33,6 @@ const LONGEST = 500;
 /** What another server said, on one line, with an end. */
 export function asSentence(text: string): string {
   const line = text.replaceAll(/[\p{Cc}\s]+/gu, ' ').trim();
-  const cut = line.length > LONGEST ? `${line.slice(0, LONGEST)}…` : line;
-  return /[.!?…]$/.test(cut) ? cut : `${cut}.`;
+  const said = cut(line, LONGEST);
+  return /[.!?…]$/.test(said) ? said : `${said}.`;
 }

@@ -54,6 +54,41 @@ describe('a chart', () => {
     }),
   );
 
+  const EDGES = [
+    { name: 'years', rows: [2019, 2020, 2021].map((year) => ({ year, revenue: year * 1e6 })), text: '2020' },
+    { name: 'small shares', rows: ['a', 'b'].map((k, n) => ({ k, share: (n + 1) / 1e6 })), text: '0.000002' },
+    {
+      name: 'seconds',
+      rows: Array.from({ length: 50 }, (_, n) => ({ at: new Date(Date.UTC(2026, 0, 1, 8, 0, n)).toISOString(), n })),
+      text: '08:00:00 AM',
+    },
+    { name: 'small numbers over time', rows: MONTHS.map(({ month }, n) => ({ month, n: n / 1e7 })), text: '0.00000025' },
+    { name: 'bytes', rows: ['a', 'b'].map((k, n) => ({ k, n: 123_456_789 * (n + 1) })), text: '246.9M' },
+  ] as const;
+  for (const { name, rows, text } of EDGES) {
+    browserTest(`of ${name} writes its numbers so that they can be told apart and seen in full`, () =>
+      withView({ width: 360 }, async (shown) => {
+        const { view } = shown;
+        await give(shown, structured(rows));
+        await view.waitForSelector('svg[role=img]');
+        const texts = await view.locator('svg text').allTextContents();
+        expect(texts).toContain(text);
+        const boxes = await view.locator('svg[role=img] text').evaluateAll((all) =>
+          all.map((one) => {
+            const { left, right, top } = one.getBoundingClientRect();
+            return { left, right, top };
+          }),
+        );
+        for (const { left, right } of boxes) expect([left >= 0, right <= 360]).toEqual([true, true]);
+        const in_lines = Object.values(Object.groupBy(boxes, ({ top }) => String(Math.round(top))));
+        for (const line of in_lines) {
+          const sorted = (line ?? []).toSorted((a, b) => a.left - b.left);
+          sorted.slice(1).forEach(({ left }, n) => expect(left).toBeGreaterThan(sorted[n]?.right ?? 0));
+        }
+      }),
+    );
+  }
+
   const CHARTS = [
     {
       name: 'bars of categories',

@@ -1,3 +1,4 @@
+import { beginning } from '#core/lib/text/shorten.ts';
 import type { DefinitionKind } from '#core/contract/entities.ts';
 import type { LintFinding } from '#core/contract/lint.ts';
 import { LINT_RULES } from '#core/contract/settings/lint-rules.ts';
@@ -46,7 +47,7 @@ function textsOf({ name, title, description, query }: Subject): Facts['texts'] {
     { text: description, weight: WEIGHTS.description },
     ...parameters.map((one) => ({ text: `${one.name} ${one.description}`, weight: WEIGHTS.parameter })),
   ]);
-  return { title, description: description.slice(0, SHOWN), terms };
+  return { title, description: beginning(description, SHOWN), terms };
 }
 /** Characters of a description that a list shows. */
 const SHOWN = 500;

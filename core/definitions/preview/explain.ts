@@ -1,3 +1,4 @@
+import { beginning } from '#core/lib/text/shorten.ts';
 import type { Plan, PlanStep } from '#core/contract/definitions/explain.ts';
 import { kindOf } from '#core/engines/index.ts';
 import type { PlanNode } from '#core/engines/shared/plans/plan-reader.ts';
@@ -46,7 +47,7 @@ export const explainHandlers: Pick<Handlers, 'preview.explain'> = {
       highlights: nodes.flatMap((node) => highlights(node, sizes)),
       estimated_rows: top?.rows ?? null,
       cost: top?.cost ?? null,
-      text: text.slice(0, LONGEST_TEXT),
+      text: beginning(text, LONGEST_TEXT),
     };
   },
 };

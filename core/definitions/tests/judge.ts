@@ -1,3 +1,4 @@
+import { cut } from '#core/lib/text/shorten.ts';
 import type { Expect } from '#core/contract/definitions/tests.ts';
 import type { Json, Row } from '#core/engines/shared/source.ts';
 import { canonical } from '#snapshots/canonical.ts';
@@ -76,7 +77,7 @@ const kindOf = (value: unknown): string => (Array.isArray(value) ? 'list' : valu
 const MOST_QUOTED = 200;
 function quote(value: unknown): string {
   const text = JSON.stringify(value) ?? 'nothing';
-  return text.length <= MOST_QUOTED ? text : `${text.slice(0, MOST_QUOTED)}…`;
+  return cut(text, MOST_QUOTED);
 }
 
 /** The first place where a result is another than the expected one. */

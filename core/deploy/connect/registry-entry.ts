@@ -1,3 +1,4 @@
+import { beginning } from '#core/lib/text/shorten.ts';
 import { isIP } from 'node:net';
 import { clientName } from '#core/client-texts.ts';
 import type { RegistryEntry } from '#core/contract/deploy/server.ts';
@@ -31,7 +32,7 @@ export function registryEntry(server: FrozenServer, version: number, url: string
   return {
     $schema: SCHEMA,
     name: `${hostname.split('.').toReversed().join('.')}/${clientName(server_name)}`,
-    title: server_name.slice(0, LONGEST_TITLE),
+    title: beginning(server_name, LONGEST_TITLE),
     description: firstSentence(instructions ?? `Data and tools of ${server_name}.`, LONGEST_DESCRIPTION),
     // The registry takes every version once; a deploy is one.
     version: `1.0.${version}`,

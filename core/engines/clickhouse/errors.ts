@@ -1,3 +1,4 @@
+import { beginning } from '#core/lib/text/shorten.ts';
 import { AppError } from '#core/errors.ts';
 import { messageStart, onOneLine } from '../shared/bounded-text.ts';
 import { HTTP_PORTS } from './http.ts';
@@ -18,7 +19,7 @@ export function faultIn(text: string): { readonly code: number; readonly sentenc
   // The text is the author's own, as the server writes it; it may be long, and a hint stands behind it.
   let sentence = messageStart(said.trim().replace(SCOPE, '$1'));
   for (let n = 0; n < MOST_TAILS; n++) sentence = sentence.slice(0, TAIL.exec(sentence)?.index).trim();
-  return { code: Number(code), sentence: onOneLine(sentence).slice(0, LENGTH) };
+  return { code: Number(code), sentence: beginning(onOneLine(sentence), LENGTH) };
 }
 
 const CODES = {

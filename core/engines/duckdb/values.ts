@@ -1,3 +1,4 @@
+import { cut } from '#core/lib/text/shorten.ts';
 import {
   BIGINT,
   BOOLEAN,
@@ -67,8 +68,7 @@ export const kindOf = (type: DuckDBType): ValueKind => (isJson(type) ? 'json' : 
 
 /** DuckDB's own name of a type; that of an enum or a deep structure can be as long as a page. */
 export function typeName(type: DuckDBType): string {
-  const name = type.alias ?? String(type);
-  return name.length > 200 ? `${name.slice(0, 199)}…` : name;
+  return cut(type.alias ?? String(type), 199);
 }
 
 /** How the values of a type are written as JSON (contract section 4). */

@@ -1,10 +1,11 @@
+import { beginning } from '#core/lib/text/shorten.ts';
 import { AppError } from '#core/errors.ts';
 
 /** Characters of a message of a database that are read; it can quote a value of any length. */
 const MESSAGE_CHARACTERS = 4_000;
 
 /** The beginning of a message of a database. Patterns are matched with nothing longer: some take time quadratic in its length. */
-export const messageStart = (message: string): string => message.slice(0, MESSAGE_CHARACTERS);
+export const messageStart = (message: string): string => beginning(message, MESSAGE_CHARACTERS);
 
 /** In time linear in the length of the text, whatever blanks are in it. */
 export const onOneLine = (text: string): string =>

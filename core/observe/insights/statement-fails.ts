@@ -1,3 +1,4 @@
+import { beginning } from '#core/lib/text/shorten.ts';
 import { behind, type Found, type InsightRule, times } from './insight.ts';
 
 /** So often a statement has to fail with one sentence. */
@@ -16,7 +17,7 @@ export const statementFails: InsightRule = {
       const [{ name, error_message, sqlstate } = NOTHING] = calls;
       const tool = by_name.get(name);
       if (calls.length < LEAST || tool === undefined || error_message === null) return [];
-      const sentence = error_message.slice(0, LONGEST);
+      const sentence = beginning(error_message, LONGEST);
       return [
         {
           entity: { kind: 'tool', id: tool.id, name },

@@ -1,3 +1,4 @@
+import { beginning } from '#core/lib/text/shorten.ts';
 import { dialectNamed } from '#core/engines/index.ts';
 import type { Changes } from '#core/engines/shared/source.ts';
 import { isSent } from '#core/lib/call/arguments.ts';
@@ -89,6 +90,6 @@ function argumentsOf(asked: AskedWrite): string {
 const shorten = (text: string): string =>
   text.length <= LONGEST_VALUE
     ? text
-    : `${text.slice(0, LONGEST_VALUE)}… (${(text.length - LONGEST_VALUE).toLocaleString('en')} more characters)`;
+    : `${beginning(text, LONGEST_VALUE)}… (${(text.length - LONGEST_VALUE).toLocaleString('en')} more characters)`;
 /** Without what moves or hides text: control, format and separator characters. */
 export const plain = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, ' ');

@@ -1,3 +1,4 @@
+import { beginning } from '#core/lib/text/shorten.ts';
 import { fullDay } from './dates.ts';
 import { num, tenths } from './numbers.ts';
 
@@ -39,7 +40,7 @@ const LINE_CHARS = 80;
 /** The beginning of a long text in one line, with `…` for the rest. */
 export function firstLine(text: string): string {
   const whole = text.trim();
-  const line = (whole.split('\n', 1)[0] ?? '').slice(0, LINE_CHARS).trimEnd();
+  const line = beginning(whole.split('\n', 1)[0] ?? '', LINE_CHARS).trimEnd();
   return line.length < whole.length ? `${line}…` : line;
 }
 

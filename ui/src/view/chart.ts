@@ -10,13 +10,18 @@ const HEIGHT = 260;
 /** Around the area of the lines. */
 const [LEFT, RIGHT, TOP, BOTTOM] = [52, 12, 10, 26];
 const BAR = { height: 16, gap: 8, label: 0.32, longest: 170, value: 56 };
-/** Of a label, on average. */
-const LETTER_PX = 7;
+/** Of a label, on average; letters of East Asia are about as wide as high. */
+const [LETTER_PX, WIDE_PX] = [7, 13];
+const letterOf = (text: string): number => (/[\u1100-\u11ff\u2e80-\ud7ff\uf900-\uffef]/.test(text) ? WIDE_PX : LETTER_PX);
+const widest = (texts: readonly string[]): number =>
+  texts.reduce((most, text) => Math.max(most, text.length * letterOf(text)), 0);
 /** Of so many points each is marked and says what it is. */
 const MARKED = 100;
-/** Of `2026-03-31`; a month or a year is shorter, a moment longer. */
-const DAY_LENGTH = 10;
-/** Room that a label of the axis takes. */
+/** Of `2026-03` and `2026-03-31`; a year is shorter, a moment longer. */
+const [MONTH_LENGTH, DAY_LENGTH] = [7, 10];
+/** Longer ones would touch each other below the axis. */
+const LABEL_LENGTH = 10;
+/** Least room of a label of the axis. */
 const LABEL_PX = 76;
 
 const NAMES: Readonly<Record<string, string>> = {
@@ -60,12 +65,13 @@ const drawLegend = (names: readonly string[]): HTMLElement =>
 
 /** Bars lie, so that the names of their categories can be read at every width. */
 function drawBars({ points, series }: ChartData, drawing: Drawing, format: Format, width: number): SVGSVGElement {
-  const longest = Math.max(...points.map(({ label }) => cellText(label).length), 1) * LETTER_PX + 12;
+  const longest = widest(points.map(({ label }) => cellText(label) || '–')) + 12;
   const left = Math.min(longest, BAR.longest, width * BAR.label);
   const band = series.length * BAR.height + BAR.gap;
   const ticks = ticksFor(numbersOf(points));
   const [low = 0, high = 1] = [ticks[0], ticks.at(-1)];
-  const room = Math.max(40, width - left - BAR.value);
+  const written = (value: number) => format.axis(value, drawing.format);
+  const room = Math.max(40, width - left - Math.max(BAR.value, widest(numbersOf(points).map(written)) + 8));
   const scale = (value: number) => left + ((value - low) / (high - low)) * room;
   const height = points.length * band + BAR.gap;
   const bars = points.flatMap((point, row) =>
@@ -73,14 +79,13 @@ function drawBars({ points, series }: ChartData, drawing: Drawing, format: Forma
       if (typeof value !== 'number') return [];
       const y = row * band + BAR.gap + n * BAR.height;
       const [from, to] = [Math.min(scale(0), scale(value)), Math.max(scale(0), scale(value))];
-      const text = format.axis(value, drawing.format);
       return [
         svg(
           'rect',
           { 'data-series': n % 8, x: from, y, width: Math.max(1, to - from), height: BAR.height - 2, rx: 2 },
           svg('title', {}, pointText(point, n, series, drawing, format)),
         ),
-        svg('text', { class: 'sv-value', x: scale(Math.max(0, value)) + 4, y: y + BAR.height - 5 }, text),
+        svg('text', { class: 'sv-value', x: scale(Math.max(0, value)) + 4, y: y + BAR.height - 5 }, written(value)),
       ];
     }),
   );
@@ -88,7 +93,7 @@ function drawBars({ points, series }: ChartData, drawing: Drawing, format: Forma
     svg(
       'text',
       { x: left - 8, y: row * band + BAR.gap + (series.length * BAR.height) / 2 + 4, 'text-anchor': 'end' },
-      shorten(cellText(label) || '–', Math.floor((left - 8) / LETTER_PX)),
+      shorten(cellText(label) || '–', Math.floor((left - 8) / letterOf(cellText(label)))),
       svg('title', {}, cellText(label)),
     ),
   );
@@ -104,22 +109,24 @@ function drawLines({ axis, points, series }: ChartData, drawing: Drawing, format
   const [low = 0, high = 1] = [ticks[0], ticks.at(-1)];
   const [first = 0, last = 1] = [points[0]?.at, points.at(-1)?.at];
   const span = last - first || 1;
-  const [inner, tall] = [Math.max(40, width - LEFT - RIGHT), HEIGHT - TOP - BOTTOM];
-  const x = (at: number) => tenths(LEFT + (points.length === 1 ? inner / 2 : ((at - first) / span) * inner));
+  const tick_texts = ticks.map((tick) => format.axis(tick, drawing.format));
+  const left = Math.max(LEFT, widest(tick_texts) + 8);
+  const [inner, tall] = [Math.max(40, width - left - RIGHT), HEIGHT - TOP - BOTTOM];
+  const x = (at: number) => tenths(left + (points.length === 1 ? inner / 2 : ((at - first) / span) * inner));
   const y = (value: number) => tenths(TOP + tall - ((value - low) / (high - low)) * tall);
-  const grid = ticks.flatMap((tick) => [
-    svg('line', { class: 'sv-grid-line', x1: LEFT, x2: width - RIGHT, y1: y(tick), y2: y(tick) }),
-    svg('text', { x: LEFT - 6, y: y(tick) + 4, 'text-anchor': 'end' }, format.axis(tick, drawing.format)),
+  const grid = ticks.flatMap((tick, n) => [
+    svg('line', { class: 'sv-grid-line', x1: left, x2: width - RIGHT, y1: y(tick), y2: y(tick) }),
+    svg('text', { x: left - 6, y: y(tick) + 4, 'text-anchor': 'end' }, tick_texts[n] ?? ''),
   ]);
-  const whole_days = points.every(({ label }) => cellText(label).length <= DAY_LENGTH);
-  const labelOf = ({ at, label }: Point): string => {
-    if (axis === 'time') return format.tick(at, span, whole_days);
-    return axis === 'number' ? format.axis(at, null) : shorten(cellText(label), 10);
-  };
-  const labels = spread(points, ({ at }) => x(at), width).map((point) => {
-    const anchor = isAtEnd(x(point.at), width) ? 'end' : 'middle';
-    return svg('text', { x: x(point.at), y: HEIGHT - 8, 'text-anchor': anchor }, labelOf(point));
-  });
+  const longest = points.reduce((most, { label }) => Math.max(most, cellText(label).length), 0);
+  const of = longest <= MONTH_LENGTH ? 'months' : longest <= DAY_LENGTH ? 'days' : 'moments';
+  // Of a year or a number of something each digit counts.
+  const labelOf = ({ at, label }: Point): string =>
+    axis === 'time' ? format.tick(at, span, of) : shorten(cellText(label), LABEL_LENGTH);
+  const room = Math.max(LABEL_PX, widest([points[0], points.at(-1)].flatMap((point) => (point ? [labelOf(point)] : []))) + 8);
+  const labels = spread(points, ({ at }) => x(at), { width, room }).map(({ point, is_at_end }) =>
+    svg('text', { x: x(point.at), y: HEIGHT - 8, 'text-anchor': is_at_end ? 'end' : 'middle' }, labelOf(point)),
+  );
   const lines = series.flatMap((_, n) => {
     const runs = runsOf(points, n);
     // A line to itself is a dot: a value between two that are missing.
@@ -150,17 +157,15 @@ function drawLines({ axis, points, series }: ChartData, drawing: Drawing, format
   return frame(width, HEIGHT, ...grid, ...labels, ...lines, ...marks);
 }
 
-/** A label in the middle of its point would be cut off there. */
-const isAtEnd = (px: number, width: number): boolean => px > width - LABEL_PX / 2;
-
-/** As many points as there is room for labels: they may lie close together, and far from the rest. */
-function spread(points: readonly Point[], x: (point: Point) => number, width: number): Point[] {
+/** As many points as there is room for labels: they may lie close together, and far from the rest. At its end one is right of its label. */
+function spread(points: readonly Point[], x: (point: Point) => number, { width, room }: { width: number; room: number }) {
   let free = Number.NEGATIVE_INFINITY;
-  return points.filter((point) => {
-    const from = x(point) - (isAtEnd(x(point), width) ? LABEL_PX : LABEL_PX / 2);
-    if (from < free) return false;
-    free = from + LABEL_PX;
-    return true;
+  return points.flatMap((point) => {
+    const is_at_end = x(point) > width - room / 2;
+    const from = x(point) - (is_at_end ? room : room / 2);
+    if (from < free) return [];
+    free = from + room;
+    return [{ point, is_at_end }];
   });
 }
 
@@ -197,7 +202,8 @@ function partText({ label, value }: Part, parts: readonly Part[], format: Format
 
 const LEAST_SHARE = 0.001;
 const share = (part: number, format: Format): string =>
-  part > 0 && part < LEAST_SHARE ? `<${format.axis(LEAST_SHARE, 'percent')}` : format.axis(part, 'percent');
+  part > 0 && part < LEAST_SHARE ? `<${percent(LEAST_SHARE, format)}` : percent(part, format);
+const percent = (part: number, format: Format): string => format.cell(part, 'number', 'percent');
 
 const RADIUS = 90;
 

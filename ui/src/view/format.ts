@@ -1,14 +1,17 @@
 import { cellText } from '#core/lib/csv.ts';
 import { toNumber, toTime } from '#core/lib/view/table.ts';
 
+/** What the values of an axis are. Days and months have no zone. */
+export type TimeAxis = 'months' | 'days' | 'moments';
+
 /** How cells, axes and counts are written for one reader. */
 export interface Format {
   /** A cell, by the kind of its column. @param style a number format of the view. */
   cell(value: unknown, kind: 'number' | 'time' | 'text', style?: string | null): string;
   /** A number on an axis or beside a part: short. */
   axis(value: number, style: string | null): string;
-  /** A time on an axis that spans so many milliseconds. @param whole_days every value is a day, or longer: it has no zone. */
-  tick(time: number, span: number, whole_days: boolean): string;
+  /** A time on an axis that spans so many milliseconds. */
+  tick(time: number, span: number, of: TimeAxis): string;
   count(value: number): string;
   compare(a: string, b: string): number;
 }
@@ -22,7 +25,12 @@ const STYLES: Readonly<Record<string, Intl.NumberFormatOptions>> = {
 /** Whoever writes a format is at some point halfway through it: what is none leaves numbers as they are. */
 const CURRENCY = /^[A-Z]{3}$/;
 const UNITS = ['B', 'kB', 'MB', 'GB', 'TB'];
+const MINUTE_MS = 60_000;
+/** Between labels of an axis that spans less, there is less than a minute. */
+const FEW_MINUTES_MS = 10 * MINUTE_MS;
 const DAY_MS = 86_400_000;
+/** Enough for every round number, and for small ones. */
+const SHORT: Intl.NumberFormatOptions = { maximumSignificantDigits: 4 };
 
 export function createFormat(locale?: string, time_zone?: string): Format {
   const language = known(locale, (tag) => new Intl.NumberFormat(tag)) ?? 'en';
@@ -35,13 +43,16 @@ export function createFormat(locale?: string, time_zone?: string): Format {
     return made;
   };
   const date = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeZone: 'UTC' });
-  const moment = (timeZone: string) => new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'short', timeZone });
-  const [zoned, unzoned] = [moment(zone), moment('UTC')];
+  const moments = (timeZone: string) =>
+    (['short', 'medium'] as const).map(
+      (timeStyle) => new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle, timeZone }),
+    );
+  const [zoned, unzoned] = [moments(zone), moments('UTC')];
   const collator = new Intl.Collator(language, { numeric: true });
 
   const bytes = (value: number): string => {
     const step = Math.min(UNITS.length - 1, Math.max(0, Math.floor(Math.log10(Math.abs(value) || 1) / 3)));
-    return `${written({ maximumFractionDigits: 1 }).format(value / 1000 ** step)} ${UNITS[step]}`;
+    return `${written(SHORT).format(value / 1000 ** step)} ${UNITS[step]}`;
   };
   const styled = (value: unknown, style: string, extra: Intl.NumberFormatOptions = {}): string => {
     const number = toNumber(value) ?? 0;
@@ -55,7 +66,8 @@ export function createFormat(locale?: string, time_zone?: string): Format {
     const ms = toTime(value);
     if (ms === null || text.length < 10) return text;
     if (text.length === 10) return date.format(ms);
-    return (/(?:Z|[+-]\d\d(?::?\d\d)?)$/.test(text) ? zoned : unzoned).format(ms);
+    const [whole_minutes, with_seconds] = /(?:Z|[+-]\d\d(?::?\d\d)?)$/.test(text) ? zoned : unzoned;
+    return (ms % MINUTE_MS === 0 ? whole_minutes : with_seconds)?.format(ms) ?? text;
   };
   return {
     cell(value, kind, style = null) {
@@ -64,19 +76,19 @@ export function createFormat(locale?: string, time_zone?: string): Format {
       return kind === 'number' && style !== null && toNumber(value) !== null ? styled(value, style) : cellText(value);
     },
     axis(value, style) {
-      const short: Intl.NumberFormatOptions = { notation: 'compact', maximumFractionDigits: 1 };
-      if (style === 'percent') return styled(value, style);
+      const short: Intl.NumberFormatOptions = { notation: 'compact', ...SHORT };
+      if (style === 'percent') return styled(value, style, SHORT);
       if (style === null || style === 'integer' || style === 'decimal') return written(short).format(value);
       return styled(value, style, { ...short, minimumFractionDigits: 0 });
     },
-    tick(ms, span, whole_days) {
-      const of_days = whole_days || span > 2 * DAY_MS;
+    tick(ms, span, of) {
+      const of_days = of !== 'moments' || span > 2 * DAY_MS;
       const options: Intl.DateTimeFormatOptions =
-        span > 300 * DAY_MS
+        of === 'months' || span > 300 * DAY_MS
           ? { year: 'numeric', month: 'short' }
           : of_days
             ? { month: 'short', day: 'numeric' }
-            : { hour: '2-digit', minute: '2-digit' };
+            : { hour: '2-digit', minute: '2-digit', ...(span < FEW_MINUTES_MS ? { second: '2-digit' } : {}) };
       return new Intl.DateTimeFormat(language, { ...options, timeZone: of_days ? 'UTC' : zone }).format(ms);
     },
     count: (value) => written({}).format(value),

@@ -1,3 +1,4 @@
+import { cut } from '#core/lib/text/shorten.ts';
 import { cellText } from '#core/lib/csv.ts';
 import { type ColumnKind, columnKind, type Members, type Table, toNumber, toTime } from '#core/lib/view/table.ts';
 import { button, el } from './elements.ts';
@@ -103,7 +104,7 @@ export function drawGrid(table: Table, options: GridOptions): HTMLElement {
     const kind = kinds.get(column) ?? 'text';
     const is_null = value === null || value === undefined;
     const text = format.cell(value, kind, style.columns.includes(column) ? style.name : null);
-    const short = text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
+    const short = cut(text, LONGEST);
     const whole = cellText(value);
     const is_active = y === active.row && x === active.column;
     return el(

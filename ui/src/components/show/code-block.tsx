@@ -1,3 +1,4 @@
+import { beginning } from '#core/lib/text/shorten.ts';
 import { createEffect, createSignal, on, onCleanup, Show } from 'solid-js';
 import { Button } from '#ui/src/components/button.tsx';
 import { Icon } from '#ui/src/components/icon.tsx';
@@ -41,10 +42,6 @@ export function CopyButton(props: { text: string; label: string; kind?: 'plain' 
 
 /** Characters that a browser lays out without a pause. */
 const SHOWN_AT_ONCE = 50_000;
-
-/** The first code units of a text, but for half of a character. */
-const beginning = (text: string, length: number): string =>
-  text.slice(0, text.slice(0, length).isWellFormed() ? length : length - 1);
 
 /** A longer text of a machine, with a button that copies it. Of a very long one the beginning is shown, and more on request. */
 export function CodeBlock(props: { code: string; label: string; wrap?: boolean; max_height?: string }) {

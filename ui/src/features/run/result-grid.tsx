@@ -1,3 +1,4 @@
+import { beginning, cut } from '#core/lib/text/shorten.ts';
 import { createEffect, createMemo, createSignal, For, on, Show } from 'solid-js';
 import { HeadCell } from '#ui/src/components/table/cells.tsx';
 import { createRowWindow, SpacerRow } from '#ui/src/components/table/row-window.tsx';
@@ -185,9 +186,7 @@ function Cell(props: { value: unknown; fits: number }) {
   const text = () => cellText(props.value);
   return (
     <Show when={props.value !== null && props.value !== undefined} fallback={<em class="faint">null</em>}>
-      <span title={text().length > props.fits ? text().slice(0, 2_000) : undefined}>
-        {text().length > LONGEST ? `${text().slice(0, LONGEST)}…` : text()}
-      </span>
+      <span title={text().length > props.fits ? beginning(text(), 2_000) : undefined}>{cut(text(), LONGEST)}</span>
     </Show>
   );
 }
