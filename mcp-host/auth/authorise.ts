@@ -79,6 +79,8 @@ export interface Auth {
   issuer(): string | null;
   /** When the server sent the list of access tokens. */
   tokens_as_of(): string | null;
+  /** Another number whenever the server said something new of credentials: a token may have got or lost a toolset or a claim. */
+  edition(): number;
   /** Failed attempts, for whatever else checks tokens. */
   readonly attempts: Attempts;
 }
@@ -221,6 +223,7 @@ export function createAuth(options: AuthOptions): Auth {
     takeUses: () => bearer.takeUses(),
     issuer: () => identity.issuer(),
     tokens_as_of: () => bearer.as_of(),
+    edition: () => bearer.edition() + identity.edition(),
     attempts,
   };
 }

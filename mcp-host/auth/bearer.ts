@@ -25,6 +25,8 @@ export interface Bearer extends Scheme {
   keep(): Promise<void>;
   /** When the server sent the list; null before the first one. */
   as_of(): string | null;
+  /** Another number with every list. */
+  edition(): number;
 }
 
 export interface BearerOptions {
@@ -61,6 +63,7 @@ function toCaller(token: LiveToken): Caller {
 
 export function createBearer({ file, openSecret, log, now }: BearerOptions): Bearer {
   let list: TokenList | null = null;
+  let edition = 0;
   let by_digest = new Map<string, Entry>();
   let by_id = new Map<string, Entry>();
   /** Revoked ones, for those who still send them. */
@@ -79,6 +82,7 @@ export function createBearer({ file, openSecret, log, now }: BearerOptions): Bea
   const take = (next: TokenList) => {
     const before = by_id;
     list = next;
+    edition++;
     by_digest = new Map();
     by_id = new Map();
     revoked = new Map();
@@ -195,5 +199,6 @@ export function createBearer({ file, openSecret, log, now }: BearerOptions): Bea
     },
     keep: () => (unsaved ? save() : Promise.resolve()),
     as_of: () => list?.as_of ?? null,
+    edition: () => edition,
   };
 }

@@ -298,15 +298,17 @@ function beyondOf(
 }
 
 async function answerPost(exchange: Exchange, registry: Registry, asked: Asked, options: HttpOptions): Promise<Response> {
-  const { dispatch, arriving } = options;
+  const { auth, dispatch, arriving } = options;
   const { request } = exchange;
   let { message } = asked;
   if (message === undefined) {
     arriving.add(request);
+    const edition = auth.edition();
     const read = await readMessage(request);
     const is_awaited = arriving.delete(request);
     if (read instanceof Response) return read;
-    if (!stillHolds(exchange, registry, is_awaited, options)) return answerAnew({ ...asked, message: read }, options);
+    if (auth.edition() !== edition || !stillHolds(exchange, registry, is_awaited, options))
+      return answerAnew({ ...asked, message: read }, options);
     message = read;
   }
   const response = await dispatch.post(exchange, message.body);

@@ -6,7 +6,7 @@ import { connectionOf, ENVELOPE, keyring, modern, snapshotOf, toolOf, until } fr
 import { useHost } from '../use-host.ts';
 
 /** What happens to a request while its credential is checked or its body arrives. */
-const GRACE_MS = 400;
+const GRACE_MS = 1_000;
 const TOKEN = `svc_mcp_${'a'.repeat(40)}`;
 const connection = connectionOf({});
 const { control, host } = useHost('each', { grace_ms: GRACE_MS });
@@ -107,7 +107,7 @@ describe('while the body of a call arrives', () => {
     await Bun.sleep(50);
     return call;
   };
-  const tell = async (revoked: boolean) => {
+  const tell = async (revoked: boolean, toolsets: string[] | null = null) => {
     const id = 'id-of-the-token';
     const hash = await Bun.password.hash(TOKEN, { algorithm: 'bcrypt', cost: 4 });
     const token = {
@@ -115,7 +115,7 @@ describe('while the body of a call arrives', () => {
       name: 'Claude',
       token_prefix: TOKEN.slice(0, 12),
       idle_timeout_minutes: null,
-      toolsets: null,
+      toolsets,
       claims: {},
       last_used_at: null,
       revoked,
@@ -136,6 +136,15 @@ describe('while the body of a call arrives', () => {
     await tell(true);
     call.send(BODY.slice(20));
     expect(await call.status()).toBe(401);
+  });
+
+  test('its token can lose the toolset of the tool', async () => {
+    await deploy({ auth_type: 'bearer' });
+    await tell(false);
+    const call = await begin(`Bearer ${TOKEN}`);
+    await tell(false, ['another']);
+    call.send(BODY.slice(20));
+    await until(() => call.text().includes('Unknown tool'));
   });
 
   test('its token goes on to count', async () => {
