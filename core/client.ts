@@ -10,18 +10,19 @@ export interface ClientOptions {
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
 }
 
-/** @param file the body of an operation that takes a file. */
+/** @param file the body of an operation that takes a file. @param request_id under which the server says how far it is. */
 export type Call = <N extends OperationName>(
   name: N,
   input: RawInput<N>,
   signal?: AbortSignal,
   file?: Blob,
+  request_id?: string,
 ) => Promise<Output<N>>;
 
 /** The REST API as typed calls. Faults arrive as AppError with the server's own sentence, code and field errors. */
 export function createClient(options: ClientOptions): Call {
   const send = options.fetch ?? ((url, init) => fetch(url, init));
-  return async (name, input, signal, file) => {
+  return async (name, input, signal, file, request_id) => {
     const { method, path, query = [], file: takes_file = false } = routes[name];
     const rest: Record<string, unknown> = { ...input };
     let url = fullPath(path);
@@ -42,6 +43,7 @@ export function createClient(options: ClientOptions): Call {
         accept: 'application/problem+json, application/json',
         ...(without_body ? {} : { 'content-type': 'application/json' }),
         ...(takes_file ? { 'content-type': 'application/octet-stream' } : {}),
+        ...(request_id === undefined ? {} : { 'x-request-id': request_id }),
         ...options.headers,
       },
       ...(without_body ? {} : { body: JSON.stringify(rest) }),

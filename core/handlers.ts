@@ -3,6 +3,7 @@ import { agentActivityHandlers } from './observe/agent-activity.ts';
 import { agentCredentialHandlers } from './identity/agent-credentials.ts';
 import { agentToolHandlers } from './definitions/agent-tools.ts';
 import { authHandlers } from './identity/auth.ts';
+import { progressHandlers } from './definitions/batch.ts';
 import { batchToolHandlers } from './definitions/batch-tools.ts';
 import { callHandlers } from './observe/calls.ts';
 import { canaryHandlers } from './deploy/candidates/canary.ts';
@@ -71,6 +72,7 @@ export const handlers: Handlers = withFindings({
   ...testHandlers,
   ...historyHandlers,
   ...transferHandlers,
+  ...progressHandlers,
   ...schemaHandlers,
   ...previewHandlers,
   ...explainHandlers,

@@ -16,6 +16,7 @@ import { isForProposal, propose } from './proposals/propose.ts';
 import type { Stored } from './definitions/kinds.ts';
 import type { StoredSettings } from './definitions/settings/settings.ts';
 import type { ConnectionRow } from './definitions/source-pool.ts';
+import type { ProgressNote } from './cluster/progress.ts';
 
 /** Who calls; what history and activity name. */
 export interface Actor {
@@ -66,6 +67,7 @@ export interface Change {
   readonly batch_id: string;
   /** Connections that are about to be stored, by id: what belongs to them is checked against these. */
   readonly connections: ReadonlyMap<string, ConnectionRow>;
+  readonly progress: ProgressNote;
   /** What all of its records need, read once. */
   readonly memo: {
     tool_names?: Promise<string[]>;

@@ -29,6 +29,7 @@ import { people } from './identity/people.ts';
 import { explain } from './definitions/explain.ts';
 import { preview } from './definitions/preview.ts';
 import { oauth } from './identity/oauth.ts';
+import { progress } from './observe/progress.ts';
 import { proposals } from './proposals.ts';
 import { prompts } from './definitions/prompts.ts';
 import { resources } from './definitions/resources.ts';
@@ -57,6 +58,7 @@ export const operations = {
   ...tests,
   ...history,
   ...transfer,
+  ...progress,
   ...schema,
   ...preview,
   ...explain,

@@ -1,7 +1,8 @@
 import { writeAlone } from '#core/store/journal.ts';
 import type { Db } from '#core/store/open.ts';
 import type { AppError } from '#core/errors.ts';
-import type { Change, Context } from '#core/run.ts';
+import { createProgressNote, readProgress } from '#core/cluster/progress.ts';
+import type { Change, Context, Handlers } from '#core/run.ts';
 import { createSlices } from '#core/lib/slices.ts';
 import type { Source } from '#core/engines/shared/source.ts';
 import { type ConnectionRow, createSourcePool, type SourcePool, wrapSources } from './source-pool.ts';
@@ -22,13 +23,24 @@ export async function asBatch<T>(
   const connections = new Map<string, ConnectionRow>();
   const scratch = createSourcePool(app.policy, app.keyring);
   const pool = { ...scratch, of: (row: ConnectionRow) => (connections.has(row.id) ? scratch.of(row) : app.sources.of(row)) };
-  const change = { action, batch_id: app.ids(), connections, memo: {} };
+  const progress = createProgressNote(app.kv, progressKey(context, context.request_id));
+  const change = { action, batch_id: app.ids(), connections, memo: {}, progress };
   try {
     return await work({ ...context, app: { ...app, sources: askedOnce(pool) }, change });
   } finally {
+    progress.end();
     await scratch.close();
   }
 }
+
+const progressKey = ({ actor }: Pick<Context, 'actor'>, request_id: string): string =>
+  `progress:${actor?.type}:${actor?.id}:${request_id}`;
+
+export const progressHandlers: Pick<Handlers, 'progress.get'> = {
+  'progress.get': async (context, { request_id }) => ({
+    progress: await readProgress(context.app.kv, progressKey(context, request_id)),
+  }),
+};
 
 /** A database that was out of reach is not asked again: every further statement would wait for its time limit. */
 function askedOnce(pool: SourcePool): SourcePool {

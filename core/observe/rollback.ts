@@ -149,7 +149,10 @@ async function prepareSteps(context: BatchContext, steps: readonly Step[]): Prom
   memo.planned = new Set(steps.flatMap(({ id, earlier }) => (earlier === null ? [] : [id])));
   const owners = new Set(steps.flatMap(({ earlier }) => ownerOf(earlier?.['connection_id'])));
   memo.owners = (await KIND_OF.connection.noun.getAll(context, [...owners])) as ReadonlyMap<string, Stored & ConnectionRow>;
+  const { progress } = context.change;
+  progress.begin('check', steps.length);
   const prepare = async ({ kind, id, name, earlier, now }: Step): Promise<void> => {
+    progress.add(1);
     if (earlier === null) return;
     const checked = await kind.prepareEarlier(context, earlier, now).catch(async (error: unknown) => {
       if (error instanceof AppError) await recordBlocked(context, kind.entity_type, { id, name }, error);
@@ -205,6 +208,7 @@ interface Applied {
 /** What goes leaves room for what comes back; what others refer to comes before and goes after them. */
 async function applySteps(inside: Context, tx: Db, { steps, prepared, is_whole, at_once }: Applied): Promise<void> {
   const turn = createSlices();
+  inside.change?.progress.begin('write', steps.length);
   const inPages = async (
     all: readonly Step[],
     verb: string,
@@ -216,6 +220,7 @@ async function applySteps(inside: Context, tx: Db, { steps, prepared, is_whole, 
         if (step === undefined || page.length > 1) throw error;
         throw taken(error, step) ?? (steps.length === 1 ? error : named(error, step.kind, step.name, verb));
       });
+      inside.change?.progress.add(page.length);
       await turn();
     }
   };

@@ -3,7 +3,7 @@ import type { Import } from '#core/contract/transfer.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context } from '#core/run.ts';
 import { createSlices, runsOf } from '#core/lib/slices.ts';
-import { writeAll } from '#core/definitions/batch.ts';
+import { type BatchContext, writeAll } from '#core/definitions/batch.ts';
 import type { Prepared } from '#core/definitions/entity.ts';
 import { parkTaken } from './parked.ts';
 import { keepOwner } from '#core/identity/people-rules.ts';
@@ -45,7 +45,7 @@ const STOPPED = new Error('the import has faults');
  * @param at_once how many records are written or deleted together; rejects when several are refused together.
  */
 export async function writeItems(
-  context: Context,
+  context: BatchContext,
   input: Import,
   { checked, deletions, patch }: Written,
   note: Noting,
@@ -68,10 +68,13 @@ export async function writeItems(
     await checkUnchanged(inside, input);
     await checkOwners(inside, checked);
     const turn = createSlices();
+    const { progress } = context.change;
+    progress.begin('write', checked.length + deletions.others.length);
     const remove = async (items: readonly Deletion[]): Promise<number> => {
       let cascaded = 0;
       for (const page of runsOf(items, at_once, (a, b) => a.kind === b.kind)) {
         cascaded += await mustAll(page, () => removeUnchanged(inside, page));
+        progress.add(page.length);
         await turn();
       }
       return cascaded;
@@ -79,6 +82,7 @@ export async function writeItems(
     const write = async (items: readonly Checked[]): Promise<void> => {
       for (const page of runsOf(items, at_once, isAlike)) {
         await mustAll(page, () => writePage(inside, page));
+        progress.add(page.length);
         await turn();
       }
     };

@@ -93,7 +93,10 @@ async function checkItems(
   const stored = records.get(KIND_OF.connection) ?? [];
   const ids = new Map(stored.map(({ id, name }) => [name, id]));
   context.change.memo.owners = new Map(stored.map((row) => [row.id, row as unknown as ConnectionRow]));
+  const note = context.change.progress;
+  note.begin('check', writes.length);
   const check = async (item: Item, draft: Values): Promise<Checked[]> => {
+    note.add(1);
     if (progress.faults.length >= MOST_FAULTS) return [];
     const prepared = await noteRefusal(progress, item, () => item.kind.prepare(context, item.id, draft, item.stored));
     return prepared === null ? [] : [{ ...item, prepared }];

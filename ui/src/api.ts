@@ -31,12 +31,12 @@ export function createApi(options: ApiOptions): Call {
   /** Keys of creations whose answers were lost, by what was sent: sent again, it is not made twice. */
   const lost = new Map<string, string>();
 
-  const create: Call = async (name, input, signal, file) => {
+  const create: Call = async (name, input, signal, file, request_id) => {
     const sent = `${name} ${JSON.stringify(input)}`;
     const key = lost.get(sent) ?? newKey();
     lost.delete(sent);
     try {
-      return await createClient({ ...client, headers: { 'idempotency-key': key } })(name, input, signal, file);
+      return await createClient({ ...client, headers: { 'idempotency-key': key } })(name, input, signal, file, request_id);
     } catch (fault) {
       if (isLost(toProblem(fault))) lost.set(sent, key);
       throw fault;
@@ -47,12 +47,12 @@ export function createApi(options: ApiOptions): Call {
     return call(name, input, signal === undefined ? late : AbortSignal.any([signal, late]));
   };
 
-  return async (name, input, signal, file) => {
+  return async (name, input, signal, file, request_id) => {
     const { method, creates = false } = routes[name];
     const nouns = affectedBy(name, method, input);
     const send = method === 'GET' ? read : creates ? create : call;
     try {
-      const answer = await send(name, input, signal, file);
+      const answer = await send(name, input, signal, file, request_id);
       if (nouns?.length !== 0) {
         // What was made may be revoked by now, and is made anew.
         lost.clear();
@@ -73,4 +73,4 @@ export function createApi(options: ApiOptions): Call {
 }
 
 /** `crypto.randomUUID` is there over HTTPS only. */
-const newKey = (): string => Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join('-');
+export const newKey = (): string => Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join('-');

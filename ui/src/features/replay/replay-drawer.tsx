@@ -145,7 +145,7 @@ function Run(props: Target) {
       </div>
       <Show when={running()}>
         <div class="stack" data-gap="2" role="status">
-          <progress class="replay-progress" aria-label={RUNNING} />
+          <progress class="work-progress" aria-label={RUNNING} />
           <p class="small soft">{RUNNING}</p>
         </div>
       </Show>

@@ -51,12 +51,12 @@ export function createSessionGate(call: Call, send: Send): SessionGate {
     signal === undefined || signal === null ? reads.signal : AbortSignal.any([signal, reads.signal]);
 
   return {
-    async call(name, input, signal, file) {
+    async call(name, input, signal, ...more) {
       const { method, least } = routes[name];
-      if (least === null) return call(name, input, signal, file);
+      if (least === null) return call(name, input, signal, ...more);
       if (halted !== undefined) await goesOn(halted.promise);
-      if (changesNothing(name, method, input)) return call(name, input, whileRead(signal), file);
-      return follow(call(name, input, signal, file));
+      if (changesNothing(name, method, input)) return call(name, input, whileRead(signal), ...more);
+      return follow(call(name, input, signal, ...more));
     },
     async send(path, init) {
       if (halted !== undefined) await goesOn(halted.promise);

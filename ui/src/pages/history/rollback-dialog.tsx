@@ -6,28 +6,34 @@ import { Dialog } from '#ui/src/components/dialog.tsx';
 import { Bullets } from '#ui/src/components/show/bullets.tsx';
 import { FieldDiff } from '#ui/src/components/show/field-diff.tsx';
 import { Failed, Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
+import { WorkProgress } from '#ui/src/components/show/work-progress.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { labelsOf } from '#ui/src/features/deploy/changes.ts';
 import { goesAlong, type HistoryAction } from './history-log.ts';
 import { useAct } from '#ui/src/components/use-act.ts';
 import { useRetry } from '#ui/src/components/use-query.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { createProgress } from '#ui/src/kernel/data/progress.ts';
 import { createMutation } from '#ui/src/kernel/data/mutation.ts';
 import { createQuery } from '#ui/src/kernel/data/query.ts';
+
+const REHEARSED = { check: 'Checking', write: 'Comparing with what is stored' };
+const ROLLED_BACK = { check: 'Checking', write: 'Rolling back' };
 
 /** What a rollback would change, worked out by the server without doing it; then it is done. */
 export function RollbackDialog(props: { action: HistoryAction | undefined; onClose: () => void; onDone: () => void }) {
   const { call, toasts } = useKernel();
   const { act } = useAct();
+  const [checking, changing] = [createProgress(call), createProgress(call)];
   /** Each entry has its own preview, so that no answer about another one is ever shown. */
   const preview = createMemo(() => {
     const history_id = props.action?.main.id;
     if (history_id === undefined) return undefined;
-    const query = useRetry(createQuery((signal) => call('history.rollback', { history_id, dry_run: true }, signal)));
+    const query = useRetry(createQuery((signal) => checking.call('history.rollback', { history_id, dry_run: true }, signal)));
     void query.reload();
     return query;
   });
-  const restore = createMutation((history_id: string) => call('history.rollback', { history_id }));
+  const restore = createMutation((history_id: string) => changing.call('history.rollback', { history_id }));
   createEffect(on(preview, () => restore.reset()));
   const redo = async ({ id, version_after }: HistoryEntry) => {
     // Only what the rollback left: nothing that was changed since.
@@ -66,8 +72,10 @@ export function RollbackDialog(props: { action: HistoryAction | undefined; onClo
     >
       <div class="stack">
         <Failed of={restore} />
+        <WorkProgress of={changing.progress()} steps={ROLLED_BACK} />
         <Switch>
           <Match when={preview()?.pending()}>
+            <WorkProgress of={checking.progress()} steps={REHEARSED} />
             <SkeletonList rows={3} label="Comparing" />
           </Match>
           <Match when={preview()?.problem()}>

@@ -6,10 +6,12 @@ import { Icon } from '#ui/src/components/icon.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { Failed, Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
 import { Bullets } from '#ui/src/components/show/bullets.tsx';
+import { WorkProgress } from '#ui/src/components/show/work-progress.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { exactTime } from '#ui/src/kernel/dates.ts';
 import { useRetry } from '#ui/src/components/use-query.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { createProgress } from '#ui/src/kernel/data/progress.ts';
 import { createMutation } from '#ui/src/kernel/data/mutation.ts';
 import { toProblem } from '#ui/src/kernel/problem.ts';
 import { takeBack } from '#ui/src/kernel/data/take-back.ts';
@@ -17,6 +19,10 @@ import { createQuery } from '#ui/src/kernel/data/query.ts';
 import { type ExportFile, type ImportChoices, toImport, writes } from './transfer-file.ts';
 import { countsInWords, plural } from '#ui/src/kernel/words.ts';
 import { Report } from './report.tsx';
+
+const REHEARSED = { check: 'Checking', write: 'Comparing with what is stored' };
+const IMPORTED = { check: 'Checking', write: 'Importing' };
+const UNDONE = { check: 'Checking', write: 'Undoing the import' };
 
 const applied = (count: number): string => `Imported ${plural(count, 'record')}. They are live with the next deploy.`;
 
@@ -27,13 +33,16 @@ export function ImportPanel(props: { file: ExportFile }) {
   const [settings, setSettings] = createSignal(false);
   const [done, setDone] = createSignal<ImportReport>();
   const choices = (): ImportChoices => ({ mode: mode(), include_server_config: settings() });
-  const rehearsal = useRetry(createQuery((signal) => call('transfer.import', toImport(props.file, choices(), true), signal)));
-  const apply = createMutation((input: ImportChoices) => call('transfer.import', toImport(props.file, input, false)));
+  const [checking, changing] = [createProgress(call), createProgress(call)];
+  const rehearsal = useRetry(
+    createQuery((signal) => checking.call('transfer.import', toImport(props.file, choices(), true), signal)),
+  );
+  const apply = createMutation((input: ImportChoices) => changing.call('transfer.import', toImport(props.file, input, false)));
   createEffect(on([mode, settings], () => void rehearsal.reload()));
 
   const undo = async ({ batch_id }: ImportReport) => {
     try {
-      await takeBack(call, { action: 'import', batch_id });
+      await takeBack(changing.call, { action: 'import', batch_id });
       setDone(undefined);
       await rehearsal.reload();
       toasts.show('Import undone.', 'good');
@@ -119,10 +128,12 @@ export function ImportPanel(props: { file: ExportFile }) {
         </Match>
         <Match when={rehearsal.data()}>{(report) => <Report report={report()} title="Import preview" />}</Match>
         <Match when={rehearsal.pending()}>
+          <WorkProgress of={checking.progress()} steps={REHEARSED} />
           <SkeletonList rows={4} label="Checking the file" />
         </Match>
       </Switch>
       <Failed of={apply} />
+      <WorkProgress of={changing.progress()} steps={done() === undefined ? IMPORTED : UNDONE} />
       <Show when={done() === undefined}>
         <div class="row">
           <Button kind="primary" icon="upload" busy={apply.busy()} blocked={ready() === 0} onPress={() => void run()}>

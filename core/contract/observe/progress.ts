@@ -1,0 +1,22 @@
+import * as v from 'valibot';
+import { operation } from '../operation.ts';
+
+/** How far a change of many records is. */
+export const Progress = v.object({
+  step: v.picklist(['check', 'write']),
+  done: v.number(),
+  of: v.number(),
+});
+export type Progress = v.InferOutput<typeof Progress>;
+
+export const progress = {
+  'progress.get': operation('GET /progress/{request_id}', 'read', {
+    input: v.strictObject({
+      request_id: v.pipe(v.string(), v.description('The X-Request-Id that the caller gave the request')),
+    }),
+    output: v.object({
+      progress: v.pipe(v.nullable(Progress), v.description('Null: no import or rollback of the caller runs under this id')),
+    }),
+    summary: 'Read how far an import or a rollback is',
+  }),
+};
