@@ -9,6 +9,7 @@ const ALWAYS = [
   { keys: withMod('K'), title: 'Search pages, records and commands' },
   { keys: '↑ ↓', title: 'Move between rows of a table or list; Enter opens, Space selects' },
   { keys: 'Esc', title: 'Close a dialog or menu' },
+  { keys: 'Esc Tab', title: 'Leave a code editor, where Tab indents' },
 ] as const;
 
 /** The keys that work here, by what they do. */
