@@ -11,6 +11,7 @@ import { readValue } from '#core/read-value.ts';
 import { requireRole } from './identity/roles.ts';
 import { resolveNames } from './identity/agent-names.ts';
 import { notedAs, recordBlocked } from './definitions/guard/blocked.ts';
+import { StaleVersion, withAuthor } from './definitions/stale-version.ts';
 import { handlers } from './handlers.ts';
 import { isForProposal, propose } from './proposals/propose.ts';
 import type { Stored } from './definitions/kinds.ts';
@@ -129,6 +130,7 @@ async function perform<N extends OperationName>(
   try {
     return v.parse(definition.output, await handlers[name](context, parsed)) as Output<N>;
   } catch (error) {
+    if (error instanceof StaleVersion) throw await withAuthor(app, error);
     if (error instanceof AppError) await recordBlocked(context, notedAs(name), parsed, error);
     throw error;
   }

@@ -5,6 +5,7 @@ import { type EntityType, recordHistory } from '#core/observe/history.ts';
 import type { Context } from '#core/run.ts';
 import { type Db, uniqueViolation } from '#core/store/open.ts';
 import type { Schema } from '#core/store/schema.ts';
+import { checkVersion, StaleVersion } from './stale-version.ts';
 
 /** Tables whose records have a version. */
 type Table = Plural | 'identity_providers' | 'oauth_apps';
@@ -96,7 +97,7 @@ export function createVersioned<T extends Table>({ table: name, entity_type, lab
     for (const { id, expected, values } of changes) {
       const stored = found.get(id);
       if (stored === undefined) throw missing();
-      checkVersion(label, stored, expected);
+      checkVersion(entity_type, stored, expected, label);
       // Another record may have been given its name before this one gets the next.
       const parked = context.change?.memo.parked;
       const before = (parked?.get(id) as Row<T> | undefined) ?? stored;
@@ -114,7 +115,7 @@ export function createVersioned<T extends Table>({ table: name, entity_type, lab
           .where(and(eq(table.id, id), eq(table.version, before.version)))
           .returning(),
       );
-      if (after === undefined) throw stale(label, before.version + 1);
+      if (after === undefined) throw new StaleVersion(entity_type, id, label, before.version + 1);
       written.push({ before, after });
     }
     const entries = written.flatMap(({ before, after }) =>
@@ -170,17 +171,6 @@ export function createVersioned<T extends Table>({ table: name, entity_type, lab
     },
   };
 }
-
-/** Refuses a change that was made on another version than the stored one. */
-export function checkVersion(label: string, stored: { readonly version: number }, expected: number | undefined): void {
-  if (expected !== undefined && expected !== stored.version) throw stale(label, stored.version);
-}
-
-const stale = (label: string, stored: number): AppError =>
-  new AppError(
-    'conflict',
-    `Someone else changed this ${label}; it is now at version ${stored}. Read it again and repeat your change.`,
-  );
 
 const ATTEMPTS = 20;
 

@@ -1,6 +1,6 @@
 import { and, eq, isNotNull } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
-import { checkVersion } from '#core/definitions/versioned.ts';
+import { checkVersion } from '#core/definitions/stale-version.ts';
 import { AppError } from '#core/errors.ts';
 import { recordHistory } from '#core/observe/history.ts';
 import { writeAlone } from '#core/store/journal.ts';
@@ -89,7 +89,7 @@ async function changeToken(
   const [row] = await tx.select().from(table).where(eq(table.id, id));
   if (row === undefined) throw new AppError('not_found', 'There is no access token with this id.');
   if (row.revoked) throw new AppError('conflict', 'This access token is revoked and cannot be changed.');
-  checkVersion('mcp_token', row, expected);
+  checkVersion('mcp_token', row, expected, 'access token');
   await refuseUnknownToolsets(context, change.toolsets ?? null, row.toolsets, tx);
   const before = toToken(row);
   // A change that changes nothing is no version and leaves no history.

@@ -1,7 +1,7 @@
 import { and, asc, eq, or, sql } from 'drizzle-orm';
 import type { Person } from '#core/contract/identity/people.ts';
 import { contains } from '#core/definitions/records.ts';
-import { checkVersion } from '#core/definitions/versioned.ts';
+import { checkVersion } from '#core/definitions/stale-version.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import type { Db } from '#core/store/open.ts';
@@ -54,7 +54,7 @@ export const peopleHandlers: Pick<Handlers, Own> = {
     return writePeople(app, async (tx, endAccess) => {
       const before = await personById(context, tx, id);
       refuseOwner(actor, before.role, draft.role);
-      checkVersion('person', before, version);
+      checkVersion('admin', before, version, 'person');
       // A change that changes nothing is no version and leaves no history.
       if (Object.keys(given).length === 0) return toPerson(before);
       // The link of an open invitation may be with somebody who could not invite an owner.

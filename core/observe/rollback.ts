@@ -11,7 +11,7 @@ import { asBatch, type BatchContext, fewAtATime, writeAll } from '#core/definiti
 import { recordBlocked } from '#core/definitions/guard/blocked.ts';
 import { parkTaken } from '#core/transfer/parked.ts';
 import { AT_ONCE } from '#core/definitions/records.ts';
-import { checkVersion } from '#core/definitions/versioned.ts';
+import { checkVersion } from '#core/definitions/stale-version.ts';
 import { removeEmpty } from '#core/transfer/transfer-deletes.ts';
 import { deletedBeside, type HistoryRow } from './history.ts';
 import { openSecrets, shortEntry, toEntry } from './history-entry.ts';
@@ -274,7 +274,7 @@ async function remove(inside: Context, tx: Db, steps: readonly Step[], is_whole:
   for (const { id, now } of steps) {
     const stored = current.get(id);
     if (stored === undefined) throw new AppError('conflict', `This ${labelOf(kind)} is already deleted.`);
-    checkVersion(labelOf(kind), stored, now?.version);
+    checkVersion(kind.entity_type, stored, now?.version);
   }
   if (!is_whole || kind.entity_type !== 'connection') return void (await kind.removeAll(inside, tx, ids));
   // What others added to it since is theirs.

@@ -298,7 +298,10 @@ describe('REST and agent', () => {
       ['update_global_variables', { set: { added_since: 'y' } }],
     ] as const) {
       const refused = await client.call(tool, { ...given, version });
-      expect([refused.isError, refused.content[0]?.text]).toEqual([true, expect.stringContaining('Someone else changed')]);
+      expect([refused.isError, refused.content[0]?.text]).toEqual([
+        true,
+        expect.stringMatching(/ changed .+ in the meantime; it is now at version \d+\./),
+      ]);
     }
     const now = (await client.call('get_global_variables', {})).structuredContent;
     expect(now?.['variables']).toMatchObject({ added_since: { value: 'x' } });

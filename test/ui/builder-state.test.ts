@@ -141,11 +141,7 @@ describe('changes of several', () => {
     const { stored, call } = keeper([all[0] as Entity, entity('b', { version: 2 })]);
     const bulk = createBulk(call, 'tools');
     const added = await bulk.addTags(all, ['x', 'y']);
-    expect([added.done, added.failed, added.detail]).toEqual([
-      ['a'],
-      1,
-      `eva changed b in the meantime, so it was left as it is. Look at it again first.`,
-    ]);
+    expect([added.done, added.failed, added.detail]).toEqual([['a'], 1, 'Somebody was first.']);
     expect(stored.get('a')?.tags).toEqual(['x', 'y']);
     await added.undo?.();
     expect(stored.get('a')?.tags).toEqual(['x']);
@@ -162,11 +158,11 @@ describe('changes of several', () => {
     expect(stored.size).toBe(9);
   });
 
-  test('delete only what nobody changed since, and say who changed the rest', async () => {
+  test('delete only what nobody changed since, and say why the rest is left', async () => {
     const { stored, call } = keeper([entity('a'), entity('b', { version: 2 })]);
     const { done, failed, detail } = await createBulk(call, 'tools').remove([entity('a'), entity('b')]);
     expect([done, failed]).toEqual([['a'], 1]);
-    expect(detail).toBe('eva changed b in the meantime, so it was not deleted. Look at it again first.');
+    expect(detail).toBe('Somebody was first.');
     expect([...stored.keys()]).toEqual(['b']);
   });
 });

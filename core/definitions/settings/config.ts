@@ -4,7 +4,7 @@ import type { App } from '#core/app.ts';
 import type { ServerConfigPatch } from '#core/contract/settings/config.ts';
 import { writeAlone } from '#core/store/journal.ts';
 import type { Db } from '#core/store/open.ts';
-import { AppError, invalidField } from '#core/errors.ts';
+import { invalidField } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import { canonical } from '#snapshots/canonical.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
@@ -20,7 +20,8 @@ import {
   withGates,
 } from './settings.ts';
 import { ignoresRepeats } from '../records.ts';
-import { checkVersion, retryOnConflict } from '../versioned.ts';
+import { checkVersion, StaleVersion } from '../stale-version.ts';
+import { retryOnConflict } from '../versioned.ts';
 import { refuseUnknownToolsets } from '../toolsets/names.ts';
 import { guardDraft } from '../guard/guard.ts';
 import { recordHistory } from '#core/observe/history.ts';
@@ -136,8 +137,7 @@ async function storeSettings(context: Context, tx: Db, expected: number, after: 
     })
     .where(and(eq(server_config.id, CONFIG_ROW), eq(server_config.version, expected)))
     .returning({ id: server_config.id });
-  if (stored.length === 0)
-    throw new AppError('conflict', 'Someone else changed the server configuration. Read it again and repeat your change.');
+  if (stored.length === 0) throw new StaleVersion(CONFIG_ID, CONFIG_ID, 'server config', expected + 1);
   const now = await readSettings(app, tx);
   const subject = { entity_type: CONFIG_ID, entity_id: CONFIG_ID, entity_name: now.settings.server_name } as const;
   await recordHistory(tx, context, { ...subject, before: toRecord(before), after: toRecord(now) });

@@ -2,7 +2,7 @@ import { and, asc, desc, eq, ne } from 'drizzle-orm';
 import { type Delivery, MOST_NOTICES, type Notice } from '#core/contract/notices.ts';
 import { AppError, invalidField } from '#core/errors.ts';
 import { resolveTarget } from '#core/engines/shared/dial.ts';
-import { checkVersion } from '#core/definitions/versioned.ts';
+import { checkVersion } from '#core/definitions/stale-version.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import { writeAlone } from '#core/store/journal.ts';
 import type { Db } from '#core/store/open.ts';
@@ -93,7 +93,7 @@ export const noticeHandlers: Omit<
     const row = await app.store.write(async (tx) => {
       await writeAlone(app.store, tx);
       const before = await find(context, id, tx);
-      checkVersion('notice', before, version);
+      checkVersion('notice', before, version, 'webhook');
       if (Object.keys(change).length === 0) return before;
       const after = { ...before, ...change, version: before.version + 1, updated_at: app.clock().toISOString() };
       await refuseTaken(context, tx, after.name, id);

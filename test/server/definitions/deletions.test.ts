@@ -39,7 +39,10 @@ test.each(['tests', 'toolsets', 'prompts', 'resources', 'tools', 'connections'])
     expect((await ask('PATCH', path, { enabled: false })).status).toBe(200);
     const refused = await ask('DELETE', `${path}?version=${version}`);
     expect(refused.status).toBe(409);
-    expect(refused.body['detail']).toContain(`it is now at version ${version + 1}`);
+    const { name } = (await ask('GET', path)).body as { name: string };
+    const now = `it is now at version ${version + 1}. Read it again and repeat your change.`;
+    expect(refused.body['detail']).toBe(`ada changed ${name} in the meantime; ${now}`);
+    expect((await ask('PATCH', path, { enabled: true, version })).body['detail']).toBe(refused.body['detail']);
     expect((await ask('GET', path)).status).toBe(200);
     expect((await ask('DELETE', `${path}?version=0`)).status).toBe(422);
     expect((await ask('DELETE', `${path}?version=${version + 1}`)).status).toBe(204);

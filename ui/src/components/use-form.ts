@@ -30,8 +30,8 @@ export function useForm<T extends Shape, O>(options: PageFormOptions<T, O>): For
   /** What somebody did to the record meanwhile; it may have been this person, in another tab. */
   const said = async (did: 'saved' | 'deleted'): Promise<string> => {
     const last = options.recorded === undefined ? undefined : await lastAuthor(call, options.recorded());
-    if (last?.by === session.username()) return `You ${did} this elsewhere in the meantime`;
-    return `${last?.by ?? 'Someone else'} ${did} this in the meantime`;
+    if (last === session.username()) return `You ${did} this elsewhere in the meantime`;
+    return `${last ?? 'Someone else'} ${did} this in the meantime`;
   };
   const deleted = async () => `${await said('deleted')}. What you typed is still here.`;
 

@@ -5,6 +5,10 @@ import { num, tenths } from './numbers.ts';
 /** `3 tools`, `1 tool`, `No tools` never: the number is always there. */
 export const plural = (count: number, one: string, many = `${one}s`): string => `${num(count)} ${count === 1 ? one : many}`;
 
+/** What failed of several; of a single one, why is enough. @param detail why the first of them failed. */
+export const failedOf = (failed: number, all: number, one: string, detail: string): string =>
+  all === 1 ? detail : `${num(failed)} of ${plural(all, one)} could not be changed. ${detail}`;
+
 type Counted = 'connection' | 'tool' | 'resource' | 'prompt';
 /** `3 tools, 1 resource`. */
 export const countsInWords = (counts: Readonly<Record<`${Counted}s`, number>>, kinds: readonly Counted[]): string =>

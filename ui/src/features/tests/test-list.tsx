@@ -11,7 +11,6 @@ import { Failed } from '#ui/src/components/notice.tsx';
 import { useAct } from '#ui/src/components/use-act.ts';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { allOf } from '#ui/src/kernel/data/all-of.ts';
-import { deleteSeen } from '#ui/src/kernel/data/last-author.ts';
 import { createMutation } from '#ui/src/kernel/data/mutation.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import type { NewTest } from './kept.ts';
@@ -50,11 +49,7 @@ export function TestList(props: { owner?: TestOwner | undefined; owner_name?: st
       text: 'Deploys no longer run this test. You can restore it from the history.',
       action: 'Delete test',
     };
-    await ask(
-      question,
-      () => deleteSeen(call, 'tests', { type: 'test', id: test.id, version: test.version }),
-      `Test ${test.name} deleted.`,
-    );
+    await ask(question, () => call('tests.delete', { id: test.id, version: test.version }), `Test ${test.name} deleted.`);
   };
 
   return (

@@ -17,10 +17,9 @@ import { useAct } from '#ui/src/components/use-act.ts';
 import { allOf } from '#ui/src/kernel/data/all-of.ts';
 import { useCommands, useKernel } from '#ui/src/kernel/kernel.ts';
 import { createSearchParams, oneOf, text } from '#ui/src/kernel/route/search-params.ts';
-import { asSeen } from '#ui/src/kernel/data/last-author.ts';
 import { toProblem } from '#ui/src/kernel/problem.ts';
 import { createSelection } from '#ui/src/kernel/selection.ts';
-import { duration, plural } from '#ui/src/kernel/words.ts';
+import { duration, failedOf, plural } from '#ui/src/kernel/words.ts';
 import { SampleButton } from '#ui/src/features/connect/sample-button.tsx';
 import { HealthDot } from './health.tsx';
 import { useDelete } from './use-delete.ts';
@@ -72,16 +71,14 @@ export function Connections() {
   };
   const enable = async (ids: readonly string[], enabled: boolean) => {
     const chosen = (rows() ?? []).filter(({ id }) => ids.includes(id));
-    const change = ({ id, version }: Connection) =>
-      asSeen(call, { type: 'connection', id, version }, 'left as it is', () =>
-        call('connections.update', { id, version, enabled }),
-      );
+    const change = ({ id, version }: Connection) => call('connections.update', { id, version, enabled });
     const done = await act(
       () => Promise.allSettled(chosen.map(change)),
       (answers) => {
         const faults = answers.flatMap((one) => (one.status === 'rejected' ? [toProblem(one.reason).detail] : []));
-        if (faults.length === 0) return `${plural(ids.length, 'connection')} ${enabled ? 'enabled' : 'disabled'}.`;
-        return { bad: `${plural(faults.length, 'connection')} could not be changed. ${faults[0]}` };
+        const [why] = faults;
+        if (why === undefined) return `${plural(ids.length, 'connection')} ${enabled ? 'enabled' : 'disabled'}.`;
+        return { bad: failedOf(faults.length, chosen.length, 'connection', why) };
       },
     );
     if (done?.some(({ status }) => status === 'rejected') === true) await list.reload();

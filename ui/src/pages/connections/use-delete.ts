@@ -1,6 +1,5 @@
 import type { Call } from '#ui/src/api.ts';
 import type { Dialogs } from '#ui/src/kernel/dialogs.ts';
-import { deleteSeen } from '#ui/src/kernel/data/last-author.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { toProblem } from '#ui/src/kernel/problem.ts';
 import type { Toasts } from '#ui/src/kernel/toasts.ts';
@@ -48,7 +47,7 @@ export function createDelete({ call, dialogs, toasts }: { call: Call; dialogs: D
       const gone: string[] = [];
       try {
         for (const { id, version } of chosen) {
-          await toasts.during(deleteSeen(call, 'connections', { type: 'connection', id, version }));
+          await toasts.during(call('connections.delete', { id, version }));
           gone.push(id);
         }
       } finally {

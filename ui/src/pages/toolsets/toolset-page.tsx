@@ -9,7 +9,6 @@ import { useQuery } from '#ui/src/components/use-query.ts';
 import { useAct, useSaved } from '#ui/src/components/use-act.ts';
 import { Loaded } from '#ui/src/components/show/loaded.tsx';
 import { NotFound } from '#ui/src/components/empty-state.tsx';
-import { deleteSeen } from '#ui/src/kernel/data/last-author.ts';
 import { together } from '#ui/src/kernel/data/query.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { pickFaults } from './picks.ts';
@@ -35,7 +34,7 @@ export function ToolsetPage() {
       text: 'Its tools stay. Tokens and clients that are limited to this toolset lose it at the next deploy.',
       action: 'Delete toolset',
     };
-    const gone = await ask(question, () => deleteSeen(call, 'toolsets', { type: 'toolset', id, version }), `${name} deleted.`);
+    const gone = await ask(question, () => call('toolsets.delete', { id, version }), `${name} deleted.`);
     if (gone !== undefined) router.navigate('/toolsets', { gone: true });
     // Somebody else may have deleted it.
     else await query.reload();

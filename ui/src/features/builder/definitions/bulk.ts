@@ -1,6 +1,5 @@
 import type { OwnedKind, Plural } from '#core/contract/entities.ts';
 import type { Call } from '#ui/src/api.ts';
-import { asSeen, deleteSeen } from '#ui/src/kernel/data/last-author.ts';
 import { takeBack } from '#ui/src/kernel/data/take-back.ts';
 import { toProblem } from '#ui/src/kernel/problem.ts';
 
@@ -51,8 +50,7 @@ export function createBulk(call: Call, noun: EntityNoun): Bulk {
     const versions = new Map<string, number>();
     const result = await each(entities, async (entity) => {
       const { id, version } = entity;
-      const seen = { type: ENTITY_TYPE[noun], id, version };
-      versions.set(id, await asSeen(call, seen, 'left as it is', () => patch(id, { version, ...after(entity) })));
+      versions.set(id, await patch(id, { version, ...after(entity) }));
     });
     const changed = entities.filter(({ id }) => result.done.includes(id));
     const undo = () =>
@@ -81,10 +79,7 @@ export function createBulk(call: Call, noun: EntityNoun): Bulk {
         (entity) => ({ tags: entity.tags.filter((tag) => !tags.includes(tag)) }),
       ),
     async remove(entities) {
-      const result = await each(
-        entities,
-        async ({ id, version }) => void (await deleteSeen(call, noun, { type: ENTITY_TYPE[noun], id, version })),
-      );
+      const result = await each(entities, async ({ id, version }) => void (await call(`${noun}.delete`, { id, version })));
       const removed = entities.filter(({ id }) => result.done.includes(id));
       if (removed.length === 0) return result;
       const back = ({ id }: Entity) => takeBack(call, { action: 'delete', entity: { type: ENTITY_TYPE[noun], id } });

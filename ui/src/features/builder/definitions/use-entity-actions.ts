@@ -1,7 +1,7 @@
 import { type BulkResult, createBulk, type Entity, ENTITY_TYPE as ONE, type EntityNoun } from './bulk.ts';
 import { enableItem, type MenuItem } from '#ui/src/components/menu.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { plural } from '#ui/src/kernel/words.ts';
+import { failedOf, plural } from '#ui/src/kernel/words.ts';
 
 /** Changes of stored tools, resources and prompts outside of their form, each with a way back. */
 export function useEntityActions(
@@ -27,7 +27,7 @@ export function useEntityActions(
     const result = await toasts.during(work);
     const { done, failed, detail, undo } = result;
     await after(result);
-    if (failed > 0) toasts.show(`${plural(failed, ONE[noun])} could not be changed. ${detail ?? ''}`, 'bad');
+    if (detail !== undefined) toasts.show(failedOf(failed, failed + done.length, ONE[noun], detail), 'bad');
     if (done.length === 0) return;
     const text = (count: number) => `${plural(count, ONE[noun])} ${said}`;
     const back = undo === undefined ? {} : { action: { label: 'Undo', run: () => void undoAll(undo, undone) } };
