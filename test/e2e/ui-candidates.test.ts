@@ -59,6 +59,8 @@ browserTest(
     expect(await described(url, token)).toBe('One customer, said more clearly than before.');
     expect(await described(await mcp())).not.toBe('One customer, said more clearly than before.');
     await made.getByRole('button', { name: 'I have copied it' }).click();
+    // The button that opened it stands in the tab that was left.
+    await page.getByRole('tab', { name: 'Candidates' }).and(page.locator(':focus')).waitFor();
 
     const table = page.getByRole('table', { name: 'Candidates' });
     await table.getByText('Clearer words').waitFor();

@@ -202,6 +202,20 @@ browserTest(
     const whole = page.getByRole('dialog', { name: 'Restore the previous state of “handmade”?' });
     await whole.getByText('Also rolls back 2 other records of the same change.').waitFor();
     await whole.getByRole('button', { name: 'Cancel' }).click();
+
+    // Connections are read by their names, wherever a change is shown.
+    const { id = '' } = (await tools()).find(({ name }) => name === 'handmade') ?? {};
+    await api('PATCH', `/tools/${id}`, { connection_id: first.connection_id });
+    await page.goto(`${ui.programs.url}/history?action=update&q=handmade`);
+    await page.getByRole('button', { name: 'handmade', exact: true }).first().click();
+    const drawer = page.getByRole('dialog');
+    await drawer.getByText('depot').waitFor();
+    await drawer.getByRole('button', { name: 'Roll back…' }).click();
+    await whole.getByText('depot').waitFor();
+    for (const raw of [connection.id, first.connection_id]) expect(await whole.getByText(raw).count()).toBe(0);
+    await expectAccessible(page, 'a rollback to another connection');
+    await whole.getByRole('button', { name: 'Cancel' }).click();
+    await api('DELETE', `/tools/${id}`);
     await api('DELETE', `/connections/${connection.id}`);
     await close(opened);
   },

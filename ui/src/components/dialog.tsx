@@ -112,6 +112,8 @@ function focusedElement(): Element | null {
   return element;
 }
 
+const SHOWN_TAB = '[role=tab][aria-selected=true]';
+
 /** What had the focus when the first of dialogs that follow each other was opened. */
 let opener: Element | null = null;
 
@@ -131,8 +133,9 @@ export function focusThereAndBack() {
       // Something else has been focused since.
       if (event.defaultPrevented) return;
       event.preventDefault();
-      // What opened it may be gone by now, such as a button of what somebody else has decided.
-      const next = from?.isConnected === true ? from : document.querySelector('#main');
+      // What opened it may be gone by now, such as a button of what somebody else has decided, or of a tab that was left.
+      const next =
+        from?.isConnected === true ? from : (document.querySelector(`#main ${SHOWN_TAB}`) ?? document.querySelector('#main'));
       if (next instanceof HTMLElement) next.focus({ preventScroll: true });
     },
   };

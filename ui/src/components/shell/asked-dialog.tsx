@@ -172,6 +172,7 @@ function ContestedField(props: {
         />
       </div>
       <FieldDiff
+        of={props.field.name}
         changes={{
           mine: { old: props.field.base, new: props.field.mine },
           theirs: { old: props.field.base, new: props.field.theirs },

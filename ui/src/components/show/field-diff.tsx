@@ -1,7 +1,11 @@
 import { createMemo, createSignal, For, type JSX, Show } from 'solid-js';
 import { diffLines, foldSame, markWords } from '#core/lib/text/line-diff.ts';
+import { useQuery } from '#ui/src/components/use-query.ts';
+import { allOf } from '#ui/src/kernel/data/all-of.ts';
 import { exactTime } from '#ui/src/kernel/dates.ts';
 import { fieldName, plural } from '#ui/src/kernel/words.ts';
+
+const CONNECTIONS_PAGE = 500;
 
 type Change = { readonly old: unknown; readonly new: unknown };
 type Changes = Readonly<Record<string, Change>>;
@@ -10,6 +14,8 @@ type Changes = Readonly<Record<string, Change>>;
 export function FieldDiff(props: {
   changes: Changes;
   labels?: Readonly<Record<string, string>>;
+  /** The field that all of them are values of; absent: each has the name of its own. */
+  of?: string;
   /** All of it is new, or gone: there is nothing to compare a value with. */
   alone?: 'added' | 'removed' | undefined;
   folded?: { readonly names: readonly string[]; readonly title: string };
@@ -19,7 +25,7 @@ export function FieldDiff(props: {
   const folded = createMemo(() => Object.entries(props.changes).filter(([name]) => isFolded(name)));
   return (
     <>
-      <Fields fields={shown()} labels={props.labels} alone={props.alone} />
+      <Fields fields={shown()} of={props.of} labels={props.labels} alone={props.alone} />
       <Show when={folded().length > 0}>
         <Folded title={`${props.folded?.title ?? ''} (${folded().length})`}>
           <Fields fields={folded()} labels={props.labels} alone={props.alone} />
@@ -42,6 +48,7 @@ function Folded(props: { title: string; children: JSX.Element }) {
 
 function Fields(props: {
   fields: readonly (readonly [string, Change])[];
+  of?: string | undefined;
   labels?: Readonly<Record<string, string>> | undefined;
   alone: 'added' | 'removed' | undefined;
 }) {
@@ -57,13 +64,13 @@ function Fields(props: {
               fallback={
                 <dd class="diff-pair">
                   <Show when={props.alone !== 'added'}>
-                    <Value value={shown(name, change.old)} kind="removed" word="before" />
+                    <Value name={props.of ?? name} value={change.old} kind="removed" word="before" />
                   </Show>
                   <Show when={props.alone === undefined}>
                     <span aria-hidden="true">→</span>
                   </Show>
                   <Show when={props.alone !== 'removed'}>
-                    <Value value={shown(name, change.new)} kind="added" word="after" />
+                    <Value name={props.of ?? name} value={change.new} kind="added" word="after" />
                   </Show>
                 </dd>
               }
@@ -115,15 +122,25 @@ function TextDiff(props: { before: string; after: string; label: string }) {
   );
 }
 
-function Value(props: { value: unknown; kind: 'removed' | 'added'; word: string }) {
+function Value(props: { name: string; value: unknown; kind: 'removed' | 'added'; word: string }) {
+  const text = () => shown(props.name, props.value);
   return (
     <span class="diff-value" data-kind={props.kind}>
       <span class="visually-hidden">{props.word}: </span>
       <Show when={!isNothing(props.value)} fallback={<em>not set</em>}>
-        {toText(props.value)}
+        <Show when={props.name === 'connection_id'} fallback={toText(text())}>
+          <ConnectionName id={toText(text())} />
+        </Show>
       </Show>
     </span>
   );
+}
+
+/** Of one that is deleted, only the id is known. */
+function ConnectionName(props: { id: string }) {
+  const connections = useQuery((read) => allOf((skip, limit) => read('connections.list', { skip, limit }), CONNECTIONS_PAGE));
+  const name = () => connections.data()?.items.find(({ id }) => id === props.id)?.name ?? props.id;
+  return <>{connections.pending() && connections.data() === undefined ? '…' : name()}</>;
 }
 
 /** A time that is stored is read in the zone of the reader. */
