@@ -278,6 +278,40 @@ browserTest(
 );
 
 browserTest(
+  'a proposal whose tool was deleted promises no repair, and claims no findings',
+  async () => {
+    const { programs } = ui;
+    const agent = await proposer('Late');
+    const { items } = await programs.api<{ items: { id: string; name: string }[] }>('GET', '/tools?limit=500');
+    const tool = items.find(({ name }) => name === 'spending_per_month');
+    const { proposal_id } = await ok(agent, 'update_tool', {
+      tool_id: 'spending_per_month',
+      title: 'Spending',
+      proposal_note: 'A title.',
+    });
+    const opened = await ui.signedIn();
+    const { page } = opened;
+    await page.goto(`${programs.url}/proposals/${String(proposal_id)}`);
+    await page.getByRole('button', { name: 'Approve' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Approve 1 change?' });
+    await programs.api('DELETE', `/tools/${tool?.id}`);
+    await dialog.getByRole('button', { name: 'Approve' }).click();
+    await dialog.getByText('This proposal cannot be applied any more. Close this dialog to read why.').waitFor();
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByText('Tool spending_per_month was deleted.').waitFor();
+    await page.getByText('Reject the proposal, or change the working copy so that it applies again.').waitFor();
+    for (const name of ['Bring up to date', 'Replay recent calls'])
+      expect(await page.getByRole('button', { name }).count()).toBe(0);
+    expect(await page.getByText(/You or the author can bring|Nothing found|stay as they are/).count()).toBe(0);
+    for (const width of [390, 1440]) await inspect(page, 'a-proposal-of-nothing', { width, scheme: 'light' });
+    await programs.api('POST', `/proposals/${String(proposal_id)}/reject`, {});
+    await agent.close();
+    await close(opened, [409]);
+  },
+  LIMIT_MS,
+);
+
+browserTest(
   'the permission to propose is given to an agent with a plain sentence',
   async () => {
     const opened = await ui.signedIn();

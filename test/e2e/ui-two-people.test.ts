@@ -83,7 +83,7 @@ browserTest(
       await page.getByRole('alertdialog').getByRole('button', { name: 'Delete tool' }).click();
     };
     await remove();
-    await toast(page, `ada changed ${name} in the meantime, so it was not deleted. Look at it again first.`).waitFor();
+    await toast(page, `ada changed ${name} in the meantime; it is now at version 2.`).waitFor();
     expect(await description.inputValue()).toBe('As ada says it.');
     await description.fill('As eva types it.');
     await api('DELETE', `/tools/${id}`);
@@ -108,9 +108,51 @@ browserTest(
     await api('PATCH', `/connections/${first?.id}`, { queue_limit: 7 });
     await row.getByRole('button', { name: /^More/ }).click();
     await list.getByRole('menuitem', { name: 'Disable' }).click();
-    await list.getByText(`ada changed ${first?.name} in the meantime, so it was left as it is.`).waitFor();
+    await list.getByText(`ada changed ${first?.name} in the meantime; it is now at version`).waitFor();
+    expect(await list.getByText('could not be changed').count()).toBe(0);
     expect(await api('GET', `/connections/${first?.id}`)).toMatchObject({ enabled: true });
     await close(opened, [404, 409]);
+  },
+  LIMIT_MS,
+);
+
+browserTest(
+  'a tool that somebody else changes while its page is open says so, and is shown anew when that is asked for',
+  async () => {
+    const { api, url } = ui.programs;
+    const { items } = await api<{ items: (Stored & { name: string })[] }>('GET', '/tools');
+    const { id = '' } = items.find(({ name }) => name === 'list_orders') ?? {};
+    const opened = await browserOf('eva');
+    const { page } = opened;
+    await page.clock.install();
+    await page.goto(`${url}/tools/${id}`);
+    const description = page.getByLabel('Description', { exact: true });
+    await description.waitFor();
+    await page.getByText('live', { exact: true }).waitFor();
+    await api('PATCH', `/tools/${id}`, { description: 'Orders of a customer, as ada lists them.' });
+    const notice = page.getByText('This tool was changed in the meantime');
+    await untilPolled(page, notice);
+    await page.getByText('changed', { exact: true }).waitFor();
+    await expectAccessible(page, 'a tool that was changed');
+    expect(await description.inputValue()).not.toContain('ada');
+    const newest = page.getByRole('button', { name: 'Show the newest' });
+    await description.fill('As eva types it.');
+    await newest.click();
+    const question = page.getByRole('alertdialog', { name: 'Discard your changes?' });
+    await question.getByRole('button', { name: 'Keep my changes' }).click();
+    expect(await description.inputValue()).toBe('As eva types it.');
+    await newest.click();
+    await question.getByRole('button', { name: 'Discard changes' }).click();
+    await notice.waitFor({ state: 'detached' });
+    expect(await description.inputValue()).toBe('Orders of a customer, as ada lists them.');
+    expect(await page.evaluate(() => document.activeElement !== document.body)).toBe(true);
+    // Saved here, it is the newest.
+    await description.fill('Orders of a customer, as eva lists them.');
+    await page.getByRole('button', { name: /^Save tool/ }).click();
+    await toast(page, 'Saved. Deploy to make it live.').waitFor();
+    await page.clock.runFor(20_000);
+    expect(await notice.count()).toBe(0);
+    await close(opened);
   },
   LIMIT_MS,
 );

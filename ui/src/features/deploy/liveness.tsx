@@ -11,11 +11,15 @@ const SHOWN = {
   not_deployed: { label: 'not deployed', tone: 'plain' },
 } as const;
 
-/** How definitions of one kind stand to the version that is deployed; undefined while that is not known. */
+/**
+ * How definitions of one kind stand to the version that is deployed; undefined while that is not known.
+ * @param again another value of it asks again.
+ */
 export function useLiveness(
   kind: () => EntityKind,
+  again: () => unknown = () => undefined,
 ): (entity: { readonly name: string; readonly enabled: boolean }) => Liveness | undefined {
-  const pending = useQuery((read) => read('deploy.diff', {}));
+  const pending = useQuery((read) => read('deploy.diff', {}), { again });
   const changes = createMemo(
     () =>
       new Map(

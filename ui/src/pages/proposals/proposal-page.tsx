@@ -43,6 +43,8 @@ export function ProposalPage() {
     if (found.status !== 'open')
       return `This proposal was ${found.status} by ${found.closed_by ?? 'someone else'} in the meantime.`;
     if (changed()) return 'This proposal changed while you read it. Close this dialog and review it again.';
+    if (deciding() === 'approve' && found.problem !== null)
+      return 'This proposal cannot be applied any more. Close this dialog to read why.';
     if (deciding() === 'approve' && found.stale.length > 0)
       return 'This proposal is out of date. Close this dialog and bring it up to date.';
     return undefined;
@@ -134,7 +136,7 @@ export function ProposalPage() {
                 <p>The author added changes to this proposal. Review them, then decide.</p>
               </Notice>
             </Show>
-            <Show when={found().stale.length > 0}>
+            <Show when={found().stale.length > 0 && found().problem === null}>
               <Notice
                 tone="warning"
                 title="This proposal is out of date"
@@ -161,7 +163,8 @@ export function ProposalPage() {
             <Show when={found().problem}>
               {(sentence) => (
                 <Notice tone="bad" title="This proposal cannot be applied">
-                  <p>{sentence()}</p>
+                  <Bullets of={found().stale.map(({ message }) => capital(message))} />
+                  <p>{sentence()} Reject the proposal, or change the working copy so that it applies again.</p>
                 </Notice>
               )}
             </Show>

@@ -34,11 +34,13 @@ export function Review(props: { proposal: Proposal; onCommented: () => void }) {
         </div>
       </Panel>
       <Operations proposal={props.proposal} />
-      <Changes proposal={props.proposal} />
-      <Findings proposal={props.proposal} />
-      <Tests proposal={props.proposal} />
-      <Show when={props.proposal.status === 'open' && session.may('proposals.replay')}>
-        <Replays id={props.proposal.id} />
+      <Show when={props.proposal.problem === null}>
+        <Changes proposal={props.proposal} />
+        <Findings proposal={props.proposal} />
+        <Tests proposal={props.proposal} />
+        <Show when={props.proposal.status === 'open' && session.may('proposals.replay')}>
+          <Replays id={props.proposal.id} />
+        </Show>
       </Show>
       <Comments proposal={props.proposal} onCommented={props.onCommented} />
     </>

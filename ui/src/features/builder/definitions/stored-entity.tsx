@@ -1,7 +1,9 @@
 import { createEffect, createSignal, type JSX, Match, Show, Switch, untrack } from 'solid-js';
 import type { Connection } from '#core/contract/definitions/connections.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
+import { Button } from '#ui/src/components/button.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
+import { passesFocus } from '#ui/src/components/form/passes-focus.ts';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { Menu, type MenuItem } from '#ui/src/components/menu.tsx';
 import { Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
@@ -47,11 +49,15 @@ export function StoredEntity<E extends Entity>(props: {
   const one = ENTITY_TYPE[noun];
   const context = useBuilderContext(noun);
   const drift = useDrift();
-  const liveness = useLiveness(() => ENTITY_TYPE[noun]);
   const query = useQuery((read) => props.load(read, props.id), { every_ms: MEANWHILE_MS });
+  const liveness = useLiveness(
+    () => ENTITY_TYPE[noun],
+    () => query.data()?.version,
+  );
   /** As it was when it was opened, saved or shown anew: what others write meanwhile changes nothing under a person's hands. */
   const [shown, setShown] = createSignal<E>();
   const entity = shown;
+  const isNewer = () => !isDeleted() && (query.data()?.version ?? 0) > (shown()?.version ?? Number.POSITIVE_INFINITY);
   const isDeleted = () => query.data() !== undefined && query.problem()?.code === 'not_found';
   createEffect(() => {
     const first = query.data();
@@ -69,6 +75,9 @@ export function StoredEntity<E extends Entity>(props: {
     const text = router.path() === `/${noun}/${props.id}` ? router.blocked() : undefined;
     const question = { title: 'Discard your changes?', action: 'Discard changes', cancel: 'Keep my changes', danger: true };
     return text === undefined || dialogs.confirm({ ...question, text });
+  };
+  const showNewest = async () => {
+    if (await mayChange()) await reload();
   };
   const actions = useEntityActions(noun, { list: `/${noun}`, onChange: reload, mayChange });
   const keep = (after: E) => {
@@ -130,6 +139,22 @@ export function StoredEntity<E extends Entity>(props: {
         >
           <p>What you typed is still here. The history says who deleted the {one}, and can restore it.</p>
         </Notice>
+      </Show>
+      <Show when={isNewer()}>
+        <div ref={passesFocus}>
+          <Notice
+            tone="warning"
+            live
+            title={`This ${one} was changed in the meantime`}
+            action={
+              <Button size="small" icon="refresh" onPress={showNewest}>
+                Show the newest
+              </Button>
+            }
+          >
+            <p>You see the {one} as it was before. If you save, you choose between your values and the new ones.</p>
+          </Notice>
+        </div>
       </Show>
       <Switch fallback={<SkeletonList rows={6} label="Loading" />}>
         <Match when={query.data() === undefined && query.problem()?.code === 'not_found'}>
