@@ -11,7 +11,7 @@ import { readValue } from '#core/read-value.ts';
 import { requireRole } from './identity/roles.ts';
 import { resolveNames } from './identity/agent-names.ts';
 import { notedAs, recordBlocked } from './definitions/guard/blocked.ts';
-import { StaleVersion, withAuthor } from './definitions/stale-version.ts';
+import { StaleVersion, withAuthor } from './observe/stale-version.ts';
 import { handlers } from './handlers.ts';
 import { isForProposal, propose } from './proposals/propose.ts';
 import type { Stored } from './definitions/kinds.ts';

@@ -11,7 +11,7 @@ import { writeAll } from './batch.ts';
 import { checkUpdate, configHandlers, readSettings } from './settings/config.ts';
 import { type Entities, flowHandlers } from './flow.ts';
 import { KIND_OF } from './kinds.ts';
-import { checkVersion } from './stale-version.ts';
+import { checkVersion } from '#core/observe/stale-version.ts';
 import { retryOnConflict } from './versioned.ts';
 import { deletedBeside, type EntityType } from '#core/observe/history.ts';
 import { shortEntry } from '#core/observe/history-entry.ts';

@@ -11,7 +11,7 @@ import type { Context, Handlers } from '#core/run.ts';
 import type { Compiled } from '#snapshots/compile.ts';
 import { ownerOf, testedOf } from './owners.ts';
 import { createNoun, ignoresRepeats, type ListFilter, newId, type Noun, type RowOf, touches, type ValuesOf } from './records.ts';
-import { checkVersion } from './stale-version.ts';
+import { checkVersion } from '#core/observe/stale-version.ts';
 import { retryOnConflict, toDraft } from './versioned.ts';
 import { isAdministrator } from '#core/identity/roles.ts';
 import { lastState, refuseFields } from '#core/identity/token-limits.ts';

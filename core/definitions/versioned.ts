@@ -5,7 +5,7 @@ import { type EntityType, recordHistory } from '#core/observe/history.ts';
 import type { Context } from '#core/run.ts';
 import { type Db, uniqueViolation } from '#core/store/open.ts';
 import type { Schema } from '#core/store/schema.ts';
-import { checkVersion, StaleVersion } from './stale-version.ts';
+import { checkVersion, StaleVersion } from '#core/observe/stale-version.ts';
 
 /** Tables whose records have a version. */
 type Table = Plural | 'identity_providers' | 'oauth_apps';

@@ -20,7 +20,7 @@ import {
   withGates,
 } from './settings.ts';
 import { ignoresRepeats } from '../records.ts';
-import { checkVersion, StaleVersion } from '../stale-version.ts';
+import { checkVersion, StaleVersion } from '#core/observe/stale-version.ts';
 import { retryOnConflict } from '../versioned.ts';
 import { refuseUnknownToolsets } from '../toolsets/names.ts';
 import { guardDraft } from '../guard/guard.ts';
