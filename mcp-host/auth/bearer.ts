@@ -153,13 +153,15 @@ export function createBearer({ file, openSecret, log, now }: BearerOptions): Bea
       return is_newer ? { ...token, last_used_at: new Date(used_at).toISOString() } : token;
     }),
   });
-  const save = async () => {
-    if (list === null) return;
+  let kept: Promise<void> = Promise.resolve();
+  const save = (): Promise<void> => {
+    if (list === null) return kept;
     unsaved = false;
-    await file.write(toFile(list)).catch((error: unknown) => {
+    kept = file.write(toFile(list)).catch((error: unknown) => {
       unsaved = true;
       log.error('tokens_not_kept', { error: String(error) });
     });
+    return kept;
   };
 
   return {
@@ -176,8 +178,8 @@ export function createBearer({ file, openSecret, log, now }: BearerOptions): Bea
     rights: ({ owner }) => by_id.get(owner.slice(OWNER.length))?.caller.rights ?? null,
     async load() {
       try {
-        const kept = await file.read();
-        if (kept !== null && list === null) take(kept);
+        const found = await file.read();
+        if (found !== null && list === null) take(found);
       } catch (error) {
         log.error('token_file_damaged', { error: String(error) });
       }
@@ -197,7 +199,7 @@ export function createBearer({ file, openSecret, log, now }: BearerOptions): Bea
       }
       return due;
     },
-    keep: () => (unsaved ? save() : Promise.resolve()),
+    keep: () => (unsaved ? save() : kept),
     as_of: () => list?.as_of ?? null,
     edition: () => edition,
   };

@@ -6,6 +6,9 @@ import { Client as ModernClient, StreamableHTTPClientTransport as ModernTranspor
 import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as LegacyTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { LiveToken } from '#core/deploy/hosts.ts';
+import { createLog } from '#core/log.ts';
+import { createBearer } from '#mcp-host/auth/bearer.ts';
+import { tokenFile } from '#mcp-host/auth/token-file.ts';
 import { halfSent } from '#test/support/half-sent.ts';
 import {
   connectionOf,
@@ -288,6 +291,30 @@ describe('a host that is cut off', () => {
     await until(() => host.log.some(({ message }) => message === 'tokens_not_kept'));
     rmSync(path, { recursive: true });
     await until(() => existsSync(path) && readFileSync(path, 'utf8').includes('"revoked":true'));
+  });
+
+  test('keeps a list that came before its end, also while it is written', async () => {
+    const real = tokenFile(join(folder.directory, 'kept.json'));
+    const disk = Promise.withResolvers<void>();
+    const write: typeof real.write = async (list) => {
+      await disk.promise;
+      await real.write(list);
+    };
+    const openSecret = (sealed: string, place: string) => keyring.open(sealed, place);
+    const bearer = createBearer({
+      file: { ...real, write },
+      openSecret,
+      log: createLog('ERROR', () => undefined),
+      now: () => now,
+    });
+    const token = await liveToken(TOKEN);
+    const used = bearer.use([token]);
+    const kept = bearer.keep().then(() => 'kept');
+    expect(await Promise.race([kept, Bun.sleep(20)])).toBeUndefined();
+    disk.resolve();
+    await kept;
+    expect(await real.read()).toMatchObject({ tokens: [{ id: token.id }] });
+    await used;
   });
 
   test('lets nobody in when its list is damaged', async () => {
