@@ -5,7 +5,6 @@ import { type EntityType, recordHistory } from '#core/observe/history.ts';
 import type { Context } from '#core/run.ts';
 import { type Db, uniqueViolation } from '#core/store/open.ts';
 import type { Schema } from '#core/store/schema.ts';
-import { checkVersion, StaleVersion } from '#core/observe/stale-version.ts';
 
 /** Tables whose records have a version. */
 type Table = Plural | 'identity_providers' | 'oauth_apps';
@@ -170,6 +169,37 @@ export function createVersioned<T extends Table>({ table: name, entity_type, lab
       return row as Row<T>;
     },
   };
+}
+
+/** A change that was made on another version than the stored one. */
+export class StaleVersion extends AppError {
+  readonly entity_type: EntityType;
+  readonly entity_id: string;
+  readonly rest: string;
+
+  constructor(entity_type: EntityType, entity_id: string, label: string, stored: number) {
+    const rest = `it is now at version ${stored}. Read it again and repeat your change.`;
+    super('conflict', `Someone else changed this ${label}; ${rest}`);
+    this.entity_type = entity_type;
+    this.entity_id = entity_id;
+    this.rest = rest;
+  }
+}
+
+interface Stored {
+  /** Absent: there is one of its type. */
+  readonly id?: string;
+  readonly version: number;
+}
+
+/** Refuses a change that was made on another version than the stored one. @param label as a sentence names it. */
+export function checkVersion(
+  type: EntityType,
+  { id = type, version }: Stored,
+  expected: number | undefined,
+  label: string = type.replaceAll('_', ' '),
+): void {
+  if (expected !== undefined && expected !== version) throw new StaleVersion(type, id, label, version);
 }
 
 const ATTEMPTS = 20;

@@ -1,6 +1,6 @@
 import { and, eq, isNotNull } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
-import { checkVersion } from '#core/observe/stale-version.ts';
+import { checkVersion } from '#core/definitions/versioned.ts';
 import { AppError } from '#core/errors.ts';
 import { recordHistory } from '#core/observe/history.ts';
 import { writeAlone } from '#core/store/journal.ts';

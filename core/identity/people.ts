@@ -1,7 +1,7 @@
 import { and, asc, eq, or, sql } from 'drizzle-orm';
 import type { Person } from '#core/contract/identity/people.ts';
 import { contains } from '#core/definitions/records.ts';
-import { checkVersion } from '#core/observe/stale-version.ts';
+import { checkVersion } from '#core/definitions/versioned.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import type { Db } from '#core/store/open.ts';

@@ -1,7 +1,10 @@
-import { and, count, eq, gt, inArray, isNull, ne } from 'drizzle-orm';
+import { and, desc, count, eq, gt, inArray, isNull, ne } from 'drizzle-orm';
 import { byPlural, CASCADED_KINDS, ENTITIES } from '#core/contract/entities.ts';
 import type { Action, Cascaded, EntityType } from '#core/contract/history.ts';
 import { authorOf } from '#core/identity/roles.ts';
+import type { App } from '#core/app.ts';
+import type { StaleVersion } from '#core/definitions/versioned.ts';
+import { AppError } from '#core/errors.ts';
 import type { Db } from '#core/store/open.ts';
 import { keepNewest } from '#core/store/pages.ts';
 import type { Schema } from '#core/store/schema.ts';
@@ -109,3 +112,18 @@ function toRow({ app, actor, ip, change, replay }: Context, entry: Recorded) {
 
 const versionOf = (row: Record<string, unknown> | null): number | null =>
   typeof row?.['version'] === 'number' ? row['version'] : null;
+
+/** The refusal of a change, with who changed the record before and what it is called, when that is known. */
+export async function withAuthor({ store }: App, stale: StaleVersion): Promise<AppError> {
+  const { history } = store.tables;
+  const { entity_type, entity_id, rest } = stale;
+  const [last] = await store.db
+    .select({ by: history.actor_name, name: history.entity_name })
+    .from(history)
+    .where(and(eq(history.entity_type, entity_type), eq(history.entity_id, entity_id), ne(history.action, 'blocked')))
+    .orderBy(desc(history.id))
+    .limit(1);
+  return last === undefined
+    ? stale
+    : new AppError('conflict', `${last.by} changed ${last.name} in the meantime; ${rest}`, { cause: stale });
+}

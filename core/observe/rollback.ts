@@ -11,7 +11,7 @@ import { asBatch, type BatchContext, fewAtATime, writeAll } from '#core/definiti
 import { recordBlocked } from '#core/definitions/guard/blocked.ts';
 import { parkTaken } from '#core/transfer/parked.ts';
 import { AT_ONCE } from '#core/definitions/records.ts';
-import { checkVersion } from './stale-version.ts';
+import { checkVersion } from '#core/definitions/versioned.ts';
 import { removeEmpty } from '#core/transfer/transfer-deletes.ts';
 import { deletedBeside, type HistoryRow } from './history.ts';
 import { openSecrets, shortEntry, toEntry } from './history-entry.ts';

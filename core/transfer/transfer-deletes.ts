@@ -7,7 +7,7 @@ import { canonical, checksum } from '#snapshots/canonical.ts';
 import { ownedBy } from '#core/definitions/owners.ts';
 import { OWNED_KINDS } from '#core/contract/entities.ts';
 import { KINDS, type Kind, type Stored } from '#core/definitions/kinds.ts';
-import { checkVersion } from '#core/observe/stale-version.ts';
+import { checkVersion } from '#core/definitions/versioned.ts';
 import { exportAll, type StoredRecords } from './transfer-export.ts';
 
 /** A record that an import deletes. */

@@ -20,8 +20,7 @@ import {
   withGates,
 } from './settings.ts';
 import { ignoresRepeats } from '../records.ts';
-import { checkVersion, StaleVersion } from '#core/observe/stale-version.ts';
-import { retryOnConflict } from '../versioned.ts';
+import { checkVersion, retryOnConflict, StaleVersion } from '../versioned.ts';
 import { refuseUnknownToolsets } from '../toolsets/names.ts';
 import { guardDraft } from '../guard/guard.ts';
 import { recordHistory } from '#core/observe/history.ts';

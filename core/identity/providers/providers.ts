@@ -4,8 +4,7 @@ import { CALLBACK_PATH, type IdentityProvider } from '#core/contract/identity/id
 import { AppError } from '#core/errors.ts';
 import { isSealed } from '#core/lib/places.ts';
 import type { Handlers } from '#core/run.ts';
-import { checkVersion } from '#core/observe/stale-version.ts';
-import { retryOnConflict, toDraft } from '#core/definitions/versioned.ts';
+import { checkVersion, retryOnConflict, toDraft } from '#core/definitions/versioned.ts';
 import { readPage } from '#core/store/pages.ts';
 import { checkConnection } from './check.ts';
 import { prepareProvider } from './draft.ts';

@@ -2,7 +2,7 @@ import { and, asc, desc, eq, ne } from 'drizzle-orm';
 import { type Delivery, MOST_NOTICES, type Notice } from '#core/contract/notices.ts';
 import { AppError, invalidField } from '#core/errors.ts';
 import { resolveTarget } from '#core/engines/shared/dial.ts';
-import { checkVersion } from '#core/observe/stale-version.ts';
+import { checkVersion } from '#core/definitions/versioned.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import { writeAlone } from '#core/store/journal.ts';
 import type { Db } from '#core/store/open.ts';
