@@ -19,6 +19,29 @@ export function mergeInto(histogram: Histogram, other: Readonly<Histogram>): voi
   for (const [bucket, count] of Object.entries(other)) histogram[bucket] = (histogram[bucket] ?? 0) + count;
 }
 
+const [ZERO, NINE] = ['0'.charCodeAt(0), '9'.charCodeAt(0)] as const;
+const [COLON, COMMA, CLOSE] = [':'.charCodeAt(0), ','.charCodeAt(0), '}'.charCodeAt(0)] as const;
+
+/** The sum of histograms that a text holds as JSON, with commas between them. There may be 100 000, and to read them as JSON takes six times as long. */
+export function sumOfTexts(texts: string): Histogram {
+  const sum: Histogram = {};
+  let bucket: number | null = null;
+  let number = 0;
+  for (let at = 0; at < texts.length; at++) {
+    const sign = texts.charCodeAt(at);
+    if (sign >= ZERO && sign <= NINE) number = number * 10 + sign - ZERO;
+    else if (sign === COLON) {
+      bucket = number;
+      number = 0;
+    } else if (bucket !== null && (sign === COMMA || sign === CLOSE)) {
+      sum[bucket] = (sum[bucket] ?? 0) + number;
+      bucket = null;
+      number = 0;
+    }
+  }
+  return sum;
+}
+
 /** The same in a third of the buckets, by the middle one of three: a quantile of it is within 6 %. */
 export function coarsen(histogram: Readonly<Histogram>): Histogram {
   const coarse: Histogram = {};

@@ -2,7 +2,7 @@ import { and, eq, gte, inArray, isNull, lt, ne, or, type SQL, sql } from 'drizzl
 import type { App } from '#core/app.ts';
 import type { UsageKind } from '#core/contract/observe/calls.ts';
 import type { Schema } from '#core/store/schema.ts';
-import { type Histogram, mergeInto } from '#core/lib/histogram.ts';
+import { type Histogram, mergeInto, sumOfTexts } from '#core/lib/histogram.ts';
 import { isClient } from '../client-filter.ts';
 import { type Part, partsOf, type Span } from './ranges.ts';
 import { ADDED } from './sums.ts';
@@ -165,7 +165,5 @@ function totals({ store }: Pick<App, 'store'>, table: Table) {
 type Row = Readonly<Record<(typeof ADDED)[number], number>> & { readonly last_called_at: string; readonly histograms: string };
 
 function toTotal({ histograms, ...row }: Row): Total {
-  const histogram: Histogram = {};
-  for (const one of JSON.parse(`[${histograms}]`) as Histogram[]) mergeInto(histogram, one);
-  return { ...row, histogram };
+  return { ...row, histogram: sumOfTexts(histograms) };
 }
