@@ -1,9 +1,14 @@
 import { createHash } from 'node:crypto';
 import type { App } from '#core/app.ts';
+import { withLease } from '#core/cluster/leases.ts';
+import { AppError } from '#core/errors.ts';
 import type { Actor } from '#core/run.ts';
 
 /** Longer than a person takes to press a button again. */
 const KEPT_MS = 10 * 60_000;
+/** How often a server looks for the answer of another one, and for how long. */
+const LOOK_MS = 50;
+const LONGEST_MS = 30_000;
 
 /** What a caller says of a creation that it may send again. */
 interface Sent {
@@ -30,11 +35,23 @@ export function createRepeats(app: App): Repeats {
     await app.kv.set(place, app.keyring.seal(JSON.stringify(answer), place), KEPT_MS).catch(() => undefined);
     return answer;
   };
+  /** Servers share a PostgreSQL database alone; of those that got the same one creates, and the others wait for its answer. */
+  const createAlone = async <T>(place: string, create: () => Promise<T>): Promise<T> => {
+    if (app.store.dialect === 'sqlite') return createNew(place, create);
+    for (let waited = 0; waited < LONGEST_MS; waited += LOOK_MS) {
+      const made = await withLease(app, place, app.ids(), async () => ({ answer: await createNew(place, create) }));
+      if (made !== null) return made.answer;
+      await app.sleep(LOOK_MS);
+    }
+    throw new AppError('unavailable', 'Another server is still working on the same request. Try again later.', {
+      retry_after: 5,
+    });
+  };
   return async <T>({ key, actor, name, input }: Sent, create: () => Promise<T>) => {
     if (key === undefined || actor === null) return create();
     const text = JSON.stringify([actor.type, actor.id, name, input, key]);
     const place = `created/${createHash('sha256').update(text).digest('base64url')}`;
-    const begun = running.get(place) ?? createNew(place, create).finally(() => running.delete(place));
+    const begun = running.get(place) ?? createAlone(place, create).finally(() => running.delete(place));
     running.set(place, begun);
     return (await begun) as T;
   };

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { Redis } from 'ioredis';
+import { reachable, redisUrl, testDatabase } from '#test/support/databases.ts';
 import { type ListeningServer, listeningServer } from '#test/support/server.ts';
 
 let server: ListeningServer;
@@ -68,4 +70,34 @@ test('what was refused is tried again, and nobody without a session is answered'
   await server.api('DELETE', `/toolsets/${taken.body.id}`);
   expect((await post('/toolsets', 'press-7', { name: 'taken' })).status).toBe(201);
   expect((await post('/toolsets', 'press-7', { name: 'taken' }, {})).status).toBe(401);
+});
+
+/** A database of Redis that no other test uses. */
+const REDIS = `${redisUrl}/10`;
+
+test.skipIf(!reachable.postgres || !reachable.redis)('of several servers, too, one makes it, and all answer alike', async () => {
+  const database = await testDatabase('postgresql');
+  const redis = new Redis(REDIS);
+  await redis.flushdb();
+  const started = () => listeningServer(database.url, { SVC_KV: 'redis', SVC_REDIS_URL: REDIS });
+  const [one, other] = [await started(), await started()];
+  try {
+    const own = await one.signIn();
+    const send = async ({ url }: ListeningServer, key: string) => {
+      const headers = { 'content-type': 'application/json', cookie: own, 'idempotency-key': key };
+      const body = JSON.stringify({ name: key });
+      const answer = await fetch(`${url}/api/v1/mcp-tokens`, { method: 'POST', headers, body });
+      return { status: answer.status, body: (await answer.json()) as Made };
+    };
+    for (const key of ['first', 'second', 'third']) {
+      const answers = await Promise.all([send(one, key), send(other, key), send(one, key), send(other, key)]);
+      expect(answers.map(({ status }) => status)).toEqual([201, 201, 201, 201]);
+      expect(new Set(answers.map(({ body }) => body.token)).size).toBe(1);
+    }
+    expect((await one.api('GET', '/mcp-tokens')).body['total']).toBe(3);
+  } finally {
+    await Promise.all([one.stop(), other.stop()]);
+    redis.disconnect();
+    await database.drop();
+  }
 });
