@@ -1,8 +1,11 @@
-import { createSignal, createUniqueId, For } from 'solid-js';
+import { createMemo, createSignal, createUniqueId, For } from 'solid-js';
+import { nearest } from '#ui/src/kernel/fuzzy.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { describedBy, FieldFrame, type FieldWords } from './field.tsx';
 import { Icon } from '#ui/src/components/icon.tsx';
 import { passesFocus } from '#ui/src/components/form/passes-focus.ts';
+
+const MOST_SUGGESTED = 50;
 
 /** A few short words: Enter or a comma adds, Backspace removes the last. */
 export function TagsField(
@@ -19,6 +22,11 @@ export function TagsField(
   /** What is shown until the pointer is released: a new line of tags would move what it presses. */
   const [held, setHeld] = createSignal<readonly string[]>();
   const shown = () => held() ?? props.value;
+  const left = createMemo(() => {
+    const taken = new Set(props.value);
+    return (props.suggestions ?? []).filter((tag) => !taken.has(tag));
+  });
+  const suggested = createMemo(() => nearest(left(), (tag) => tag, typed(), MOST_SUGGESTED));
   const add = (text: string) => {
     const tags = text
       .split(',')
@@ -83,9 +91,7 @@ export function TagsField(
           onBlur={leave}
         />
         <datalist id={`${id}-list`}>
-          <For each={(props.suggestions ?? []).filter((tag) => !props.value.includes(tag))}>
-            {(tag) => <option value={tag} />}
-          </For>
+          <For each={suggested()}>{(tag) => <option value={tag} />}</For>
         </datalist>
       </div>
     </FieldFrame>

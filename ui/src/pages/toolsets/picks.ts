@@ -9,14 +9,16 @@ export interface Pickable {
 const isId = (text: string): boolean => /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i.test(text);
 
 /** The ids of what is named. A name that nothing has stays among them: it is refused, not left out. */
-export const picksOf = (names: readonly string[], from: readonly Pickable[]): string[] =>
-  names.map((name) => from.find((one) => one.name === name)?.id ?? name);
+export function picksOf(names: readonly string[], from: readonly Pickable[]): string[] {
+  const ids = new Map(from.map(({ id, name }) => [name, id]));
+  return names.map((name) => ids.get(name) ?? name);
+}
 
 /** What is shown of what is chosen: names, also those that nothing has. What was deleted since is not shown. */
-export const namesOf = (picks: readonly string[], from: readonly Pickable[]): string[] => [
-  ...from.filter(({ id }) => picks.includes(id)).map(({ name }) => name),
-  ...unknownOf(picks),
-];
+export function namesOf(picks: readonly string[], from: readonly Pickable[]): string[] {
+  const picked = new Set(picks);
+  return [...from.filter(({ id }) => picked.has(id)).map(({ name }) => name), ...unknownOf(picks)];
+}
 
 const unknownOf = (picks: readonly string[]): string[] => picks.filter((pick) => !isId(pick));
 export function unknownFault(picks: readonly string[]): string | undefined {
