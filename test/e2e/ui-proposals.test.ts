@@ -303,7 +303,10 @@ browserTest(
     for (const name of ['Bring up to date', 'Replay recent calls'])
       expect(await page.getByRole('button', { name }).count()).toBe(0);
     expect(await page.getByText(/You or the author can bring|Nothing found|stay as they are/).count()).toBe(0);
-    for (const width of [390, 1440]) await inspect(page, 'a-proposal-of-nothing', { width, scheme: 'light' });
+    for (const width of [390, 1440]) {
+      await page.setViewportSize({ width, height: 900 });
+      await inspect(page, 'a-proposal-of-nothing', { width, scheme: 'light' });
+    }
     await programs.api('POST', `/proposals/${String(proposal_id)}/reject`, {});
     await agent.close();
     await close(opened, [409]);

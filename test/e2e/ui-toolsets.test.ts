@@ -1,8 +1,9 @@
 import { expect } from 'bun:test';
 import type { Page } from 'playwright-core';
+import { expectAccessible } from '#test/support/axe.ts';
 import { browserTest, look } from '#test/support/browser.ts';
 import { until } from '#test/support/programs.ts';
-import { close, inspectAll, LIMIT_MS, startUi, toast } from '#test/support/ui.ts';
+import { close, inspect, inspectAll, LIMIT_MS, startUi, toast, untilPolled } from '#test/support/ui.ts';
 
 const ui = startUi({ live: true });
 
@@ -164,6 +165,45 @@ for (const width of [390, 1440]) {
 }
 
 browserTest(
+  'a toolset that somebody else changes while its page is open says so, and is shown anew when that is asked for',
+  async () => {
+    const { id } = await ui.programs.api<{ id: string }>('POST', '/toolsets', { name: 'moving' });
+    const opened = await ui.signedIn();
+    const { page } = opened;
+    await page.clock.install();
+    await page.goto(`${ui.programs.url}/toolsets/${id}`);
+    const title = page.getByLabel('Title');
+    await title.fill('Mine');
+    await ui.programs.api('PATCH', `/toolsets/${id}`, { title: 'Theirs' });
+    const notice = page.getByText('This toolset was changed in the meantime');
+    await untilPolled(page, notice);
+    expect(await title.inputValue()).toBe('Mine');
+    for (const width of [390, 1440]) {
+      await page.setViewportSize({ width, height: 900 });
+      await inspect(page, 'a-toolset-that-was-changed', { width, scheme: 'light' });
+    }
+    await page.getByRole('button', { name: 'Show the newest' }).click();
+    await page
+      .getByRole('alertdialog')
+      .getByRole('button', { name: /^(Leave|Discard)/ })
+      .click();
+    await notice.waitFor({ state: 'detached' });
+    expect(await title.inputValue()).toBe('Theirs');
+    await title.fill('Mine again');
+    await page.getByRole('button', { name: 'Save toolset' }).click();
+    await toast(page, /^Toolset saved/).waitFor();
+    await page.clock.runFor(20_000);
+    expect(await notice.count()).toBe(0);
+    await ui.programs.api('DELETE', `/toolsets/${id}`);
+    await title.fill('Typed for long');
+    await untilPolled(page, page.getByText('This toolset was deleted in the meantime'));
+    expect(await title.inputValue()).toBe('Typed for long');
+    await close(opened, [404]);
+  },
+  LIMIT_MS,
+);
+
+browserTest(
   'a toolset that was deleted meanwhile keeps what was typed, and deleting it again says that it is gone',
   async () => {
     const { id } = await ui.programs.api<{ id: string }>('POST', '/toolsets', { name: 'gone' });
@@ -180,7 +220,9 @@ browserTest(
     await page.getByRole('menuitem', { name: 'Delete' }).click();
     await page.getByRole('alertdialog').getByRole('button', { name: 'Delete toolset' }).click();
     await toast(page, 'This toolset no longer exists.').waitFor();
-    await page.getByText('This toolset doesn’t exist').waitFor();
+    await page.getByText('This toolset was deleted in the meantime').waitFor();
+    await page.getByText('Deleted', { exact: true }).waitFor();
+    await expectAccessible(page, 'a toolset that was deleted');
     await close(opened, [404]);
   },
   LIMIT_MS,

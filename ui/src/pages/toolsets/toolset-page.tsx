@@ -1,4 +1,4 @@
-import { Show } from 'solid-js';
+import { createSignal, Show } from 'solid-js';
 import { type Toolset, ToolsetDraft } from '#core/contract/definitions/toolsets.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { Menu } from '#ui/src/components/menu.tsx';
@@ -9,6 +9,7 @@ import { useQuery } from '#ui/src/components/use-query.ts';
 import { useAct, useSaved } from '#ui/src/components/use-act.ts';
 import { Loaded } from '#ui/src/components/show/loaded.tsx';
 import { NotFound } from '#ui/src/components/empty-state.tsx';
+import { Meanwhile, MEANWHILE_MS } from '#ui/src/features/builder/definitions/meanwhile.tsx';
 import { together } from '#ui/src/kernel/data/query.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { pickFaults } from './picks.ts';
@@ -24,8 +25,17 @@ export function ToolsetPage() {
   const { id = '' } = useParams();
   const { call, router } = useKernel();
   const { act, ask } = useAct();
-  const query = useQuery((read) => read('toolsets.get', { id }));
+  const query = useQuery((read) => read('toolsets.get', { id }), { every_ms: MEANWHILE_MS });
+  const isDeleted = () => query.data() !== undefined && query.problem()?.code === 'not_found';
   const selectable = useSelectable();
+  const reading = together(selectable, query);
+  /** Another one begins the form again. */
+  const [revision, setRevision] = createSignal({});
+  const showNewest = async () => {
+    if (!(await router.mayLeave())) return;
+    await query.reload();
+    setRevision({});
+  };
   const toolset = () => (selectable.ready() ? query.data() : undefined);
 
   const remove = async ({ name, version }: Toolset) => {
@@ -50,8 +60,10 @@ export function ToolsetPage() {
       width="full"
       back={{ href: '/toolsets', label: 'Toolsets' }}
       badge={
-        <Show when={query.data()?.enabled === false}>
-          <Badge>Disabled</Badge>
+        <Show when={!isDeleted()} fallback={<Badge tone="bad">Deleted</Badge>}>
+          <Show when={query.data()?.enabled === false}>
+            <Badge>Disabled</Badge>
+          </Show>
         </Show>
       }
       actions={
@@ -77,18 +89,38 @@ export function ToolsetPage() {
       }
     >
       <Loaded
-        of={{ ...together(selectable, query), data: toolset }}
+        of={{ ...reading, problem: () => (isDeleted() ? undefined : reading.problem()), data: toolset }}
         rows={6}
         label="Loading"
         gone={<NotFound icon="filter" noun="toolset" list="/toolsets" />}
       >
-        {(found) => <StoredToolset toolset={found()} selectable={selectable} onSaved={() => void query.reload()} />}
+        {(found) => (
+          <Show when={revision()} keyed>
+            {(_) => (
+              <StoredToolset
+                toolset={found()}
+                deleted={isDeleted()}
+                selectable={selectable}
+                onSaved={() => void query.reload()}
+                onShow={showNewest}
+              />
+            )}
+          </Show>
+        )}
       </Loaded>
     </Page>
   );
 }
 
-function StoredToolset(props: { toolset: Toolset; selectable: ReturnType<typeof useSelectable>; onSaved: () => void }) {
+interface StoredToolsetProps {
+  toolset: Toolset;
+  deleted: boolean;
+  selectable: ReturnType<typeof useSelectable>;
+  onSaved: () => void;
+  onShow: () => unknown;
+}
+
+function StoredToolset(props: StoredToolsetProps) {
   const { call } = useKernel();
   const saved = useSaved();
   const form = useRecordForm({
@@ -105,5 +137,12 @@ function StoredToolset(props: { toolset: Toolset; selectable: ReturnType<typeof 
       saved(SAVED);
     },
   });
-  return <ToolsetForm form={form} selectable={props.selectable} fresh={false} onSubmit={(event) => void form.submit(event)} />;
+  // What is stored is read again after a save, which the form knows before.
+  const isNewer = () => props.toolset.version > form.record().version;
+  return (
+    <>
+      <Meanwhile kind="toolset" id={props.toolset.id} deleted={props.deleted} newer={isNewer()} onShow={props.onShow} />
+      <ToolsetForm form={form} selectable={props.selectable} fresh={false} onSubmit={(event) => void form.submit(event)} />
+    </>
+  );
 }

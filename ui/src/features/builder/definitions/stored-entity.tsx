@@ -1,12 +1,10 @@
 import { createEffect, createSignal, type JSX, Match, Show, Switch, untrack } from 'solid-js';
 import type { Connection } from '#core/contract/definitions/connections.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
-import { Button } from '#ui/src/components/button.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
-import { passesFocus } from '#ui/src/components/form/passes-focus.ts';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { Menu, type MenuItem } from '#ui/src/components/menu.tsx';
-import { Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
+import { ProblemNotice } from '#ui/src/components/notice.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
@@ -18,11 +16,9 @@ import { isServed, LivenessBadge, useLiveness } from '#ui/src/features/deploy/li
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { capital } from '#ui/src/kernel/words.ts';
 import { ENTITY_WORDS, playgroundOf } from './entity-words.ts';
+import { Meanwhile, MEANWHILE_MS } from './meanwhile.tsx';
 import { useBuilderContext } from './use-builder-context.ts';
 import { useEntityActions } from './use-entity-actions.ts';
-
-/** Others change and delete what a page shows: read again so often. */
-const MEANWHILE_MS = 15_000;
 
 interface BuilderParts<E> {
   readonly entity: E;
@@ -126,36 +122,7 @@ export function StoredEntity<E extends Entity>(props: {
       }
     >
       <DriftNotice drift={drift(props.id)} />
-      <Show when={isDeleted()}>
-        <Notice
-          tone="warning"
-          live
-          title={`This ${one} was deleted in the meantime`}
-          action={
-            <LinkButton size="small" href={`/history?type=${one}&id=${props.id}`}>
-              Open history
-            </LinkButton>
-          }
-        >
-          <p>What you typed is still here. The history says who deleted the {one}, and can restore it.</p>
-        </Notice>
-      </Show>
-      <Show when={isNewer()}>
-        <div ref={passesFocus}>
-          <Notice
-            tone="warning"
-            live
-            title={`This ${one} was changed in the meantime`}
-            action={
-              <Button size="small" icon="refresh" onPress={showNewest}>
-                Show the newest
-              </Button>
-            }
-          >
-            <p>You see the {one} as it was before. If you save, you choose between your values and the new ones.</p>
-          </Notice>
-        </div>
-      </Show>
+      <Meanwhile kind={one} id={props.id} deleted={isDeleted()} newer={isNewer()} onShow={showNewest} />
       <Switch fallback={<SkeletonList rows={6} label="Loading" />}>
         <Match when={query.data() === undefined && query.problem()?.code === 'not_found'}>
           <EmptyState
