@@ -106,18 +106,20 @@ export async function changesBetween(before: Tree | null, after: Tree, texts: Te
 }
 
 /** Entities that are compared together: all of a first deploy would fill the memory. */
-const PAGE = 500;
+const PAGE = 200;
 
 /** What changes from one tree to another, a list after another: only entities with another hash are looked into. */
 export async function* changesInPages(before: Tree | null, after: Tree, texts: Texts): AsyncGenerator<Change[]> {
   if (before?.checksum === after.checksum) return;
   const { old, now } = differingIn(before, after);
   const lost = before === null ? null : await lostMembers(before.leaves, after.leaves, { old, now }, texts);
+  const turn = createSlices();
   for (const pairs of pagesOf(pairsOf(old, now), PAGE)) {
     const [was, is] = [pairs.flatMap((pair) => pair.was ?? []), pairs.flatMap((pair) => pair.is ?? [])];
     const read = await texts([...was, ...is]);
     const contentOf = (leaves: readonly Leaf[]) => toContent(leaves, (hash) => read.get(hash));
     yield diff(before && contentOf(was), contentOf(is)).map((change) => withLost(change, lost));
+    await turn();
   }
 }
 

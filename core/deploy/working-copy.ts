@@ -8,7 +8,7 @@ import { createRecentMap, type RecentMap } from '#core/lib/recent-map.ts';
 import { createLock, type Db, type Lock } from '#core/store/open.ts';
 import type { Compiled } from '#snapshots/compile.ts';
 import { createFrozenState, type FrozenState, type FrozenView } from '#snapshots/freeze.ts';
-import { pagesOf } from '#core/lib/slices.ts';
+import { createSlices, pagesOf } from '#core/lib/slices.ts';
 
 /**
  * The configuration as it is stored now, frozen. It is brought up to date by what was written since: reading, freezing and
@@ -123,6 +123,7 @@ async function takeDefinitions(
   kind: DefinitionKind,
   ids: readonly string[],
 ): Promise<void> {
+  const turn = createSlices();
   for (const page of pagesOf(ids, PAGE)) {
     const found = new Set<string>();
     for (const definition of await readDefinitions(app, tx, kind, page)) {
@@ -132,6 +133,7 @@ async function takeDefinitions(
       else fresh.delete(row.id);
       found.add(row.id);
       unprepared.add(row.id);
+      await turn();
     }
     for (const id of page.filter((one) => !found.has(one))) {
       state.remove(id);

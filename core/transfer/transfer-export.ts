@@ -3,6 +3,7 @@ import type { TestOwner } from '#core/contract/definitions/tests.ts';
 import type { Selection } from '#core/contract/definitions/toolsets.ts';
 import { entityTable } from '#core/store/entity-table.ts';
 import type { Context } from '#core/run.ts';
+import { createSlices } from '#core/lib/slices.ts';
 import { canonical } from '#snapshots/canonical.ts';
 import { isSecretEntry } from '#core/definitions/connection-draft.ts';
 import { toDraft } from '#core/definitions/versioned.ts';
@@ -28,18 +29,24 @@ export async function readRecords({ app }: Context): Promise<StoredRecords> {
 export async function exportAll(context: Context): Promise<Export> {
   const records = await readRecords(context);
   const names = new Map([...records.values()].flat().map(({ id, name }) => [id, name]));
-  const lists = KINDS.map((kind) => {
-    const items = (records.get(kind) ?? []).toSorted((a, b) => compare(a.name, b.name));
-    return [kind.plural, items.map((row) => toItem(row, names))] as const;
-  });
-  const content = {
-    ...Object.fromEntries(lists),
+  const turn = createSlices();
+  const content: Record<string, unknown> = {
     exported_at: context.app.clock().toISOString(),
     format: FORMAT,
-    server_config: await exportServerConfig(context),
+    server_config: sortKeys(await exportServerConfig(context)),
   };
-  return JSON.parse(canonical(content)) as Export;
+  for (const kind of KINDS) {
+    const items: unknown[] = [];
+    for (const row of (records.get(kind) ?? []).toSorted((a, b) => compare(a.name, b.name))) {
+      items.push(sortKeys(toItem(row, names)));
+      await turn();
+    }
+    content[kind.plural] = items;
+  }
+  return Object.fromEntries(Object.entries(content).toSorted(([a], [b]) => compare(a, b))) as Export;
 }
+
+const sortKeys = (value: unknown): unknown => JSON.parse(canonical(value));
 
 /** A record as an export holds it: no id, no secret, its connection and whatever else it refers to by name. */
 export function toItem(row: Stored, names: ReadonlyMap<string, string>): Values {

@@ -1,0 +1,32 @@
+import { expect } from 'bun:test';
+import { testApp } from '#test/support/app.ts';
+import { testOnce } from '#test/support/metadata.ts';
+import { sqliteConnection } from '#test/support/sqlite-connection.ts';
+
+/** How often something else had its turn while the work went on; an embedded database answers at once. */
+async function turnsDuring(work: () => Promise<unknown>): Promise<number> {
+  const state = { turns: 0, ended: false };
+  const next = (): void => {
+    state.turns++;
+    if (!state.ended) setImmediate(next);
+  };
+  setImmediate(next);
+  await work();
+  state.ended = true;
+  return state.turns;
+}
+
+testOnce()('others have their turn while much that was written is frozen, compared and exported', async () => {
+  const t = await testApp({}, undefined, { metadata: 'sqlite' });
+  await t.signIn();
+  const id = await sqliteConnection(t, 'create table orders (id integer, name text)');
+  const connection = (await t.request('GET', `/api/v1/connections/${id}`)).body['name'];
+  const tool = { description: 'All orders', sql_query: 'select id, name from orders', connection };
+  const tools = Array.from({ length: 1_500 }, (_, n) => ({ ...tool, name: `tool_${n}` }));
+  await t.request('POST', '/api/v1/export-import/import', { body: { format: 'sluice/1', tools } });
+  for (const path of ['deploy/status', 'deploy/diff', 'export-import/export']) {
+    const turns = await turnsDuring(() => t.request('GET', `/api/v1/${path}`));
+    expect([path, turns > 4]).toEqual([path, true]);
+  }
+  await t.close();
+});
