@@ -3,6 +3,7 @@ import { loggedFault } from '#mcp-host/call/logged-fault.ts';
 
 const logged = (text: string, values: unknown): string =>
   loggedFault({ code: 'sql_error', text, in_arguments: false }, null, values).message;
+const VERY_LONG = Array.from({ length: 2_000 }, (_, n) => `word${n}`).join(' ');
 const LONG = `${'a'.repeat(40)}-secret-${'b'.repeat(60)}`;
 
 test.each([
@@ -40,6 +41,34 @@ test.each([
     [{ list: [...Array.from({ length: 5_000 }, (_, n) => n), 'alice@corp.com'] }],
     'The database rejected the statement. Its message is left out, because the call sent too many values to remove from it.',
   ],
+  [
+    'what a database shortens without an end',
+    `Incorrect integer value: '${LONG.slice(0, 60)}`,
+    [{ LONG }],
+    "Incorrect integer value: '…",
+  ],
+  [
+    'the beginning of what is longer than a message',
+    `invalid input syntax for type integer: "${VERY_LONG.slice(0, 3_900)}.`,
+    [{ VERY_LONG }],
+    'invalid input syntax for type integer: "…',
+  ],
+  [
+    'the beginning of such a one with quotes in it',
+    `can't read "it's "my" ${VERY_LONG}`,
+    [{ value: `it's "my" ${VERY_LONG}` }],
+    'can\'t read "…',
+  ],
+  [
+    'lines that stand on one',
+    'invalid input: "secret one secret two"',
+    [{ v: 'secret one\n  secret two' }],
+    'invalid input: "…"',
+  ],
+  ['lines outside of quotes', 'invalid input secret one secret two', [{ v: 'secret one\n  secret two' }], 'invalid input …'],
+  ['what a database escapes', "Cannot parse 'secret\\none\\'s'", [{ v: "secret\none's" }], "Cannot parse '…'"],
+  ['a path whose strokes it doubles', "No file 'C:\\\\new\\\\secret'", [{ v: 'C:\\new\\secret' }], "No file '…'"],
+  ['quotes that it doubles', "Cannot parse 'secret''s value'", [{ v: "secret's value" }], "Cannot parse '…'"],
 ])('the log keeps no value: %s', (_, text, values, kept) => {
   expect(logged(text, values)).toBe(kept);
 });
