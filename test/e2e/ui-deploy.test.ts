@@ -196,6 +196,11 @@ browserTest(
     await toast(page, 'Rollback undone.').waitFor();
     expect(await left()).toEqual(['handmade', 'second']);
 
+    await page.goto(`${ui.programs.url}/history?entry=nothing`);
+    await page.getByText('The entry of this link is no longer in the history').waitFor();
+    await page.getByRole('button', { name: 'Close', exact: true }).click();
+    expect(page.url()).not.toContain('entry=');
+
     await page.goto(`${ui.programs.url}/history?action=rollback&q=handmade`);
     await page.getByRole('button', { name: 'handmade', exact: true }).first().click();
     await page.getByRole('button', { name: 'Roll back…' }).click();

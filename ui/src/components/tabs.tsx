@@ -1,5 +1,6 @@
 import * as Kobalte from '@kobalte/core/tabs';
 import { createEffect, For, type JSX, on, onMount, Show, untrack } from 'solid-js';
+import { num } from '#ui/src/kernel/numbers.ts';
 
 interface Tab<V extends string> {
   readonly value: V;
@@ -69,7 +70,7 @@ export function Tabs<V extends string>(props: {
             <Kobalte.Trigger class="tab" value={value}>
               {tabOf(value)?.label}
               <Show when={tabOf(value)?.count !== undefined}>
-                <span class="tab-count num">{tabOf(value)?.count}</span>
+                <span class="tab-count num">{num(tabOf(value)?.count ?? 0)}</span>
               </Show>
             </Kobalte.Trigger>
           )}

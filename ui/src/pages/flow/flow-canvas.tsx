@@ -6,7 +6,7 @@ import { IconButton } from '#ui/src/components/button.tsx';
 import { FlowMinimap } from './flow-minimap.tsx';
 import { FlowShape } from './flow-node.tsx';
 import './canvas.css';
-import { count } from '#ui/src/kernel/numbers.ts';
+import { count, num } from '#ui/src/kernel/numbers.ts';
 import { capital, plural } from '#ui/src/kernel/words.ts';
 
 const STEP = 1.25;
@@ -200,7 +200,7 @@ export function FlowCanvas(props: {
                 <rect x={group.x} y={group.y} width={group.width} height={group.height} rx="10" />
                 <text x={group.x + 14} y={group.y + (group.collapsed ? 27 : 16)}>
                   {group.collapsed || group.columns > 1 ? (group.collapsed ? '+ ' : '− ') : ''}
-                  {`${capital(group.kind)}s · ${group.count}`}
+                  {`${capital(group.kind)}s · ${num(group.count)}`}
                 </text>
               </g>
             )}

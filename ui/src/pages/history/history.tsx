@@ -9,7 +9,7 @@ import { EmptyState, NoResults } from '#ui/src/components/empty-state.tsx';
 import { FilterBar, FilterSelect } from '#ui/src/components/table/filter-bar.tsx';
 import { Icon, type IconName } from '#ui/src/components/icon.tsx';
 import { LoadMore } from '#ui/src/components/table/load-more.tsx';
-import { Failed } from '#ui/src/components/notice.tsx';
+import { Failed, Notice } from '#ui/src/components/notice.tsx';
 import { Aging } from '#ui/src/components/show/aging.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
@@ -148,6 +148,19 @@ export function History() {
         </Show>
       </FilterBar>
       <Failed of={pages} />
+      <Failed of={linked} />
+      <Show when={missing() !== '' && linked.data()?.length === 0 && !linked.stale()}>
+        <Notice
+          live
+          action={
+            <Button size="small" onPress={() => filters.clear('entry')}>
+              Close
+            </Button>
+          }
+        >
+          The entry of this link is no longer in the history, or you may not read it.
+        </Notice>
+      </Show>
       <Aging of={pages}>
         <Switch>
           <Match when={pages.items() === undefined && pages.problem() !== undefined}>{null}</Match>

@@ -7,6 +7,7 @@ import { Panel } from '#ui/src/components/panel.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { allOf } from '#ui/src/kernel/data/all-of.ts';
+import { num } from '#ui/src/kernel/numbers.ts';
 import { type GroupedIds, groupQueues, keepOrder, QUEUE_GROUPS } from './groups.ts';
 import { keepSamples, type Sample } from './metrics-queue.ts';
 import { QueuePanel } from './queue-panel.tsx';
@@ -83,7 +84,7 @@ export function Queue() {
                     <Show when={rows().size > FEW} fallback={panels(ids)}>
                       <details class="queue-group" open={group === 'waiting' || group === 'used'}>
                         <summary>
-                          {GROUP_WORDS[group]} <span class="faint num">{ids().length}</span>
+                          {GROUP_WORDS[group]} <span class="faint num">{num(ids().length)}</span>
                         </summary>
                         <div class="stack">{panels(ids)}</div>
                       </details>
