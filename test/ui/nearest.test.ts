@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { nearest } from '#ui/src/kernel/fuzzy.ts';
+import { nearest } from '#ui/src/components/form/nearest.ts';
 
 const NAMES = Array.from({ length: 10_000 }, (_, n) => `find_orders_${n}`);
 const near = (typed: string, most: number, all: readonly string[] = NAMES) => nearest(all, (name) => name, typed, most);

@@ -44,21 +44,3 @@ export function rank<T>(wanted: string, items: readonly T[], text: (item: T) => 
     .sort((a, b) => b.value - a.value)
     .map(({ item }) => item);
 }
-
-/**
- * The first texts that hold what was typed, those that begin with it before the others: a browser takes a minute to draw 10 000.
- * @param most how many are given.
- */
-export function nearest<T>(all: readonly T[], textOf: (one: T) => string, typed: string, most: number): T[] {
-  const wanted = typed.trim().toLowerCase();
-  if (wanted === '') return all.slice(0, most);
-  const begins: T[] = [];
-  const holds: T[] = [];
-  for (const one of all) {
-    const at = textOf(one).toLowerCase().indexOf(wanted);
-    if (at === 0) begins.push(one);
-    else if (at > 0 && holds.length < most) holds.push(one);
-    if (begins.length === most) break;
-  }
-  return [...begins, ...holds].slice(0, most);
-}

@@ -1,7 +1,6 @@
 import * as Kobalte from '@kobalte/core/combobox';
 import { createMemo, createSignal, createUniqueId } from 'solid-js';
 import { describedBy, FieldFrame, type FieldWords } from './field.tsx';
-import { nearest } from '#ui/src/kernel/fuzzy.ts';
 import { Icon } from '#ui/src/components/icon.tsx';
 import { type Option, OptionItem } from './option.tsx';
 import type { SearchParams } from '#ui/src/kernel/route/search-params.ts';
@@ -16,9 +15,6 @@ interface ComboboxProps extends FieldWords {
   size?: 'small' | undefined;
 }
 
-/** More are not drawn at once: whoever looks for another one types. */
-const MOST_SHOWN = 200;
-
 /** A list too long to look through: type to find. */
 export function Combobox(props: ComboboxProps) {
   const id = createUniqueId();
@@ -26,21 +22,12 @@ export function Combobox(props: ComboboxProps) {
   const [typed, setTyped] = createSignal('');
   // Made once for each list: another object for what is chosen resets what is being typed.
   const given = createMemo(() => props.options);
-  const near = createMemo(() => {
-    const all = given();
-    if (all.length <= MOST_SHOWN) return all;
-    const current = all.find(({ value }) => value === props.value);
-    // What is chosen stands in the field, and is not what is looked for.
-    const wanted = typed() === current?.label ? '' : typed();
-    const found = nearest(all, ({ label }) => label, wanted, MOST_SHOWN);
-    return current === undefined || found.includes(current) ? found : [...found, current];
-  });
   const options = createMemo<Option[]>(() => {
     const text = typed().trim();
     const known = given().some(({ value, label }) => value === text || label === text);
     const extra = props.value !== undefined && !given().some(({ value }) => value === props.value) ? [props.value] : [];
     const own = props.free === true && text !== '' && !known && text !== props.value ? [text] : [];
-    return [...[...own, ...(props.free === true ? extra : [])].map((value) => ({ value, label: value })), ...near()];
+    return [...[...own, ...(props.free === true ? extra : [])].map((value) => ({ value, label: value })), ...given()];
   });
   const chosen = createMemo(() => options().find(({ value }) => value === props.value) ?? null);
   return (

@@ -1,5 +1,5 @@
-import { createMemo, createSignal, createUniqueId, For } from 'solid-js';
-import { nearest } from '#ui/src/kernel/fuzzy.ts';
+import { createSignal, createUniqueId, For } from 'solid-js';
+import { nearest } from '#ui/src/components/form/nearest.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { describedBy, FieldFrame, type FieldWords } from './field.tsx';
 import { Icon } from '#ui/src/components/icon.tsx';
@@ -22,11 +22,13 @@ export function TagsField(
   /** What is shown until the pointer is released: a new line of tags would move what it presses. */
   const [held, setHeld] = createSignal<readonly string[]>();
   const shown = () => held() ?? props.value;
-  const left = createMemo(() => {
-    const taken = new Set(props.value);
-    return (props.suggestions ?? []).filter((tag) => !taken.has(tag));
-  });
-  const suggested = createMemo(() => nearest(left(), (tag) => tag, typed(), MOST_SUGGESTED));
+  const suggested = () =>
+    nearest(
+      (props.suggestions ?? []).filter((tag) => !props.value.includes(tag)),
+      (tag) => tag,
+      typed(),
+      MOST_SUGGESTED,
+    );
   const add = (text: string) => {
     const tags = text
       .split(',')
