@@ -28,6 +28,9 @@ export async function databaseTime(app: App, db: Db): Promise<number> {
   return row === undefined ? here : row.seconds * 1_000;
 }
 
+/** Whether other servers may use the same database: an embedded one has a single server. */
+export const mayHaveOthers = ({ store }: App): boolean => store.dialect === 'postgresql';
+
 /** Takes or keeps a lease; false when another one has it. */
 export async function takeLease(app: App, name: string, holder: string, seconds = LEASE_SECONDS): Promise<boolean> {
   const { leases } = app.store.tables;

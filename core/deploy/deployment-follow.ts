@@ -1,5 +1,6 @@
 import type { App } from '#core/app.ts';
 import { runEvery } from '#core/cluster/run-every.ts';
+import { mayHaveOthers } from '#core/cluster/leases.ts';
 import { besideNews } from './candidates/beside.ts';
 import { readDeployment } from './deployment.ts';
 import { snapshotToServe } from './exposure.ts';
@@ -10,8 +11,7 @@ const FOLLOW_MS = 2_000;
 
 /** Brings the hosts of this server to what another server deployed or stopped. @returns a function that ends it. */
 export function followDeployments(app: App, every_ms = FOLLOW_MS): () => void {
-  // An embedded database has one server.
-  if (app.store.dialect === 'sqlite') return () => undefined;
+  if (!mayHaveOthers(app)) return () => undefined;
   let known: string | null = null;
   let beside: string | null = null;
   const look = async (): Promise<void> => {

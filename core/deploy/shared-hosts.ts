@@ -3,7 +3,7 @@ import type { App } from '#core/app.ts';
 import { readMeta, writeMeta } from '#core/store/meta.ts';
 import type { Acknowledgement, LocalHost } from './hosts.ts';
 import { runEvery } from '#core/cluster/run-every.ts';
-import { databaseSeconds } from '#core/cluster/leases.ts';
+import { databaseSeconds, mayHaveOthers } from '#core/cluster/leases.ts';
 import { onSignal, signal } from '#core/cluster/signals.ts';
 
 /** A server says so often that its hosts are there; one that said nothing for `GONE_SECONDS` has ended. */
@@ -18,8 +18,7 @@ const PROBE = 'listener_probe';
 
 /** Lets every server of a PostgreSQL database know the hosts of the others, and what they answer. @returns a function that ends it. */
 export function shareHosts(app: App): () => void {
-  // An embedded database has one server.
-  if (app.store.dialect === 'sqlite') return () => undefined;
+  if (!mayHaveOthers(app)) return () => undefined;
   const { hosts } = app.store.tables;
   const server = app.ids();
   const now = databaseSeconds(app);

@@ -18,6 +18,7 @@ import { runEvery } from '#core/cluster/run-every.ts';
 import { signal } from '#core/cluster/signals.ts';
 import { createCredentials } from './credentials.ts';
 import { digestOf, randomToken, shownPrefix } from '#core/lib/random-token.ts';
+import { mayHaveOthers } from '#core/cluster/leases.ts';
 
 type TokenRow = Schema['mcp_tokens']['$inferSelect'];
 
@@ -127,8 +128,7 @@ const FOLLOW_MS = 500;
 
 /** Hands the changes that other servers make to the hosts of this one. @returns a function that ends it. */
 export function followTokens(app: App): () => void {
-  // An embedded database has one server.
-  if (app.store.dialect === 'sqlite') return () => undefined;
+  if (!mayHaveOthers(app)) return () => undefined;
   let known = 0;
   const look = async () => {
     const current = await readRevision(app, 'tokens');

@@ -6,6 +6,7 @@ import { writeMeta } from '#core/store/meta.ts';
 import type { Db } from '#core/store/open.ts';
 import type { Schema } from '#core/store/schema.ts';
 import { type Histogram, mergeInto } from '#core/lib/histogram.ts';
+import { mayHaveOthers } from '#core/cluster/leases.ts';
 import type { Cell } from './count-calls.ts';
 import { keepCallers } from './metrics/callers.ts';
 import { ADDED, OTHER_ERRORS, type Sum, sumsOfCallers, sumsOfNames } from './metrics/sums.ts';
@@ -31,7 +32,7 @@ async function add(app: App, tx: Db, series: Series, rows: readonly Sum[]): Prom
 
 /** Servers add to the same rows one after the other; embedded, writers take turns anyway. */
 export async function takeTurns(app: App, tx: Db): Promise<void> {
-  if (app.store.dialect === 'sqlite') return;
+  if (!mayHaveOthers(app)) return;
   await writeMeta(app.store, tx, 'usage_lock', '');
 }
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { App } from '#core/app.ts';
-import { withLease } from '#core/cluster/leases.ts';
+import { mayHaveOthers, withLease } from '#core/cluster/leases.ts';
 import { AppError } from '#core/errors.ts';
 import type { Actor } from '#core/run.ts';
 
@@ -35,9 +35,9 @@ export function createRepeats(app: App): Repeats {
     await app.kv.set(place, app.keyring.seal(JSON.stringify(answer), place), KEPT_MS).catch(() => undefined);
     return answer;
   };
-  /** Servers share a PostgreSQL database alone; of those that got the same one creates, and the others wait for its answer. */
+  /** Of several servers that got the same one creates, and the others wait for its answer. */
   const createAlone = async <T>(place: string, create: () => Promise<T>): Promise<T> => {
-    if (app.store.dialect === 'sqlite') return createNew(place, create);
+    if (!mayHaveOthers(app)) return createNew(place, create);
     for (let waited = 0; waited < LONGEST_MS; waited += LOOK_MS) {
       const made = await withLease(app, place, app.ids(), async () => ({ answer: await createNew(place, create) }));
       if (made !== null) return made.answer;

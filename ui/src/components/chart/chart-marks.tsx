@@ -18,7 +18,8 @@ const [AXIS_PX, END_PX] = [56, 20];
 const NEAR_PX = 34;
 
 interface Shown {
-  readonly left: number;
+  /** From 0, where the drawing begins, to 1. */
+  readonly share: number;
   /** It would stand out at the right. */
   readonly at_end: boolean;
   readonly marks: readonly ChartMark[];
@@ -28,13 +29,14 @@ interface Shown {
 export function Marks(props: { marks: readonly ChartMark[]; width: number; from: number | undefined; until: number }) {
   const shown = createMemo(() => {
     const { from = 0, until, width } = props;
-    const groups: { left: number; at_end: boolean; marks: ChartMark[] }[] = [];
+    const groups: { share: number; at_end: boolean; marks: ChartMark[] }[] = [];
     if (width === 0 || until <= from) return groups;
+    const inner = width - AXIS_PX - END_PX;
     for (const mark of props.marks) {
-      const left = AXIS_PX + ((mark.time - from) / (until - from)) * (width - AXIS_PX - END_PX);
+      const share = (mark.time - from) / (until - from);
       const last = groups.at(-1);
-      if (last !== undefined && left - last.left < NEAR_PX) last.marks.push(mark);
-      else groups.push({ left, at_end: left > width - NEAR_PX, marks: [mark] });
+      if (last !== undefined && (share - last.share) * inner < NEAR_PX) last.marks.push(mark);
+      else groups.push({ share, at_end: (1 - share) * inner + END_PX < NEAR_PX, marks: [mark] });
     }
     return groups;
   });
@@ -50,8 +52,10 @@ function Mark(props: { of: Shown }) {
   const last = () => props.of.marks.at(-1);
   const text = () => props.of.marks.map((mark) => mark.text).join('\n');
   const shown = () => `${last()?.label ?? ''}${props.of.marks.length > 1 ? ` +${props.of.marks.length - 1}` : ''}`;
+  // Of a window that becomes narrower, a mark stays within the drawing at once.
+  const left = () => `calc(${AXIS_PX}px + ${props.of.share} * (100% - ${AXIS_PX + END_PX}px))`;
   return (
-    <li style={{ left: `${props.of.left}px` }} data-edge={props.of.at_end ? 'end' : undefined} title={text()}>
+    <li style={{ left: left() }} data-edge={props.of.at_end ? 'end' : undefined} title={text()}>
       <Link href={last()?.href ?? ''} class="chart-mark" label={`${shown()}: ${text()}`}>
         {shown()}
       </Link>
