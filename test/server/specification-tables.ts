@@ -92,7 +92,7 @@ export const ADDED: readonly (readonly [string, string, string])[] = [
   ['section 7', 'POST', '/api/v1/preview/resource'],
   ['section 7', 'POST', '/api/v1/preview/prompt'],
   ['section 7', 'POST', '/api/v1/preview/trial'],
-  ['section 11', 'GET', '/api/v1/progress/{request_id}'],
+  ['section 11', 'GET', '/api/v1/progress'],
   ['section 14', 'GET', '/api/v1/people'],
   ['section 14', 'POST', '/api/v1/people'],
   ['section 14', 'GET', '/api/v1/people/{id}'],

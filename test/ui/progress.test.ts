@@ -11,7 +11,7 @@ test('a long change is followed under its own request ID until it is answered', 
   const call = createApi({
     onSessionEnd: () => undefined,
     fetch: async (url, { headers }) => {
-      if (!url.includes('/progress/')) {
+      if (!url.includes('/progress?')) {
         sent_as = new Headers(headers).get('x-request-id') ?? '';
         return answer.promise;
       }
@@ -35,7 +35,7 @@ test('a long change is followed under its own request ID until it is answered', 
   // A look that fails is no fault of the change.
   now = null;
   expect(await look()).toBeUndefined();
-  expect(new Set(asked)).toEqual(new Set([`/api/v1/progress/${sent_as}`]));
+  expect(new Set(asked)).toEqual(new Set([`/api/v1/progress?request_id=${sent_as}`]));
   answer.resolve(Response.json({ total: 1 }));
   expect(await done).toEqual({ total: 1 } as never);
   const looks = asked.length;

@@ -10,9 +10,9 @@ export const Progress = v.object({
 export type Progress = v.InferOutput<typeof Progress>;
 
 export const progress = {
-  'progress.get': operation('GET /progress/{request_id}', 'read', {
+  'progress.get': operation('GET /progress', 'read', {
     input: v.strictObject({
-      request_id: v.pipe(v.string(), v.description('The X-Request-Id that the caller gave the request')),
+      request_id: v.pipe(v.string(), v.maxLength(128), v.description('The X-Request-Id that the caller gave the request')),
     }),
     output: v.object({
       progress: v.pipe(v.nullable(Progress), v.description('Null: no import or rollback of the caller runs under this id')),
