@@ -1,6 +1,5 @@
-import { expect } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { testApp } from '#test/support/app.ts';
-import { testOnce } from '#test/support/metadata.ts';
 import { sqliteConnection } from '#test/support/sqlite-connection.ts';
 
 /** How often something else had its turn while the work went on; an embedded database answers at once. */
@@ -16,7 +15,7 @@ async function turnsDuring(work: () => Promise<unknown>): Promise<number> {
   return state.turns;
 }
 
-testOnce()('others have their turn while much that was written is frozen and compared', async () => {
+test('others have their turn while much that was written is frozen and compared', async () => {
   const t = await testApp({}, undefined, { metadata: 'sqlite' });
   await t.signIn();
   const id = await sqliteConnection(t, 'create table orders (id integer, name text)');
