@@ -1,8 +1,7 @@
-import { expect } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import { run } from '#core/run.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
-import { testOnce } from '#test/support/metadata.ts';
 import { type Statement, statementsOf } from '#test/support/statements.ts';
 
 async function planOf({ app }: TestApp, { text, values }: Statement): Promise<string> {
@@ -26,7 +25,7 @@ const FILTERS = {
 const subsets = <T>(all: readonly T[]): T[][] =>
   all.reduce<T[][]>((found, one) => [...found, ...found.map((some) => [...some, one])], [[]]);
 
-testOnce()('however the history is narrowed, the embedded database reads no row that is not shown', async () => {
+test('however the history is narrowed, the embedded database reads no row that is not shown', async () => {
   const t = await testApp({}, undefined, { metadata: 'sqlite' });
   const admin = { type: 'admin', id: 'a', name: 'ada', role: 'owner', scopes: ['read'] } as const;
   const editor = { ...admin, role: 'editor' } as const;

@@ -1,6 +1,5 @@
-import { expect } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { testApp, type TestApp } from '#test/support/app.ts';
-import { testOnce } from '#test/support/metadata.ts';
 import { sqliteConnection } from '#test/support/sqlite-connection.ts';
 import { statementsOf } from '#test/support/statements.ts';
 
@@ -59,7 +58,7 @@ async function countStatements(tools: number): Promise<Record<string, number>> {
 
 const totalOf = async (t: TestApp): Promise<number> => Number((await t.request('GET', '/api/v1/tools?limit=1')).body['total']);
 
-testOnce()('records are written and deleted many at a time: a statement costs more than a row', async () => {
+test('records are written and deleted many at a time: a statement costs more than a row', async () => {
   const [few, many] = [await countStatements(64), await countStatements(192)];
   const each = Object.entries(many).map(([what, count]) => [what, (count - (few[what] ?? 0)) / 128] as const);
   const update_each = ['import that overwrites', 'undo of an import that overwrote'];

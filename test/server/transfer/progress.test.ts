@@ -13,7 +13,10 @@ beforeEach(async () => {
 afterEach(() => t.close());
 
 const progressOf = async (id: string, headers: Record<string, string> = {}) => {
-  const { status, body } = await t.request('GET', `/api/v1/progress?request_id=${id}`, { headers, anonymous: 'authorization' in headers });
+  const { status, body } = await t.request('GET', `/api/v1/progress?request_id=${id}`, {
+    headers,
+    anonymous: 'authorization' in headers,
+  });
   return [status, body['progress']] as const;
 };
 
