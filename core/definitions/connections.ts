@@ -83,9 +83,10 @@ async function removeConnection(context: Context, tx: Db, id: string): Promise<v
   const batch_id = context.app.ids();
   const turn = createSlices();
   for (const kind of OWNED_KINDS) {
+    const noun = createNoun(kind);
     const owned = (await ownedBy(context, tx, kind, id)).map((row) => row.id);
     for (const page of pagesOf(owned, AT_ONCE)) {
-      await createNoun(kind).removeAll(context, tx, page, batch_id);
+      await noun.removeAll(context, tx, page, batch_id);
       await turn();
     }
   }

@@ -3,7 +3,7 @@ import { AppError } from '#core/errors.ts';
 import { maskedDetail, sqlstateOf } from '#core/lib/call/masked-errors.ts';
 import type { FrozenQuery } from '#snapshots/format.ts';
 import type { Fault } from '#mcp-host/protocol/fault.ts';
-import { withoutValues } from './without-values.ts';
+import { stripValues } from './strip-values.ts';
 
 /** Why a call failed, in the words that the request log keeps. */
 export interface LoggedFault {
@@ -28,6 +28,6 @@ const UNSAID =
  * @param values what the call sent, and what the statement and its session had besides.
  */
 export function loggedFault({ code, text }: Fault, error: unknown, values: unknown): LoggedFault {
-  const message = code === 'sql_error' ? withoutValues(beginning(text, 4 * LONGEST), values) : text;
+  const message = code === 'sql_error' ? stripValues(beginning(text, 4 * LONGEST), values) : text;
   return { code, message: beginning(message ?? UNSAID, LONGEST), sqlstate: sqlstateOf(error) };
 }

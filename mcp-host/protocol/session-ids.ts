@@ -1,5 +1,5 @@
-import { beginning } from '#core/lib/text/shorten.ts';
 import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
+import { beginning } from '#core/lib/text/shorten.ts';
 
 /** What a client said that it can, when its session was opened. */
 export interface ClientCan {

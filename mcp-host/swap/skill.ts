@@ -1,5 +1,5 @@
-import { beginning } from '#core/lib/text/shorten.ts';
 import { createHash } from 'node:crypto';
+import { beginning } from '#core/lib/text/shorten.ts';
 import { firstSentence } from '#core/lib/text/first-sentence.ts';
 import type { FrozenTool } from '#snapshots/format.ts';
 import { introductionOf } from './introduction.ts';

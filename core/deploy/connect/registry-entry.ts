@@ -1,5 +1,5 @@
-import { beginning } from '#core/lib/text/shorten.ts';
 import { isIP } from 'node:net';
+import { beginning } from '#core/lib/text/shorten.ts';
 import { clientName } from '#core/client-texts.ts';
 import type { RegistryEntry } from '#core/contract/deploy/server.ts';
 import { isLoopback } from '#core/contract/settings/config.ts';

@@ -89,6 +89,10 @@ test('a part of one long value is left out wherever it stands there', () => {
   expect(logged('invalid input "secret-part" in column "address"', [{ value }])).toBe('invalid input "…" in column "address"');
 });
 
+test('a value of blank lines takes nothing from a message', () => {
+  expect(logged('no such column: orders', [{ a: '\n\n\n\n\n\n', b: '  \n    \n' }])).toBe('no such column: orders');
+});
+
 test('the log keeps what is no value', () => {
   const text = 'column "channel" does not exist; did you mean "canal"?';
   expect(logged(text, [{ state: 'open', note: 'a long text about something else' }])).toBe(text);

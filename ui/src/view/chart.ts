@@ -17,7 +17,7 @@ const widest = (texts: readonly string[]): number =>
   texts.reduce((most, text) => Math.max(most, text.length * letterOf(text)), 0);
 /** Of so many points each is marked and says what it is. */
 const MARKED = 100;
-/** Of `2026-03` and `2026-03-31`; a year is shorter, a moment longer. */
+/** Of `2026-03` and `2026-03-31`; a moment is longer. */
 const [MONTH_LENGTH, DAY_LENGTH] = [7, 10];
 /** Longer ones would touch each other below the axis. */
 const LABEL_LENGTH = 10;
@@ -33,9 +33,10 @@ const NAMES: Readonly<Record<string, string>> = {
 
 /** A chart with its legend. The table beside it has every number. */
 export function drawChart(drawing: Drawing, table: Table, format: Format, width: number): HTMLElement {
-  const parts = drawing.kind === 'pie' ? partsOf(chartData(drawing, table)) : null;
+  const whole = chartData(drawing, table);
+  const parts = drawing.kind === 'pie' ? partsOf(whole) : null;
   const kind = drawing.kind === 'pie' && parts === null ? 'bar' : drawing.kind;
-  const data = chartData({ ...drawing, kind }, table);
+  const data = kind === drawing.kind ? whole : chartData({ ...drawing, kind }, table);
   const label = `${NAMES[kind]} of ${drawing.y.join(', ')} by ${drawing.x ?? 'row'}, ${data.points.length} ${data.points.length === 1 ? 'value' : 'values'}`;
   const picture =
     parts !== null

@@ -1,5 +1,5 @@
-import { beginning } from '#core/lib/text/shorten.ts';
 import { createEffect, createSignal, on, onCleanup, Show } from 'solid-js';
+import { beginning } from '#core/lib/text/shorten.ts';
 import { Button } from '#ui/src/components/button.tsx';
 import { Icon } from '#ui/src/components/icon.tsx';
 import { passesFocus } from '#ui/src/components/form/passes-focus.ts';

@@ -1,5 +1,5 @@
-import { beginning, cut } from '#core/lib/text/shorten.ts';
 import { createEffect, createMemo, createSignal, For, on, Show } from 'solid-js';
+import { beginning, cut } from '#core/lib/text/shorten.ts';
 import { HeadCell } from '#ui/src/components/table/cells.tsx';
 import { createRowWindow, SpacerRow } from '#ui/src/components/table/row-window.tsx';
 import { nextSort, type Sort, sortRows } from '#ui/src/components/table/table.ts';

@@ -1,3 +1,4 @@
+import { onOneLine } from '#core/engines/shared/bounded-text.ts';
 import { isMembers } from '#mcp-host/protocol/messages.ts';
 
 /** A value that is as short as a word is taken for one unless it stands in quotes. */
@@ -10,7 +11,7 @@ const MOST_COMPARED = 4_000_000;
 const MOST_REWRITTEN = 8_000;
 
 /** A sentence of a database without the values that it repeats. Null: there are too many to look for. */
-export function withoutValues(text: string, values: unknown): string | null {
+export function stripValues(text: string, values: unknown): string | null {
   const words = wordsIn(values);
   if (words === null) return null;
   const letters = words.map((word) => lettersOf(word.slice(0, MOST_REWRITTEN)));
@@ -35,9 +36,10 @@ function wordsIn(values: unknown): string[] | null {
 
 function withoutValue(text: string, word: string): string {
   if (word.length < SURELY_A_VALUE) return text.replaceAll(`"${word}"`, '"…"').replaceAll(`'${word}'`, "'…'");
-  // Messages are told on one line.
-  const line = word.includes('\n') ? word.replaceAll(/\s*\n\s*/g, ' ') : word;
-  return text.replaceAll(word, '…').replaceAll(line, '…');
+  const kept = text.replaceAll(word, '…');
+  // Messages are told on one line, and so are the values in them.
+  const line = word.includes('\n') ? onOneLine(word) : '';
+  return line.length < SURELY_A_VALUE ? kept : kept.replaceAll(line, '…');
 }
 
 /** A message ends within a value where the database, or we, cut it: behind a quote that nothing closes stands its beginning. */
