@@ -7,7 +7,8 @@ import { checkParameters, inputSchema, isSent } from '#core/lib/call/arguments.t
 import { schemaColumns, type TracedColumn } from '#core/lib/call/masks.ts';
 import { outputSchema } from '#core/lib/call/shape.ts';
 import { classify } from '#core/lib/sql/classify.ts';
-import { parseSql, unusedParameters } from '#core/lib/sql/parse.ts';
+import type { SqlDialect } from '#core/lib/sql/dialect.ts';
+import { limitNames, parseSql, unusedParameters } from '#core/lib/sql/parse.ts';
 import type { Classification, Statement } from '#core/lib/sql/statement.ts';
 import { parseTemplate } from '#core/lib/template/parse.ts';
 import { AppError, invalidField } from '#core/errors.ts';
@@ -16,7 +17,7 @@ import type { Description } from '#core/engines/shared/source.ts';
 import { canonical } from './canonical.ts';
 
 /** Raised when the same definition would compile to something else: every stored artifact is made again. */
-export const COMPILER = 4;
+export const COMPILER = 5;
 
 /** What a compiled statement depends on; nothing else may change the result. */
 export interface QueryDefinition {
@@ -58,6 +59,7 @@ export async function compileQuery(definition: QueryDefinition, db_type: DbType)
   checkTemplate(definition.transform_template);
   const { dialect } = engineOf(db_type);
   const statement = parseSql(definition.sql_query, dialect, definition.parameters);
+  refuseLimits(statement, dialect);
   const unused = unusedParameters(statement, definition.parameters);
   return describeCompiled(
     {
@@ -75,6 +77,14 @@ export async function compileQuery(definition: QueryDefinition, db_type: DbType)
     definition,
     null,
   );
+}
+
+/** Some databases round other numbers there, or read what they can of a text. */
+function refuseLimits({ nodes, types }: Statement, { unlimited }: SqlDialect): void {
+  if (unlimited === null) return;
+  const name = limitNames(nodes).find((one) => types[one] !== 'integer');
+  if (name === undefined) return;
+  throw invalidField('sql_query', `LIMIT and OFFSET take whole numbers: declare ${name} with the type integer.`);
 }
 
 /** A block that limits rows to the caller's own would be gone for everybody who lacks the value. */

@@ -38,9 +38,12 @@ function body(nodes: readonly SqlNode[]): string {
 
 function hole(node: Exclude<SqlNode, string>): string {
   if ('block' in node) return `whenGiven(${node.names.map((name) => JSON.stringify(name)).join(', ')})\`${body(node.block)}\``;
-  const tag = node.in === 'in' ? 'anyOf' : node.in === 'not_in' ? 'noneOf' : 'value';
-  return `${tag}(${JSON.stringify(node.name)})`;
+  return `${tagOf(node)}(${JSON.stringify(node.name)})`;
 }
+
+const TAGS = { in: 'anyOf', not_in: 'noneOf', limit: 'limitOf', offset: 'offsetOf', value: 'value' } as const;
+type ValueNode = Extract<SqlNode, { name: string }>;
+const tagOf = (node: ValueNode): string => TAGS[node.in ?? node.place ?? 'value'];
 
 /**
  * Text inside a template literal. ECMA-262 section 12.9.6: a backslash, a backtick and `${` mean something, a carriage return

@@ -36,6 +36,7 @@ const leaf: fc.Arbitrary<SqlNode> = fc.oneof(
   text.filter((part) => part !== ''),
   name.map((bound): SqlNode => ({ name: bound })),
   fc.record({ name, in: fc.constantFrom('in' as const, 'not_in' as const) }),
+  fc.record({ name, place: fc.constantFrom('limit' as const, 'offset' as const) }),
 );
 const block: fc.Arbitrary<SqlNode> = fc.record({
   block: fc.array(leaf, { maxLength: 4 }),
@@ -52,9 +53,18 @@ function evaluate(expression: string): unknown {
   expect({ imports, exports }).toEqual({ imports: [], exports: ['found'] });
   const code = transpiler.transformSync(source).replace('export const found', 'const found');
   // oxlint-disable-next-line typescript/no-implied-eval -- the expression is what this test is about
-  const run = new Function('sql', 'value', 'anyOf', 'noneOf', 'whenGiven', `"use strict"; ${code}; return found;`);
-  const { sql, value, anyOf, noneOf, whenGiven } = project;
-  return run(sql, value, anyOf, noneOf, whenGiven);
+  const run = new Function(
+    'sql',
+    'value',
+    'anyOf',
+    'noneOf',
+    'limitOf',
+    'offsetOf',
+    'whenGiven',
+    `"use strict"; ${code}; return found;`,
+  );
+  const { sql, value, anyOf, noneOf, limitOf, offsetOf, whenGiven } = project;
+  return run(sql, value, anyOf, noneOf, limitOf, offsetOf, whenGiven);
 }
 
 /** Neighbouring texts are one text in a template. */

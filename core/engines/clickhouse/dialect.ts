@@ -6,6 +6,7 @@ export const CLICKHOUSE_DIALECT: SqlDialect = {
   name: 'clickhouse',
   scan: scanClickhouse,
   placeholder,
+  unlimited: { limit: '9223372036854775807', offset: 0 },
   reuses: true,
   no_row: null,
   list,

@@ -1,6 +1,7 @@
 import { AppError } from '#core/errors.ts';
 import { atOffset, parseDatetime } from '#core/lib/text/datetimes.ts';
 import { doubleOf, fits64Bits, integerOf, textOf } from '../shared/rows.ts';
+import type { LimitPlace } from '#core/lib/sql/statement.ts';
 import type { BoundType, Json } from '../shared/source.ts';
 
 type ScalarType = Exclude<BoundType, object>;
@@ -20,7 +21,9 @@ const TYPES: Readonly<Record<ScalarType, string>> = {
 const typeOf = (type: BoundType): string =>
   typeof type === 'object' ? `Array(${typeOf(type.array)})` : `Nullable(${TYPES[type]})`;
 
-export const placeholder = (number: number, _element: number, type: BoundType): string => `{p${number}:${typeOf(type)}}`;
+/** LIMIT and OFFSET take no type that may be null. */
+export const placeholder = (number: number, _element: number, type: BoundType, place?: LimitPlace): string =>
+  `{p${number}:${place === undefined ? typeOf(type) : TYPES.integer}}`;
 
 /** In an empty list is nothing, and outside of it everything: null too, of which the server does not know that. */
 export const list = (value: string | null, negated: boolean): string =>

@@ -6,6 +6,7 @@ export const DUCKDB_DIALECT: SqlDialect = {
   name: 'duckdb',
   scan: scanDuckdb,
   placeholder: (number) => `$${number}`,
+  unlimited: null,
   reuses: true,
   no_row: null,
   question_operator: false,

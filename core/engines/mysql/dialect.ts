@@ -7,6 +7,7 @@ export const MYSQL_DIALECT: SqlDialect = {
   name: 'mysql',
   scan: scanMysql,
   placeholder: () => '?',
+  unlimited: { limit: '18446744073709551615', offset: 0 },
   reuses: false,
   no_row: '(SELECT NULL FROM DUAL WHERE FALSE)',
   question_operator: false,

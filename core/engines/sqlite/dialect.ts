@@ -8,6 +8,7 @@ export const SQLITE_DIALECT: SqlDialect = {
   scan: scanSqlite,
   // It numbers the elements of lists itself; it looks up those with a number one by one (1.5 s for 10 000 in libSQL).
   placeholder: (number, element) => (element >= 0 ? '?' : `?${number}`),
+  unlimited: { limit: -1, offset: 0 },
   reuses: true,
   no_row: '(SELECT NULL WHERE FALSE)',
   question_operator: false,

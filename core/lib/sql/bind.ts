@@ -1,7 +1,7 @@
 import type { BoundStatement, BoundType, Json } from '#core/engines/shared/source.ts';
 import { leafOffsets } from './parse.ts';
 import type { SqlDialect } from './dialect.ts';
-import type { SqlNode, Statement } from './statement.ts';
+import type { LimitPlace, SqlNode, Statement } from './statement.ts';
 
 export type BoundValues = Readonly<Record<string, Json | undefined>>;
 
@@ -18,6 +18,8 @@ interface Shape {
   /** Name of the value of each placeholder, and which element of it (-1: the whole value). */
   readonly names: readonly string[];
   readonly elements: readonly number[];
+  /** What each is bound to without a value. */
+  readonly absent: readonly Json[];
   readonly pieces: readonly number[];
 }
 
@@ -48,10 +50,10 @@ const plans = new WeakMap<Statement, Plan>();
 export function bind(statement: Statement, dialect: SqlDialect, values: BoundValues): BoundStatement {
   const plan = planOf(statement, dialect);
   const shape = shapeOf(statement, dialect, plan, values);
-  const { names, elements } = shape;
+  const { names, elements, absent } = shape;
   const bound: Json[] = Array.from({ length: names.length });
   for (let i = 0; i < names.length; i++) {
-    const value = own(values, names[i]!) ?? null;
+    const value = own(values, names[i]!) ?? absent[i]!;
     const element = elements[i]!;
     if (element < 0 || !Array.isArray(value)) bound[i] = value;
     else bound[i] = value[Math.min(element, value.length - 1)] ?? null;
@@ -170,21 +172,24 @@ function compose(
 ): Shape {
   const names: string[] = [];
   const elements: number[] = [];
+  const absent: Json[] = [];
   const types: BoundType[] = [];
   const pieces: number[] = [];
   const numbers = new Map<string, number>();
   let text = '';
   let blocks = 0;
 
-  const placeholder = (name: string, element: number, type: BoundType): string => {
-    const key = `${element} ${name}`;
+  const placeholder = (name: string, element: number, type: BoundType, place?: LimitPlace): string => {
+    const bounds = dialect.unlimited === null ? undefined : place;
+    const key = `${element} ${bounds ?? ''} ${name}`;
     const known = numbers.get(key);
-    if (known !== undefined && dialect.reuses) return dialect.placeholder(known, -1, type);
+    if (known !== undefined && dialect.reuses) return dialect.placeholder(known, -1, type, bounds);
     names.push(name);
     elements.push(element);
+    absent.push(bounds === undefined ? null : (dialect.unlimited?.[bounds] ?? null));
     types.push(type);
     numbers.set(key, names.length);
-    return dialect.placeholder(names.length, element, type);
+    return dialect.placeholder(names.length, element, type, bounds);
   };
 
   const list = (name: string, negated: boolean, type: BoundType): string => {
@@ -219,11 +224,11 @@ function compose(
         if (/[\w$\u0080-\uffff]/.test(text.at(-1) ?? '')) text += ' ';
         pieces.push(text.length);
         const type = statement.types[node.name] ?? 'string';
-        text += node.in ? list(node.name, node.in === 'not_in', type) : placeholder(node.name, -1, type);
+        text += node.in ? list(node.name, node.in === 'not_in', type) : placeholder(node.name, -1, type, node.place);
       }
     }
   };
 
   add(statement.nodes, false);
-  return { text, names, elements, types, pieces };
+  return { text, names, elements, absent, types, pieces };
 }

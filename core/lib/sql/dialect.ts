@@ -1,7 +1,8 @@
 import type { Lexeme } from './classify-tokens.ts';
-import type { BoundType } from '#core/engines/shared/source.ts';
+import type { BoundType, Json } from '#core/engines/shared/source.ts';
 import type { PageRules } from './page-keys.ts';
 import type { TokenRules, Verdict } from './rules.ts';
+import type { LimitPlace } from './statement.ts';
 import type { Scanner } from './tokenize.ts';
 
 /** A grammar of statements: everything in which reading, binding and judging them differs. */
@@ -11,7 +12,9 @@ export interface SqlDialect {
   /** Splits text the way the database's own scanner does. */
   readonly scan: Scanner;
   /** How the n-th value is written. @param element which element of a list it is; -1: it is none. @param type the declared one. */
-  readonly placeholder: (number: number, element: number, type: BoundType) => string;
+  readonly placeholder: (number: number, element: number, type: BoundType, place?: LimitPlace) => string;
+  /** What a LIMIT and an OFFSET without a value are bound to; null: the database reads NULL there as no limit. */
+  readonly unlimited: Readonly<Record<LimitPlace, Json>> | null;
   /** A name that stands twice is sent once. */
   readonly reuses: boolean;
   /** What `IN` looks into when a list is empty; null: a list is one value, compared by `= ANY`. */

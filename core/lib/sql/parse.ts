@@ -2,7 +2,7 @@ import type { Parameter } from '#core/contract/definitions/parameters.ts';
 import { AppError } from '#core/errors.ts';
 import type { BoundType } from '#core/engines/shared/source.ts';
 import type { SqlDialect } from './dialect.ts';
-import type { SqlNode, Statement } from './statement.ts';
+import type { LimitPlace, SqlNode, Statement } from './statement.ts';
 import { broken, isName, tokenize, type Token } from './tokenize.ts';
 
 export type DeclaredParameter = Pick<Parameter, 'name' | 'type' | 'items'>;
@@ -39,6 +39,14 @@ export function parameterNames(sql: string, dialect: SqlDialect): string[] {
 export function unusedParameters(statement: Statement, parameters: readonly { readonly name: string }[]): string[] {
   return parameters.map(({ name }) => name).filter((name) => !statement.names.includes(name));
 }
+
+/** Names that are all of a LIMIT or an OFFSET. */
+export const limitNames = (nodes: readonly SqlNode[]): string[] =>
+  nodes.flatMap((node) => {
+    if (typeof node === 'string') return [];
+    if ('block' in node) return limitNames(node.block);
+    return node.place === undefined ? [] : [node.name];
+  });
 
 function parse(sql: string, dialect: SqlDialect, declared: ReadonlyMap<string, BoundType>): Parsed {
   const tokens = oneStatement(tokenize(sql, dialect));
@@ -213,7 +221,8 @@ function build(
         const list = typeof declared.get(name) === 'object' ? inList(sql, tokens, i) : undefined;
         text(list?.start ?? token.start);
         offsets.push(list?.start ?? token.start);
-        nodes.push(list ? { name, in: list.in } : { name });
+        const place = list === undefined ? limitPlace(sql, tokens, i) : undefined;
+        nodes.push(list ? { name, in: list.in } : place ? { name, place } : { name });
         names.add(name);
         used.add(name);
         if (list) i = list.last;
@@ -238,8 +247,8 @@ interface InList {
   readonly last: number;
 }
 
-/** The `IN (:name)` or `NOT IN (:name)` around the parameter at an index, when it stands alone in the list. */
-function inList(sql: string, tokens: readonly Token[], index: number): InList | undefined {
+/** Steps over space and comments, and compares words without case. */
+function walkerOf(sql: string, tokens: readonly Token[]) {
   const step = (from: number, by: 1 | -1): number => {
     let i = from + by;
     while (tokens[i] && isTrivia(tokens[i]!)) i += by;
@@ -249,6 +258,26 @@ function inList(sql: string, tokens: readonly Token[], index: number): InList | 
     const token = tokens[i];
     return token !== undefined && sql.slice(token.start, token.end).toLowerCase() === text;
   };
+  return { step, is };
+}
+
+/** Whether the parameter at an index is all of a LIMIT or an OFFSET; what is calculated there belongs to the author. */
+function limitPlace(sql: string, tokens: readonly Token[], index: number): LimitPlace | undefined {
+  const { step, is } = walkerOf(sql, tokens);
+  let [before, after] = [step(index, -1), step(index, 1)];
+  while (is(before, '(') && is(after, ')')) [before, after] = [step(before, -1), step(after, 1)];
+  if (tokens[after]?.kind === 'operator' || is(step(before, -1), '.')) return undefined;
+  if (is(before, 'offset')) return 'offset';
+  // LIMIT 10, 20 has the offset first.
+  if (is(before, 'limit')) return is(after, ',') ? 'offset' : 'limit';
+  if (is(before, ',') && is(step(step(before, -1), -1), 'limit')) return 'limit';
+  const isFetch = (is(before, 'first') || is(before, 'next')) && is(step(before, -1), 'fetch');
+  return isFetch ? 'limit' : undefined;
+}
+
+/** The `IN (:name)` or `NOT IN (:name)` around the parameter at an index, when it stands alone in the list. */
+function inList(sql: string, tokens: readonly Token[], index: number): InList | undefined {
+  const { step, is } = walkerOf(sql, tokens);
   const [before, after] = [step(index, -1), step(index, 1)];
   const word = step(before, -1);
   if (!is(before, '(') || !is(after, ')') || !is(word, 'in')) return undefined;

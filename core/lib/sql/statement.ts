@@ -1,12 +1,15 @@
 import type { BoundType } from '#core/engines/shared/source.ts';
 
+/** A parameter that is all of a LIMIT or an OFFSET. */
+export type LimitPlace = 'limit' | 'offset';
+
 /**
  * A piece of a parsed statement. Text is sent as it stands; `name` is a bound value; with `in` the node replaces the whole
  * `IN (:name)` or `NOT IN (:name)` of an array parameter; a `block` is kept only when every name in it was given.
  */
 export type SqlNode =
   | string
-  | { readonly name: string; readonly in?: 'in' | 'not_in' }
+  | { readonly name: string; readonly in?: 'in' | 'not_in'; readonly place?: LimitPlace }
   | { readonly block: readonly SqlNode[]; readonly names: readonly string[] };
 
 /** A statement as JSON, ready to be bound: what a snapshot keeps. */

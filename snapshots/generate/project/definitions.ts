@@ -2,7 +2,7 @@ import type { Parameter } from '#core/contract/definitions/parameters.ts';
 import type { TextFormat } from '#core/contract/definitions/pages.ts';
 import type { ReturnType } from '#core/contract/definitions/tools.ts';
 import type { BoundStatement, BoundType, ConnectionSettings, Json, QueryResult } from '#core/engines/shared/source.ts';
-import type { Dialect, SqlNode } from './sql.ts';
+import type { Dialect, LimitPlace, SqlNode } from './sql.ts';
 
 /** What one call runs and within which limits. */
 export interface Query {
@@ -56,7 +56,7 @@ export interface Limits {
 /** One connected database. Every statement it is given is one statement with bound values. */
 export interface Database {
   /** How the n-th value is written, where its type belongs to that. */
-  readonly placeholder?: (number: number, element: number, type: BoundType) => string;
+  readonly placeholder?: (number: number, element: number, type: BoundType, place?: LimitPlace) => string;
   /** How a list that is one value is compared; null: it is empty. */
   readonly list?: (value: string | null, negated: boolean) => string;
   query(statement: BoundStatement, limits: Limits): Promise<QueryResult>;

@@ -3,10 +3,12 @@ import type { Database } from './definitions.ts';
 
 export type Dialect = 'postgresql' | 'duckdb' | 'mysql' | 'sqlite' | 'clickhouse';
 
+export type LimitPlace = 'limit' | 'offset';
+
 /** A piece of SQL: text, a bound value, a list for IN, or a block that is kept only when every name in it was given. */
 export type SqlNode =
   | string
-  | { readonly name: string; readonly in?: 'in' | 'not_in' }
+  | { readonly name: string; readonly in?: 'in' | 'not_in'; readonly place?: LimitPlace }
   | { readonly block: readonly SqlNode[]; readonly names: readonly string[] };
 
 export function sql(texts: TemplateStringsArray, ...nodes: readonly SqlNode[]): SqlNode[] {
@@ -15,6 +17,10 @@ export function sql(texts: TemplateStringsArray, ...nodes: readonly SqlNode[]): 
 
 /** A value that is bound, never pasted into the text. */
 export const value = (name: string): SqlNode => ({ name });
+/** The value of a LIMIT: without one, there is no limit. */
+export const limitOf = (name: string): SqlNode => ({ name, place: 'limit' });
+/** The value of an OFFSET: without one, no row is skipped. */
+export const offsetOf = (name: string): SqlNode => ({ name, place: 'offset' });
 /** `IN (…)` over the elements of an array. */
 export const anyOf = (name: string): SqlNode => ({ name, in: 'in' });
 /** `NOT IN (…)` over the elements of an array. */
@@ -38,6 +44,13 @@ const isPostgres = (dialect: Dialect): dialect is 'postgresql' | 'duckdb' => dia
 const NO_ROW = {
   mysql: '(SELECT NULL FROM DUAL WHERE FALSE)',
   sqlite: '(SELECT NULL WHERE FALSE)',
+};
+
+/** What a LIMIT and an OFFSET without a value are bound to, where the database does not read NULL as no limit. */
+const UNLIMITED: Partial<Readonly<Record<Dialect, Readonly<Record<LimitPlace, Json>>>>> = {
+  mysql: { limit: '18446744073709551615', offset: 0 },
+  sqlite: { limit: -1, offset: 0 },
+  clickhouse: { limit: '9223372036854775807', offset: 0 },
 };
 
 /** The text of a statement depends on which values are given and on how many elements a list has, never on a value. */
@@ -70,7 +83,7 @@ export function bind(
       } else {
         // "limit:n" must not become the name limit$1.
         if (/[\w$\u0080-\uffff]/.test(text.at(-1) ?? '')) text += ' ';
-        text += node.in ? list(node.name, node.in === 'not_in') : placeholder(node.name);
+        text += node.in ? list(node.name, node.in === 'not_in') : placeholder(node.name, node.place);
       }
     }
   }
@@ -90,17 +103,19 @@ export function bind(
     return `${operator} (${elements.map((item: Json) => push(item, typeof type === 'object' ? type.array : type)).join(', ')})`;
   }
 
-  function placeholder(name: string): string {
-    const known = numbers.get(name);
+  function placeholder(name: string, place?: LimitPlace): string {
+    const bounds = place && UNLIMITED[dialect] ? place : undefined;
+    const key = `${bounds ?? ''} ${name}`;
+    const known = numbers.get(key);
     const type = types[name] ?? 'string';
-    if (known !== undefined) return mark(known, -1, type);
-    if (isPostgres(dialect) || dialect === 'clickhouse') numbers.set(name, values.length + 1);
-    return push(valueOf(name) ?? null, type);
+    if (known !== undefined) return mark(known, -1, type, bounds);
+    if (isPostgres(dialect) || dialect === 'clickhouse') numbers.set(key, values.length + 1);
+    return push(valueOf(name) ?? (bounds && UNLIMITED[dialect]?.[bounds]) ?? null, type, bounds);
   }
 
-  function push(item: Json, type: BoundType): string {
+  function push(item: Json, type: BoundType, place?: LimitPlace): string {
     values.push(item);
     kinds.push(type);
-    return mark(values.length, -1, type);
+    return mark(values.length, -1, type, place);
   }
 }

@@ -6,6 +6,7 @@ export const POSTGRESQL_DIALECT: SqlDialect = {
   name: 'postgresql',
   scan: scanPostgres,
   placeholder: (number) => `$${number}`,
+  unlimited: null,
   reuses: true,
   no_row: null,
   question_operator: true,
