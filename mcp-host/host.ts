@@ -36,7 +36,7 @@ import { createControl } from './swap/control.ts';
 import { drain } from './swap/drain.ts';
 import { createOwnInstallation } from './swap/own-installation.ts';
 import { createHostNames } from './swap/host-names.ts';
-import { loadRegistry, type Registry, toolsetsOf } from './swap/registry.ts';
+import { type LoadRegistry, loadRegistry, type Registry, toolsetsOf } from './swap/registry.ts';
 import { createSources } from './swap/sources.ts';
 import { createSnapshotTaker } from './swap/take-snapshot.ts';
 import { createViews } from './swap/views.ts';
@@ -159,13 +159,14 @@ export function createHost(options: HostOptions): Host {
     now,
     ticks,
   });
+  const load: LoadRegistry = (snapshot, before) => loadRegistry(snapshot, before, now(), options.view_page?.uri);
   const beside = createBeside({
     control,
     files: options.beside ?? NO_FILES,
     file,
     live: serving.held,
     log,
-    now,
+    loadRegistry: load,
     serve(held, canary) {
       serving.besides(new Map([...held].map(([name, { registry }]) => [name, registry])), canary);
       dismiss();
@@ -259,7 +260,7 @@ export function createHost(options: HostOptions): Host {
   const snapshots = createSnapshotTaker({
     file,
     log,
-    now,
+    loadRegistry: load,
     held: serving.held,
     isStale: () => stale,
     async take(registry, fresh) {
@@ -306,7 +307,7 @@ export function createHost(options: HostOptions): Host {
     if (snapshot === null) return;
     try {
       const { texts, ...rest } = snapshot;
-      const registry = await loadRegistry({ ...rest, textOf: (hash) => texts.get(hash) }, null, now());
+      const registry = await load({ ...rest, textOf: (hash) => texts.get(hash) }, null);
       requireAuth(registry.server, options);
       snapshots.remember(snapshot.checksum, snapshot.leaves);
       const { connections, server } = registry;

@@ -17,4 +17,5 @@ export function toViewPage(html: string): ViewPage {
 }
 
 /** Also of earlier releases: a client that still has the old address gets the page of today. */
-export const isViewUri = (uri: string): boolean => uri.startsWith(PREFIX) && uri.endsWith(SUFFIX) && uri.length < 100;
+export const isViewUri = (uri: string): boolean => VIEW_URI.test(uri);
+const VIEW_URI = /^ui:\/\/sluice\/view-[\w-]{1,64}\.html$/;

@@ -73,11 +73,12 @@ export async function loadBundle(text: string, binding: Binding): Promise<Loaded
   });
   const mask_key = textIn(binding, MASK_KEY);
   if (hashes && mask_key === null) missing.add(MASK_KEY);
+  const view_page = view === null ? null : toViewPage(view);
   const public_url = readable(() => publicUrlIn(binding));
   const head = { version, checksum, created_at, leaves: listed, textOf: (hash: string) => texts.get(hash) };
   return {
     // What a bundle lists never changes: clients may keep it for as long as any list may be kept.
-    registry: await loadRegistry(head, null, 0),
+    registry: await loadRegistry(head, null, 0, view_page?.uri),
     tokens: { as_of, tokens: tokens.map(toLiveToken) },
     openSecret(sealed, place) {
       const secret = found.get(place);
@@ -85,7 +86,7 @@ export async function loadBundle(text: string, binding: Binding): Promise<Loaded
       if (place.startsWith(TOKEN_PLACE)) return sealed;
       throw new AppError('secrets_unavailable', `The binding ${secrets[place] ?? place} is not set.`);
     },
-    view_page: view === null ? null : toViewPage(view),
+    view_page,
     pseudonym: createPseudonym([mask_key ?? '']),
     public_url,
     lacks: [...(missing.size === 0 ? [] : [lackOf([...missing])]), ...malformed].join(' ') || null,

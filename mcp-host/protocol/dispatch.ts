@@ -84,12 +84,13 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     const version = LEGACY_VERSIONS.find((known) => known === asked) ?? LEGACY_VERSIONS[0] ?? '';
     const client = clientName(params['clientInfo']);
     const { capabilities } = params;
-    const draws_views = options.app_views.offered && drawsViews(capabilities);
+    const { offered } = options.app_views;
+    const draws_views = offered && drawsViews(capabilities);
     const can = { shows_forms: showsForms(capabilities), opens_pages: opensPages(capabilities), draws_views };
     const session = sessions.open(caller.owner, version, client, holderOf(caller, address), viewerOf(exchange), can);
     if (session === null) throw new RpcError(RPC.server, 'Too many sessions are in use. Try again later.', { http_status: 503 });
     const registry = exchange.forKey?.(session.key) ?? exchange.registry;
-    return reply(resultText(id, greeting(registry, version, draws_views)), 200, { [SESSION_HEADER]: session.id });
+    return reply(resultText(id, greeting(registry, version, offered)), 200, { [SESSION_HEADER]: session.id });
   };
 
   /** Never throws: an error is an answer like others. */

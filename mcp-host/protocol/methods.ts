@@ -1,4 +1,3 @@
-import { isForViews } from '#mcp-host/apps/capability.ts';
 import type { CallContext, CallServices } from '#mcp-host/call/context.ts';
 import type { InputRequired } from '#mcp-host/call/confirmation/asked-call.ts';
 import { callTool, readResource } from '#mcp-host/call/perform.ts';
@@ -19,8 +18,8 @@ type Handlers = Readonly<Record<string, Handler>>;
 
 const list =
   (method: ListMethod): Handler =>
-  ({ cursor }, { registry, record }, { app_views }) => {
-    const list = (method === 'tools/list' ? app_views.list(record, registry) : null) ?? registry.lists[method];
+  ({ cursor }, { registry }) => {
+    const list = registry.lists[method];
     return (cursor === undefined ? list.pages[0] : pageOf(list, cursor, registry)) ?? '';
   };
 
@@ -57,8 +56,7 @@ const COMMON: Handlers = {
 };
 const MODERN: Handlers = {
   ...COMMON,
-  'server/discover': (_, { registry, record }, { now, app_views }) =>
-    discovery(registry, now(), app_views.offered && isForViews(record)),
+  'server/discover': (_, { registry }, { now, app_views }) => discovery(registry, now(), app_views.offered),
 };
 const LEGACY: Handlers = { ...COMMON, ping: () => '' };
 

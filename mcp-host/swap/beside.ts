@@ -4,7 +4,7 @@ import { HOLDS_SECRETS, keyOf, type Leaf } from '#snapshots/tree.ts';
 import { applyTo, Lacking, type NewSnapshot } from './apply-news.ts';
 import type { BesideFiles } from './beside-files.ts';
 import type { Control } from './control.ts';
-import { loadRegistry, type Registry } from './registry.ts';
+import type { LoadRegistry, Registry } from './registry.ts';
 import type { SnapshotFile } from './snapshot-file.ts';
 
 /** A configuration that this host holds beside its live version. */
@@ -39,7 +39,7 @@ export interface BesideOptions {
   readonly file: Pick<SnapshotFile, 'texts'>;
   readonly live: () => Registry | null;
   readonly log: Log;
-  readonly now: () => number;
+  readonly loadRegistry: LoadRegistry;
   /** From now on these are served. */
   readonly serve: (held: ReadonlyMap<string, Held>, canary: CanaryNews | null) => void;
   readonly acknowledge: (answer: { request_id: string; error?: string }) => void;
@@ -51,7 +51,7 @@ const RETRY_MS = 5_000;
 type Source = 'disk' | 'server';
 
 export function createBeside(options: BesideOptions): Beside {
-  const { control, files, file, live, log, now, serve, acknowledge, retry_ms = RETRY_MS } = options;
+  const { control, files, file, live, log, loadRegistry, serve, acknowledge, retry_ms = RETRY_MS } = options;
   let held: ReadonlyMap<string, Held> = new Map();
   let latest: BesideNews | null = null;
   let working: Promise<void> = Promise.resolve();
@@ -68,7 +68,7 @@ export function createBeside(options: BesideOptions): Beside {
     const snapshot = await fetched(name, base);
     const { version, checksum, created_at, tree, blobs } = snapshot;
     const loadable = { version, checksum, created_at, leaves: tree.leaves, textOf: (hash: string) => blobs.get(hash) };
-    return { snapshot, registry: await loadRegistry(loadable, base, now()) };
+    return { snapshot, registry: await loadRegistry(loadable, base) };
   };
   const fromDisk = async ({ id, checksum }: BesideEntry): Promise<Registry | null> => {
     const kept = await files.read(id).catch(() => null);
@@ -76,7 +76,7 @@ export function createBeside(options: BesideOptions): Beside {
     const { texts, leaves, ...head } = kept;
     const base = live();
     const registry = { ...head, leaves: sharing(leaves, base), textOf: (hash: string) => texts.get(hash) };
-    return loadRegistry(registry, base, now());
+    return loadRegistry(registry, base);
   };
   const keep = async (id: string, snapshot: NewSnapshot): Promise<void> => {
     const { leaves } = snapshot.tree;

@@ -86,10 +86,10 @@ export function lifetime(method: string, { pieces, side, since }: Registry, now:
 }
 
 /** The members of the results that open a conversation. */
-export const discovery = (registry: Registry, now: number, draws_views = false): string =>
-  `"resultType":"complete","_meta":{"${META.server}":${registry.pieces.server_card},${registry.pieces.snapshot}}${lifetime('server/discover', registry, now)},"supportedVersions":["${MODERN_VERSION}"],"capabilities":${capabilitiesOf(registry, draws_views)}${instructionsOf(registry)}`;
-export const greeting = (registry: Registry, version: string, draws_views = false): string =>
-  `"protocolVersion":"${version}","capabilities":${capabilitiesOf(registry, draws_views)},"serverInfo":${registry.pieces.server_card}${instructionsOf(registry)},"_meta":{${registry.pieces.snapshot}}`;
+export const discovery = (registry: Registry, now: number, has_views: boolean): string =>
+  `"resultType":"complete","_meta":{"${META.server}":${registry.pieces.server_card},${registry.pieces.snapshot}}${lifetime('server/discover', registry, now)},"supportedVersions":["${MODERN_VERSION}"],"capabilities":${capabilitiesOf(registry, has_views)}${instructionsOf(registry)}`;
+export const greeting = (registry: Registry, version: string, has_views: boolean): string =>
+  `"protocolVersion":"${version}","capabilities":${capabilitiesOf(registry, has_views)},"serverInfo":${registry.pieces.server_card}${instructionsOf(registry)},"_meta":{${registry.pieces.snapshot}}`;
 function instructionsOf(registry: Registry): string {
   const text = registry.instructions ?? introductionOf(registry);
   return text === null ? '' : `,"instructions":${JSON.stringify(text)}`;
@@ -102,10 +102,9 @@ const CAPABILITIES = {
   completions: {},
   logging: {},
 };
-/** Whoever draws views is told that there are some; for everybody else nothing is different. */
-function capabilitiesOf({ skill }: Registry, draws_views: boolean): string {
-  if (skill === null && !draws_views) return PLAIN;
-  const views = draws_views ? { [APPS]: { mimeTypes: [APP_MIME_TYPE] } } : {};
+function capabilitiesOf({ skill }: Registry, has_views: boolean): string {
+  if (skill === null && !has_views) return PLAIN;
+  const views = has_views ? { [APPS]: { mimeTypes: [APP_MIME_TYPE] } } : {};
   return JSON.stringify({ ...CAPABILITIES, extensions: { ...views, ...(skill !== null && { [SKILLS]: {} }) } });
 }
 const PLAIN = JSON.stringify(CAPABILITIES);

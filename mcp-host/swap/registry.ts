@@ -13,13 +13,12 @@ import type { Json } from '#core/engines/shared/source.ts';
 import { AppError } from '#core/errors.ts';
 import { dialectNamed } from '#core/engines/index.ts';
 import { planQuery, type QueryPlan } from '#core/lib/call/query.ts';
-import { isDrawn } from '#mcp-host/apps/views.ts';
 import { compilePrompt, type PromptPlan } from '#mcp-host/protocol/prompt.ts';
 import { LIST_METHODS, type ListMethod, type RenderedList, renderList, sameList } from '#mcp-host/protocol/lists.ts';
 import { type Pieces, type Presented, renderPieces } from './presentation.ts';
 import { skillItem, skillName, type SkillSource } from './skill.ts';
 import { toolItem } from './tool-item.ts';
-import { literalLength, parseUriTemplate, type UriTemplate } from '#core/lib/uri-template.ts';
+import { literalLength, normalUri, parseUriTemplate, type UriTemplate } from '#core/lib/uri-template.ts';
 
 interface Bound<E> {
   readonly entity: E;
@@ -42,7 +41,7 @@ export interface Registry {
   readonly connections: readonly FrozenConnection[];
   readonly vars: Readonly<Record<string, Json>>;
   readonly tools: ReadonlyMap<string, ToolEntry>;
-  /** By URI; those without variables. */
+  /** By URI in normal form; those without variables. */
   readonly resources: ReadonlyMap<string, ResourceEntry>;
   /** The most literal text first, so that the narrower of two templates is tried first. */
   readonly templates: readonly ResourceEntry[];
@@ -88,11 +87,13 @@ export interface Loaded {
 /**
  * Builds a registry beside the running one, in slices that let other work through; what did not change is taken from `before`.
  * Throws when the snapshot is not whole.
+ * @param view_uri address of the page that draws results; the same for every registry of a host.
  */
 export async function loadRegistry(
   { version, checksum, leaves, textOf }: Loadable,
   before: Registry | null = null,
   now = Date.now(),
+  view_uri: string | null = null,
 ): Promise<Registry> {
   const loaded = new Map<Leaf, Loaded>();
   const by_id = new Map<string, FrozenConnection>();
@@ -118,7 +119,7 @@ export async function loadRegistry(
     let one = reused(leaf);
     if (one === undefined) {
       if (++slice % SLICE === 0) await new Promise((resolve) => setImmediate(resolve));
-      one = LOADERS[leaf.kind](parsed(leaf), connectionOf);
+      one = LOADERS[leaf.kind](parsed(leaf), connectionOf, view_uri);
     }
     loaded.set(leaf, one);
     if (leaf.kind === 'connection') by_id.set((one.made as FrozenConnection).id, one.made as FrozenConnection);
@@ -129,6 +130,9 @@ export async function loadRegistry(
   for (const method of LIST_METHODS) void registry.lists[method];
   return registry;
 }
+
+/** `loadRegistry` with what is the same for every registry of a host. */
+export type LoadRegistry = (snapshot: Loadable, before: Registry | null) => Promise<Registry>;
 
 type Head = Pick<Registry, 'snapshot_version' | 'checksum' | 'loaded' | 'snapshot_id' | 'since' | 'side'>;
 
@@ -162,7 +166,7 @@ export function assemble(head: Head, before: Registry | null, part: Presented = 
     connections: of_kind.connection.map(({ made }) => made as FrozenConnection),
     vars: settings.global_variables,
     tools: byName(tools),
-    resources: new Map(fixed.map(({ made }) => [(made as ResourceEntry).template.text, made as ResourceEntry])),
+    resources: new Map(fixed.map(({ made }) => [normalUri((made as ResourceEntry).template.text), made as ResourceEntry])),
     templates: variable
       .map(({ made }) => made as ResourceEntry)
       .sort((a, b) => literalLength(b.template) - literalLength(a.template)),
@@ -229,12 +233,12 @@ type ConnectionOf = (query: FrozenQuery & { readonly name: string }) => FrozenCo
 
 const itemOf = ({ listing }: { readonly listing: object }): string => JSON.stringify(listing);
 
-const LOADERS: Readonly<Record<Kind, (frozen: never, connectionOf: ConnectionOf) => Loaded>> = {
+const LOADERS: Readonly<Record<Kind, (frozen: never, connectionOf: ConnectionOf, view_uri: string | null) => Loaded>> = {
   server: (made: FrozenServer) => ({ made, item: '' }),
   connection: (made: FrozenConnection) => ({ made, item: '' }),
-  tool: (entity: FrozenTool, connectionOf) => ({
+  tool: (entity: FrozenTool, connectionOf, view_uri) => ({
     made: { entity, connection: connectionOf(entity), plan: planQuery(entity, dialectNamed(entity.statement.dialect)) },
-    item: JSON.stringify(toolItem(entity)),
+    item: JSON.stringify(toolItem(entity, view_uri)),
   }),
   resource: (entity: FrozenResource, connectionOf) => ({
     made: {
@@ -265,20 +269,12 @@ export function changedLists(before: Registry | null, after: Registry | null): L
     return a !== undefined && b !== undefined ? sameList(a, b) : (a ?? b)?.items.length === 0 || a === b;
   };
   const changed: Readonly<Record<ListKind, () => boolean>> = {
-    tools: () => !same('tools/list') || drawnIn(before) !== drawnIn(after),
+    tools: () => !same('tools/list'),
     resources: () => !same('resources/list') || !same('resources/templates/list'),
     prompts: () => !same('prompts/list'),
   };
   return LIST_KINDS.filter((kind) => changed[kind]());
 }
-
-/** Whether there is a page for a tool stands in its list for those who draw. */
-const drawnIn = (registry: Registry | null): string =>
-  (registry?.tools.values() ?? [].values())
-    .filter(({ entity }) => isDrawn(entity))
-    .map(({ entity }) => entity.name)
-    .toArray()
-    .join(' ');
 
 /** The list of the toolsets that are served, made once for each registry. */
 export function toolsetsOf(held: () => Registry | null): () => readonly FrozenToolset[] {

@@ -3,13 +3,13 @@ import { AppError } from '#core/errors.ts';
 import type { Log } from '#core/log.ts';
 import type { Leaf } from '#snapshots/tree.ts';
 import { createKnownTrees, Lacking, type NewSnapshot } from './apply-news.ts';
-import { loadRegistry, type Registry } from './registry.ts';
+import type { LoadRegistry, Registry } from './registry.ts';
 import type { Draft, SnapshotFile } from './snapshot-file.ts';
 
 export interface SnapshotTakerOptions {
   readonly file: SnapshotFile;
   readonly log: Log;
-  readonly now: () => number;
+  readonly loadRegistry: LoadRegistry;
   readonly held: () => Registry | null;
   /** What is held is to be replaced also by the same, sent as a whole. */
   readonly isStale: () => boolean;
@@ -30,7 +30,7 @@ export interface SnapshotTaker {
 
 /** Brings a host to the snapshots that it is told of: put together, loaded, served, kept, acknowledged. */
 export function createSnapshotTaker(options: SnapshotTakerOptions): SnapshotTaker {
-  const { file, log, now, held } = options;
+  const { file, log, held, loadRegistry } = options;
   const trees = createKnownTrees();
 
   /** What is new to this host; null when it has it already. */
@@ -50,7 +50,7 @@ export function createSnapshotTaker(options: SnapshotTakerOptions): SnapshotTake
     const kept = missing.length === 0 ? new Map<string, string>() : await file.texts(missing);
     if (missing.some((hash) => !kept.has(hash))) throw new Lacking(`The host lacks parts of snapshot ${version}.`);
     const textOf = (hash: string) => blobs.get(hash) ?? kept.get(hash);
-    return loadRegistry({ version, checksum, created_at, leaves, textOf }, before, now());
+    return loadRegistry({ version, checksum, created_at, leaves, textOf }, before);
   };
 
   /** @returns its copy, which is still being written. */

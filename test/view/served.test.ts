@@ -36,11 +36,12 @@ let before: TestHost;
 const shop = connectionOf({});
 const SCORES = 'select name, score from customers where score >= :least order by name';
 const SHORT = { max_bytes: 10_000 };
+const SCORES_VIEW = { kind: 'bar' as const, x: 'name', y: ['score'], title: 'Scores' };
 const TOOLS = [
   toolOf(shop, 'customers', 'select id, name from customers order by id', SHORT),
   toolOf(shop, 'scores', SCORES, {
     parameters: [parameterOf('least', 'number')],
-    view: { kind: 'bar', x: 'name', y: ['score'], title: 'Scores' },
+    view: SCORES_VIEW,
     max_bytes: 200_000,
   }),
   toolOf(shop, 'hidden', 'select 1 as one', { ...SHORT, view: { kind: 'none' } }),
@@ -115,7 +116,7 @@ for (const [era, open] of [
       expect(client.extensions()).toEqual({ 'io.modelcontextprotocol/ui': { mimeTypes: [RESOURCE_MIME_TYPE] } });
       expect(await client.tools()).toEqual({
         customers: UI,
-        scores: { 'anthropic/maxResultSizeChars': 200_000, ...UI },
+        scores: { 'anthropic/maxResultSizeChars': 200_000, ...UI, 'sluice/view': SCORES_VIEW },
         hidden: undefined,
         text: undefined,
         templated: undefined,
@@ -129,34 +130,34 @@ for (const [era, open] of [
       const old = 'ui://sluice/view-0123456789abcdef.html';
       expect(await client.read(PAGE.uri)).toEqual(page(PAGE.uri));
       expect(await client.read(old)).toEqual(page(old));
-      expect(client.read('ui://sluice/other.html')).rejects.toThrow('Resource not found.');
+      for (const other of ['other.html', 'view-.html', 'view-a.b.html', 'view-a/b.html', 'view-%61.html', 'view-ä.html'])
+        expect(client.read(`ui://sluice/${other}`)).rejects.toThrow('Resource not found.');
     });
 
     test('gets what a tool says of its view with the result, and nothing where it says nothing', async () => {
       const scores = await client.call('scores', { least: 0 });
-      expect(scores._meta?.['sluice/view']).toEqual({ kind: 'bar', x: 'name', y: ['score'], title: 'Scores' });
+      expect(scores._meta?.['sluice/view']).toEqual(SCORES_VIEW);
       expect((await client.call('customers'))._meta?.['sluice/view']).toBeUndefined();
       expect((await client.call('hidden'))._meta?.['sluice/view']).toBeUndefined();
     });
   });
 }
 
-test('a client that draws is told when a tool gets or loses its page', async () => {
+test('a client is told when a tool gets, changes or loses its view', async () => {
   const of = (view?: FrozenTool['view']) => {
     const tool = toolOf(shop, 'one', 'select 1 as one', { ...SHORT, id: 'one', ...(view && { view }) });
     const { content, ...rest } = snapshotOf(2, { connections: [shop], tools: [tool] });
     const blobs = toBlobs(content);
     const texts = new Map(blobs.map(({ hash, text }) => [hash, text]));
-    return loadRegistry({ ...rest, leaves: blobs, textOf: (hash) => texts.get(hash) });
+    return loadRegistry({ ...rest, leaves: blobs, textOf: (hash) => texts.get(hash) }, null, NOW, PAGE.uri);
   };
   const [inferred, bars, none] = [await of(), await of({ kind: 'bar' }), await of({ kind: 'none' })];
   expect(changedLists(inferred, none)).toEqual(['tools']);
   expect(changedLists(none, bars)).toEqual(['tools']);
-  // What it is drawn as comes with its results.
-  expect(changedLists(inferred, bars)).toEqual([]);
+  expect(changedLists(inferred, bars)).toEqual(['tools']);
 });
 
-describe('a client that draws nothing', () => {
+describe('a client that declares nothing', () => {
   const META = {
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',
     'io.modelcontextprotocol/clientCapabilities': {},
@@ -194,12 +195,23 @@ describe('a client that draws nothing', () => {
     return texts;
   }
 
-  test('gets the same bytes as before there was a page', async () => {
+  test('gets the page in lists and capabilities, in both revisions, and the same bytes in results', async () => {
     const texts = await answers(host);
-    expect(texts).toEqual(await answers(before));
+    const plain = await answers(before);
     expect(texts.length).toBe(14);
-    for (const text of texts) expect(text).toContain('"result":{');
-    expect(texts.join('')).not.toMatch(/sluice\/view|ui:\/\//);
+    for (const [n, text] of texts.entries()) {
+      expect(text).toContain('"result":{');
+      const members = (JSON.parse(text) as { result: { tools?: { name: string; _meta?: unknown }[]; capabilities?: object } })
+        .result;
+      const { tools, capabilities } = members;
+      if (tools !== undefined) {
+        const metas = Object.fromEntries(tools.map(({ name, _meta }) => [name, _meta]));
+        expect(metas['customers']).toEqual(UI);
+        expect(metas['scores']).toEqual({ 'anthropic/maxResultSizeChars': 200_000, ...UI, 'sluice/view': SCORES_VIEW });
+        expect(metas['hidden']).toBeUndefined();
+      } else if (capabilities !== undefined) expect(capabilities).toHaveProperty('extensions', APPS.extensions);
+      else expect(text).toBe(plain[n] ?? '');
+    }
   });
 
   test('is told nothing by a host without a page, whatever it declares', async () => {
@@ -211,17 +223,14 @@ describe('a client that draws nothing', () => {
   });
 });
 
-browserTest('from the official client over the host to a drawn chart', async () => {
+browserTest('from the official client, which declares nothing, over the host to a drawn chart', async () => {
   const page = toViewPage(viewHtml());
   const drawing = await hostHere(folder.directory, control.url, { id: 'drawing', view_page: page });
   const clients = await openViewClients();
   let browser: Browser | undefined;
   try {
     await until(() => drawing.host.health().snapshot_version === 1);
-    const client = new ModernClient(
-      { name: 'apps', version: '1' },
-      { capabilities: APPS, versionNegotiation: { mode: { pin: '2026-07-28' } } },
-    );
+    const client = new ModernClient({ name: 'apps', version: '1' }, { versionNegotiation: { mode: { pin: '2026-07-28' } } });
     await client.connect(new ModernTransport(drawing.mcp));
     const tool = (await client.listTools()).tools.find(({ name }) => name === 'scores');
     if (tool === undefined) throw new Error('The tool is not listed.');

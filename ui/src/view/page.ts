@@ -52,9 +52,15 @@ async function save(csv: string): Promise<void> {
   }
 }
 
+/** What a tool says of its view: clients that declare nothing get it in the list of tools alone. */
+function viewIn(of: unknown): unknown {
+  const meta = isMembers(of) ? of['_meta'] : undefined;
+  return isMembers(meta) ? meta['sluice/view'] : undefined;
+}
+
 function draw(): void {
   if (latest === null) return;
-  const meta = isMembers(latest['_meta']) ? latest['_meta']['sluice/view'] : undefined;
+  const meta = viewIn(latest) ?? viewIn(isMembers(context['toolInfo']) ? context['toolInfo']['tool'] : undefined);
   const text = (name: string) => (typeof context[name] === 'string' ? context[name] : undefined);
   drawn = drawResult(latest, {
     view: isMembers(meta) ? (meta as View) : null,
@@ -134,7 +140,9 @@ const handlers: Readonly<Record<string, (params: Members) => void>> = {
     context = { ...context, ...params };
     dress();
     if (context['locale'] !== before['locale'] || context['timeZone'] !== before['timeZone']) draw();
-    if (params['toolInfo'] !== undefined) drawArguments();
+    if (params['toolInfo'] === undefined) return;
+    drawArguments();
+    draw();
   },
 };
 
