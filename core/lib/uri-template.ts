@@ -1,19 +1,43 @@
 import type { Parameter } from '#core/contract/definitions/parameters.ts';
 
-/** A level 1 template of RFC 6570, taken apart: literals and variables by turns. */
+/** A level 1 template of RFC 6570, taken apart: literals in normal form and variables by turns. */
 export interface UriTemplate {
   readonly text: string;
   readonly literals: readonly string[];
   readonly variables: readonly string[];
 }
 
-/** A value's characters under level 1 expansion: unreserved or percent-encoded (RFC 6570 section 3.2.2). */
-const VALUE = /^[A-Za-z0-9._~%-]+$/;
+/**
+ * A value's characters. Level 1 expansion leaves only the unreserved ones (RFC 6570, section 3.2.2), but encoders of clients leave more,
+ * as does who writes an address by hand: what a segment of a path can hold (RFC 3986, section 3.3).
+ */
+const VALUE = /^[\w.~%!$&'()*+,;=:@-]+$/;
+/** Behind a question mark `&` begins the next field. */
+const QUERY_VALUE = /^[\w.~%!$'()*+,;=:@-]+$/;
 
 export function parseUriTemplate(text: string): UriTemplate {
-  const parts = text.split(/\{([A-Za-z0-9_]+)\}/);
-  return { text, literals: parts.filter((_, n) => n % 2 === 0), variables: parts.filter((_, n) => n % 2 === 1) };
+  const { literals, variables } = split(text);
+  return { text, literals: literals.map((literal, n) => (n === 0 ? normalUri(literal) : normalEscapes(literal))), variables };
 }
+
+function split(text: string): { readonly literals: string[]; readonly variables: string[] } {
+  const parts = text.split(/\{([A-Za-z0-9_]+)\}/);
+  return { literals: parts.filter((_, n) => n % 2 === 0), variables: parts.filter((_, n) => n % 2 === 1) };
+}
+
+/**
+ * The same text for every way to write an address: scheme in lower case, unreserved characters as they are, and everything that no
+ * address can hold percent-encoded (RFC 3986, section 6.2.2; RFC 3987, section 3.1). Reserved characters differ from their escapes.
+ */
+export const normalUri = (uri: string): string =>
+  normalEscapes(uri).replace(/^[A-Za-z][A-Za-z0-9+.-]*:/, (scheme) => scheme.toLowerCase());
+
+const normalEscapes = (text: string): string =>
+  text.replaceAll(/%[0-9A-Fa-f]{2}|[^\w.~%:/?#[\]@!$&'()*+,;=-]+/g, (found) => {
+    if (!found.startsWith('%')) return encodeURIComponent(found.toWellFormed());
+    const character = String.fromCharCode(Number.parseInt(found.slice(1), 16));
+    return /[\w.~-]/.test(character) ? character : found.toUpperCase();
+  });
 
 /** Of two templates that match a URI, the one with more text of its own says more of it. */
 export const literalLength = ({ literals }: UriTemplate): number => literals.join('').length;
@@ -21,7 +45,7 @@ export const literalLength = ({ literals }: UriTemplate): number => literals.joi
 /** What is wrong with a template, as a sentence, or null: level 1 expressions after a scheme (RFC 6570, RFC 3986 section 3.1). */
 export function uriTemplateFault(text: string): string | null {
   if (!/^[A-Za-z][A-Za-z0-9+.-]*:/.test(text)) return 'uri_template must begin with a scheme, such as shop://products/{id}.';
-  const { literals, variables } = parseUriTemplate(text);
+  const { literals, variables } = split(text);
   if (literals.some((literal) => /[{}]/.test(literal))) {
     return 'uri_template can contain only simple variables such as {id}: letters, digits and underscores between braces.';
   }
@@ -36,6 +60,7 @@ export function uriTemplateFault(text: string): string | null {
 /**
  * The variables of a URI that the template expands to, or null. One pass without backtracking: a value ends where the
  * following literal first appears, the last one where the closing literal ends the URI.
+ * @param uri in normal form.
  */
 export function matchUri({ literals, variables }: UriTemplate, uri: string): Record<string, string> | null {
   const [first = ''] = literals;
@@ -44,22 +69,24 @@ export function matchUri({ literals, variables }: UriTemplate, uri: string): Rec
   // Without a prototype, so that a variable may have any name.
   const values: Record<string, string> = Object.create(null);
   let at = first.length;
+  let in_query = first.includes('?');
   for (const [n, name] of variables.entries()) {
     const literal = literals[n + 1] ?? '';
     const last = n === variables.length - 1;
     if (last && !uri.endsWith(literal)) return null;
     const end = last ? uri.length - literal.length : uri.indexOf(literal, at);
     if (end <= at) return null;
-    const value = decode(uri.slice(at, end));
+    const value = decode(uri.slice(at, end), in_query ? QUERY_VALUE : VALUE);
     if (value === null) return null;
     values[name] = value;
     at = end + literal.length;
+    in_query ||= literal.includes('?');
   }
   return values;
 }
 
-function decode(text: string): string | null {
-  if (!VALUE.test(text)) return null;
+function decode(text: string, allowed: RegExp): string | null {
+  if (!allowed.test(text)) return null;
   try {
     return decodeURIComponent(text);
   } catch {

@@ -6,7 +6,7 @@ import { shape, type Shaped, shapeResource } from '#core/lib/call/shape.ts';
 import { depthFault } from '#core/lib/call/argument-values.ts';
 import { AFTER } from '#core/lib/call/page-schemas.ts';
 import type { Position } from '#core/lib/call/pages.ts';
-import { matchUri, typedValues } from '#core/lib/uri-template.ts';
+import { matchUri, normalUri, typedValues } from '#core/lib/uri-template.ts';
 import { holderOf } from '#mcp-host/auth/caller.ts';
 import { behindCommit, type Fault, toFault } from '#mcp-host/protocol/fault.ts';
 import type { Page } from '#mcp-host/protocol/lists.ts';
@@ -132,10 +132,11 @@ export function findResource(
   { resources, templates }: Registry,
   uri: string,
 ): { resource: ResourceEntry; values: Members } | null {
-  const resource = resources.get(uri);
+  const address = normalUri(uri);
+  const resource = resources.get(address);
   if (resource !== undefined) return { resource, values: {} };
   for (const candidate of templates) {
-    const values = matchUri(candidate.template, uri);
+    const values = matchUri(candidate.template, address);
     if (values !== null) return { resource: candidate, values: typedValues(values, candidate.entity.parameters) };
   }
   return null;

@@ -1,4 +1,5 @@
 import { withTimeout } from '#core/lib/with-timeout.ts';
+import { normalUri } from '#core/lib/uri-template.ts';
 import {
   createTraceState,
   ROOT_CONTEXT,
@@ -134,7 +135,7 @@ function attributesOf(record: RequestRecord, known: string | null, type: string)
     ...(known !== null && { [is_tool ? 'gen_ai.tool.name' : 'gen_ai.prompt.name']: known }),
     ...(is_tool && { 'gen_ai.operation.name': 'execute_tool' }),
     // The values of a template's variables are arguments.
-    ...(typeof uri === 'string' && exchange.registry.resources.has(uri) && { 'mcp.resource.uri': uri }),
+    ...(typeof uri === 'string' && exchange.registry.resources.has(normalUri(uri)) && { 'mcp.resource.uri': uri }),
     ...(version !== undefined && { 'mcp.protocol.version': version }),
     ...(session !== null && { 'mcp.session.id': sessionDigest(session) }),
     ...(peer !== '' && { 'client.address': peer }),

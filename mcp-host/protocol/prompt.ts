@@ -9,6 +9,7 @@ import type { CallContext, CallServices } from '#mcp-host/call/context.ts';
 import { findResource, refuseScope } from '#mcp-host/call/perform.ts';
 import { logCall } from '#mcp-host/call/request-log.ts';
 import { type CallFacts, promptScope } from '#core/lib/call/values.ts';
+import { normalUri } from '#core/lib/uri-template.ts';
 
 type PromptFacts = Pick<CallFacts, 'vars' | 'caller'>;
 
@@ -110,7 +111,9 @@ function allowedValues(ref: Members, name: unknown, registry: Registry): string[
   if (ref['type'] !== 'ref/resource') throw new RpcError(RPC.invalid_params, 'ref.type must be ref/prompt or ref/resource.');
   const { uri } = ref;
   if (typeof uri !== 'string') throw new RpcError(RPC.invalid_params, 'ref.uri must be a string.');
-  const resource = registry.templates.find(({ template }) => template.text === uri) ?? findResource(registry, uri)?.resource;
+  const address = normalUri(uri);
+  const named = registry.templates.find(({ template }) => normalUri(template.text) === address);
+  const resource = named ?? findResource(registry, uri)?.resource;
   if (resource === undefined) throw new RpcError(RPC.invalid_params, 'Unknown resource.', { fault: 'not_found' });
   return (resource.entity.parameters.find((parameter) => parameter.name === name)?.enum ?? []).map(String);
 }

@@ -58,6 +58,12 @@ const content = {
       mime_type: 'text/plain',
       parameters: [parameterOf('id', 'string')],
     }),
+    resourceOf(connection, 'db://café', 'select 1 as open', { name: 'café' }),
+    resourceOf(connection, 'db://café/{guest}', 'select :guest as guest', {
+      name: 'guest',
+      mime_type: 'text/plain',
+      parameters: [parameterOf('guest', 'string', { enum: ["O'Brien (née Doe)", 'Zoë'] })],
+    }),
   ],
   prompts: [
     promptOf('ask', 'Ask about {{ topic }}, {{ vars.hello }}.{{ tone }}', [
@@ -171,8 +177,9 @@ describe.each(ERAS)('%s', (_, connect) => {
   });
 
   test('lists and reads resources', async () => {
-    expect((await client.listResources()).resources.map(({ uri }) => uri)).toEqual(['db://customers']);
+    expect((await client.listResources()).resources.map(({ uri }) => uri)).toEqual(['db://customers', 'db://café']);
     expect((await client.listResourceTemplates()).resourceTemplates.map(({ uriTemplate }) => uriTemplate)).toEqual([
+      'db://café/{guest}',
       'db://customers/{id}',
     ]);
     const [all] = (await client.readResource({ uri: 'db://customers' })).contents;
@@ -180,6 +187,21 @@ describe.each(ERAS)('%s', (_, connect) => {
     expect(JSON.parse(String(all?.['text']))).toHaveLength(3);
     const [one] = (await client.readResource({ uri: 'db://customers/2' })).contents;
     expect(one).toEqual({ uri: 'db://customers/2', mimeType: 'text/plain', text: 'Grace' });
+    for (const uri of ['db://café', 'db://caf%C3%A9', 'DB://caf%c3%a9'])
+      expect((await client.readResource({ uri })).contents).toMatchObject([{ uri, text: '[{"open":1}]' }]);
+    const guest = "O'Brien (née Doe)";
+    const by_every_encoder = [guest, encodeURIComponent(guest), encodeURI(guest), guest.replace('é', '%c3%a9')];
+    for (const encoded of by_every_encoder) {
+      const uri = `db://café/${encoded}`;
+      expect((await client.readResource({ uri })).contents).toEqual([{ uri, mimeType: 'text/plain', text: guest }]);
+    }
+    for (const uri of ['db://café/{guest}', 'db://caf%C3%A9/%7Bguest%7D']) {
+      const { completion } = await client.complete({
+        ref: { type: 'ref/resource', uri },
+        argument: { name: 'guest', value: 'z' },
+      });
+      expect(completion.values).toEqual(['Zoë']);
+    }
     expect(await client.readResource({ uri: 'db://nothing' }).catch((error: unknown) => error)).toBeInstanceOf(Error);
   });
 
@@ -201,7 +223,7 @@ describe.each(ERAS)('%s', (_, connect) => {
 test('every call is told to the server with its timing and its client', async () => {
   const items = await until(() => {
     const all = control.usage.flatMap((batch) => batch.items);
-    return all.some(({ kind }) => kind === 'prompt') && all.length >= 23 ? all : null;
+    return all.some(({ kind }) => kind === 'prompt') && all.length >= 44 ? all : null;
   });
   expect(items).toContainEqual(
     expect.objectContaining({

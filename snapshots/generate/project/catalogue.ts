@@ -2,7 +2,7 @@ import { type McpRequestContext, ProtocolError, ProtocolErrorCode, Server } from
 import { limited } from '#core/lib/call/limits.ts';
 import { shape, shapeResource, toToolResult, type Transformed } from '#core/lib/call/shape.ts';
 import { compileValues, NO_CALLER } from '#core/lib/call/values.ts';
-import { literalLength, matchUri, parseUriTemplate, typedValues, type UriTemplate } from '#core/lib/uri-template.ts';
+import { literalLength, matchUri, normalUri, parseUriTemplate, typedValues, type UriTemplate } from '#core/lib/uri-template.ts';
 import { AppError, CHANGE_MADE, COMMIT_UNKNOWN } from '#core/errors.ts';
 import type { Json, QueryResult } from '#core/engines/shared/source.ts';
 import type { Project, Prompt, Query, Resource } from './definitions.ts';
@@ -60,8 +60,9 @@ export function createCatalogue(project: Project): (context: McpRequestContext) 
     });
 
     server.setRequestHandler('resources/read', async ({ params: { uri } }, context) => {
+      const address = normalUri(uri);
       for (const { resource, template, check } of resources) {
-        const values = matchUri(template, uri);
+        const values = matchUri(template, address);
         if (values === null) continue;
         const typed = () => check(typedValues(values, resource.parameters));
         return readResource(project, resource, uri, typed, context.mcpReq.signal);

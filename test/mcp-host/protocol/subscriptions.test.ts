@@ -47,7 +47,8 @@ const deploy = ({ all = 'select name from customers', pool_key = 'sha256:first',
 
 beforeEach(() => deploy());
 
-const URIS = ['db://customers', 'db://customers/2', 'db://greeting'];
+// The first is another form of the address, which names the same resource.
+const URIS = ['DB://customers/%32', 'db://customers', 'db://greeting'];
 /** A client that follows all of them, and what it has heard since it was last asked. */
 interface Follower {
   heard(): string[];

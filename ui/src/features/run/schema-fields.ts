@@ -50,7 +50,7 @@ export const fieldsOfTemplate = (template: string): Parameter[] =>
 
 /** RFC 6570, level 1. */
 export const expand = (template: string, values: Members): string =>
-  template.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(cellText(values[name])));
+  template.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(cellText(values[name]).toWellFormed()));
 
 /** What a person would have typed for given arguments: an earlier call is tried again. */
 export const toEntered = (values: Members): Record<string, string | undefined> =>
