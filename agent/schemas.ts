@@ -6,7 +6,12 @@ import { describedFields, type Marks } from '#core/contract/marks.ts';
 export type JsonObject = Record<string, unknown>;
 
 /** Whatever JSON holds. Some clients take a schema without a keyword for a mistake. */
-const ANYTHING = { anyOf: ['string', 'number', 'boolean', 'object', 'array', 'null'].map((type) => ({ type })) };
+const anything = (items: JsonObject) => ({
+  anyOf: ['string', 'number', 'boolean', 'object', 'array', 'null'].map((type) => ({ type, ...(type === 'array' && items) })),
+});
+/** VS Code refuses arguments that are lists without `items`. */
+const ANY_ARGUMENT = anything({ items: {} });
+const ANY_ANSWER = anything({});
 const ANNOTATIONS = new Set(['description', 'default', 'title']);
 const LISTS = ['anyOf', 'oneOf', 'allOf', 'prefixItems'];
 
@@ -70,7 +75,7 @@ function explicit(given: JsonObject, left_out: LeftOut): JsonObject {
   // An empty list of required members says nothing.
   if (Array.isArray(schema['required']) && schema['required'].length === 0) delete schema['required'];
   const said = Object.keys(schema).some((keyword) => !ANNOTATIONS.has(keyword));
-  const result: JsonObject = said ? schema : { ...schema, ...ANYTHING };
+  const result: JsonObject = said ? schema : { ...schema, ...(left_out === OF_INPUT ? ANY_ARGUMENT : ANY_ANSWER) };
   if (isObject(schema['properties'])) {
     result['properties'] = Object.fromEntries(
       Object.entries(schema['properties']).map(([name, item]) => [name, isObject(item) ? explicit(item, inner) : item]),

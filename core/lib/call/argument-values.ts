@@ -132,9 +132,21 @@ const SCALARS: Readonly<Record<ScalarType, (value: unknown) => Checked>> = {
   uuid: (value) => (typeof value === 'string' && UUID.test(value) ? right(value) : wrong('must be a UUID.')),
   json(value) {
     if (value === undefined) return wrong('must be JSON.');
+    if (typeof value === 'string' && isJsonText(value)) return wrong('must be the object or array itself, not its JSON as text.');
     return isDeeper(value, MAX_DEPTH) ? wrong(TOO_DEEP) : right(value as Json);
   },
 };
+
+/** Whether a text is an object or array that was written out once too often, as some clients do. */
+function isJsonText(text: string): boolean {
+  if (!/^\s*[[{]/.test(text)) return false;
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 function isDate(text: string): boolean {
   const [, year, month, day] = DATE.exec(text) ?? [];

@@ -128,6 +128,17 @@ export function checkParameters(parameters: readonly Parameter[]): FieldError[] 
 export const mustBeGiven = ({ required, default: fallback }: Parameter): boolean =>
   required && (fallback === undefined || fallback === null);
 
+/** A branch for each type: without any, models send JSON as text. VS Code refuses a list without `items`. */
+const ANY_JSON: JsonSchema = {
+  anyOf: [
+    { type: 'object' },
+    { type: 'array', items: {} },
+    { type: 'string' },
+    { type: 'number' },
+    { type: 'boolean' },
+    { type: 'null' },
+  ],
+};
 const TYPE_SCHEMA: Readonly<Record<Parameter['type'], JsonSchema>> = {
   string: { type: 'string' },
   integer: { type: 'integer' },
@@ -136,7 +147,7 @@ const TYPE_SCHEMA: Readonly<Record<Parameter['type'], JsonSchema>> = {
   date: { type: 'string', format: 'date' },
   datetime: { type: 'string', format: 'date-time' },
   uuid: { type: 'string', format: 'uuid' },
-  json: {},
+  json: ANY_JSON,
   array: { type: 'array' },
 };
 

@@ -74,7 +74,8 @@ function drawInput(type: string, value: unknown, required: boolean): HTMLInputEl
   const is_number = type === 'number' || type === 'integer';
   const input = el('input', { class: 'sv-input', type: is_number ? 'number' : 'text', required });
   if (is_number) input.step = type === 'integer' ? '1' : 'any';
-  if (value !== undefined) input.value = typeof value === 'string' ? value : JSON.stringify(value);
+  const as_text = type === 'string' || is_number;
+  if (value !== undefined) input.value = as_text && typeof value === 'string' ? value : JSON.stringify(value);
   return input;
 }
 
