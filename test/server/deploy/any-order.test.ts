@@ -52,7 +52,7 @@ function openHost(t: TestApp) {
     taker = createSnapshotTaker({
       file,
       log: createLog('ERROR', (line) => failures.push(JSON.stringify(line))),
-      now: () => 0,
+      loadRegistry: (loadable, before) => loadRegistry(loadable, before, 0),
       held: () => held,
       isStale: () => stale,
       async take(registry, fresh) {
