@@ -18,6 +18,7 @@ import { createDismissal } from './dismissal.ts';
 import type { HostOptions } from './host-options.ts';
 import { createPseudonym } from '#core/lib/call/masks.ts';
 import { createRateLimits } from './limits/rate-limit.ts';
+import { createUnread } from './limits/unread.ts';
 import { createSlotShares } from './limits/slot-shares.ts';
 import { type HostHealth, healthOf } from './observe/health.ts';
 import { createObservation } from './observe/observation.ts';
@@ -225,6 +226,7 @@ export function createHost(options: HostOptions): Host {
     canary: serving.canary,
     candidates,
     health: () => health(),
+    unread: createUnread(),
     probes: createProbes({
       service_token: options.service_token,
       metrics_token: options.metrics_token ?? null,

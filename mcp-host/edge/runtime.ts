@@ -9,5 +9,5 @@ export const quickHash = (text: string): number => Number(xxHash64(text) & 0xf_f
 export const verifyPassword = (password: string, digest: string): Promise<boolean> =>
   Promise.resolve(sha256(password) === digest);
 export const newRequestId = (): string => crypto.randomUUID();
-/** The body of a response. */
-export const bodyOf = (text: string): string => text;
+/** The body of a response, which the platform sends. */
+export const largeBody = (answer: string | Blob): string | Blob => answer;

@@ -65,6 +65,8 @@ const hasStatus = (error: unknown): boolean =>
 const wrap = (head: string, members: string | Page): string | ResponseBody =>
   typeof members === 'string' ? `${head}${members}${RESULT_TAIL}` : members.wrap(head, RESULT_TAIL);
 
+export const sizeOf = (answer: Exclude<Answer, null>): number => (typeof answer === 'string' ? answer.length : answer.size);
+
 export const textOf = (answer: Answer): string | null | Promise<string> =>
   answer === null || typeof answer === 'string' ? answer : answer.plain().text();
 

@@ -7,7 +7,7 @@ import { readsEvents, requestedProgress } from '#mcp-host/call/progress-stream.t
 import { createRequestRecord, type RequestRecord } from '#mcp-host/call/request-record.ts';
 import { greeting } from '#mcp-host/swap/presentation.ts';
 import type { Viewer } from '#mcp-host/swap/views.ts';
-import { type Answer, type AnswerOptions, createAnswer, faultText, textOf } from './answer.ts';
+import { type Answer, type AnswerOptions, createAnswer, faultText, sizeOf, textOf } from './answer.ts';
 import type { Exchange } from './exchange.ts';
 import { toFilter } from './followed.ts';
 import {
@@ -51,6 +51,10 @@ type InSession = Pick<Exchange, 'request' | 'caller' | 'endpoint' | 'address' | 
 
 export const SESSION_HEADER = 'Mcp-Session-Id';
 const BATCH = 50;
+/** Characters of all answers to a batch together; the first one always fits. */
+const BATCH_ANSWERS = 4 * 1024 * 1024;
+const NOT_FITTING =
+  'The message was carried out, but its answer is left out, because those of the batch would be larger than 4 MiB together. Send messages with large answers on their own.';
 
 /** Leads each message to what answers it, by the revision of the protocol that it speaks. */
 export function createDispatch(options: DispatchOptions): Dispatch {
@@ -124,11 +128,18 @@ export function createDispatch(options: DispatchOptions): Dispatch {
       });
     }
     const protocol: ProtocolVersion = { modern: false, version };
+    let answered = 0;
+    const fits = (size: number): boolean => {
+      if (answered > 0 && answered + size > BATCH_ANSWERS) return false;
+      answered += size;
+      return true;
+    };
     const answers = await Promise.all(
       body.map(async (item) => {
         try {
           const message = toMessage(item);
-          return message && (await textOf(await legacy(createRequestRecord(message, exchange, protocol, session))));
+          const given = message && (await legacy(createRequestRecord(message, exchange, protocol, session)));
+          return given === null || fits(sizeOf(given)) ? await textOf(given) : errorText(idOf(item), tooLarge());
         } catch (error) {
           // The rest of the batch runs, so the rest of the answers is given.
           return errorText(idOf(item), toRpcError(error, log, exchange.request_id));
@@ -247,6 +258,7 @@ function cancel(session: Session | null, request: unknown, elsewhere: CancelsEls
   if (calls.length === 0 && isRpcId(request)) elsewhere.hand(session, request);
 }
 
+const tooLarge = () => new RpcError(RPC.server, NOT_FITTING);
 const unknownMethod = (http_status: number) =>
   new RpcError(RPC.method_not_found, 'This server does not support the method.', { http_status });
 const calledName = ({ name, uri }: Members): string => (typeof name === 'string' ? name : typeof uri === 'string' ? uri : '');

@@ -27,6 +27,8 @@ export interface Page {
 
 /** An answer that is ready to be sent. */
 export interface ResponseBody {
+  /** Characters of it as text. */
+  readonly size: number;
   plain(): Blob;
   /** As gzip; null when it is not worth while, or not compressed yet. */
   packed(): Blob | null;
@@ -76,6 +78,7 @@ export function createPage(members: string): Page {
   const worth = members.length >= PACKED_FROM;
   return {
     wrap: (before, after) => ({
+      size: before.length + members.length + after.length,
       plain: () => plain(before, after),
       packed: () => (worth ? packed(before, after) : null),
     }),

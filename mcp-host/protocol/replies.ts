@@ -1,9 +1,10 @@
 import type { Log } from '#core/log.ts';
 import { CallerGone } from '#mcp-host/call/context.ts';
-import { bodyOf } from '#mcp-host/runtime/runtime.ts';
+import { largeBody } from '#mcp-host/runtime/runtime.ts';
 import type { Beyond, Exchange } from './exchange.ts';
 import type { ResponseBody } from './lists.ts';
 import { noteRefusal } from '#mcp-host/observe/refusal-notes.ts';
+import { createSending, LARGE_BLOB, LARGE_TEXT, noteSending } from '#mcp-host/transports/sending.ts';
 import { errorText, isRpcId, RPC, RpcError, type RpcId } from './messages.ts';
 
 const JSON_HEADERS = { 'content-type': 'application/json' };
@@ -11,7 +12,13 @@ const JSON_OK = { status: 200, headers: new Headers(JSON_HEADERS) };
 /** An answer of the MCP endpoint. */
 export function reply(answer: string | Blob, status = 200, headers?: Readonly<Record<string, string>>): Response {
   const init = status === 200 && headers === undefined ? JSON_OK : { status, headers: { ...JSON_HEADERS, ...headers } };
-  return new Response(typeof answer === 'string' ? bodyOf(answer) : answer, init);
+  return followed(answer, typeof answer === 'string' ? answer.length : answer.size, init);
+}
+
+function followed(answer: string | Blob, bytes: number, init: ResponseInit): Response {
+  if (bytes < (typeof answer === 'string' ? LARGE_TEXT : LARGE_BLOB)) return new Response(answer, init);
+  const sending = createSending(bytes);
+  return noteSending(new Response(largeBody(answer, sending), init), sending);
 }
 
 const GZIP = { 'content-encoding': 'gzip', vary: 'Accept-Encoding' };
@@ -63,8 +70,8 @@ export const eventOf = (message: string): string => `event: message\ndata: ${mes
 
 /** Events in one piece are no stream: their connection may idle out like any other. */
 export function eventResponse(events: string, headers = new Headers()): Response {
-  const bytes = Buffer.from(events);
   headers.set('content-type', 'text/event-stream');
-  headers.set('content-length', String(bytes.length));
-  return new Response(bytes, { headers });
+  headers.delete('content-length');
+  if (events.length < LARGE_TEXT) headers.set('content-length', String(Buffer.byteLength(events)));
+  return followed(events, events.length, { headers });
 }

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { sendingOf } from '#mcp-host/transports/sending.ts';
 import type { Peer } from '#mcp-host/protocol/exchange.ts';
 import type { Served, ServeOptions } from './types.ts';
 
@@ -142,7 +143,10 @@ async function send(response: Response, outgoing: ServerResponse, head_only: boo
   outgoing.statusCode = status;
   for (const [name, value] of headers) outgoing.appendHeader(name, value);
   if (body === null || head_only) return void outgoing.end();
-  if (headers.get('content-type') !== EVENT_STREAM || headers.has('content-length')) {
+  const sending = sendingOf(response);
+  outgoing.once('close', () => sending?.end());
+  void sending?.dropped.then(() => outgoing.destroy());
+  if (headers.get('content-type') !== EVENT_STREAM || headers.has('content-length') || (sending?.bytes ?? 0) > 0) {
     const bytes = new Uint8Array(await response.arrayBuffer());
     outgoing.setHeader('content-length', bytes.byteLength);
     return void outgoing.end(bytes);

@@ -13,7 +13,7 @@ Object.assign(globalThis, { require: createRequire(import.meta.url) });
 export const DENO: Runtime = {
   serve,
   dialledFetch,
-  bodyOf: (text) => text,
+  largeBody: (answer) => answer,
   sha256: (text) => createHash('sha256').update(text).digest('hex'),
   quickHash: (text) => Number(xxHash64(text) & 0xf_ffff_ffff_ffffn),
   async verifyPassword(password, hash) {

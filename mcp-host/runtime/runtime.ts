@@ -3,4 +3,4 @@ import type { Runtime } from './types.ts';
 const chosen: Runtime = 'deno' in process.versions ? (await import('./deno.ts')).DENO : (await import('./bun.ts')).BUN;
 
 /** What differs between Bun and Deno, chosen once. */
-export const { bodyOf, dialledFetch, newRequestId, quickHash, serve, sha256, standardInput, verifyPassword } = chosen;
+export const { dialledFetch, largeBody, newRequestId, quickHash, serve, sha256, standardInput, verifyPassword } = chosen;

@@ -1,4 +1,5 @@
 import type { DialledFetch } from '#core/engines/shared/source.ts';
+import type { Sending } from '#mcp-host/transports/sending.ts';
 import type { Peer } from '#mcp-host/protocol/exchange.ts';
 
 export interface ServeOptions {
@@ -26,8 +27,8 @@ export interface Served {
 export interface Runtime {
   /** Rejects when the address cannot be had. */
   readonly serve: (options: ServeOptions) => Promise<Served>;
-  /** What the body of a response of this text is sent as. */
-  readonly bodyOf: (text: string) => string | ReadableStream<Uint8Array>;
+  /** What a large answer is sent as. */
+  readonly largeBody: (answer: string | Blob, sending: Sending) => string | Blob | ReadableStream<Uint8Array>;
   /** `fetch` for an address that was checked: it is dialled whatever the Host header and the name in the certificate are. Absent: `fetch` does it. */
   readonly dialledFetch?: DialledFetch;
   /** In hexadecimal. */

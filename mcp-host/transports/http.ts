@@ -24,6 +24,8 @@ import type { Registry } from '#mcp-host/swap/registry.ts';
 import type { Views } from '#mcp-host/swap/views.ts';
 import { type Message, readMessage } from './body.ts';
 import { type Sse, SSE_METHODS, wrongMethod } from './sse.ts';
+import { sendingOf } from './sending.ts';
+import type { Unread } from '#mcp-host/limits/unread.ts';
 import { newRequestId } from '#mcp-host/runtime/runtime.ts';
 
 type Serving = Registry | Idle;
@@ -51,6 +53,8 @@ export interface HttpOptions {
   readonly compressed_outside?: boolean;
   readonly health: () => HostHealth;
   readonly probes: Probes;
+  /** Absent: what carries the answers on bounds them. */
+  readonly unread?: Unread;
   /** Called with the answer to a request that came to no call. */
   readonly refused: (status: number, reason: string, address: () => string, client: string | null) => void;
 }
@@ -108,6 +112,8 @@ export function createHttp(options: HttpOptions): HostFetch {
         const address = () => addressOf(request, peer.address(), options);
         options.refused(response.status, reason, address, request.headers.get('user-agent'));
       }
+      const sending = sendingOf(response);
+      if (sending !== undefined) options.unread?.add(addressOf(request, peer.address(), options), sending);
       response.headers.set('x-request-id', id);
       return response;
     };

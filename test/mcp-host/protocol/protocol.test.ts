@@ -288,14 +288,15 @@ describe('long lists', () => {
       const stateless = await rpc(host.mcp, { id, method: 'tools/list', params: { _meta: ENVELOPE } }, own);
       expect(listed(stateless.body)).toEqual([id, 'complete', first]);
     }
-    const messages = ids.map((id) => ({ jsonrpc: '2.0', id, method: 'tools/list' }));
+    const few = ids.slice(-3);
+    const messages = few.map((id) => ({ jsonrpc: '2.0', id, method: 'tools/list' }));
     const batch = await fetch(host.mcp, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'mcp-protocol-version': '2025-03-26' },
       body: JSON.stringify(messages),
     });
     const answers = (await batch.json()) as Parameters<typeof listed>[0][];
-    expect(answers.map(listed)).toEqual(ids.map((id) => [id, undefined, first]));
+    expect(answers.map(listed)).toEqual(few.map((id) => [id, undefined, first]));
   });
 
   test('a cursor that is not ours is refused, an empty one is the first page', async () => {

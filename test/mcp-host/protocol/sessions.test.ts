@@ -1,3 +1,4 @@
+import net from 'node:net';
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { PRODUCT_VERSION } from '#core/version.ts';
 import { createSessions } from '#mcp-host/protocol/sessions.ts';
@@ -166,4 +167,65 @@ describe('the session table', () => {
     for (const holder of ['a', 'a', 'a', 'b']) addresses.open('', '2025-11-25', '', holder);
     expect([...addresses.all()].map(({ holder }) => holder)).toEqual(['a', 'a', 'b']);
   });
+});
+
+describe('answers that are large', () => {
+  const LARGE = 400_000;
+  const MIB = 1024 * 1024;
+  /** Twenty-one tools whose list has 8 MB. */
+  const many = Array.from({ length: 21 }, (_, n) => {
+    const tool = toolOf(connection, `tool_${n}`, 'select 1 as one');
+    return { ...tool, listing: { ...tool.listing, description: 'x'.repeat(LARGE) } };
+  });
+  const list = (id: number) => ({ jsonrpc: '2.0', id, method: 'tools/list' });
+  const body = (messages: unknown) => JSON.stringify(messages);
+  const headers = { 'content-type': 'application/json', 'mcp-protocol-version': '2025-03-26' };
+  const batch = async (messages: object[]) => {
+    const text = await (await fetch(host.mcp, { method: 'POST', headers, body: body(messages) })).text();
+    return { size: text.length, answers: JSON.parse(text) as { id: number; result?: object; error?: { message: string } }[] };
+  };
+
+  beforeAll(() => control.deploy(snapshotOf(2, { connections: [connection], tools: many })));
+
+  test('to a batch have a limit together: what does not fit is said to have run, one alone always fits', async () => {
+    const call = { jsonrpc: '2.0', id: 99, method: 'tools/call', params: { name: 'tool_1' } };
+    const { size, answers } = await batch([...Array.from({ length: 49 }, (_, n) => list(n)), call]);
+    expect(size).toBeLessThan(10 * MIB);
+    expect(answers).toHaveLength(50);
+    expect(answers.filter(({ result }) => result !== undefined).length).toBeLessThan(3);
+    const refused = answers.filter(({ error }) => error !== undefined);
+    expect(refused.length).toBeGreaterThan(47);
+    for (const { error } of refused) expect(error?.message).toContain('The message was carried out');
+    expect((await batch([list(1)])).size).toBeGreaterThan(20 * LARGE);
+  });
+
+  test('and that one address leaves unread have a limit together: the oldest are dropped, others are answered', async () => {
+    const { port } = new URL(host.mcp);
+    const readers = await Promise.all(Array.from({ length: 20 }, (_, n) => leaveUnread(Number(port), body(list(n)))));
+    // 64 MiB hold seven of them.
+    const sizes = await Promise.all(readers.map(({ read }) => read()));
+    expect(sizes.filter((size) => size >= 20 * LARGE).length).toBe(7);
+    expect((await batch([list(1)])).size).toBeGreaterThan(20 * LARGE);
+  });
+
+  /** Reads the beginning of an answer. `read` goes on, and gives what came until it was complete or cut off. */
+  const leaveUnread = (port: number, sent: string) =>
+    new Promise<{ read: () => Promise<number> }>((resolve) => {
+      const head = ['POST /mcp HTTP/1.1', 'host: localhost', 'content-type: application/json', `content-length: ${sent.length}`];
+      const socket = net.connect(port, '127.0.0.1', () => socket.write([...head, '', sent].join('\r\n')));
+      let size = 0;
+      const end = Promise.withResolvers<number>();
+      const begun = () => resolve({ read: () => (socket.resume(), end.promise) });
+      socket.on('data', (chunk: Buffer) => {
+        if (size === 0) socket.pause();
+        size += chunk.length;
+        if (size >= 20 * LARGE) socket.destroy();
+        begun();
+      });
+      socket.once('error', () => undefined);
+      socket.once('close', () => {
+        end.resolve(size);
+        begun();
+      });
+    });
 });

@@ -1,6 +1,7 @@
 import net from 'node:net';
 import { describe, expect, test } from 'bun:test';
-import { bodyOf } from '#mcp-host/runtime/bun-large-body.ts';
+import { createSending } from '#mcp-host/transports/sending.ts';
+import { largeBody } from '#mcp-host/runtime/bun-large-body.ts';
 
 const MIB = 1024 * 1024;
 
@@ -11,7 +12,7 @@ describe('the body of a large answer', () => {
       port: 0,
       async fetch() {
         await Bun.sleep(1);
-        return new Response(bodyOf(text), { headers: { 'content-type': 'application/json' } });
+        return new Response(largeBody(text, createSending(text.length)), { headers: { 'content-type': 'application/json' } });
       },
     });
 
@@ -36,7 +37,7 @@ describe('the body of a large answer', () => {
     for (const text of ['', 'small', 'é'.repeat(14_999), 'é'.repeat(15_000), `€${'x'.repeat(3 * MIB)}😀`]) {
       using server = serve(text);
       expect((await (await fetch(server.url)).text()) === text).toBe(true);
-      expect((await new Response(bodyOf(text)).text()) === text).toBe(true);
+      expect((await new Response(largeBody(text, createSending(0))).text()) === text).toBe(true);
     }
   });
 

@@ -1,0 +1,62 @@
+import { networkOf } from '#core/edge/network.ts';
+import type { Sending } from '#mcp-host/transports/sending.ts';
+
+const MIB = 1024 * 1024;
+/** What one address may leave unread, and all of them together. */
+const EACH = 64 * MIB;
+const ALL = 256 * MIB;
+
+/** Large answers that were not read yet. Beyond a limit the oldest is dropped: of the address, or of the one with most unread. */
+export interface Unread {
+  add(address: string, sending: Sending): void;
+}
+
+interface Reader {
+  bytes: number;
+  readonly sendings: Set<Sending>;
+}
+
+export function createUnread(each = EACH, all = ALL): Unread {
+  const readers = new Map<string, Reader>();
+  let total = 0;
+
+  function remove(network: string, reader: Reader, sending: Sending): void {
+    if (!reader.sendings.delete(sending)) return;
+    reader.bytes -= sending.bytes;
+    total -= sending.bytes;
+    if (reader.sendings.size === 0) readers.delete(network);
+  }
+  function dropOldest(network: string, reader: Reader): void {
+    // One that has nothing to send yet holds nothing.
+    const oldest = [...reader.sendings].find(({ bytes }) => bytes > 0);
+    if (oldest === undefined) return;
+    remove(network, reader, oldest);
+    oldest.drop();
+  }
+  const isOver = (): boolean => total > all && readers.size > 1;
+  function dropOfLargest(): void {
+    const [first] = [...readers].sort(([, a], [, b]) => b.bytes - a.bytes);
+    if (first !== undefined) dropOldest(...first);
+  }
+
+  function count(network: string, reader: Reader, bytes: number): void {
+    reader.bytes += bytes;
+    total += bytes;
+    while (reader.bytes > each && reader.sendings.size > 1) dropOldest(network, reader);
+    while (isOver()) dropOfLargest();
+  }
+
+  return {
+    add(address, sending) {
+      const network = networkOf(address);
+      const reader = readers.get(network) ?? { bytes: 0, sendings: new Set() };
+      readers.set(network, reader);
+      reader.sendings.add(sending);
+      sending.onGrow((bytes) => {
+        if (reader.sendings.has(sending)) count(network, reader, bytes);
+      });
+      void sending.ended.then(() => remove(network, reader, sending));
+      count(network, reader, sending.bytes);
+    },
+  };
+}
