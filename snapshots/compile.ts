@@ -51,13 +51,16 @@ export function compiledKey(definition: QueryDefinition, db_type: DbType, compil
 
 /**
  * Parses, classifies and derives the schemas of a statement, without a database. Throws `invalid` with every fault of the
- * definition at its field.
+ * definition at its field. @param dialect the grammar that settings of the server make.
  */
-export async function compileQuery(definition: QueryDefinition, db_type: DbType): Promise<Compiled> {
+export async function compileQuery(
+  definition: QueryDefinition,
+  db_type: DbType,
+  dialect: SqlDialect = engineOf(db_type).dialect,
+): Promise<Compiled> {
   const faults = checkParameters(definition.parameters);
   if (faults.length > 0) throw new AppError('invalid', faults.map((fault) => fault.message).join(' '), { errors: faults });
   checkTemplate(definition.transform_template);
-  const { dialect } = engineOf(db_type);
   const statement = parseSql(definition.sql_query, dialect, definition.parameters);
   refuseLimits(statement, dialect);
   const unused = unusedParameters(statement, definition.parameters);
@@ -133,7 +136,9 @@ export async function currentArtifact(
   db_type: DbType,
 ): Promise<Compiled> {
   if (stored !== undefined && stored.key === compiledKey(definition, db_type)) return stored;
-  const compiled = await compileQuery(definition, db_type);
+  const { dialects } = engineOf(db_type);
+  const dialect = dialects?.find(({ name }) => name === stored?.statement.dialect);
+  const compiled = await compileQuery(definition, db_type, dialect);
   if (stored === undefined || stored.columns === null || !isOlder(stored, definition, db_type)) return compiled;
   return describeCompiled(compiled, definition, { columns: stored.columns, typed: stored.statement.typed });
 }

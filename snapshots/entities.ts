@@ -7,7 +7,7 @@ import { argumentMasks } from '#core/lib/call/argument-masks.ts';
 import { toRules } from '#core/lib/call/masks.ts';
 import { parseUriTemplate } from '#core/lib/uri-template.ts';
 import { AppError, invalidField } from '#core/errors.ts';
-import { engineOf } from '#core/engines/index.ts';
+import { dialectNamed, engineOf } from '#core/engines/index.ts';
 import { pagedInput, pagedOutput } from '#core/lib/call/page-schemas.ts';
 import type { SqlDialect } from '#core/lib/sql/dialect.ts';
 import type { PageColumn } from '#core/lib/sql/paging.ts';
@@ -96,12 +96,8 @@ function shapeOf(tool: ToolDefinition, compiled: Compiled, connection: Connectio
   };
 }
 
-function loggedWith(
-  tool: ToolDefinition,
-  { columns }: Compiled,
-  { db_type }: ConnectionDefinition,
-): NonNullable<FrozenTool['log_arguments']> {
-  const masks = argumentMasks(tool, columns, engineOf(db_type).dialect);
+function loggedWith(tool: ToolDefinition, { columns, statement }: Compiled): NonNullable<FrozenTool['log_arguments']> {
+  const masks = argumentMasks(tool, columns, dialectNamed(statement.dialect));
   return Object.keys(masks).length === 0 ? true : masks;
 }
 
@@ -140,7 +136,7 @@ function freezeTool(tool: ToolDefinition, compiled: Compiled, connection: Connec
     ...limitsOf(tool),
     ...guardOf(tool),
     ...(tool.ask_missing ? { ask_missing: true as const } : {}),
-    ...(tool.log_arguments ? { log_arguments: loggedWith(tool, compiled, connection) } : {}),
+    ...(tool.log_arguments ? { log_arguments: loggedWith(tool, compiled) } : {}),
     tags: tool.tags,
     ...(tool.view === null ? {} : { view: tool.view }),
     listing: toolListing(tool, compiled),

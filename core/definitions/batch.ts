@@ -68,6 +68,7 @@ function askedOnce(pool: SourcePool): SourcePool {
       ...source,
       describe: asked(source.describe.bind(source)),
       ...(all === undefined ? {} : { describeAll: together(asked(all)) }),
+      ...(source.grammar === undefined ? {} : { grammar: asked(source.grammar.bind(source)) }),
     };
   });
 }

@@ -116,6 +116,7 @@ async function testSource(source: Source): Promise<TestResult> {
       message: 'Connected.',
       latency_ms: latency(),
       server_version: report.server_version,
+      ...(report.limits === undefined || report.limits.length === 0 ? {} : { limits: [...report.limits] }),
       warnings: [...report.warnings],
     };
   } catch (error) {

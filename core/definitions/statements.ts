@@ -1,9 +1,10 @@
-import { dialectNamed } from '#core/engines/index.ts';
+import { dialectNamed, engineOf } from '#core/engines/index.ts';
 import { and, eq, inArray, sql } from 'drizzle-orm';
 import { withTimeout } from '#core/lib/with-timeout.ts';
 import type { App } from '#core/app.ts';
 import type { Db } from '#core/store/open.ts';
 import { sourceOffset, type Variant, variants, wholeVariant } from '#core/lib/sql/bind.ts';
+import type { SqlDialect } from '#core/lib/sql/dialect.ts';
 import type { Statement } from '#core/lib/sql/statement.ts';
 import { AppError, type ErrorCode, type FieldError, refuseFields } from '#core/errors.ts';
 import { unknownMasks } from '#core/lib/call/masks.ts';
@@ -35,7 +36,8 @@ export async function prepareDefinition(
   definition: QueryDefinition,
   earlier: Described | null,
 ): Promise<Compiled> {
-  const compiled = await compileQuery(definition, connection.db_type).catch(namingField('sql_query'));
+  const dialect = await grammarOf(app, connection, earlier);
+  const compiled = await compileQuery(definition, connection.db_type, dialect).catch(namingField('sql_query'));
   if (compiled.classification.passthrough || compiled.classification.forbidden) return compiled;
   const described = await describeOn(app, connection, compiled, definition.sql_query).catch(namingField('sql_query'));
   if (!(described instanceof AppError)) {
@@ -47,6 +49,20 @@ export async function prepareDefinition(
   const known = earlier?.connection_id === connection.id ? (await readCompiled(app, [earlier.id])).get(earlier.id) : undefined;
   if (known === undefined || known.columns === null || !isSameStatement(known, compiled)) return warned;
   return describeCompiled(warned, definition, { columns: known.columns, typed: known.statement.typed });
+}
+
+/** The grammar of a database as its settings make it now; when it is down, the one in which it was read before. */
+export async function grammarOf(app: App, connection: ConnectionRow, earlier: Described | null = null): Promise<SqlDialect> {
+  const { dialect, dialects } = engineOf(connection.db_type);
+  if (dialects === undefined) return dialect;
+  try {
+    const source = await answerWithin(app.sources.of(connection), DESCRIBE_TIMEOUT_MS);
+    return dialectNamed(await answerWithin(source.grammar?.() ?? Promise.resolve(dialect.name), DESCRIBE_TIMEOUT_MS));
+  } catch (error) {
+    if (!isUnreachable(error)) throw error;
+    const known = earlier === null ? undefined : (await readCompiled(app, [earlier.id])).get(earlier.id);
+    return dialects.find(({ name }) => name === known?.statement.dialect) ?? dialect;
+  }
 }
 
 /** A masked column is masked under every name that the statement gives it, where the database can tell. */

@@ -31,7 +31,9 @@ export function kindOf(db_type: DbType): Kind {
   return kind;
 }
 
-const DIALECTS: ReadonlyMap<string, SqlDialect> = new Map(ENGINES.map(({ dialect }) => [dialect.name, dialect]));
+const DIALECTS: ReadonlyMap<string, SqlDialect> = new Map(
+  ENGINES.flatMap(({ dialect, dialects = [dialect] }) => dialects.map((one) => [one.name, one] as const)),
+);
 
 /** The grammar of a compiled statement, by the name that it keeps. */
 export function dialectNamed(name: string): SqlDialect {

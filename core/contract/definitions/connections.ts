@@ -119,6 +119,10 @@ export const TestResult = v.object({
     ]),
   ),
   server_version: v.optional(v.string()),
+  /** Limits that the administrator of the database has set; the smaller one of theirs and ours holds. */
+  limits: v.optional(
+    v.array(v.object({ name: v.string(), value: v.string(), source: v.picklist(['server', 'database', 'account']) })),
+  ),
   warnings: Warnings,
 });
 export type TestResult = v.InferOutput<typeof TestResult>;

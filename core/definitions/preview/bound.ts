@@ -1,6 +1,5 @@
 import type { Input } from '#core/contract/index.ts';
 import type { Parameter, ScalarType } from '#core/contract/definitions/parameters.ts';
-import { engineOf } from '#core/engines/index.ts';
 import { AppError, invalidField, refuseFields } from '#core/errors.ts';
 import { checkParameters } from '#core/lib/call/arguments.ts';
 import { sessionOf } from '#core/lib/call/session.ts';
@@ -12,6 +11,7 @@ import type { Classification, Statement } from '#core/lib/sql/statement.ts';
 import type { Context } from '#core/run.ts';
 import { refuseFreeSql } from '#snapshots/entities.ts';
 import { ownerOf } from '../owners.ts';
+import { grammarOf } from '../statements.ts';
 import { readServerConfig } from '../settings/config.ts';
 import type { ConnectionRow } from '../source-pool.ts';
 import { pretended, withSources } from './pretended.ts';
@@ -26,7 +26,7 @@ export async function boundStatement(context: Context, input: Given, writes: boo
   const caller = pretended(context, input.caller);
   const definitions = withSources(input.definitions ?? [], from);
   const connection = await ownerOf(context, connection_id);
-  const { dialect } = engineOf(connection.db_type);
+  const dialect = await grammarOf(app, connection);
   const names = parameterNames(sql_query, dialect);
   for (const name of Object.keys(parameters)) {
     if (!names.includes(name)) throw invalidField(`parameters.${name}`, `The statement has no parameter ${name}.`);

@@ -1,7 +1,6 @@
 import type { ScalarType } from '#core/contract/definitions/parameters.ts';
 import type { Suggestion } from '#core/contract/definitions/preview.ts';
 import type { TableColumn } from '#core/contract/definitions/schema.ts';
-import { engineOf } from '#core/engines/index.ts';
 import type { BoundType, Source } from '#core/engines/shared/source.ts';
 import { textOf } from '#core/engines/shared/rows.ts';
 import { AppError } from '#core/errors.ts';
@@ -13,7 +12,7 @@ import { parseSql } from '#core/lib/sql/parse.ts';
 import { type ParameterUse, parameterUses } from '#core/lib/sql/uses.ts';
 import type { Context } from '#core/run.ts';
 import { ownerOf } from '../owners.ts';
-import { answerWithin } from '../statements.ts';
+import { answerWithin, grammarOf } from '../statements.ts';
 
 const TIMEOUT_MS = 3_000;
 const MOST_TABLES = 8;
@@ -30,7 +29,7 @@ export async function suggestParameters(
 ): Promise<Suggestion[]> {
   try {
     const connection = await ownerOf(context, connection_id);
-    const { dialect } = engineOf(connection.db_type);
+    const dialect = await grammarOf(context.app, connection);
     const { uses, tables } = parameterUses(sql_query, dialect);
     if (uses.length === 0) return [];
     const source = await context.app.sources.of(connection);

@@ -2,7 +2,7 @@ import { checkHost } from '../shared/check.ts';
 import type { EngineDescriptor } from '../shared/descriptor.ts';
 import { networkVariables } from '../shared/project.ts';
 import { MYSQL_EXTRAS } from './extras.ts';
-import { MYSQL_DIALECT } from './dialect.ts';
+import { MYSQL_DIALECT, MYSQL_DIALECTS } from './dialects.ts';
 
 const PORT = 3306;
 
@@ -19,6 +19,7 @@ export const MYSQL: EngineDescriptor = {
     { db_type: 'mariadb', label: 'MariaDB', default_port: PORT, note: null, telemetry: 'mariadb' },
   ],
   dialect: MYSQL_DIALECT,
+  dialects: MYSQL_DIALECTS,
   // Without a user name it is asked as its anonymous user.
   required_fields: ['host', 'database'],
   extras: MYSQL_EXTRAS,

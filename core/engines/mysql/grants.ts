@@ -9,10 +9,10 @@ export interface Grant {
   readonly table: string;
 }
 
-/** A quoted name, which may hold any words, and what stands before the place of a grant. */
-const PIECES = /`[^`]*(?:`|$)| ON (?:TABLE )?/g;
+/** A quoted name, with ANSI_QUOTES in double quotes, which may hold any words, and what stands before the place of a grant. */
+const PIECES = /`[^`]*(?:`|$)|"[^"]*(?:"|$)| ON (?:TABLE )?/g;
 /** The server allows 64 characters. Without a bound, matching a hostile answer takes time quadratic in its length. */
-const NAME = '(\\*|`(?:[^`]|``){0,128}`)';
+const NAME = '(\\*|`(?:[^`]|``){0,128}`|"(?:[^"]|""){0,128}")';
 const PLACE = new RegExp(`${NAME}\\.${NAME} TO `, 'y');
 
 export const grantsIn = (lines: readonly string[]): Grant[] => lines.map(grantIn).filter((grant) => grant !== null);
@@ -21,7 +21,7 @@ export const grantsIn = (lines: readonly string[]): Grant[] => lines.map(grantIn
 function grantIn(line: string): Grant | null {
   if (!line.startsWith('GRANT ')) return null;
   for (const { 0: piece, index } of line.matchAll(PIECES)) {
-    if (piece.startsWith('`')) continue;
+    if (/^[`"]/.test(piece)) continue;
     PLACE.lastIndex = index + piece.length;
     const [, database, table] = PLACE.exec(line) ?? [];
     if (database === undefined || table === undefined) return null;
@@ -31,7 +31,10 @@ function grantIn(line: string): Grant | null {
   return null;
 }
 
-const unquoted = (name: string): string => (name === '*' ? name : name.slice(1, -1).replaceAll('``', '`'));
+function unquoted(name: string): string {
+  const [quote = ''] = name;
+  return quote === '*' ? name : name.slice(1, -1).replaceAll(quote + quote, quote);
+}
 
 /** Whether the schema of a grant, which is a pattern as LIKE has them, covers a schema. A backslash takes the meaning of what follows. */
 export function grantCovers(pattern: string, schema: string): boolean {

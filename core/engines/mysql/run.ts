@@ -5,7 +5,8 @@ import { openCounter } from './count.ts';
 import { createMysqlDialer } from './dial.ts';
 import { LOST } from './errors.ts';
 import { mysqlExtras } from './extras.ts';
-import { askMysql, type MysqlRun, type MysqlServer, type MysqlSession, openMysqlSession } from './session.ts';
+import { askServer, type MysqlServer } from './server.ts';
+import { type MysqlRun, type MysqlSession, openMysqlSession } from './session.ts';
 import { toMysqlValue } from './values.ts';
 import { createSessionPool, NOTICED_MS, type SessionPool } from '../shared/session-pool.ts';
 import type { BoundStatement, ConnectionSettings, DialPolicy, QueryResult, RunOptions, SessionMode } from '../shared/source.ts';
@@ -14,18 +15,6 @@ const IDLE_MS = 60_000;
 /** Milliseconds that a server may take over a commit, and over tidying a session up. */
 const COMMIT_MS = 60_000;
 const CLEAN_MS = 2_000;
-/** Modes that change what a text means: quotes that are names, backslashes that are letters. */
-const GRAMMAR_MODES: ReadonlySet<string> = new Set([
-  'ANSI',
-  'ANSI_QUOTES',
-  'DB2',
-  'MAXDB',
-  'MSSQL',
-  'NO_BACKSLASH_ESCAPES',
-  'ORACLE',
-  'POSTGRESQL',
-  'EMPTY_STRING_IS_NULL',
-]);
 
 export interface MysqlRunner {
   readonly pool: SessionPool<SessionMode, MysqlSession>;
@@ -35,7 +24,7 @@ export interface MysqlRunner {
   server(): MysqlServer | undefined;
   /** Runs one statement in a session of its mode, and leaves the session clean. @param variables of the session, see `MysqlRun`. */
   run(
-    statement: Pick<BoundStatement, 'text' | 'values' | 'types'>,
+    statement: Pick<BoundStatement, 'text' | 'values' | 'types' | 'dialect'>,
     options: RunOptions,
     stop: AbortSignal,
     variables?: MysqlRun['variables'],
@@ -55,7 +44,7 @@ export function createMysqlRunner(
     limit: settings.pool_size,
     idle_ms: IDLE_MS,
     async open(mode, signal) {
-      const ask = async (connection: Connection) => (server ??= await askServer(connection));
+      const ask = async (connection: Connection) => (server = await askServer(connection, server?.version));
       const session = await openMysqlSession(dialer, { mode, extras }, ask, signal);
       whenOpen(mode, session);
       return session;
@@ -96,9 +85,9 @@ export function createMysqlRunner(
     pool,
     server: () => server,
     using,
-    run({ text, values, types }, { mode, timeout_ms, max_rows, max_bytes, rollback, review }, stop, variables = []) {
+    run({ text, values, types, dialect }, { mode, timeout_ms, max_rows, max_bytes, rollback, review }, stop, variables = []) {
       const bound = values.map((value, i) => toMysqlValue(value, types[i] ?? 'string', extras.offset));
-      const request = { text, values: bound, variables, timeout_ms, max_rows, max_bytes, rollback, review };
+      const request = { text, dialect, values: bound, variables, timeout_ms, max_rows, max_bytes, rollback, review };
       return using(mode, stop, (session) => runIn(session, mode, request, stop));
     },
   };
@@ -144,16 +133,4 @@ async function commit(session: MysqlSession): Promise<void> {
     if (!session.usable || failed !== error) session.discard();
     throw failed;
   }
-}
-
-async function askServer(connection: Connection): Promise<MysqlServer> {
-  const [row] = await askMysql(connection, 'SELECT version() AS version, @@sql_mode AS sql_mode');
-  const version = String(row?.['version']);
-  const modes = String(row?.['sql_mode']).split(',');
-  const kept = modes.filter((mode) => mode !== '' && !GRAMMAR_MODES.has(mode));
-  return {
-    version,
-    is_mariadb: /mariadb/i.test(version),
-    sql_mode: [...new Set([...kept, 'STRICT_TRANS_TABLES'])].join(','),
-  };
 }

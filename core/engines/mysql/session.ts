@@ -9,6 +9,7 @@ import type { MysqlExtras } from './extras.ts';
 import { createMysqlRows, keepGeometry } from './rows.ts';
 import { type MysqlField, toColumn, Types } from './values.ts';
 import { uniqueNames } from '../shared/rows.ts';
+import type { MysqlServer } from './server.ts';
 import { OWN_BYTES } from './wire.ts';
 import type { PooledSession } from '../shared/session-pool.ts';
 import type { Column, QueryResult, RunOptions, SessionMode } from '../shared/source.ts';
@@ -20,16 +21,10 @@ const KILL_MS = 2_000;
 /** Milliseconds for saying goodbye. */
 const CLOSE_MS = 1_000;
 
-/** What the server is, asked once for each source. */
-export interface MysqlServer {
-  readonly version: string;
-  readonly is_mariadb: boolean;
-  /** The server's own modes without those that change how SQL text is read, and strict in any case. */
-  readonly sql_mode: string;
-}
-
 export interface MysqlRun {
   readonly text: string;
+  /** The grammar that it was read in; absent: any. */
+  readonly dialect?: string | undefined;
   readonly values: readonly unknown[];
   readonly timeout_ms: number;
   readonly max_rows: number;
@@ -41,6 +36,7 @@ export interface MysqlRun {
 }
 
 export interface MysqlSession extends PooledSession {
+  readonly server: MysqlServer;
   /** Runs one statement of the binary protocol; aborted, it is killed in the server and the session ends. */
   run(request: MysqlRun, signal: AbortSignal): Promise<QueryResult>;
   describe(text: string, stop: AbortSignal): Promise<MysqlDescription>;
@@ -136,9 +132,10 @@ export async function openMysqlSession(
   /** Everything in one statement, sent only when something differs from what the session has. */
   async function prepareSession(request: MysqlRun): Promise<void> {
     const limit = mode === 'write' ? 'DEFAULT' : String(request.max_rows + 1);
-    const time = known.is_mariadb
-      ? `max_statement_time = ${request.timeout_ms / 1_000}`
-      : `max_execution_time = ${request.timeout_ms}`;
+    const { name, ms } = known.time_limit;
+    // The administrator's own limit holds where it is the smaller one.
+    const most = ms > 0 ? Math.min(ms, request.timeout_ms) : request.timeout_ms;
+    const time = `${name} = ${known.is_mariadb ? most / 1_000 : Math.ceil(most)}`;
     const access = `${known.is_mariadb ? 'tx_read_only' : 'transaction_read_only'} = ${mode === 'write' ? 0 : 1}`;
     const collation = extras.collation === null ? '' : `collation_connection = '${extras.collation}', `;
     const wanted = `SET SESSION time_zone = '${extras.offset}', ${collation}sql_mode = '${known.sql_mode}', ${access}, ${time}, sql_select_limit = ${limit}`;
@@ -159,6 +156,7 @@ export async function openMysqlSession(
   }
 
   async function run(request: MysqlRun, stop: AbortSignal): Promise<QueryResult> {
+    if (request.dialect !== undefined && request.dialect !== known.dialect) throw new AppError('sql_error', OTHER_GRAMMAR);
     await prepareSession(request);
     if (request.variables.length > 0) await command(setVariables(request.variables));
     await command(BEGIN[mode]);
@@ -249,10 +247,12 @@ export async function openMysqlSession(
   }
 
   return {
+    server: known,
     get usable() {
       return usable;
     },
-    run: (request, stop) => stoppable(stop, () => run(request, stop)),
+    run: (request, stop) =>
+      stoppable(stop, () => run(request, stop).catch((error: unknown) => Promise.reject(withLimit(error, request, known)))),
     async describe(text, stop) {
       const { columns } = await stoppable(stop, () => prepare(text));
       connection.unprepare({ sql: text, rowsAsArray: true } as unknown as string);
@@ -282,6 +282,16 @@ export async function openMysqlSession(
       cut();
     },
   };
+}
+
+const OTHER_GRAMMAR =
+  'The SQL mode of the database server was changed after this statement was saved, and quotes in it would mean something else now. Save it again.';
+
+/** A statement that the administrator's limit ended did not use up the time of its tool. */
+function withLimit(error: unknown, { timeout_ms }: MysqlRun, { time_limit: { name, ms } }: MysqlServer): unknown {
+  if (!(error instanceof AppError) || error.code !== 'timeout' || ms === 0 || ms >= timeout_ms) return error;
+  const detail = `The statement reached the time limit that the server has for this account (${name}: ${ms / 1_000} s) and was stopped.`;
+  return new AppError('timeout', detail, { cause: error.cause });
 }
 
 /** In hexadecimal no value can end its text, in whatever mode the server reads it. */

@@ -15,7 +15,9 @@ import { CASCADES, RUN_BY_NAME, SCHEMAS, seesTriggers, uncountedCascade } from '
 import { isReadOnlyRefusal } from './errors.ts';
 import { type Grant, grantsIn } from './grants.ts';
 import { createMysqlRunner } from './run.ts';
-import type { MysqlDescription, MysqlServer, MysqlSession } from './session.ts';
+import { dialectNamed } from './dialects.ts';
+import type { MysqlServer } from './server.ts';
+import type { MysqlDescription, MysqlSession } from './session.ts';
 import { typedColumns, typedTexts } from './sql/stand-ins.ts';
 import { MYSQL_UNTRUSTED, type MysqlUntrusted, namesMysqlUntrusted } from './untrusted.ts';
 import { containsPattern, noTable, OWN_LIMITS, textOf } from '../shared/rows.ts';
@@ -28,6 +30,7 @@ import type {
   QueryResult,
   Row,
   RunOptions,
+  ServerLimit,
   SessionMode,
   Source,
   TableFilter,
@@ -81,7 +84,9 @@ export function openMysql(settings: ConnectionSettings, policy: DialPolicy): Sou
         runner.using(mode, signal, async (session) => {
           const described = await session.describe(text, signal);
           const typed: (readonly Column[])[] = [];
-          for (const other of described.columns.length === 0 ? [] : typedTexts(text, types)) {
+          for (const other of described.columns.length === 0
+            ? []
+            : typedTexts(text, types, dialectNamed(session.server.dialect).scan)) {
             // A literal may not stand everywhere a placeholder may.
             const found = await session
               .describe(other, signal)
@@ -111,8 +116,20 @@ export function openMysql(settings: ConnectionSettings, policy: DialPolicy): Sou
     return `This server cannot roll back every table: ${textOf(schema)}.${textOf(name)} uses ${textOf(engine)}. Convert such tables to InnoDB first.`;
   }
 
+  /** A login has the limit of its account, or that of the server. */
+  async function limits(): Promise<ServerLimit[]> {
+    const { name, ms } = runner.server()?.time_limit ?? { name: '', ms: 0 };
+    if (ms === 0) return [];
+    const [row] = await look(`SHOW GLOBAL VARIABLES LIKE '${name}'`, []);
+    const value = `${ms / 1_000} s`;
+    const of_server = Number(row?.['Value']) * (runner.server()?.is_mariadb === true ? 1_000 : 1);
+    return [{ name, value, source: of_server === ms ? 'server' : 'account' }];
+  }
+
   return {
     query,
+    grammar: () =>
+      withDeadline(OWN.timeout_ms, undefined, (signal) => runner.using('read', signal, async ({ server }) => server.dialect)),
     describe: async (text, types, signal) => ({ columns: (await describe(text, types, signal)).columns, typed: false }),
     origins: async (text, _, signal) => [...(await describe(text, [], signal)).origins],
     async tables(filter) {
@@ -144,7 +161,8 @@ export function openMysql(settings: ConnectionSettings, policy: DialPolicy): Sou
     async test() {
       const grants = await look('SHOW GRANTS', []);
       const [cipher] = await look("SHOW SESSION STATUS LIKE 'Ssl_cipher'", []);
-      const found = report(runner.server(), grants, textOf(cipher?.['Value']) === '' ? plainWarnings(settings) : []);
+      const plain = textOf(cipher?.['Value']) === '' ? plainWarnings(settings) : [];
+      const found = { ...report(runner.server(), grants, plain), limits: await limits() };
       if (names.length === 0) return found;
       return { ...found, warnings: [...callerWarnings(grantsIn(linesOf(grants)), settings.database), ...found.warnings] };
     },

@@ -89,6 +89,8 @@ export interface EngineDescriptor {
   readonly labels: readonly EngineLabel[];
   /** The grammar of its statements. */
   readonly dialect: SqlDialect;
+  /** All of its grammars, where settings of the server make several. */
+  readonly dialects?: readonly SqlDialect[];
   readonly required_fields: readonly ('host' | 'database')[];
   /** What `extra_params` may hold. */
   readonly extras: readonly Extra[];

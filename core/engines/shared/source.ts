@@ -100,6 +100,8 @@ export interface BoundStatement {
   readonly types: readonly BoundType[];
   /** True: send the declared types too, because the database could not infer them (PostgreSQL only). */
   readonly typed: boolean;
+  /** The grammar that it was read in. Absent: any of the engine. */
+  readonly dialect?: string;
 }
 
 export interface Description {
@@ -159,8 +161,18 @@ export interface QueryResult {
   readonly affected_rows: number | null;
 }
 
+/** A time limit that the database has for every statement of the account. */
+export interface ServerLimit {
+  /** As the database calls it. */
+  readonly name: string;
+  readonly value: string;
+  readonly source: 'server' | 'database' | 'account';
+}
+
 export interface TestReport {
   readonly server_version: string;
+  /** Limits that hold where they are smaller than those of a tool. Absent: none. */
+  readonly limits?: readonly ServerLimit[];
   /** Dangerous rights of the account, in sentences. */
   readonly warnings: readonly string[];
   /** The account passes every check of rights that the database has. */
@@ -189,6 +201,8 @@ export interface Source {
   /** Another text after any change of what statements may name, where the database can tell that for less than preparing them; else null. */
   schemaMark?(): Promise<string | null>;
   query(statement: BoundStatement, options: RunOptions): Promise<QueryResult>;
+  /** The name of the grammar that the server's settings make. Absent: the engine has one. */
+  grammar?(): Promise<string>;
   /**
    * The plan of a reading statement: what `prefix` of its `PlanReader` before it answers, under the limits of a read. Absent: `query`
    * takes the two together.

@@ -58,7 +58,7 @@ export function bind(statement: Statement, dialect: SqlDialect, values: BoundVal
     if (element < 0 || !Array.isArray(value)) bound[i] = value;
     else bound[i] = value[Math.min(element, value.length - 1)] ?? null;
   }
-  return { text: shape.text, values: bound, types: shape.types, typed: statement.typed };
+  return { text: shape.text, values: bound, types: shape.types, typed: statement.typed, dialect: statement.dialect };
 }
 
 /**

@@ -1,7 +1,6 @@
 import type { ScalarType } from '#core/contract/definitions/parameters.ts';
-import { tokenize } from '#core/lib/sql/tokenize.ts';
+import { type Scanner, tokenize } from '#core/lib/sql/tokenize.ts';
 import type { BoundType, Column } from '#core/engines/shared/source.ts';
-import { scanMysql } from '../scanner.ts';
 
 /** A date, which columns of dates take as well as those of texts. */
 const TEXT = "'2000-01-01'";
@@ -24,17 +23,19 @@ const STAND_INS: Readonly<Record<ScalarType, string>> = {
  * The statement with a literal of the declared type in the place of each placeholder: what is calculated from a bound value has the
  * type of that value, which the server cannot know while it prepares. None: there are no placeholders.
  */
-export function typedTexts(text: string, types: readonly BoundType[]): readonly string[] {
+export function typedTexts(text: string, types: readonly BoundType[], scan: Scanner): readonly string[] {
   if (types.length === 0) return [];
-  return types.includes('number') ? NUMBERS.map((number) => typedText(text, types, number)) : [typedText(text, types, '')];
+  return types.includes('number')
+    ? NUMBERS.map((number) => typedText(text, types, scan, number))
+    : [typedText(text, types, scan, '')];
 }
 
-function typedText(text: string, types: readonly BoundType[], number: string): string {
+function typedText(text: string, types: readonly BoundType[], scan: Scanner, number: string): string {
   let typed = '';
   let index = 0;
   /** Behind LIMIT and OFFSET only a number may stand. */
   let limits = false;
-  for (const { kind, start, end } of tokenize(text, { scan: scanMysql })) {
+  for (const { kind, start, end } of tokenize(text, { scan })) {
     const piece = text.slice(start, end);
     if (kind === 'placeholder') {
       const type = types[index++] ?? 'string';

@@ -2,7 +2,7 @@ import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv
 import * as v from 'valibot';
 import { Parameter } from '#core/contract/definitions/parameters.ts';
 import type { ReturnType } from '#core/contract/definitions/tools.ts';
-import { engineOf } from '#core/engines/index.ts';
+import { dialectNamed, engineOf } from '#core/engines/index.ts';
 import type { Json } from '#core/engines/shared/source.ts';
 import { createPseudonym } from '#core/lib/call/masks.ts';
 import { planQuery, runQuery } from '#core/lib/call/query.ts';
@@ -30,10 +30,10 @@ export async function toolOn(
   parameters: readonly v.InferInput<typeof Parameter>[],
   { return_type = 'rows', mode = 'read' }: { readonly return_type?: ReturnType; readonly mode?: FrozenQuery['mode'] } = {},
 ): Promise<CallableTool> {
-  const { dialect } = engineOf(db_type);
+  const dialect = dialectNamed((await source.grammar?.()) ?? engineOf(db_type).dialect.name);
   const declared = parameters.map((parameter) => v.parse(Parameter, parameter));
   const definition = { sql_query, parameters: declared, return_type, transform_template: null };
-  const compiled = await compileQuery(definition, db_type);
+  const compiled = await compileQuery(definition, db_type, dialect);
   const { text, types } = wholeVariant(compiled.statement, dialect);
   const described = describeCompiled(compiled, definition, await source.describe(text, types));
   const output_schema = described.output_schema ?? {};

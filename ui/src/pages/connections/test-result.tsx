@@ -1,4 +1,4 @@
-import { Show } from 'solid-js';
+import { For, Show } from 'solid-js';
 import { ConnectionDraft, type DbType } from '#core/contract/definitions/connections.ts';
 import type { Output } from '#core/contract/index.ts';
 import { labelsIn } from '#core/contract/marks.ts';
@@ -50,6 +50,13 @@ export function TestResult(props: {
       }
     >
       <p>{props.result.success ? (props.result.server_version ?? props.result.message) : inFields(props.result.message)}</p>
+      <For each={props.result.limits}>
+        {(limit) => (
+          <p>
+            Statements end after {limit.value}: {limit.name} of the {limit.source}.
+          </p>
+        )}
+      </For>
       <Bullets of={props.result.warnings} />
       <Show when={warned() && props.onSave}>
         <p>The connection isn’t saved yet. Save it as it is, or change it first.</p>
