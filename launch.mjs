@@ -168,7 +168,7 @@ async function start() {
 /** Every check and test; the runner is TypeScript and ends with the line `N passed, N failed, N skipped`. */
 async function test(args) {
   const bun = await prepare();
-  const { code } = await run(bun, ['--no-orphans', 'test/support/run.ts', ...args], { foreground: true });
+  const { code } = await run(bun, ['--no-orphans', 'test/runner/run.ts', ...args], { foreground: true });
   return code;
 }
 

@@ -10,7 +10,7 @@ export const deno = (): string =>
 /** Runs a program with everything allowed, as the documentation says. */
 export const denoCommand = (program: string, ...args: string[]): string[] => [deno(), 'run', '-A', '--no-lock', program, ...args];
 
-/** The tests of hosts run a second time with their hosts on Deno (`test/support/run.ts`). */
+/** The tests of hosts run a second time with their hosts on Deno (`test/runner/run.ts`). */
 export const on_deno = process.env['TEST_HOST'] === 'deno';
 
 /** What starts a program of the host: on Bun, or on Deno where the tests are run that way. */
