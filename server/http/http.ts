@@ -71,8 +71,10 @@ export function createHttp(app: App, https: HttpsState = NO_HTTPS): Hono<ServerE
   addOauth(app, router, front);
   addAgentProxy(app, router);
   addMcpProxy(app, router, front);
-  const document = JSON.stringify(openApi());
-  router.get('/api/openapi.json', (c) => c.body(document, 200, { 'content-type': 'application/json' }));
+  let document: string | undefined;
+  router.get('/api/openapi.json', (c) =>
+    c.body((document ??= JSON.stringify(openApi())), 200, { 'content-type': 'application/json' }),
+  );
   addStatic(router);
   return router;
 }

@@ -1,8 +1,10 @@
-import { afterAll, describe, test } from 'bun:test';
+import { describe, test } from 'bun:test';
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createClient } from '@libsql/client';
 import { openStore } from '#core/store/open.ts';
+import { atEnd } from './at-end.ts';
 import { reachable, testDatabase, type TestDatabase } from './databases.ts';
 
 /** An empty metadata database for one app of a test. */
@@ -12,10 +14,8 @@ export interface Metadata {
   release(): Promise<void>;
 }
 
-/** Databases in PostgreSQL that an earlier test of this file used and that are empty again, with their tables. */
+/** Databases in PostgreSQL that an earlier test of this process used and that are empty again, with their tables. */
 const idle: Postgres[] = [];
-let ended = false;
-let opened = 0;
 let template: Promise<string> | undefined;
 
 interface Postgres {
@@ -47,15 +47,17 @@ export function emptyMetadata(directory: string, dialect: Dialect = second_run ?
 
 async function embedded(directory: string): Promise<Metadata> {
   const file = join(directory, 'sluice.sqlite');
-  // The first one is made by its app, as in an installation; the next ones are copies of one that no app has used.
-  if (opened++ > 0) copyFileSync(await (template ??= makeTemplate()), file);
+  copyFileSync(await (template ??= makeTemplate()), file);
   return { url: `file:${file}`, release: async () => {} };
 }
 
 async function makeTemplate(): Promise<string> {
   const file = join(mkdtempSync(join(tmpdir(), 'sluice-template-')), 'sluice.sqlite');
-  const store = await openStore(`file:${file}`);
-  await store.close();
+  await (await openStore(`file:${file}`)).close();
+  // Closing leaves the tables in the write-ahead log, which is not copied.
+  const client = createClient({ url: `file:${file}` });
+  await client.execute('pragma wal_checkpoint(truncate)');
+  client.close();
   return file;
 }
 
@@ -64,7 +66,7 @@ async function inPostgres(): Promise<Metadata> {
   return {
     url: entry.database.url,
     async release() {
-      if (!ended && (await emptied(entry))) idle.push(entry);
+      if (await emptied(entry)) idle.push(entry);
       else await entry.database.drop();
     },
   };
@@ -107,14 +109,7 @@ begin
   end loop;
 end $$`;
 
-try {
-  afterAll(async () => {
-    // Another file of this process, whose hook this is not, drops its databases at once.
-    ended = true;
-    if (template !== undefined) rmSync(join(await template, '..'), { recursive: true, force: true });
-    template = undefined;
-    await Promise.all(idle.splice(0).map(({ database }) => database.drop()));
-  });
-} catch {
-  // A program that a test started: it is told its database.
-}
+atEnd.push(async () => {
+  if (template !== undefined) rmSync(join(await template, '..'), { recursive: true, force: true });
+  await Promise.all(idle.splice(0).map(({ database }) => database.drop()));
+});

@@ -1,11 +1,15 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
-import { openStore, type Store } from '#core/store/open.ts';
+import { openStore, openStoreAsIs, type Store } from '#core/store/open.ts';
 import { upgradeSnapshots } from '#core/store/upgrade.ts';
 import { canonical } from '#snapshots/canonical.ts';
 import { type SnapshotContent, WHOLE_FORMAT } from '#snapshots/format.ts';
 import { parseTree, toBlobs, toTree } from '#snapshots/tree.ts';
 import { promptOf, snapshotOf } from '#test/mcp-host/support.ts';
+import { emptyMetadata } from '#test/support/metadata.ts';
 import { storeOf } from '#test/support/stores.ts';
 import { reachable, testDatabase } from '#test/support/databases.ts';
 
@@ -99,4 +103,16 @@ describe.skipIf(!reachable.postgres)('three servers that start at once', () => {
     }
     await first.close();
   }, 30_000);
+});
+
+// Otherwise every app of every test runs the migrations again, which costs more than most tests.
+test('the empty store that tests start with has been migrated', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'sluice-empty-'));
+  const metadata = await emptyMetadata(directory, 'sqlite');
+  const { store, migrations } = await openStoreAsIs(metadata.url);
+  expect(migrations).toMatchObject({ pending: 0, unknown: 0 });
+  expect(migrations.done).toBeGreaterThan(0);
+  await store.close();
+  await metadata.release();
+  rmSync(directory, { recursive: true });
 });
