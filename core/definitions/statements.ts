@@ -16,7 +16,7 @@ import type { ConnectionRow } from './source-pool.ts';
 
 /** Faults of the way to a database, not of the statement: a warning when something is saved or deployed. */
 const UNREACHABLE: readonly ErrorCode[] = ['database_unreachable', 'private_network_blocked', 'timeout', 'unavailable'];
-const DESCRIBE_TIMEOUT_MS = 5_000;
+export const DESCRIBE_TIMEOUT_MS = 5_000;
 
 export const isUnreachable = (error: unknown): error is AppError => error instanceof AppError && UNREACHABLE.includes(error.code);
 

@@ -16,7 +16,16 @@ import { createOwned, type GuardCheck } from './owned.ts';
 import { ownerOf } from './owners.ts';
 import { refuseView } from './guard/view.ts';
 import { refuseShape } from './guard/result-shape.ts';
-import { atField, describeWhole, type Described, prepareDefinition } from './statements.ts';
+import {
+  answerWithin,
+  atField,
+  DESCRIBE_TIMEOUT_MS,
+  describeWhole,
+  type Described,
+  isUnreachable,
+  prepareDefinition,
+} from './statements.ts';
+import { wholeVariant } from '#core/lib/sql/bind.ts';
 import { refuseIdle, refuseMisfits } from './guard/write-guard.ts';
 
 export const tool = createOwned<'tool', ToolDraft>('tool', {
@@ -90,7 +99,23 @@ export async function prepareTool(
   if (draft.page_by.length > 0) await checkPages(context.app, connection, draft, compiled);
   const values = { ...draft, read_only };
   atField('sql_query', () => refuse(values, compiled, connection, context.app.env.SVC_ALLOW_PASSTHROUGH_SQL));
-  return { values, compiled };
+  const is_guarded = !read_only && (draft.confirm !== 'never' || draft.max_affected_rows !== null);
+  const uncounted = is_guarded ? await uncountedIn(context.app, connection, compiled) : null;
+  if (uncounted === null) return { values, compiled };
+  const warning = `Calls of this tool are refused as long as this holds: ${uncounted}`;
+  return { values, compiled: { ...compiled, warnings: [...compiled.warnings, warning] } };
+}
+
+/** Why the rows that a statement changes cannot be counted and undone; null: they can, or the database is away. */
+async function uncountedIn(app: App, connection: ConnectionRow, { statement }: Compiled): Promise<string | null> {
+  try {
+    const source = await app.sources.of(connection);
+    const { text } = wholeVariant(statement, dialectNamed(statement.dialect));
+    return (await answerWithin(source.cannotCount?.(text) ?? Promise.resolve(null), DESCRIBE_TIMEOUT_MS)) ?? null;
+  } catch (error) {
+    if (isUnreachable(error)) return null;
+    throw error;
+  }
 }
 
 /** The database prepares the statement of a page too: what it says of names that stand twice, or of an order, is said to the author. */

@@ -34,7 +34,7 @@ async function execute(context: Context, input: Input<'preview.execute'>, writes
   const { connection, dialect, parsed, values, facts, session, caller, form } = await boundStatement(context, input, writes);
   const source = await app.sources.of(connection);
   const { fetched, traced, took } = await withinPreview(context, async (signal, left) => {
-    if (writes) await refuseLasting(source);
+    if (writes) await refuseLasting(source, form.text);
     const { typed } = await source.describe(form.text, form.types, signal).catch((error: unknown) => {
       throw error instanceof AppError ? pointAt(error, sql_query, parsed, form) : error;
     });
@@ -68,10 +68,10 @@ async function execute(context: Context, input: Input<'preview.execute'>, writes
   return { shown: { ...shown, transformed_result, ...asModel(input, result, output) }, affected_rows };
 }
 
-async function refuseLasting(source: Source): Promise<void> {
+async function refuseLasting(source: Source, text: string): Promise<void> {
   if (source.cannotRollBack === undefined)
     throw invalidField('sql_query', 'Sluice cannot roll back statements on this kind of database, so it does not run them here.');
-  const sentence = await source.cannotRollBack();
+  const sentence = await source.cannotRollBack(text);
   if (sentence !== null) throw invalidField('sql_query', sentence);
 }
 

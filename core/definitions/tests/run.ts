@@ -3,6 +3,7 @@ import type { App } from '#core/app.ts';
 import type { TestedKind, TestOwner, TestResult } from '#core/contract/definitions/tests.ts';
 import { classify } from '#core/lib/sql/classify.ts';
 import { NO_CALLER } from '#core/lib/call/values.ts';
+import { wholeVariant } from '#core/lib/sql/bind.ts';
 import { dialectNamed } from '#core/engines/index.ts';
 import type { Context } from '#core/run.ts';
 import { entityTable } from '#core/store/entity-table.ts';
@@ -116,7 +117,7 @@ async function whyNot(target: Target, writes: boolean, sources: FrozenSources): 
   try {
     const source = await sources.of(target.connection);
     if (source.cannotRollBack === undefined) return 'Sluice cannot roll back statements on this kind of database.';
-    return await source.cannotRollBack();
+    return await source.cannotRollBack(wholeVariant(statement, dialectNamed(statement.dialect)).text);
   } catch {
     // The call itself says why the database cannot be reached.
     return null;

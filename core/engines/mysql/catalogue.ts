@@ -43,14 +43,6 @@ export const COLUMNS = `
   ) AS k ON k.column_name = c.column_name
   ORDER BY c.ordinal_position`;
 
-/** A table that keeps what is written to it although the transaction is rolled back; a trigger or a function may reach any of them. */
-export const LASTING_TABLE = `
-  SELECT t.table_schema AS \`schema\`, t.table_name AS name, t.engine AS engine
-  FROM information_schema.tables AS t LEFT JOIN information_schema.engines AS e ON e.engine = t.engine
-  WHERE t.table_type = 'BASE TABLE' AND coalesce(e.transactions, 'NO') <> 'YES'
-    AND t.table_schema NOT IN ('mysql', 'information_schema', 'performance_schema', 'sys')
-  LIMIT 1`;
-
 /** The checks of a table. Values: schema or null, table. MariaDB names them by table, MySQL by schema. */
 export const checksQuestion = (is_mariadb: boolean): string =>
   is_mariadb

@@ -22,15 +22,23 @@ export async function openCounter(
 
 /** Foreign keys whose cascades InnoDB runs by itself: no counter of a session has their rows. */
 export const CASCADES = `
-  SELECT DISTINCT referenced_table_name AS target, table_name AS name
+  SELECT DISTINCT unique_constraint_schema AS \`schema\`, referenced_table_name AS target, table_name AS name
   FROM information_schema.referential_constraints
   WHERE delete_rule NOT IN ('RESTRICT', 'NO ACTION') OR update_rule NOT IN ('RESTRICT', 'NO ACTION')`;
 
+/** Tables that keep what is written to them although the transaction is rolled back. */
+export const LASTING_TABLES = `
+  SELECT t.table_schema AS \`schema\`, t.table_name AS name, t.engine AS engine
+  FROM information_schema.tables AS t LEFT JOIN information_schema.engines AS e ON e.engine = t.engine
+  WHERE t.table_type = 'BASE TABLE' AND coalesce(e.transactions, 'NO') <> 'YES'
+    AND t.table_schema NOT IN ('mysql', 'information_schema', 'performance_schema', 'sys')`;
+
 /** What else runs when a statement has a name: triggers of a table, functions, views. A null text is not for this account to read. */
 export const RUN_BY_NAME = `
-  SELECT event_object_table AS name, action_statement AS text FROM information_schema.triggers
-  UNION ALL SELECT routine_name, routine_definition FROM information_schema.routines WHERE routine_schema NOT IN ('sys', 'mysql')
-  UNION ALL SELECT table_name, view_definition FROM information_schema.views WHERE table_schema NOT IN ('sys', 'mysql')`;
+  SELECT event_object_schema AS \`schema\`, event_object_table AS name, action_statement AS text FROM information_schema.triggers
+  UNION ALL SELECT routine_schema, routine_name, routine_definition FROM information_schema.routines
+    WHERE routine_schema NOT IN ('sys', 'mysql')
+  UNION ALL SELECT table_schema, table_name, view_definition FROM information_schema.views WHERE table_schema NOT IN ('sys', 'mysql')`;
 
 const wordsOf = (text: string): readonly string[] => text.toLowerCase().match(/[\p{L}\p{N}_$]+/gu) ?? [];
 
@@ -45,39 +53,84 @@ export function seesTriggers(grants: readonly Grant[]): (schema: string) => bool
   return (schema) => wide.some(({ database }) => database === '*' || grantCovers(database, schema));
 }
 
-/** What of a statement's surroundings decides whether its changes are counted. */
+/** What a statement can reach. */
 export interface Surroundings {
-  readonly cascades: readonly Row[];
   readonly run_by_name: readonly Row[];
   readonly schemas: readonly string[];
   /** The schema of names that stand without one. */
   readonly own_schema: string;
-  readonly seesTriggers: (schema: string) => boolean;
+}
+
+interface Reach {
+  /** Whether a table or a routine may be reached, by whatever names there are on the way. */
+  readonly has: (named: Row) => boolean;
+  readonly schemas: readonly string[];
+  /** The name of something on the way whose text this account cannot read; null: there is none. */
+  readonly unread: string | null;
+}
+
+/** Every word on the way counts as a name of each schema that is named there: too much may seem to be reached, but nothing is missed. */
+export function reachOf(text: string, { run_by_name, schemas, own_schema }: Surroundings): Reach {
+  const words = new Set(wordsOf(text));
+  const isNamed = (name: string): boolean => wordsOf(name).every((word) => words.has(word));
+  const isSchemaReached = (schema: string): boolean => schema.toLowerCase() === own_schema.toLowerCase() || isNamed(schema);
+  const has = ({ schema, name }: Row): boolean => isNamed(textOf(name)) && isSchemaReached(textOf(schema));
+  const runs = new Map<string, Row[]>();
+  for (const row of run_by_name) {
+    for (const word of new Set([...wordsOf(textOf(row['name'])), ...wordsOf(textOf(row['schema']))])) {
+      const known = runs.get(word);
+      if (known === undefined) runs.set(word, [row]);
+      else known.push(row);
+    }
+  }
+  const ran = new Set<Row>();
+  let unread: string | null = null;
+  // What is added on the way is visited, too.
+  for (const word of words) {
+    for (const row of runs.get(word) ?? []) {
+      if (ran.has(row) || !has(row)) continue;
+      ran.add(row);
+      const { name, text: body } = row;
+      if (body === null) unread ??= textOf(name);
+      else for (const next of wordsOf(textOf(body))) words.add(next);
+    }
+  }
+  return { has, schemas: schemas.filter(isSchemaReached), unread };
+}
+
+/** Why what a statement writes cannot all be rolled back. It is said to callers, too, so it names no schema. */
+export function lastingTable({ has, unread }: Reach, tables: readonly Row[]): string | null {
+  if (tables.length === 0) return null;
+  const found = tables.find(has);
+  if (found !== undefined) {
+    const { name, engine } = found;
+    return `This statement can reach the table ${textOf(name)}, which uses ${textOf(engine)} and cannot be rolled back. Convert it to InnoDB first.`;
+  }
+  return unread === null
+    ? null
+    : `What ${unread} runs cannot be read by this account, so it may write to a table that cannot be rolled back.`;
 }
 
 /**
  * Why the changed rows of a statement cannot all be counted: it reaches a table with cascades, by whatever names there are on the way,
  * or a schema whose triggers the account does not see.
  */
-export function uncountedCascade(text: string, its: Surroundings): string | null {
-  const { cascades, run_by_name, schemas, own_schema } = its;
-  const runs = Map.groupBy(run_by_name, ({ name }) => textOf(name).toLowerCase());
-  const reached = new Set(wordsOf(text));
-  // What is added on the way is visited, too.
-  for (const word of reached) {
-    for (const { name, text: body } of runs.get(word) ?? []) {
-      if (body === null)
-        return `What ${textOf(name)} runs cannot be read by this account, so the rows that it changes cannot be counted.`;
-      for (const next of wordsOf(textOf(body))) reached.add(next);
-    }
-  }
-  const hidden = schemas.find(
-    (schema) => (schema === own_schema || reached.has(schema.toLowerCase())) && !its.seesTriggers(schema),
-  );
+export function uncountedCascade(
+  { has, schemas, unread }: Reach,
+  its: {
+    readonly cascades: readonly Row[];
+    readonly own_schema: string;
+    readonly seesTriggers: (schema: string) => boolean;
+  },
+): string | null {
+  if (unread !== null)
+    return `What ${unread} runs cannot be read by this account, so the rows that it changes cannot be counted.`;
+  const hidden = schemas.find((schema) => !its.seesTriggers(schema));
   if (hidden !== undefined) {
-    return `This account does not see the triggers of ${hidden}, so the rows that they change cannot be counted. Grant it TRIGGER on ${hidden}.`;
+    const named = hidden === its.own_schema ? hidden : 'another schema that the statement reaches';
+    return `This account does not see the triggers of ${named}, so the rows that they change cannot be counted. Grant it TRIGGER on ${hidden === named ? hidden : 'it'}.`;
   }
-  const found = cascades.find(({ target }) => reached.has(textOf(target).toLowerCase()));
+  const found = its.cascades.find(({ schema = null, target = null }) => has({ schema, name: target }));
   if (found === undefined) return null;
   const { target, name } = found;
   return `${textOf(target)} has cascades to ${textOf(name)}, whose rows the server does not count. Change the rows of ${textOf(name)} in a statement of its own, and let the foreign key restrict.`;

@@ -1,17 +1,17 @@
 import { AppError } from '#core/errors.ts';
 import { untilAborted, withDeadline } from '../shared/deadline.ts';
-import {
-  checksQuestion,
-  COLUMNS,
-  COUNT_COLUMNS,
-  COUNT_TABLES,
-  LASTING_TABLE,
-  TABLES,
-  toTable,
-  toTableColumn,
-} from './catalogue.ts';
+import { checksQuestion, COLUMNS, COUNT_COLUMNS, COUNT_TABLES, TABLES, toTable, toTableColumn } from './catalogue.ts';
 import { callerWarnings } from './caller-warnings.ts';
-import { CASCADES, RUN_BY_NAME, SCHEMAS, seesTriggers, uncountedCascade } from './count.ts';
+import {
+  CASCADES,
+  lastingTable,
+  LASTING_TABLES,
+  reachOf,
+  RUN_BY_NAME,
+  SCHEMAS,
+  seesTriggers,
+  uncountedCascade,
+} from './count.ts';
 import { isReadOnlyRefusal } from './errors.ts';
 import { type Grant, grantsIn } from './grants.ts';
 import { createMysqlRunner } from './run.ts';
@@ -109,11 +109,10 @@ export function openMysql(settings: ConnectionSettings, policy: DialPolicy): Sou
     return (await query({ text, values, types, typed: false }, OWN)).rows;
   }
 
-  async function cannotRollBack(): Promise<string | null> {
-    const [found] = await look(LASTING_TABLE, []);
-    if (found === undefined) return null;
-    const { schema, name, engine } = found;
-    return `This server cannot roll back every table: ${textOf(schema)}.${textOf(name)} uses ${textOf(engine)}. Convert such tables to InnoDB first.`;
+  async function reach(text: string) {
+    const schemas = (await look(SCHEMAS, [])).map(({ name }) => textOf(name));
+    const run_by_name = await look(RUN_BY_NAME, []);
+    return reachOf(text, { run_by_name, schemas, own_schema: settings.database });
   }
 
   /** A login has the limit of its account, or that of the server. */
@@ -149,14 +148,17 @@ export function openMysql(settings: ConnectionSettings, policy: DialPolicy): Sou
       const texts = checks.map((row) => textOf(row['text']));
       return { items: rows.map((row) => toTableColumn(row, texts)), total: Number(count?.['total'] ?? 0) };
     },
-    cannotRollBack,
+    async cannotRollBack(text) {
+      const tables = await look(LASTING_TABLES, []);
+      return tables.length === 0 ? null : lastingTable(await reach(text), tables);
+    },
     async cannotCount(text) {
-      const lasting = await cannotRollBack();
+      const reached = await reach(text);
+      const lasting = lastingTable(reached, await look(LASTING_TABLES, []));
       if (lasting !== null) return lasting;
-      const schemas = (await look(SCHEMAS, [])).map(({ name }) => textOf(name));
       const sees = seesTriggers(grantsIn(linesOf(await look('SHOW GRANTS', []))));
-      const [cascades, run_by_name] = [await look(CASCADES, []), await look(RUN_BY_NAME, [])];
-      return uncountedCascade(text, { cascades, run_by_name, schemas, own_schema: settings.database, seesTriggers: sees });
+      const cascades = await look(CASCADES, []);
+      return uncountedCascade(reached, { cascades, own_schema: settings.database, seesTriggers: sees });
     },
     async test() {
       const grants = await look('SHOW GRANTS', []);

@@ -214,7 +214,7 @@ export interface Source {
   /** Rejects with `not_found` when the table is not there. */
   columns(table: { schema?: string; name: string }, filter: TableFilter): Promise<{ items: TableColumn[]; total: number }>;
   /** Why a statement that writes cannot be run and rolled back, as a sentence; null: it can. Absent: never. */
-  cannotRollBack?(): Promise<string | null>;
+  cannotRollBack?(text: string): Promise<string | null>;
   /** Why the rows that a writing statement changes cannot be counted and undone, as a sentence; null: they can. Absent: never. */
   cannotCount?(text: string): Promise<string | null>;
   /** Sluice itself has changed a file below the connection: whoever asks next sees it. Absent: changes are always seen at once. */

@@ -93,8 +93,27 @@ describe.skipIf(!is_up('mysql'))('on MariaDB', () => {
     await database.run(`create table kept (id int) engine = ${engine}`);
     await database.run('insert into kept values (1)');
     expect(await refusal('delete from kept')).toContain(`uses ${engine}`);
-    expect(await refusal('delete from notes')).toContain(`uses ${engine}`);
-    expect([await count('kept'), await count('notes')]).toEqual([1, 2]);
+    await database.run('create view seen_kept as select * from kept');
+    await database.run('create function clear_kept() returns int begin delete from kept; return 1; end');
+    await database.run('create trigger keeps after delete on audits for each row insert into kept values (2)');
+    for (const text of ['delete from seen_kept', 'update notes set id = clear_kept()', "delete from audits where action = 'x'"])
+      expect(await refusal(text)).toContain('the table kept, which uses');
+    expect(await count('kept')).toBe(1);
+    // Nothing of what deletes notes reaches it.
+    expect(questionIn(await (await called('delete from items'))()).message).toContain('would change');
+  });
+
+  test('a table of another schema counts only where the statement names it, and its schema is not told', async () => {
+    const elsewhere = `${database.connection.database}_else`;
+    await database.run(`create database ${elsewhere}`);
+    await database.run(`create table ${elsewhere}.plain (id int) engine = MyISAM`);
+    const { username } = database.connection;
+    await database.run(`grant all on ${elsewhere}.* to '${username}'@'%'`);
+    expect(questionIn(await (await called('delete from items where id > 0'))()).message).toContain('would change');
+    const refused = await refusal(`delete from ${elsewhere}.plain`);
+    expect(refused).toContain('the table plain, which uses MyISAM');
+    expect(refused).not.toContain(elsewhere);
+    await database.run(`drop database ${elsewhere}`);
   });
 
   test('a cascade is found behind a trigger and a view', async () => {

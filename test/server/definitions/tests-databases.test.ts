@@ -158,7 +158,7 @@ for (const { engine, there, change } of ENGINES) {
         await database.run('create table log (id integer) engine = MyISAM');
         const note = await tool('note', 'insert into log values (:id)', integers('id'));
         const [status, reason] = await judged(note, { id: 1 }, {});
-        expect([status, reason]).toEqual(['skipped', expect.stringMatching(/cannot roll back every table: .*log uses MyISAM/)]);
+        expect([status, reason]).toEqual(['skipped', expect.stringContaining('can reach the table log, which uses MyISAM')]);
         expect([...(await database.run('select id from log'))]).toEqual([]);
         // A reading tool of the same connection is tested all the same.
         const reading = {

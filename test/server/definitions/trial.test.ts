@@ -126,11 +126,15 @@ describe.skipIf(!reachable.postgres)('on PostgreSQL', () => {
   });
 });
 
-test.skipIf(!reachable.mysql)('on MariaDB a table that cannot roll back stops every trial', async () => {
+test.skipIf(!reachable.mysql)('on MariaDB a table that cannot roll back stops a trial that can reach it', async () => {
   const database = databases.get('mariadb');
   await database?.run('create table logged (id int) engine = MyISAM');
+  await database?.run('create trigger logs after delete on orders for each row insert into logged values (1)');
   const refused = await trial('mariadb', 'delete from orders');
-  expect([refused.status, String(refused.body['detail'])]).toEqual([422, expect.stringMatching(/logged uses MyISAM\. Convert/)]);
+  expect([refused.status, String(refused.body['detail'])]).toEqual([
+    422,
+    expect.stringMatching(/the table logged, which uses MyISAM .*Convert/),
+  ]);
   await database?.run('drop table logged');
 });
 

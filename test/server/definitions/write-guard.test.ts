@@ -75,6 +75,13 @@ describe('limits and questions of a writing tool', () => {
     }
   });
 
+  test('say when a tool is saved that its calls would be refused', async () => {
+    const replacing = { sql_query: "replace into notes values (1, 'x')", max_affected_rows: 1 };
+    const { status, body } = await create(replacing);
+    expect([status, body['warnings']]).toEqual([201, [expect.stringMatching(/^Calls of this tool are refused .* REPLACE/)]]);
+    expect((await create({ ...replacing, max_affected_rows: null })).body['warnings']).toEqual([]);
+  });
+
   test('may be tightened by a token, and loosened by an administrator alone', async () => {
     const { body } = await create({ confirm: 'above', confirm_rows: 5, max_affected_rows: 10 });
     const path = `/tools/${String(body['id'])}`;

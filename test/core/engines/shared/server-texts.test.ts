@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { toClickhouseError } from '#core/engines/clickhouse/errors.ts';
 import { toDuckdbError } from '#core/engines/duckdb/errors.ts';
 import { toLibsqlError } from '#core/engines/libsql/stream.ts';
-import { seesTriggers, uncountedCascade } from '#core/engines/mysql/count.ts';
+import { reachOf, seesTriggers, uncountedCascade } from '#core/engines/mysql/count.ts';
 import { toStatementError } from '#core/engines/mysql/errors.ts';
 import { grantsIn } from '#core/engines/mysql/grants.ts';
 import { translateError } from '#core/engines/postgresql/errors.ts';
@@ -79,7 +79,12 @@ test.each<[string, string]>([
 });
 
 test('what a statement runs is followed in time linear in what there is', () => {
-  const run_by_name = Array.from({ length: 5_000 }, (_row, n) => ({ name: `f${n}`, text: `f${n + 1}` })).toReversed();
-  const its = { cascades: [{ target: 'f5000', name: 'b' }], run_by_name, schemas: [], own_schema: 's', seesTriggers: () => true };
-  expect(quickly(() => uncountedCascade('select f0()', its))).toStartWith('f5000 has cascades to b');
+  const run_by_name = Array.from({ length: 5_000 }, (_row, n) => ({
+    schema: 's',
+    name: `f${n}`,
+    text: `f${n + 1}`,
+  })).toReversed();
+  const its = { cascades: [{ schema: 's', target: 'f5000', name: 'b' }], own_schema: 's', seesTriggers: () => true };
+  const found = quickly(() => uncountedCascade(reachOf('select f0()', { run_by_name, schemas: ['s'], own_schema: 's' }), its));
+  expect(found).toStartWith('f5000 has cascades to b');
 });
