@@ -1,26 +1,32 @@
 import { AppError } from '#core/errors.ts';
-import { isHostAllowed, isOriginAllowed, isSameOrigin } from '#core/edge/origins.ts';
+import { NO_HOST } from '#core/edge/hostless.ts';
+import { hostName, isHostAllowed, isOriginAllowed, isSameOrigin, originRefusal } from '#core/edge/origins.ts';
 import type { ServerLink } from './server-link.ts';
 
 /**
  * Who may come in on the agent's own port (contract section 0): the Host header names us, the Origin is absent, our own or in
  * `cors_origins`. Only a request that needs the configuration has the server asked for it.
+ * @param host that the client asked for.
  * @returns the origin of a foreign page that may read the answer.
  */
 export async function enter(
-  request: Request,
+  { headers }: Request,
+  host: string,
   link: ServerLink,
   allowed_hosts: ReadonlySet<string>,
   is_https: boolean,
 ): Promise<string | null> {
-  const host = request.headers.get('host') ?? new URL(request.url).host;
   if (!isHostAllowed(host, allowed_hosts) && !isHostAllowed(host, new Set((await link.settings()).domains))) {
+    if (hostName(host) === null) throw new AppError('bad_request', NO_HOST);
     throw new AppError('forbidden', 'This host name is not accepted. Add it to SVC_ALLOWED_HOSTS.');
   }
-  const origin = request.headers.get('origin');
+  const origin = headers.get('origin');
   if (origin === null || isSameOrigin(origin, host, is_https)) return null;
   if (!isOriginAllowed(origin, host, is_https, (await link.settings()).cors_origins)) {
-    throw new AppError('forbidden', 'Requests from this origin are not accepted. Add it to cors_origins.');
+    throw new AppError(
+      'forbidden',
+      originRefusal(origin, (name) => allowed_hosts.has(name)),
+    );
   }
   return origin;
 }

@@ -4,7 +4,7 @@ import { readText } from '#core/edge/body.ts';
 import type { Network } from '#core/env/settings.ts';
 import { AppError } from '#core/errors.ts';
 import type { Log } from '#core/log.ts';
-import { askedOrigin, createAddresses } from '#core/edge/asked-address.ts';
+import { askedHost, askedOrigin, createAddresses } from '#core/edge/asked-address.ts';
 import { clientAddress, forwardedScheme } from '#core/edge/client-address.ts';
 import { preflight, setCors } from '#core/edge/cors.ts';
 import { refuseRegistration, REGISTER_PATH } from '#core/edge/registration.ts';
@@ -93,7 +93,8 @@ export function createAgent(options: AgentOptions): AgentFetch {
     let page: string | null = null;
     let response: Response;
     try {
-      if (!proxied) page = await enter(request, link, allowed_hosts, scheme === 'https');
+      const host = askedHost(request.headers, address, options.trusted_proxies) ?? new URL(request.url).host;
+      if (!proxied) page = await enter(request, host, link, allowed_hosts, scheme === 'https');
       const asks = request.method === 'OPTIONS' && page !== null;
       response = asks
         ? preflight(request.headers.get('access-control-request-headers'))

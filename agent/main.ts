@@ -2,6 +2,7 @@ import { withDevSecrets } from '#core/edge/dev-secrets.ts';
 import { withTimeout } from '#core/lib/with-timeout.ts';
 import { EnvError, parseEnv, processEnvironment } from '#core/env.ts';
 import { acceptedHostNames, ownPorts } from '#core/edge/accepted-names.ts';
+import { withHost } from '#core/edge/hostless.ts';
 import { IDLE_SECONDS } from '#core/edge/body.ts';
 import { createLog, logUnhandled, toStream } from '#core/log.ts';
 import { onStop } from '#core/product.ts';
@@ -55,17 +56,19 @@ function main(): void {
     port: env.SVC_AGENT_MCP_PORT,
     idleTimeout: IDLE_SECONDS,
     maxRequestBodySize: 20 * 1024 * 1024,
-    async fetch(request, socket) {
-      socket.timeout(request, CALL_SECONDS);
+    async fetch(given, socket) {
+      socket.timeout(given, CALL_SECONDS);
+      const request = withHost(given);
+      if (request instanceof Response) return request;
       const probed = probes.answer(request);
       if (probed !== null) return probed;
       const started = performance.now();
-      const response = await answer(request, socket.requestIP(request)?.address ?? null);
+      const response = await answer(request, socket.requestIP(given)?.address ?? null);
       probes.add(request.method, response.status, performance.now() - started);
       // Streams of subscriptions are quiet for longer than any limit. Bun keeps the value for the connection's next request.
       const streams = response.headers.get('content-type')?.startsWith('text/event-stream') === true;
-      socket.timeout(request, streams ? 0 : IDLE_SECONDS);
-      return streams ? withEnd(response, () => socket.timeout(request, IDLE_SECONDS)) : response;
+      socket.timeout(given, streams ? 0 : IDLE_SECONDS);
+      return streams ? withEnd(response, () => socket.timeout(given, IDLE_SECONDS)) : response;
     },
   });
   log.info('agent listens', { address: env.SVC_BIND, port: listener.port });

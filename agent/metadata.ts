@@ -1,3 +1,5 @@
+import { hostName, isLoopbackName } from '#core/edge/origins.ts';
+
 export const SCOPES: readonly string[] = ['read', 'write', 'deploy', 'propose'];
 /** What a client is asked to ask for; to propose instead is a choice. */
 export const ASKED_SCOPES: readonly string[] = ['read', 'write', 'deploy'];
@@ -23,8 +25,7 @@ export function metadataDocuments(
   const issuer = `${issuer_url}/agent-mcp`;
   const resource = (path: string) => ({
     resource: `${asked_url}${path}`,
-    // Some clients read the first one alone; it serves clients with a secret too.
-    authorization_servers: people_issuer === null ? [issuer] : [people_issuer, issuer],
+    authorization_servers: issuersFor(asked_url, issuer, people_issuer),
     scopes_supported: SCOPES,
     bearer_methods_supported: ['header'],
     resource_name: 'Sluice agent endpoint',
@@ -45,6 +46,13 @@ export function metadataDocuments(
     [`${AUTHORIZATION}/agent-mcp`, authorization],
     [AUTHORIZATION, authorization],
   ]);
+}
+
+/** Some clients read the first one alone: where people sign in, which serves clients with a secret too, unless it cannot be reached from there. */
+function issuersFor(asked_url: string, issuer: string, people_issuer: string | null): string[] {
+  if (people_issuer === null) return [issuer];
+  const isLocal = (url: string) => isLoopbackName(hostName(new URL(url).host) ?? '');
+  return isLocal(people_issuer) && !isLocal(asked_url) ? [issuer, people_issuer] : [people_issuer, issuer];
 }
 
 /** Where a client that came without a valid token learns how to get one. */

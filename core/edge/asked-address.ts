@@ -52,10 +52,11 @@ export function createAddresses(options: AddressOptions): Addresses {
     [...public_urls, otherwise(), issuer()].some((url) => url !== null && !isLoopbackName(hostName(new URL(url).host) ?? ''));
   const known = (origin: string): string | null => {
     if (!URL.canParse(origin)) return null;
-    const { protocol, host, port } = new URL(origin);
+    const { protocol, host, port, pathname } = new URL(origin);
     const name = hostName(host);
     if (name === null || !/^https?:$/.test(protocol)) return null;
-    const public_url = public_urls.find((url) => new URL(url).host === host);
+    const at_host = public_urls.filter((url) => new URL(url).host === host);
+    const public_url = at_host.find((url) => new URL(url).pathname === pathname) ?? at_host[0];
     if (public_url !== undefined) return public_url;
     const is_loopback = isLoopbackName(name);
     if (!is_loopback && !names().has(name) && !names().has(name.replace(/^\[|\]$/g, ''))) return null;
@@ -80,8 +81,29 @@ export function createAddresses(options: AddressOptions): Addresses {
   };
 }
 
+/** What a proxy adds to a request that it hands on. */
+const FORWARDED = ['x-forwarded-for', 'x-forwarded-proto', 'x-forwarded-host'];
+const PREFIX = /^(?:\/[\w.~-]+)+$/;
+
 /**
- * The origin that a client asked for, as far as it is known: our front port says it, a trusted proxy says the scheme.
+ * The host that a client asked for, as a Host header says it. Some proxies ask us by another name, such as Apache by that of this
+ * machine, and say the client's own beside it: a trusted one is believed.
+ */
+export function askedHost(headers: Headers, socket_address: string | null, trusted: readonly Network[]): string | null {
+  const host = headers.get('host');
+  const forwarded = firstOf(headers, 'x-forwarded-host');
+  if (forwarded === null || !isProxied(socket_address, trusted)) return host;
+  const name = hostName(forwarded);
+  // The same name comes with the port that the client asked for.
+  if (name === null || name === hostName(host ?? '')) return host;
+  const port = firstOf(headers, 'x-forwarded-port') ?? '';
+  const is_usual = port === String(USUAL_PORTS[`${forwardedProto(headers)}:`]);
+  return name === forwarded && /^\d{1,5}$/.test(port) && !is_usual ? `${name}:${port}` : forwarded;
+}
+
+/**
+ * The origin that a client asked for, with the path in front of ours, as far as they are known: our front port says it, a trusted
+ * proxy says the scheme, and its own name and path where it asks us by others.
  * @param is_ours the request comes from our front port.
  */
 export function askedOrigin(
@@ -91,9 +113,21 @@ export function askedOrigin(
   trusted: readonly Network[],
 ): string | null {
   if (is_ours) return headers.get(ASKED_ORIGIN);
-  const host = headers.get('host');
+  const host = askedHost(headers, socket_address, trusted);
   if (host === null) return null;
-  const is_proxied = socket_address !== null && isTrusted(socket_address, trusted);
-  const told = is_proxied ? headers.get('x-forwarded-proto')?.split(',', 1)[0]?.trim().toLowerCase() : null;
-  return `${told === 'https' ? 'https' : 'http'}://${host}`;
+  if (!isProxied(socket_address, trusted)) return `http://${host}`;
+  // Nobody behind a proxy asks for this machine: the proxy does, and does not say what its client asked for.
+  const is_replaced = isLoopbackName(hostName(host) ?? '') && FORWARDED.some((name) => headers.has(name));
+  if (is_replaced && !headers.has('x-forwarded-host')) return null;
+  const prefix = withoutEndSlashes(firstOf(headers, 'x-forwarded-prefix') ?? '');
+  return `${forwardedProto(headers)}://${host}${PREFIX.test(prefix) ? prefix : ''}`;
 }
+
+const isProxied = (socket_address: string | null, trusted: readonly Network[]): boolean =>
+  socket_address !== null && isTrusted(socket_address, trusted);
+
+const forwardedProto = (headers: Headers): 'http' | 'https' =>
+  firstOf(headers, 'x-forwarded-proto')?.toLowerCase() === 'https' ? 'https' : 'http';
+
+/** What the outermost proxy of a chain says. */
+const firstOf = (headers: Headers, name: string): string | null => headers.get(name)?.split(',', 1)[0]?.trim() ?? null;

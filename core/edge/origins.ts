@@ -48,6 +48,16 @@ export function isSameOrigin(origin: string, host: string, is_https: boolean): b
   return page.host === host.toLowerCase() && (page.protocol === 'https:' || !is_https);
 }
 
+/** Why a page is refused, and what helps. @param isOurs whether a name is one that clients reach us by. */
+export function originRefusal(origin: string, isOurs: (name: string) => boolean): string {
+  if (!URL.canParse(origin))
+    return 'Requests of pages without an origin of their own, such as files and sandboxed frames, are not accepted.';
+  if (isOurs(new URL(origin).hostname)) return PROXY_REPLACES_HOST;
+  return 'Requests from this origin are not accepted. Add it to cors_origins in the settings; MCP hosts follow with the next deploy.';
+}
+const PROXY_REPLACES_HOST =
+  'A proxy handed this request on under another host name or scheme. Have it keep Host (Apache: ProxyPreserveHost On), or send X-Forwarded-Host and X-Forwarded-Proto, and list its address in SVC_TRUSTED_PROXIES.';
+
 /** Absent, the same host, or listed exactly. `null` and what is no URL are refused even with a wildcard. */
 export function isOriginAllowed(
   origin: string | null,

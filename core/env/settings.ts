@@ -89,6 +89,24 @@ const url = (protocols: readonly string[], meaning: string): Setting<string | nu
   },
 });
 
+/** An address that clients see: Sluice writes its own paths behind it. */
+const publicUrl = (meaning: string, may_have_path: boolean): Setting<string | null> => {
+  const any = url(['http:', 'https:'], meaning);
+  return {
+    ...any,
+    parse(value) {
+      const text = any.parse(value);
+      const { pathname, search, hash, username, password } = new URL(value);
+      if (`${search}${hash}${username}${password}` !== '') throw new Error('must be a URL without user, query and fragment');
+      if (!may_have_path && pathname !== '/')
+        throw new Error(
+          'must have no path: pages, sign-in and their metadata are at the root of a name. Give Sluice a name of its own',
+        );
+      return text;
+    },
+  };
+};
+
 const NO_MODEL = 'no effect: the prompt guard uses rules only and loads no model';
 
 export const SETTINGS = {
@@ -148,11 +166,11 @@ export const SETTINGS = {
     ['http:', 'https:'],
     'URL at which host and agent reach the server; defaults to `http://127.0.0.1:<SVC_PORT>`',
   ),
-  SVC_PUBLIC_URL: url(['http:', 'https:'], 'public URL of the server'),
-  SVC_MCP_PUBLIC_URL: url(['http:', 'https:'], 'public URL of the MCP host'),
+  SVC_PUBLIC_URL: publicUrl('public URL of the server, without a path', false),
+  SVC_MCP_PUBLIC_URL: publicUrl('public URL of the MCP host', true),
   SVC_ALLOWED_HOSTS: list('additional names accepted in the Host header, comma-separated'),
   SVC_TRUSTED_PROXIES: networks(
-    'networks (CIDR) of proxies whose X-Forwarded-For and X-Forwarded-Proto headers are trusted, comma-separated',
+    'networks (CIDR) of proxies whose X-Forwarded-For, -Proto, -Host, -Port and -Prefix headers are trusted, comma-separated',
   ),
   SVC_ADMIN_USERNAME: text(null, 'with SVC_ADMIN_PASSWORD: the owner, created at startup if there is no person yet'),
   SVC_ADMIN_PASSWORD: secret('password of that owner, at least 8 characters'),

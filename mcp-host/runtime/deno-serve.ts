@@ -1,6 +1,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { sendingOf } from '#mcp-host/transports/sending.ts';
+import { isHostlessProbe } from '#core/edge/hostless.ts';
+import { hostName } from '#core/edge/origins.ts';
 import type { Peer } from '#mcp-host/protocol/exchange.ts';
 import type { Served, ServeOptions } from './types.ts';
 
@@ -97,7 +99,9 @@ function toRequest(incoming: IncomingMessage, signal: AbortSignal): Request | nu
   try {
     const sent = new Headers();
     for (let at = 0; at + 1 < rawHeaders.length; at += 2) sent.append(rawHeaders[at] ?? '', rawHeaders[at + 1] ?? '');
-    const address = url.startsWith('/') ? `http://${headers.host ?? 'localhost'}${url}` : url;
+    const host = hostName(headers.host ?? '') === null ? null : headers.host;
+    if (host === null && !isHostlessProbe(method, url)) return null;
+    const address = url.startsWith('/') ? `http://${host ?? 'localhost'}${url}` : url;
     const has_body = method !== 'GET' && method !== 'HEAD';
     return new Request(address, { method, headers: sent, signal, ...(has_body && { body: bodyOf(incoming), duplex: 'half' }) });
   } catch {

@@ -1,8 +1,9 @@
 import type { Network } from '#core/env/settings.ts';
-import { askedOrigin } from '#core/edge/asked-address.ts';
+import { askedHost, askedOrigin } from '#core/edge/asked-address.ts';
 import { clientAddress, forwardedScheme } from '#core/edge/client-address.ts';
 import { preflight, setCors } from '#core/edge/cors.ts';
-import { createHostCheck, isOriginAllowed } from '#core/edge/origins.ts';
+import { NO_HOST } from '#core/edge/hostless.ts';
+import { createHostCheck, hostName, isOriginAllowed, originRefusal } from '#core/edge/origins.ts';
 import { isOurs } from '#core/edge/service-token.ts';
 import { type Auth, isAuthPath } from '../auth/authorise.ts';
 import type { RequestOrigin } from '../auth/scheme.ts';
@@ -67,7 +68,7 @@ const APPS_CHALLENGE = '/.well-known/openai-apps-challenge';
 
 /** The routes of the host: `/mcp` with what is below it, the hashes of its definitions, the challenge of OpenAI, `/sse` with `/messages`, `/health`, and those of OAuth. */
 export function createHttp(options: HttpOptions): HostFetch {
-  const { probes, service_token, serving } = options;
+  const { probes, service_token, serving, trusted_proxies } = options;
   const isServed = createHostCheck(options.allowed_hosts);
   const answerAny = (request: Request, peer: Peer, request_id: string, path: string): Response | Promise<Response> => {
     const probed = path === MCP_PATH ? null : probes(path, request);
@@ -77,21 +78,28 @@ export function createHttp(options: HttpOptions): HostFetch {
     if (endpoint === null && path !== '/health' && path !== APPS_CHALLENGE && !isAuthPath(path))
       return reply('{"error":"not_found"}', 404);
     const { headers } = request;
-    const host = headers.get('host') ?? new URL(request.url).host;
+    const by_proxy = trusted_proxies.length > 0 && headers.has('x-forwarded-host');
+    const asked_host = by_proxy ? askedHost(headers, peer.address(), trusted_proxies) : headers.get('host');
+    const host = asked_host ?? hostOf(request.url);
     // Our own front port reaches us by a name that only it may know, such as that of a container.
-    if (!isServed(host) && !isOurs(headers, service_token))
-      return refuse(403, 'This Host is not served here. Add its name to SVC_ALLOWED_HOSTS.');
+    if (!isServed(host) && !isOurs(headers, service_token)) {
+      if (hostName(host) !== null) return refuse(403, 'This Host is not served here. Add its name to SVC_ALLOWED_HOSTS.');
+      return path === '/health' ? answerHealth(request, options) : refuse(400, NO_HOST);
+    }
     const now = serving();
     const origin = headers.get('origin');
     const { cors_origins } = 'idle' in now ? now : now.server;
     if (origin !== null && !isOriginAllowed(origin, host, isHttps(request, peer, options), cors_origins)) {
-      return refuse(403, 'This Origin is not allowed. Add it to cors_origins of the server configuration.');
+      return refuse(
+        403,
+        originRefusal(origin, (name) => options.allowed_hosts().has(name)),
+      );
     }
     if (origin !== null && request.method === 'OPTIONS')
       return withCors(preflight(headers.get('access-control-request-headers')), origin);
     const address = () => addressOf(request, peer.address(), options);
     const ours = () => isOurs(headers, service_token);
-    const origin_asked = () => askedOrigin(headers, ours(), peer.address(), options.trusted_proxies);
+    const origin_asked = () => askedOrigin(headers, ours(), peer.address(), trusted_proxies);
     const from = { address, origin: origin_asked, ours, request_id, path: endpoint?.path ?? '', is_sse };
     const answered =
       endpoint !== null
@@ -354,9 +362,14 @@ function addressOf({ headers }: Request, socket_address: string, { service_token
   return stated ?? clientAddress(socket_address, headers.get('x-forwarded-for'), trusted_proxies) ?? socket_address;
 }
 
-/** The path of an absolute URL without its query, without the cost of a URL object. */
+/** What Bun calls the URL of a request without a valid Host is its path. */
+const isRelative = (url: string): boolean => url.startsWith('/');
+
+const hostOf = (url: string): string => (isRelative(url) ? '' : new URL(url).host);
+
+/** The path of a URL without its query, without the cost of a URL object. */
 function pathOf(url: string): string {
-  const start = url.indexOf('/', url.indexOf('//') + 2);
+  const start = isRelative(url) ? 0 : url.indexOf('/', url.indexOf('//') + 2);
   const end = url.indexOf('?', start);
   return start < 0 ? '/' : url.slice(start, end < 0 ? undefined : end);
 }

@@ -4,12 +4,13 @@ import { AppError } from '#core/errors.ts';
 import { isPlainText } from '#core/issues.ts';
 import { preflight, setCors } from '#core/edge/cors.ts';
 import { acceptedHostNames } from '#core/edge/accepted-names.ts';
-import { isHostAllowed, isOriginAllowed } from '#core/edge/origins.ts';
+import { NO_HOST } from '#core/edge/hostless.ts';
+import { hostName, isHostAllowed, isOriginAllowed, originRefusal } from '#core/edge/origins.ts';
 import { readSettings } from '#core/definitions/settings/config.ts';
 import { isAgent } from './bearer.ts';
 import type { ServerEnv } from './routes.ts';
 import { isOpenToPages } from './oauth/paths.ts';
-import { isForeignOrigin, isSecure } from './session.ts';
+import { hostOf, isForeignOrigin, isSecure } from './session.ts';
 
 const METHODS = 'GET, POST, PATCH, DELETE';
 
@@ -20,10 +21,11 @@ const METHODS = 'GET, POST, PATCH, DELETE';
 export function entrance(app: App): MiddlewareHandler<ServerEnv> {
   const names = acceptedHostNames(app.env);
   return async (c, next) => {
-    const host = c.req.header('host') ?? '';
+    const host = hostOf(app, c);
     // Our own programs reach us by names that only they know, such as that of a container. No page can bring their token.
     const is_ours = c.req.header('origin') === undefined && isAgent(app, c);
     if (!is_ours && !isHostAllowed(host, names) && !isHostAllowed(host, await domains(app))) {
+      if (hostName(host) === null) throw new AppError('bad_request', NO_HOST);
       throw new AppError('forbidden', 'This host name is not accepted. Add it to SVC_ALLOWED_HOSTS.');
     }
     const origin = c.req.header('origin');
@@ -37,7 +39,10 @@ export function entrance(app: App): MiddlewareHandler<ServerEnv> {
     // The control channel is for programs, never for pages.
     const listed = c.req.path.startsWith('/api/internal/') ? [] : (await readSettings(app)).settings.cors_origins;
     if (!isOriginAllowed(origin, host, isSecure(app, c), listed)) {
-      throw new AppError('forbidden', 'Requests from this origin are not accepted. Add it to cors_origins.');
+      throw new AppError(
+        'forbidden',
+        originRefusal(origin, (name) => names.has(name)),
+      );
     }
     if (c.req.method === 'OPTIONS') c.res = preflight(c.req.header('access-control-request-headers') ?? null, METHODS);
     else await next();

@@ -10,7 +10,7 @@ import { activeSnapshot, readDeployment } from '#core/deploy/deployment.ts';
 import { signal } from '#core/cluster/signals.ts';
 import { isAgent } from './bearer.ts';
 import type { ServerEnv } from './routes.ts';
-import { spokenScheme } from './session.ts';
+import { hostOf, spokenScheme } from './session.ts';
 import type { HttpsState } from '../tls/state.ts';
 
 /** What decides which part of the front port answers. */
@@ -102,7 +102,7 @@ export function createFront(app: App, router: Hono<ServerEnv>): Front {
     settings,
     async isMcpDomain(c) {
       const { ui_domain, mcp_domain } = await settings();
-      const name = hostName(c.req.header('host') ?? '');
+      const name = hostName(hostOf(app, c));
       return name === mcp_domain && name !== ui_domain;
     },
   };
@@ -111,7 +111,7 @@ export function createFront(app: App, router: Hono<ServerEnv>): Front {
 /** Sends browsers to HTTPS, keeps them there, and lets the MCP domain answer for MCP alone. */
 export function frontRules(app: App, front: Front, https: HttpsState): MiddlewareHandler<ServerEnv> {
   return async (c, next) => {
-    const name = hostName(c.req.header('host') ?? '') ?? '';
+    const name = hostName(hostOf(app, c)) ?? '';
     // Our own programs come by any name, and follow no redirect.
     if (isAgent(app, c)) return next();
     const moved = toHttps(app, c, https);
@@ -147,7 +147,7 @@ const isServing = (https: HttpsState, name: string): boolean => https.serving()?
 
 /** The redirect of what came over plain HTTP to a name with a certificate; null: it stays. 308 keeps method and body (RFC 9110, section 15.4.9). */
 export function toHttps(app: App, c: Context<ServerEnv>, https: HttpsState): Response | null {
-  const name = hostName(c.req.header('host') ?? '') ?? '';
+  const name = hostName(hostOf(app, c)) ?? '';
   if (!isServing(https, name) || spokenScheme(app, c) === 'https' || stays(c.req.path)) return null;
   const { pathname, search } = new URL(c.req.url);
   const target = new URL(httpsOrigin(app.env, name));
@@ -163,7 +163,7 @@ export function addChallenges(app: App, router: Hono<ServerEnv>): void {
     const token = c.req.param('token');
     const answer = /^[\w-]{1,128}$/.test(token) ? await app.kv.get(challengeKey(token)) : null;
     if (answer === null) return c.notFound();
-    app.log.from('tls').info('a challenge was answered', { domain: hostName(c.req.header('host') ?? '') });
+    app.log.from('tls').info('a challenge was answered', { domain: hostName(hostOf(app, c)) });
     return c.body(answer, 200, { 'content-type': 'application/octet-stream', 'cache-control': 'no-store' });
   });
 }

@@ -1,5 +1,6 @@
 import type { Hono } from 'hono';
 import type { App } from '#core/app.ts';
+import { withHost } from '#core/edge/hostless.ts';
 import { withEnd } from '#core/lib/stream-end.ts';
 import { faultOutside } from './faults.ts';
 import { isStream } from './http.ts';
@@ -38,22 +39,24 @@ export function listen({ app, http, hostname, port, idle_seconds, tunnels }: Lis
     // Bun takes that for a wish to share the port: a second server would get every other request.
     reusePort: false,
     error: (error) => faultOutside(app, error),
-    async fetch(request, listener) {
+    async fetch(given, listener) {
       let is_socket = false;
-      const peer = listener.requestIP(request);
+      const peer = listener.requestIP(given);
       const address = tunnels === undefined ? (peer?.address ?? null) : (tunnels.get(peer?.port ?? 0) ?? null);
       if (tunnels !== undefined && address === null) return new Response(null, { status: 421 });
+      const request = withHost(given);
+      if (request instanceof Response) return request;
       const response = await http.fetch(request, {
         address,
         secure: tunnels !== undefined,
-        upgrade: (owner: SocketOwner) => (is_socket = listener.upgrade(request, { data: owner })),
-        received: () => listener.timeout(request, 0),
+        upgrade: (owner: SocketOwner) => (is_socket = listener.upgrade(given, { data: owner })),
+        received: () => listener.timeout(given, 0),
       });
       if (is_socket) return response;
       // Streams are quiet for long. A timeout stays with the connection: after anything else the usual one holds again.
-      const rest = () => listener.timeout(request, idle_seconds);
+      const rest = () => listener.timeout(given, idle_seconds);
       if (isStream(response)) {
-        listener.timeout(request, 0);
+        listener.timeout(given, 0);
         return withEnd(response, rest);
       }
       rest();

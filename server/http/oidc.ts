@@ -10,7 +10,7 @@ import { publicUrl } from '#core/identity/providers/stored.ts';
 import type { Context as HandlerContext } from '#core/run.ts';
 import { callerAddress } from './bearer.ts';
 import type { ServerEnv } from './routes.ts';
-import { isSecure, sessionActor, writeSession } from './session.ts';
+import { hostOf, isSecure, sessionActor, writeSession } from './session.ts';
 
 type Edge = Context<ServerEnv>;
 
@@ -36,7 +36,7 @@ async function start(app: App, c: Edge): Promise<Response> {
   const base = await baseOf(app, c);
   // The cookie belongs to the host that the provider sends the browser back to.
   const moved = searchParams.get('moved') === 'true';
-  if (!moved && new URL(base).host !== c.req.header('host')?.toLowerCase()) {
+  if (!moved && new URL(base).host !== hostOf(app, c).toLowerCase()) {
     searchParams.set('moved', 'true');
     return c.redirect(`${base}${new URL(c.req.url).pathname}?${searchParams}`, 302);
   }
@@ -118,7 +118,7 @@ async function contextOf(app: App, c: Edge): Promise<HandlerContext> {
 async function baseOf(app: App, c: Edge): Promise<string> {
   const configured = await publicUrl(app);
   if (configured !== null) return configured;
-  const host = c.req.header('host')?.toLowerCase() ?? '';
+  const host = hostOf(app, c).toLowerCase();
   const name = hostName(host);
   if (name !== null && isLoopbackName(name)) return `${isSecure(app, c) ? 'https' : 'http'}://${host}`;
   throw new AppError(

@@ -2,7 +2,7 @@ import type { Context, Hono } from 'hono';
 import type { App } from '#core/app.ts';
 import { AppError } from '#core/errors.ts';
 import { requireAgents } from '#core/identity/agent-bearers.ts';
-import { ASKED_ORIGIN } from '#core/edge/asked-address.ts';
+import { ASKED_ORIGIN, askedOrigin } from '#core/edge/asked-address.ts';
 import { SSE_PATH } from '#core/edge/mcp-endpoint.ts';
 import { refuseRegistration, REGISTER_PATH } from '#core/edge/registration.ts';
 import { clientAddress } from '#core/edge/client-address.ts';
@@ -90,7 +90,10 @@ async function proxy(app: App, c: Context<ServerEnv>, target: string, name: stri
   for (const name of DROPPED) headers.delete(name);
   headers.set('x-service-token', app.env.SVC_AGENT_SERVICE_TOKEN);
   headers.set('x-request-id', c.get('request_id'));
-  headers.set(ASKED_ORIGIN, `${spokenScheme(app, c) === 'https' ? 'https' : 'http'}://${c.req.header('host') ?? ''}`);
+  const asked = askedOrigin(c.req.raw.headers, false, c.env?.address ?? null, app.env.SVC_TRUSTED_PROXIES);
+  const scheme = spokenScheme(app, c) === 'https' ? 'https:' : 'http:';
+  const origin = asked?.replace(/^https?:/, scheme) ?? app.env.SVC_PUBLIC_URL;
+  if (origin !== null) headers.set(ASKED_ORIGIN, origin);
   const address = clientAddress(c.env?.address ?? null, c.req.header('x-forwarded-for') ?? null, app.env.SVC_TRUSTED_PROXIES);
   if (address !== null) headers.set('x-client-address', address);
   // The body is handed on as it comes, so in an encoding that the caller knows.

@@ -5,6 +5,7 @@ import { AppError } from '#core/errors.ts';
 import type { Actor } from '#core/run.ts';
 import { isSameOrigin } from '#core/edge/origins.ts';
 import { authenticate, SESSION_MS } from '#core/identity/sessions.ts';
+import { askedHost } from '#core/edge/asked-address.ts';
 import { forwardedScheme } from '#core/edge/client-address.ts';
 import type { ServerEnv } from './routes.ts';
 
@@ -19,13 +20,17 @@ export function spokenScheme({ env }: App, c: Edge): string | null {
   return forwardedScheme(c.env?.address ?? null, c.req.header('x-forwarded-proto') ?? null, env.SVC_TRUSTED_PROXIES);
 }
 
+/** The host that the browser asked for; empty: it named none. */
+export const hostOf = ({ env }: App, c: Edge): string =>
+  askedHost(c.req.raw.headers, c.env?.address ?? null, env.SVC_TRUSTED_PROXIES) ?? '';
+
 /** Whether the browser speaks HTTPS: with us, with a trusted proxy that says so, or with what serves the public URL. */
 export function isSecure(app: App, c: Edge): boolean {
   const { env } = app;
   const spoken = spokenScheme(app, c);
   if (spoken !== null) return spoken === 'https';
   const public_url = env.SVC_PUBLIC_URL === null ? null : new URL(env.SVC_PUBLIC_URL);
-  return public_url?.protocol === 'https:' && c.req.header('host')?.toLowerCase() === public_url.host;
+  return public_url?.protocol === 'https:' && hostOf(app, c).toLowerCase() === public_url.host;
 }
 
 const read = (app: App, c: Edge): string | undefined => (isSecure(app, c) ? getCookie(c, NAME, 'host') : getCookie(c, NAME));
@@ -51,7 +56,7 @@ function refuseForeign(app: App, c: Edge): void {
 
 export function isForeignOrigin(app: App, c: Edge): boolean {
   const origin = c.req.header('origin');
-  return origin !== undefined && !isSameOrigin(origin, c.req.header('host') ?? '', isSecure(app, c));
+  return origin !== undefined && !isSameOrigin(origin, hostOf(app, c), isSecure(app, c));
 }
 
 /** Sets the cookie of contract section 2, or clears it. */

@@ -49,6 +49,17 @@ test('a short secret and a sample value are refused in production', () => {
   expect(faultsOf({ ...good, SVC_ENCRYPTION_KEY: `${good.SVC_ENCRYPTION_KEY},short` })).toHaveLength(1);
 });
 
+test('a public URL has nothing that is half used', () => {
+  const faultOf = (name: string, url: string) => faultsOf({ ...good, [name]: url })[0];
+  for (const name of ['SVC_PUBLIC_URL', 'SVC_MCP_PUBLIC_URL']) {
+    expect(faultOf(name, 'https://sluice.example.com/')).toBeUndefined();
+    for (const rest of ['?a=1', '/#a']) expect(faultOf(name, `https://sluice.example.com${rest}`)).toContain('query');
+    expect(faultOf(name, 'https://ada:x@sluice.example.com')).toContain('user');
+  }
+  expect(faultOf('SVC_PUBLIC_URL', 'https://example.com/sluice')).toContain('must have no path');
+  expect(faultOf('SVC_MCP_PUBLIC_URL', 'https://example.com/sluice')).toBeUndefined();
+});
+
 test('redis is not required when the memory store is chosen or a URL is given', () => {
   const { REDIS_PASSWORD: _, ...rest } = good;
   expect(faultsOf(rest)).toHaveLength(1);

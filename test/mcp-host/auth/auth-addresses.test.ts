@@ -81,11 +81,11 @@ describe('the resource', () => {
   });
 
   test('has the scheme that the public URL, the front port or a trusted proxy says', async () => {
-    await withPublic('https://mcp.example.com', 'https://ui.example.org/sluice');
+    await withPublic('https://mcp.example.com', 'https://ui.example.org');
     control.send('names', { names: ['shop.example.org', 'ui.example.org'] });
     await until(async () => (await modern(host.mcp, 'server/discover', {}, { host: 'shop.example.org' })).status !== 403);
     expect(await resourceFor({ host: 'mcp.example.com' })).toBe('https://mcp.example.com/mcp');
-    expect(await resourceFor({ host: 'ui.example.org' })).toBe('https://ui.example.org/sluice/mcp');
+    expect(await resourceFor({ host: 'ui.example.org' })).toBe('https://ui.example.org/mcp');
     expect(await resourceFor({ host: `localhost:${port()}` })).toBe(`http://localhost:${port()}/mcp`);
     expect(await resourceFor({ host: '192.0.2.7' })).toBe('https://mcp.example.com/mcp');
     const front = { 'x-service-token': TOKEN, 'x-asked-origin': 'https://shop.example.org' };
@@ -101,6 +101,9 @@ describe('the resource', () => {
     await start({ trusted_proxies: SVC_TRUSTED_PROXIES });
     const proxied = { host: 'mcp.example.com', 'x-forwarded-proto': 'https' };
     expect(await resourceFor(proxied)).toBe('https://mcp.example.com/mcp');
+    const renamed = { host: `127.0.0.1:${port()}`, 'x-forwarded-proto': 'https', 'x-forwarded-host': 'mcp.example.com' };
+    expect(await resourceFor(renamed)).toBe('https://mcp.example.com/mcp');
+    expect(await resourceFor({ ...renamed, 'x-forwarded-host': 'evil.example' })).toBeUndefined();
   });
 });
 

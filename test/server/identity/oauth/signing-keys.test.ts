@@ -25,7 +25,7 @@ const CLAIMS = {
   grant: 'grant-1',
   name: 'Ada',
 };
-const PUBLIC = { SVC_PUBLIC_URL: 'https://sluice.example.com/below' };
+const PUBLIC = { SVC_PUBLIC_URL: 'https://sluice.example.com' };
 const DAY_MS = 24 * 3_600_000;
 
 const keysOf = async (app: App): Promise<JWTVerifyGetKey> => createLocalJWKSet({ keys: await publicKeys(app) });
