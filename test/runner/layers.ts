@@ -35,6 +35,7 @@ export const FULL_ONLY: readonly Group[] = [
       'test/e2e/image',
       'test/e2e/npm-start',
       'test/e2e/package',
+      'test/e2e/proxies',
       'test/e2e/restore',
       'test/server/cli-bundle',
     ],
