@@ -92,7 +92,8 @@ function listed(choices: readonly unknown[]): string {
 }
 
 const DATE = /^(\d{4})-(\d{2})-(\d{2})$/;
-const DATETIME = /^(\d{4}-\d{2}-\d{2})[Tt](\d{2}):(\d{2})(?::(\d{2})(?:\.\d{1,9})?)?(?:[Zz]|[+-](\d{2}):?(\d{2}))?$/;
+const DATETIME =
+  /^(\d{4}-\d{2}-\d{2})(?:[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:\.\d{1,9})?)?(?: ?(?:[Zz]|[+-](\d{2})(?::?(\d{2}))?))?)?$/;
 const UUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/i;
 const INTEGER = /^-?\d{1,20}$/;
 const DECIMAL = /^-?\d{1,300}(?:\.\d{1,300})?$/;
@@ -121,8 +122,9 @@ const SCALARS: Readonly<Record<ScalarType, (value: unknown) => Checked>> = {
   },
   date: (value) => (typeof value === 'string' && isDate(value) ? right(value) : wrong('must be a date of the form YYYY-MM-DD.')),
   datetime(value) {
-    const fault = 'must be a date and time of the form YYYY-MM-DDThh:mm:ss with Z or an offset such as +02:00.';
-    const [, date, hour, minute, second = '0', offsetHour = '0', offsetMinute = '0'] =
+    const fault =
+      'must be a date, or a date and time of the form YYYY-MM-DDThh:mm:ss, alone or with Z or an offset such as +02:00.';
+    const [, date, hour = '0', minute = '0', second = '0', offsetHour = '0', offsetMinute = '0'] =
       (typeof value === 'string' ? DATETIME.exec(value) : null) ?? [];
     if (date === undefined || typeof value !== 'string' || !isDate(date)) return wrong(fault);
     const inRange =

@@ -2,6 +2,7 @@ import type { Parameter } from '#core/contract/definitions/parameters.ts';
 import { AppError, type FieldError, misspelt } from '#core/errors.ts';
 import type { Json } from '#core/engines/shared/source.ts';
 import { checkValue, MAX_ITEMS, type ValueCheck } from './argument-values.ts';
+import { DATETIME_FORM } from './datetime-form.ts';
 import { sourceFaults } from './sources.ts';
 import { decide, type Undecided, Work } from './argument-work.ts';
 import { compilePattern, type Pattern, PatternError } from '../pattern/pattern.ts';
@@ -145,7 +146,8 @@ const TYPE_SCHEMA: Readonly<Record<Parameter['type'], JsonSchema>> = {
   number: { type: 'number' },
   boolean: { type: 'boolean' },
   date: { type: 'string', format: 'date' },
-  datetime: { type: 'string', format: 'date-time' },
+  // The format `date-time` has no dates and no local times: clients would refuse those themselves.
+  datetime: { type: 'string' },
   uuid: { type: 'string', format: 'uuid' },
   json: ANY_JSON,
   array: { type: 'array' },
@@ -154,7 +156,7 @@ const TYPE_SCHEMA: Readonly<Record<Parameter['type'], JsonSchema>> = {
 /** What a format asks for: some clients leave `format` out of what a model reads. */
 const FORM: Partial<Readonly<Record<Parameter['type'], string>>> = {
   date: 'YYYY-MM-DD',
-  datetime: 'YYYY-MM-DDThh:mm:ss with Z or an offset such as +02:00',
+  datetime: DATETIME_FORM,
   uuid: 'UUID',
 };
 

@@ -1,7 +1,7 @@
 import { AppError } from '#core/errors.ts';
 
 /** What a parameter of type `datetime` holds (core/lib/call/argument-values.ts). */
-const DATETIME = /^(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d)(:\d\d)?(\.\d+)?(?:([Zz])|([+-]\d\d):?(\d\d))?$/;
+const DATETIME = /^(\d{4}-\d\d-\d\d)(?:[Tt ](\d\d:\d\d)(:\d\d)?(\.\d+)?(?: ?(?:([Zz])|([+-]\d\d)(?::?(\d\d))?))?)?$/;
 
 /** The parts of an ISO 8601 date and time. */
 export interface Datetime {
@@ -14,19 +14,21 @@ export interface Datetime {
   readonly zone: string;
 }
 
-/** Null: not a date and time, such as `infinity`. */
+/** Null: not a date and time, such as `infinity`. A date alone is its first moment. */
 export function parseDatetime(text: string): Datetime | null {
-  const [, date, minutes, seconds = ':00', fraction = '', utc, hours, rest] = DATETIME.exec(text) ?? [];
-  if (date === undefined || minutes === undefined) return null;
+  const [, date, minutes = '00:00', seconds = ':00', fraction = '', utc, hours, rest = '00'] = DATETIME.exec(text) ?? [];
+  if (date === undefined) return null;
   const zone = utc === undefined ? (hours === undefined ? '' : `${hours}:${rest}`) : 'Z';
   const datetime = { date, time: minutes + seconds, fraction, zone };
   return Number.isNaN(momentOf(datetime)) ? null : datetime;
 }
 
-/** As ISO 8601 writes it; other text stays. */
+/** As ISO 8601 writes it; other text stays, and so do a date alone and the blank of a local time: that is how it is stored. */
 export function isoDatetime(text: string): string {
   const datetime = parseDatetime(text);
-  return datetime === null ? text : textOf(datetime);
+  if (datetime === null || text.length === datetime.date.length) return text;
+  const iso = textOf(datetime);
+  return datetime.zone === '' && text.includes(' ') ? iso.replace('T', ' ') : iso;
 }
 
 /** The same moment in UTC. Without a zone it stays as it is: it is meant in the zone of the session. */

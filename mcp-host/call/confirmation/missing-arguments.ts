@@ -16,7 +16,7 @@ const MOST_BYTES = 4_096;
 const FORMS: ReadonlySet<Parameter['type']> = new Set(['string', 'integer', 'number', 'boolean', 'date', 'datetime', 'uuid']);
 const CONSTRAINTS = ['enum', 'minimum', 'maximum', 'minLength', 'maxLength'] as const;
 /** Formats that forms know. */
-const FORMATS: ReadonlySet<unknown> = new Set(['date', 'date-time']);
+const FORMATS: Partial<Readonly<Record<Parameter['type'], string>>> = { date: 'date', datetime: 'date-time' };
 
 interface Filled<V> {
   readonly call: AskedCall;
@@ -108,7 +108,8 @@ function fieldOf(parameter: Parameter): Members {
   const { properties } = inputSchema([parameter]);
   const schema = isMembers(properties) ? properties[parameter.name] : undefined;
   if (!isMembers(schema)) return {};
-  const { type, format, description } = schema;
+  const { type, description } = schema;
+  const format = FORMATS[parameter.type];
   const choices = parameter.enum;
   // Choices of a form are texts.
   const told = choices !== undefined && type !== 'string' ? `One of ${choices.join(', ')}.` : '';
@@ -117,7 +118,7 @@ function fieldOf(parameter: Parameter): Members {
   return {
     type,
     ...(about !== '' && { description: about }),
-    ...(FORMATS.has(format) && { format }),
+    ...(format !== undefined && { format }),
     ...Object.fromEntries(kept.map((name) => [name, schema[name]])),
   };
 }

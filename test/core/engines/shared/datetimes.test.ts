@@ -5,6 +5,7 @@ import type { BoundType, Json, Source } from '#core/engines/shared/source.ts';
 import { localPolicy, reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
 import { EVERY_ENGINE, type OpenEngine } from './every-engine.ts';
 import { FIXED, READ, sql } from './suite.ts';
+import { toolOn } from './tool-call.ts';
 
 /** One moment, as callers write it. */
 const SAME = [
@@ -67,11 +68,32 @@ const LISTS: Readonly<Record<string, Cast>> = {
   clickhouse: ["SELECT {p1:Array(DateTime64(6,'UTC'))} AS list", ['2025-12-31T22:30:00.250000Z', null]],
 };
 
+/** Types of a column with a zone, where there is one, and of one without. */
+const COLUMNS: Readonly<Record<string, readonly [zoned: string, local: string]>> = {
+  postgresql: ['timestamptz', 'timestamp'],
+  mysql: ['timestamp null', 'datetime'],
+  sqlite: ['datetime', 'datetime'],
+  libsql: ['datetime', 'datetime'],
+  duckdb: ['timestamptz', 'timestamp'],
+  clickhouse: ["DateTime64(3, 'UTC')", "DateTime('UTC')"],
+};
+function eventsOf(kind: string): string[] {
+  const [zoned, local] = COLUMNS[kind] ?? [];
+  const utc = kind === 'mysql' ? ["set time_zone = '+00:00'"] : [];
+  const zone = kind === 'duckdb' || kind === 'postgresql' ? '+00' : '';
+  const row = (id: number, time: string) => `(${id}, '2005-06-01 ${time}${zone}', '2005-06-01 ${time}')`;
+  return [
+    ...utc,
+    `create table events (id int, seen ${zoned}, wall ${local})${kind === 'clickhouse' ? ' engine = Memory' : ''}`,
+    `insert into events values ${row(1, '00:00:00')}, ${row(2, '10:00:00')}`,
+  ];
+}
+
 describe.each(EVERY_ENGINE)('a datetime on $kind', ({ kind, up, open }) => {
   let engine: OpenEngine;
   beforeAll(async () => {
     if (!up) return;
-    engine = await open(kind === 'postgresql' ? ['create domain stamped as timestamp'] : []);
+    engine = await open([...(kind === 'postgresql' ? ['create domain stamped as timestamp'] : []), ...eventsOf(kind)]);
   }, 30_000);
   afterAll(() => engine?.close());
 
@@ -83,6 +105,24 @@ describe.each(EVERY_ENGINE)('a datetime on $kind', ({ kind, up, open }) => {
           expect([value, expression, rows]).toEqual([value, expression, [{ back }]]);
         }
       }
+    }
+  });
+
+  test.skipIf(!up)('is taken as people and models send it, by columns with and without a zone', async () => {
+    const at_ten = ['2005-06-01 10:00', '2005-06-01 10:00:00', '2005-06-01T10:00:00', '2005-06-01T10:00:00z'];
+    const elsewhere = ['2005-06-01T12:00:00+0200', '2005-06-01 12:00:00 +02:00', '2005-06-01 12:00+02', '2005-06-01 10:00:00 Z'];
+    const is_text = kind === 'sqlite' || kind === 'libsql';
+    const since = [{ name: 'since', type: 'datetime', description: 'since', required: true }] as const;
+    for (const column of ['seen', 'wall']) {
+      const condition = is_text ? `datetime(${column}) >= datetime(:since)` : `${column} >= :since`;
+      const tool = await toolOn(engine, `select id from events where ${condition} order by id`, since);
+      for (const value of [...at_ten, ...elsewhere])
+        expect([value, await tool.call({ since: value })]).toMatchObject([value, { rows: [{ id: 2 }] }]);
+      expect(await tool.call({ since: '2005-06-01' })).toMatchObject({ rows: [{ id: 1 }, { id: 2 }] });
+      expect(await tool.call({ since: '2005-06-02' })).toMatchObject({ rows: [] });
+      const plain = await toolOn(engine, `select id from events where ${column} >= :since order by id`, since);
+      expect(await plain.call({ since: '2005-06-01 10:00' })).toMatchObject({ rows: [{ id: 2 }] });
+      expect(await plain.call({ since: '2005-06-01' })).toMatchObject({ rows: [{ id: 1 }, { id: 2 }] });
     }
   });
 
@@ -148,7 +188,7 @@ describe.skipIf(!reachable.mysql)('a datetime in a session of another zone', () 
 });
 
 test('what is no date and time stays as it is', () => {
-  for (const text of ['infinity', '2026-01-01', '', '2026-13-01T00:00:00Z', '0044-03-15T00:00:00 BC', '12:00:00+02:00']) {
+  for (const text of ['infinity', '2026-01-32', '', '2026-13-01T00:00:00Z', '0044-03-15T00:00:00 BC', '12:00:00+02:00']) {
     expect([text, parseDatetime(text), utcDatetime(text)]).toEqual([text, null, text]);
   }
 });

@@ -31,8 +31,8 @@ const PARSERS: Readonly<Record<ScalarType, (text: string) => Parsed>> = {
   date: (text) =>
     DATE.test(text) && !Number.isNaN(Date.parse(text)) ? { value: text } : { fault: 'Enter a day, such as 2026-03-31.' },
   datetime: (text) =>
-    /^\d{4}-\d{2}-\d{2}T/.test(text) && !Number.isNaN(Date.parse(text))
-      ? { value: withZone(text) }
+    /^\d{4}-\d{2}-\d{2}(?:[T ]|$)/.test(text) && !Number.isNaN(Date.parse(text.replace(' ', 'T')))
+      ? { value: text }
       : { fault: 'Enter a time, such as 2026-03-31T08:30:00Z.' },
   uuid: (text) => (UUID.test(text.trim()) ? { value: text.trim() } : { fault: 'Enter a UUID.' }),
   json: (text) => {
@@ -40,10 +40,6 @@ const PARSERS: Readonly<Record<ScalarType, (text: string) => Parsed>> = {
     return value === undefined ? { fault: 'Enter JSON, such as {"a": 1}.' } : { value };
   },
 };
-
-/** A time without a zone is one of UTC, as everywhere in the product. */
-const withZone = (text: string): string =>
-  /(?:Z|[+-]\d{2}:?\d{2})$/.test(text) ? text : `${text.length === 16 ? `${text}:00` : text}Z`;
 
 /** The value that a text stands for. A list is written as JSON or one value per line; a comma would make two of one. */
 export function parseEntry(

@@ -1,12 +1,16 @@
 import { type Parameter, ParameterType, ScalarType } from '#core/contract/definitions/parameters.ts';
+import { DATETIME_FORM } from '#core/lib/call/datetime-form.ts';
 import { cellText } from '#core/lib/csv.ts';
 import { writeEntry } from './arguments.ts';
 import { isMembers, type Members } from '#core/lib/view/table.ts';
 
 const FORMATS: Readonly<Record<string, ScalarType>> = { date: 'date', 'date-time': 'datetime', uuid: 'uuid' };
 
-function typeOf<T extends string>({ type, format }: Members, known: readonly T[]): T | 'json' {
-  const wanted = type === 'string' && typeof format === 'string' ? (FORMATS[format] ?? 'string') : type;
+function typeOf<T extends string>({ type, format }: Members, known: readonly T[], description: unknown): T | 'json' {
+  // A moment has no format that says all of it, but its form is described.
+  const is_moment = typeof description === 'string' && description.includes(DATETIME_FORM);
+  const of_format = typeof format === 'string' ? FORMATS[format] : undefined;
+  const wanted = type === 'string' ? (of_format ?? (is_moment ? 'datetime' : 'string')) : type;
   return known.find((one) => one === wanted) ?? 'json';
 }
 
@@ -18,13 +22,13 @@ export function fieldsOfSchema(schema: unknown): Parameter[] {
     const about = isMembers(property) ? property : {};
     const items = isMembers(about['items']) ? about['items'] : {};
     const choices = about['enum'] ?? items['enum'];
-    const type = typeOf(about, ParameterType.options);
+    const type = typeOf(about, ParameterType.options, about['description']);
     return {
       name,
       type,
       description: typeof about['description'] === 'string' ? about['description'] : '',
       required: needed.includes(name),
-      ...(type === 'array' ? { items: typeOf(items, ScalarType.options) } : {}),
+      ...(type === 'array' ? { items: typeOf(items, ScalarType.options, about['description']) } : {}),
       ...(Array.isArray(choices) ? { enum: choices.map(String) } : {}),
       ...(about['default'] === undefined ? {} : { default: about['default'] }),
       ...(Array.isArray(about['examples']) ? { examples: about['examples'] } : {}),
