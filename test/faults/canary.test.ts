@@ -3,7 +3,7 @@ import { type Cluster, type Member, startCluster } from '#test/support/cluster.t
 import { reachable } from '#test/support/databases.ts';
 import { modern } from '#test/mcp-host/support.ts';
 import { type Programs, until } from '#test/support/programs.ts';
-import { createRandom } from './random.ts';
+import { createRandom } from '#test/support/chance.ts';
 
 /**
  * Three hosts and two servers on one PostgreSQL and one Redis, while a canary runs: 16 callers call, deploys change the live version

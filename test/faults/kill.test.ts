@@ -2,7 +2,8 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { connectClient } from '#test/support/mcp-clients.ts';
 import { type Programs, removeFolder, startPrograms, until } from '#test/support/programs.ts';
-import { createRandom, rounds } from './random.ts';
+import { createRandom } from '#test/support/chance.ts';
+import { rounds } from './random.ts';
 import { compare, compareHistory, type Model, storedTools, write } from './workload.ts';
 
 /**

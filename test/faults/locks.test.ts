@@ -4,7 +4,8 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { connectHost } from '#test/support/host.ts';
-import { createRandom, rounds } from './random.ts';
+import { createRandom } from '#test/support/chance.ts';
+import { rounds } from './random.ts';
 
 /**
  * Two administrators and an agent change the same records at the same time, deploy and roll back. The model is a register with

@@ -3,7 +3,8 @@ import { reachable, testDatabase, type TestDatabase } from '#test/support/databa
 import { connectClient, type McpClient } from '#test/support/mcp-clients.ts';
 import { type Programs, removeFolder, startPrograms, until } from '#test/support/programs.ts';
 import { FAULTS, type FaultProxy, openFaultProxy } from './fault-proxy.ts';
-import { createRandom, rounds } from './random.ts';
+import { createRandom } from '#test/support/chance.ts';
+import { rounds } from './random.ts';
 
 /** A caller of a tool whose database is behind a bad network gets an answer in time and a sentence, and the next call works. */
 const random = createRandom();

@@ -1,5 +1,5 @@
 import type { Programs } from '#test/support/programs.ts';
-import type { Random } from './random.ts';
+import type { Random } from '#test/support/chance.ts';
 
 /** What the server has acknowledged, and the one change that was under way when it was killed. */
 export interface Model {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { operations } from '#core/contract/index.ts';
 import { fullPath } from '#core/contract/paths.ts';
 import type { Operation } from '#core/contract/operation.ts';
-import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
+import { isErrorBody, type RequestOptions, type TestApp, testApp } from '#test/support/app.ts';
 
 const UNKNOWN = '0190b0c0-0000-7000-8000-000000000000';
 const all = Object.entries(operations) as [string, Operation][];
@@ -40,9 +40,8 @@ test('another method at an address of the API is refused with those that it answ
   expect((await t.request('PUT', '/api/v1/nothing')).status).toBe(404);
 });
 
-describe.each(all)('%s', (name, definition) => {
-  test('says no to nobody unless it is public', async () => {
-    if (definition.access === 'public') return;
+describe('refuses a caller without credentials', () => {
+  test.each(all.filter(([, { access }]) => access !== 'public'))('%s', async (_, definition) => {
     const answer = await t.request(definition.method, url(definition.path), {
       anonymous: true,
       ...(has_body(definition) ? { body: {} } : {}),
@@ -50,27 +49,27 @@ describe.each(all)('%s', (name, definition) => {
     expect(answer.status).toBe(401);
     expect(isErrorBody(answer.body)).toBe(true);
   });
+});
 
-  test('refuses a body that it cannot read', async () => {
-    if (!has_body(definition) || name === 'auth.logout') return;
-    const path = url(definition.path);
-    const broken = await t.request(definition.method, path, { raw: '{"a":' });
-    expect([broken.status, isErrorBody(broken.body)]).toEqual([400, true]);
-    const foreign = await t.request(definition.method, path, { raw: 'a=1', headers: { 'content-type': 'text/plain' } });
-    expect([foreign.status, isErrorBody(foreign.body)]).toEqual([415, true]);
-    const list = await t.request(definition.method, path, { raw: '[]' });
-    expect([list.status, isErrorBody(list.body)]).toEqual([422, true]);
-    const large = await t.request(definition.method, path, {
-      raw: JSON.stringify({ a: 'x'.repeat(definition.max_body ?? 1024 * 1024) }),
-    });
-    expect([large.status, isErrorBody(large.body)]).toEqual([413, true]);
-    const deep = await t.request(definition.method, path, { raw: `{"a":${'['.repeat(100)}${']'.repeat(100)}}` });
-    expect([deep.status, isErrorBody(deep.body)]).toEqual([422, true]);
-    const polluted = await t.request(definition.method, path, { raw: '{"a":{"__proto__":{"x":1}}}' });
-    expect([polluted.status, isErrorBody(polluted.body)]).toEqual([422, true]);
+describe('refuses a body that it cannot read', () => {
+  const UNREADABLE: readonly (readonly [status: number, request: RequestOptions])[] = [
+    [400, { raw: '{"a":' }],
+    [415, { raw: 'a=1', headers: { 'content-type': 'text/plain' } }],
+    [422, { raw: '[]' }],
+    [422, { raw: `{"a":${'['.repeat(100)}${']'.repeat(100)}}` }],
+    [422, { raw: '{"a":{"__proto__":{"x":1}}}' }],
+  ];
+  test.each(all.filter(([name, definition]) => has_body(definition) && name !== 'auth.logout'))('%s', async (_, definition) => {
+    const large = JSON.stringify({ a: 'x'.repeat(definition.max_body ?? 1024 * 1024) });
+    for (const [status, options] of [...UNREADABLE, [413, { raw: large }] as const]) {
+      const answer = await t.request(definition.method, url(definition.path), options);
+      expect([answer.status, isErrorBody(answer.body)]).toEqual([status, true]);
+    }
   });
+});
 
-  test('names an unknown field, and no known one that is nothing like it', async () => {
+describe('names an unknown field, and no known one that is nothing like it', () => {
+  test.each(all)('%s', async (_, definition) => {
     const path = url(definition.path);
     // A name that looks like that of a read-only field is none.
     for (const field of ['nonsense_field', 'nonsense_set']) {
@@ -83,9 +82,10 @@ describe.each(all)('%s', (name, definition) => {
       expect(isErrorBody(answer.body)).toBe(true);
     }
   });
+});
 
-  test('an unknown or malformed id is 404', async () => {
-    if (!definition.path.includes('{') || definition.access === 'public') return;
+describe('answers 404 for an unknown or malformed id', () => {
+  test.each(all.filter(([, { path, access }]) => path.includes('{') && access !== 'public'))('%s', async (_, definition) => {
     for (const id of [UNKNOWN, 'not-an-id', '%00', "'%20or%20'1'%3D'1"]) {
       const path = fullPath(definition.path).replaceAll(/\{\w+\}/g, id);
       const answer = await t.request(definition.method, path, has_body(definition) ? { body: {} } : {});

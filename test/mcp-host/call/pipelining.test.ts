@@ -9,6 +9,7 @@ import { Stop } from '#core/engines/shared/stop.ts';
 import { createQueue, type Queue } from '#mcp-host/limits/queue.ts';
 import { localPolicy, reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
 import { until } from '#test/core/engines/shared/suite.ts';
+import { createRandom } from '#test/support/chance.ts';
 import { bind, parseSql } from '#test/support/sql.ts';
 
 const PLACES = 2;
@@ -260,8 +261,7 @@ describe.skipIf(!reachable.postgres)('pipelined statements', () => {
 
   test('whatever happens to others, a call has its own answer or its own error', async () => {
     await warm();
-    let seed = 4_711;
-    const random = (below: number) => (seed = (seed * 48_271) % 2_147_483_647) % below;
+    const random = createRandom().whole;
     const jobs = Array.from({ length: 600 }, (_, n) => {
       const fate = random(20);
       const signal = new Stop();

@@ -6,6 +6,7 @@ import { createSlotShares, type SlotShares } from '#mcp-host/limits/slot-shares.
 import { createQueue, type Queue } from '#mcp-host/limits/queue.ts';
 import { createRateLimits, type RateLimits, type RateSubject } from '#mcp-host/limits/rate-limit.ts';
 import { createLog } from '#core/log.ts';
+import { createRandom } from '#test/support/chance.ts';
 import { reachable, redisUrl } from '#test/support/databases.ts';
 import { openTcpProxy, type TcpProxy } from '#test/support/tcp-proxy.ts';
 import {
@@ -87,12 +88,13 @@ describe.skipIf(!reachable.redis)('slots of a connection, shared by hosts over R
     const members = [await member(space, 4), await member(space, 4), await member(space, 4)];
     await until(() => slots(members) === 4);
     const work = members.map((one) => occupy(one, 30));
+    const chance = createRandom();
     const served = [0, 0, 0];
     let most = 0;
     await until(() => {
       most = Math.max(most, active(members));
       for (const [index, one] of work.entries()) {
-        if (one.running() === 0 || Math.random() > 0.1) continue;
+        if (one.running() === 0 || chance.whole(10) > 0) continue;
         one.leave();
         served[index] = (served[index] ?? 0) + 1;
       }

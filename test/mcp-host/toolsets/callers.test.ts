@@ -6,23 +6,15 @@ import { endpointOf } from '#core/edge/mcp-endpoint.ts';
 import { loadRegistry } from '#mcp-host/swap/registry.ts';
 import { createViews } from '#mcp-host/swap/views.ts';
 import type { FrozenPrompt, FrozenResource, FrozenTool, FrozenToolset } from '#snapshots/format.ts';
+import { createRandom } from '#test/support/chance.ts';
 import { loadableOf } from '#test/mcp-host/snapshot-forms.ts';
 import { connectionOf, promptOf, resourceOf, rpc, snapshotOf, toolOf, until } from '../support.ts';
 import { useHost } from '../use-host.ts';
 import { liveToken, selectionOf, tokenText, toolsetOf } from './toolsets-support.ts';
 
-/** The same numbers at every run (Numerical Recipes, section 7.1). */
-function numbers(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return Math.floor((state / 2 ** 32) * below);
-  };
-}
-
 const CALLERS = 32;
 const TAGS = ['a', 'b', 'c', 'd', 'e', 'f'];
-const draw = numbers(20_261_123);
+const draw = createRandom().whole;
 const some = <T>(from: readonly T[], most: number): T[] => {
   const count = draw(most + 1);
   return [...new Set(Array.from({ length: count }, () => from[draw(from.length)]!))];

@@ -8,7 +8,7 @@ import type { ConnectionSettings, Json, Source } from '#core/engines/shared/sour
 import { AppError } from '#core/errors.ts';
 import type { QueryPlan } from '#core/lib/call/query.ts';
 import type { FrozenQuery } from '#snapshots/format.ts';
-import { fc } from '#test/support/chance.ts';
+import { fc, seed } from '#test/support/chance.ts';
 import { localPolicy, reachable, testDatabase } from '#test/support/databases.ts';
 import { startSqld } from '#test/support/sqld-server.ts';
 import { createDuckdbFolder } from '../duckdb/fixture.ts';
@@ -123,7 +123,7 @@ const KINDS: readonly { readonly kind: string; readonly up: boolean; readonly op
     up: true,
     async open() {
       const files = createDuckdbFolder();
-      const rows = fc.sample(row, { numRuns: 40, seed: 1 });
+      const rows = fc.sample(row, { numRuns: 40, seed });
       await files.create(
         'things.duckdb',
         [`create table things (${SCHEMA['duckdb']})`, ...rows.map((cells, n) => insert(n, cells))].join(';'),

@@ -5,6 +5,7 @@ import { type Line, openLine } from '#core/lib/postgres/line.ts';
 import { login } from '#core/lib/postgres/login.ts';
 import { bindAndExecute, parseMessage, simpleQuery, SYNC } from '#core/lib/postgres/messages.ts';
 import { lastRow } from '#core/lib/postgres/reader.ts';
+import { createRandom } from '#test/support/chance.ts';
 import { reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
 
 describe.skipIf(!reachable.postgres)('a session of PostgreSQL without a driver', () => {
@@ -66,13 +67,14 @@ describe.skipIf(!reachable.postgres)('a session of PostgreSQL without a driver',
           return error instanceof Error && 'code' in error ? error.code : error;
         }
       };
-      const random = Array.from({ length: 400 }, () => Math.floor(Math.random() * 4));
+      const chance = createRandom();
+      const random = Array.from({ length: 400 }, () => chance.whole(4));
       const answers: unknown[] = [];
       for (let at = 0; at < random.length;) {
-        const size = 1 + Math.floor(Math.random() * 8);
+        const size = 1 + chance.whole(8);
         const asked = random.slice(at, at + size).map(divide);
         // Some come while the others are on their way.
-        if (Math.random() < 0.5) await Bun.sleep(0);
+        if (chance.whole(2) === 0) await Bun.sleep(0);
         answers.push(...(await Promise.all(asked)));
         at += size;
       }
