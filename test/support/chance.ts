@@ -9,7 +9,7 @@ fc.configureGlobal({ seed });
 export interface Random {
   readonly seed: number;
   /** From 0 up to, not including, `below`. */
-  whole(below: number): number;
+  whole(this: void, below: number): number;
   pick<T>(items: readonly T[]): T;
 }
 
