@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { drawFlow, type FlowLayout, related, SERVER_ID } from '#ui/src/pages/flow/flow-graph.ts';
 import { drawPicture } from '#ui/src/pages/flow/live/picture.ts';
 import { centreOn, firstView, fit, SCALE, shownPart, zoomAt } from '#ui/src/pages/flow/flow-view.ts';
+import { processorMs } from '#test/support/processor-time.ts';
 
 const ALL = {
   search: '',
@@ -115,10 +116,10 @@ describe('the picture', () => {
 });
 
 test('five hundred nodes stand in columns, with one line for all of a group', () => {
-  const began = performance.now();
+  const began = processorMs();
   const expanded = new Set(['c0', 'c1', 'c2', 'c3'].map((id) => `group:${id}:tool`));
   const large = drawFlow(layoutOf(4, 124), undefined, { ...ALL, expanded });
-  expect(performance.now() - began).toBeLessThan(5_000);
+  expect(processorMs() - began).toBeLessThan(5_000);
   expect(large.nodes).toHaveLength(502);
   expect(large.edges.length).toBeLessThan(20);
   expect(large.groups.every(({ columns, count }) => (count > 12 ? columns > 3 : columns === 1))).toBe(true);

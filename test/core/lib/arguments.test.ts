@@ -12,6 +12,7 @@ import {
 } from '#core/lib/call/arguments.ts';
 import { AppError } from '#core/errors.ts';
 import { canonical } from '#snapshots/canonical.ts';
+import { processorMs } from '#test/support/processor-time.ts';
 
 const parameter = (more: Partial<Parameter>): Parameter => ({
   name: 'x',
@@ -209,9 +210,9 @@ describe('the object', () => {
   test('a flood of names that are not declared costs little and is told in a few sentences', () => {
     const flood = Object.fromEntries(Array.from({ length: 100_000 }, (_, n) => [`customers${n}`, n]));
     const many = Array.from({ length: 100 }, (_, n) => parameter({ name: `${'x'.repeat(61)}${n}`, required: false }));
-    const started = performance.now();
+    const started = processorMs();
     expect(refusal([...many, parameter({ name: 'customers' })], flood).errors.length).toBeLessThan(25);
-    expect(performance.now() - started).toBeLessThan(500);
+    expect(processorMs() - started).toBeLessThan(500);
   });
   test('a refused value is never repeated, and nothing but an AppError is thrown', () => {
     const types = ['string', 'integer', 'number', 'boolean', 'date', 'datetime', 'uuid', 'json', 'array'] as const;

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { matchUri, normalUri, parseUriTemplate, typedValues } from '#core/lib/uri-template.ts';
+import { processorMs } from '#test/support/processor-time.ts';
 
 const match = (template: string, uri: string) => matchUri(parseUriTemplate(template), normalUri(uri));
 
@@ -47,9 +48,9 @@ describe('URI templates of level 1', () => {
 
   test('a hostile URI costs linear time', () => {
     const template = Array.from({ length: 20 }, (_, n) => `{v${n}}a`).join('-');
-    const start = performance.now();
+    const start = processorMs();
     expect(match(template, `${'a'.repeat(1_000_000)}!`)).toBeNull();
-    expect(performance.now() - start).toBeLessThan(8_000);
+    expect(processorMs() - start).toBeLessThan(8_000);
   });
 });
 

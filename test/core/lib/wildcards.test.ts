@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
 import { MANY, matcherOf, matchesWildcards, ONE } from '#core/lib/wildcards.ts';
+import { processorMs } from '#test/support/processor-time.ts';
 
 const parse = (pattern: string) => Array.from(pattern, (sign) => (sign === '*' ? MANY : sign === '?' ? ONE : sign));
 
@@ -25,7 +26,7 @@ test('a pattern of paths matches in any case, and a star of it no slash', () => 
 });
 
 test('many wildcards and a long text that almost matches take no time', () => {
-  const started = performance.now();
+  const started = processorMs();
   expect(matchesWildcards(parse(`${'*a'.repeat(120)}*b`), 'a'.repeat(10_000))).toBe(false);
-  expect(performance.now() - started).toBeLessThan(1_000);
+  expect(processorMs() - started).toBeLessThan(1_000);
 });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { checksOf, choicesOf } from '#core/engines/shared/choices.ts';
+import { processorMs } from '#test/support/processor-time.ts';
 
 describe('the values that a check lists', () => {
   test.each([
@@ -22,7 +23,7 @@ describe('the values that a check lists', () => {
 test('texts of any database are read in time linear in their length', () => {
   const many = 200_000;
   const spaces = ' '.repeat(many);
-  const started = performance.now();
+  const started = processorMs();
   for (const text of ['check(', "'check(", '/*check(', 'check ']) checksOf(text.repeat(many));
   for (const check of [
     `${spaces}x`,
@@ -34,5 +35,5 @@ test('texts of any database are read in time linear in their length', () => {
   ]) {
     expect(choicesOf([check], 'status')).toBe(null);
   }
-  expect(performance.now() - started).toBeLessThan(2_000);
+  expect(processorMs() - started).toBeLessThan(2_000);
 });

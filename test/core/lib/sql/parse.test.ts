@@ -4,6 +4,7 @@ import { type DeclaredParameter, unusedParameters } from '#core/lib/sql/parse.ts
 import type { SqlNode } from '#core/lib/sql/statement.ts';
 import { AppError } from '#core/errors.ts';
 import { parameterNames, parseSql, type Dialect } from '#test/support/sql.ts';
+import { processorMs } from '#test/support/processor-time.ts';
 
 const PARAMETERS: readonly DeclaredParameter[] = [
   { name: 'a', type: 'integer' },
@@ -201,8 +202,8 @@ test('what holds no parameter comes out as it went in, and nothing but an AppErr
 
 test('a hundred thousand characters parse in linear time', () => {
   for (const piece of ['[[ and a = :a ]]', '(:a) ', 'x in (:ids) ', 'array[[1]] ', '-- a\n']) {
-    const started = performance.now();
+    const started = processorMs();
     parseSql(`select ${piece.repeat(Math.floor(99_000 / piece.length))} 1`, 'postgresql', PARAMETERS);
-    expect(performance.now() - started).toBeLessThan(8_000);
+    expect(processorMs() - started).toBeLessThan(8_000);
   }
 });

@@ -3,6 +3,7 @@ import { TEMPLATE_LIMITS } from '#core/lib/template/budget.ts';
 import { renderMessages, renderTemplate } from '#core/lib/template/evaluate.ts';
 import { parseTemplate } from '#core/lib/template/parse.ts';
 import { AppError } from '#core/errors.ts';
+import { processorMs } from '#test/support/processor-time.ts';
 
 /** Everything a careless caller could hand over beside data. */
 const world = globalThis as typeof globalThis & { escaped?: unknown };
@@ -199,9 +200,9 @@ const BOMBS: Readonly<Record<string, string>> = {
 describe('a template that wants too much is stopped in time', () => {
   for (const [name, text] of Object.entries(BOMBS)) {
     test(name, () => {
-      const started = performance.now();
+      const started = processorMs();
       const result = attempt(text, { rows: [{ id: 1 }] });
-      expect(performance.now() - started).toBeLessThan(8_000);
+      expect(processorMs() - started).toBeLessThan(8_000);
       expect(result).toBeInstanceOf(AppError);
     });
   }
@@ -229,9 +230,9 @@ describe('a template that wants too much is stopped in time', () => {
   };
   for (const [name, text] of Object.entries(PARSER)) {
     test(`the parser is not exhausted by ${name}`, () => {
-      const started = performance.now();
+      const started = processorMs();
       expect(attempt(text.slice(0, 100_000))).toBeInstanceOf(AppError);
-      expect(performance.now() - started).toBeLessThan(8_000);
+      expect(processorMs() - started).toBeLessThan(8_000);
     });
   }
 
