@@ -9,7 +9,7 @@ import { type Countries, createCountries } from '#core/observe/countries.ts';
 import { dialPolicy } from '#core/engines/shared/policy.ts';
 import { type ListeningAgent, listeningAgent } from '#test/support/agent.ts';
 import { freePort } from '#test/support/free-port.ts';
-import { until } from '#test/support/programs.ts';
+import { until } from '#test/support/until.ts';
 
 const INSTALLED = fileURLToPath(
   new URL('../../node_modules/@ip-location-db/geo-whois-asn-country-mmdb/geo-whois-asn-country.mmdb', import.meta.url),
@@ -146,7 +146,7 @@ describe('the database of MaxMind', () => {
     let now = Date.now();
     const { of, lines, kept } = using(KEY, { now: () => now });
     expect(await of(GOOGLE)).toBe('US');
-    await until(() => said(lines).includes('country database downloaded'), 20_000);
+    await until(() => said(lines).includes('country database downloaded'));
     expect(readFileSync(kept).equals(readFileSync(INSTALLED))).toBe(true);
     expect(await of(GOOGLE)).toBe('US');
     now += 2 * 3_600_000;
@@ -154,7 +154,7 @@ describe('the database of MaxMind', () => {
     expect(service.asked).toEqual(['/app/geoip_download', '/store']);
     now += 7 * 24 * 3_600_000;
     await of(GOOGLE);
-    await until(() => lines.length === 2, 20_000);
+    await until(() => lines.length === 2);
     expect(service.asked).toHaveLength(4);
     expect(JSON.stringify(lines)).not.toContain(KEY);
   });
@@ -175,7 +175,7 @@ describe('the database of MaxMind', () => {
     ];
     for (const [{ of, lines, kept }, reason] of cases) {
       expect([reason, await of(GOOGLE)]).toEqual([reason, 'US']);
-      await until(() => lines.length > 0, 20_000);
+      await until(() => lines.length > 0);
       expect(lines).toMatchObject([{ level: 'WARNING', fields: { reason: expect.stringContaining(reason) } }]);
       expect(JSON.stringify(lines)).not.toContain(KEY);
       expect([existsSync(kept), await of(GOOGLE), lines.length]).toEqual([false, 'US', 1]);

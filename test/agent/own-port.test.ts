@@ -7,8 +7,8 @@ import { createServerLink } from '#agent/server-link.ts';
 import { createLog } from '#core/log.ts';
 import { type ListeningAgent, listeningAgent } from '#test/support/agent.ts';
 import { isErrorBody } from '#test/support/app.ts';
-import { until } from '#test/support/programs.ts';
 import { SPECIFIED_TOOLS } from '#test/support/agent-tools.ts';
+import { until } from '#test/support/until.ts';
 
 let a: ListeningAgent;
 let token: string;
@@ -61,7 +61,7 @@ describe('pages of cors_origins', () => {
     }
     await a.s.api('PATCH', '/server/config', { cors_origins: [origin] });
     for (const base of [a.s.url, a.url]) {
-      await until(async () => (await send(base, 'OPTIONS', { origin })).status === 204, 15_000);
+      await until(async () => (await send(base, 'OPTIONS', { origin })).status === 204);
       const asked = await send(base, 'OPTIONS', { origin, 'access-control-request-method': 'POST' });
       expect(asked.headers.get('access-control-allow-origin')).toBe(origin);
       expect(asked.headers.get('access-control-allow-headers')).toContain('Authorization');
@@ -82,7 +82,7 @@ describe('pages of cors_origins', () => {
     for (const base of [a.s.url, a.url]) expect((await send(base, 'POST', { ...bearer(), host }, LIST)).status).toBe(403);
     await a.s.api('PATCH', '/server/config', { ui_domain: host });
     for (const base of [a.s.url, a.url]) {
-      await until(async () => (await send(base, 'POST', { ...bearer(), host }, LIST)).status === 200, 15_000);
+      await until(async () => (await send(base, 'POST', { ...bearer(), host }, LIST)).status === 200);
     }
   }, 40_000);
 });
@@ -179,10 +179,10 @@ test('lines of the program and every call stand in the live log under its name, 
     await Bun.sleep(100);
     away = false;
     log.error('request failed', { reason: `Bearer ${token}` });
-    await until(() => frames.filter(({ message }) => message === 'request failed').length === 1, 15_000);
+    await until(() => frames.filter(({ message }) => message === 'request failed').length === 1);
     await send(a.s.url, 'POST', bearer(), call('get_queue_metrics'));
     await send(a.s.url, 'POST', bearer(), call('get_tool', { tool_id: 'none' }));
-    await until(() => frames.some(({ message }) => message === 'agent call failed'), 15_000);
+    await until(() => frames.some(({ message }) => message === 'agent call failed'));
     const told = frames.filter(({ fields }) => fields?.['port'] === 8090);
     expect(told).toMatchObject([{ source: 'agent', message: 'agent listens', level: 'INFO', fields: { port: 8090 } }]);
     expect(frames).toContainEqual(

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'bun:test';
 import { createAgentProbes } from '#agent/probes.ts';
 import { type ListeningServer, listeningServer } from '#test/support/server.ts';
-import { until } from '#test/support/programs.ts';
+import { until } from '#test/support/until.ts';
 
 const TOKEN = 'service-token-of-the-tests';
 let server: ListeningServer | null = null;
@@ -31,7 +31,7 @@ test('the agent endpoint lives without the server, and is ready with it alone', 
   expect(await ask('/readyz')).toEqual({ status: 200, body: { status: 'ready' } });
   await server.stop();
   server = null;
-  await until(async () => (await ask('/readyz')).status === 503, 10_000);
+  await until(async () => (await ask('/readyz')).status === 503);
   expect((await ask('/readyz')).body).toEqual({ status: 'not_ready' });
   const reasons = ['The server does not answer at SVC_SERVER_URL.'];
   for (const headers of [READER, { 'x-service-token': TOKEN }]) {

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { freePort } from '#test/support/free-port.ts';
-import { until } from '#test/support/programs.ts';
 import { type ListeningServer, listeningServer } from '#test/support/server.ts';
+import { until } from '#test/support/until.ts';
 
 const MAIN = fileURLToPath(new URL('../../agent/main.ts', import.meta.url));
 
@@ -41,7 +41,7 @@ test('runs alone, without a database or a key, and stops when it is told to', as
     SVC_SERVER_URL: server.url,
     SVC_AGENT_SERVICE_TOKEN: server.service_token,
   });
-  await until(async () => (await fetch(`${url}/agent-mcp/health`)).ok, 5_000);
+  await until(async () => (await fetch(`${url}/agent-mcp/health`)).ok);
   const answer = await fetch(`${url}/agent-mcp/mcp`, {
     method: 'POST',
     headers: {
@@ -60,14 +60,12 @@ test('runs alone, without a database or a key, and stops when it is told to', as
   })();
   await until(
     () => told.includes('"message":"agent listens"'),
-    15_000,
     () => told,
   );
   child.kill('SIGTERM');
   expect(await child.exited).toBe(0);
   await until(
     () => told.includes('"message":"agent stops"'),
-    15_000,
     () => told,
   );
   await server.stop();

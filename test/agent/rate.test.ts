@@ -3,8 +3,8 @@ import { Redis } from 'ioredis';
 import { type ListeningAgent, listeningAgent } from '#test/support/agent.ts';
 import { isErrorBody } from '#test/support/app.ts';
 import { reachable, redisUrl, testDatabase } from '#test/support/databases.ts';
-import { until } from '#test/support/programs.ts';
 import { openTcpProxy } from '#test/support/tcp-proxy.ts';
+import { until } from '#test/support/until.ts';
 
 /** A database of Redis that no other test uses. */
 const REDIS = `${redisUrl}/14`;
@@ -100,7 +100,7 @@ describe.each(STORES)('%s', (_, start, possible) => {
         const third = await other.token();
         expect((await mcp(one.s.url, third)).status).toBe(200);
         expect((await rest(one.s.url, third)).status).toBe(200);
-        await until(async () => (await rest(other.s.url, third)).status === 429, 15_000);
+        await until(async () => (await rest(other.s.url, third)).status === 429);
         const { total } = (await other.s.api('GET', '/agent-activity?success=true')).body;
         expect(Number(total)).toBeGreaterThanOrEqual(LIMIT + 3);
         const { body } = await one.s.api('GET', '/agent-activity?success=false&limit=100');
@@ -127,7 +127,7 @@ test.skipIf(!reachable.redis)(
       const before = await a.token();
       expect((await mcp(a.s.url, before)).status).toBe(200);
       await proxy.close();
-      await until(() => a.s.lines.some(({ message }) => message === 'redis lost'), 20_000);
+      await until(() => a.s.lines.some(({ message }) => message === 'redis lost'));
       const token = await a.token();
       for (let calls = 0; calls < LIMIT; calls++) expect((await (calls % 2 === 0 ? rest : mcp)(a.s.url, token)).status).toBe(200);
       for (const answer of [await rest(a.s.url, token), await mcp(a.s.url, token)]) {

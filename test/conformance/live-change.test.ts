@@ -7,8 +7,9 @@ import {
   ResourceListChangedNotificationSchema,
   ToolListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
-import { type Programs, removeFolder, startPrograms, until } from '#test/support/programs.ts';
+import { type Programs, removeFolder, startPrograms } from '#test/support/programs.ts';
 import { deployDefinitions } from './definitions.ts';
+import { until } from '#test/support/until.ts';
 
 type Kind = 'tools' | 'resources' | 'prompts';
 const KINDS: readonly Kind[] = ['tools', 'resources', 'prompts'];
@@ -67,7 +68,7 @@ beforeAll(async () => {
   connection_id = (await programs.api<{ items: { id: string }[] }>('GET', '/connections')).items[0]?.id ?? '';
   listeners = await Promise.all(CONNECT.map((connect) => connect(new URL(programs.mcp_url))));
   // The stream of a session is opened behind its first answer.
-  await until(async () => (await openStreams()) === CONNECT.length, 10_000);
+  await until(async () => (await openStreams()) === CONNECT.length);
 }, 120_000);
 afterAll(async () => {
   for (const listener of listeners) await listener.close();
@@ -82,7 +83,7 @@ async function openStreams(): Promise<number> {
 
 /** What every client has heard since it was last asked, once each has heard something. */
 async function allHeard(since: number): Promise<{ kinds: Kind[][]; ms: number }> {
-  await until(() => listeners.every(({ heard }) => heard.length > 0), 10_000);
+  await until(() => listeners.every(({ heard }) => heard.length > 0));
   const all = listeners.map(({ heard }) => heard.splice(0));
   return {
     kinds: all.map((heard) => heard.map(({ kind }) => kind)),
@@ -125,7 +126,7 @@ test('and of those that going back to an earlier snapshot changes', async () => 
   const first = Math.min(...items.map(({ version }) => version));
   const start = performance.now();
   await programs.api('POST', `/snapshots/${first}/activate`, {});
-  await until(() => listeners.every(({ heard }) => heard.length === KINDS.length), 10_000);
+  await until(() => listeners.every(({ heard }) => heard.length === KINDS.length));
   const { kinds } = await allHeard(start);
   expect(kinds.map((heard) => heard.toSorted())).toEqual(listeners.map(() => KINDS.toSorted()));
   for (const { tools } of listeners) expect(await tools()).not.toContain('new_tools_4');
@@ -133,6 +134,6 @@ test('and of those that going back to an earlier snapshot changes', async () => 
 
 test('and of all of them when the server is stopped', async () => {
   await programs.api('POST', '/deploy/stop', {});
-  await until(() => listeners.every(({ heard }) => heard.length >= KINDS.length), 10_000);
+  await until(() => listeners.every(({ heard }) => heard.length >= KINDS.length));
   for (const { heard } of listeners) expect(heard.map(({ kind }) => kind).toSorted()).toEqual(KINDS.toSorted());
 });

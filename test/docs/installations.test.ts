@@ -6,8 +6,9 @@ import { reachable, testDatabase } from '#test/support/databases.ts';
 import { connectClient } from '#test/support/mcp-clients.ts';
 import { pebble_is_here, startPebble } from '#test/support/pebble.ts';
 import { freePort } from '#test/support/free-port.ts';
-import { startPrograms, until } from '#test/support/programs.ts';
+import { startPrograms } from '#test/support/programs.ts';
 import { block, blocks, filled, newReader, type Reader, ROOT } from './guide.ts';
+import { until } from '#test/support/until.ts';
 
 /** Guides that are about an installation of their own. */
 const ends: (() => unknown)[] = [];
@@ -69,7 +70,6 @@ test.skipIf(!reachable.postgres || !reachable.redis)(
     }
     await until(
       async () => (await reader.ask<Status>('GET /deploy/status')).hosts.length === 2,
-      30_000,
       () => hosts.map((each) => each.output()).join('\n'),
     );
     await reader.follow(`call PATCH /server/config '{"server_name": "Many hosts"}'`);
@@ -129,10 +129,10 @@ test.skipIf(!reachable.postgres)(
 
     const env = { SVC_DATABASE_URL: database.url, SVC_DEMO: 'false' };
     programs = await startPrograms({ again: programs, env });
-    await until(async () => (await tools()) === 5, 10_000, programs.output);
+    await until(async () => (await tools()) === 5, programs.output);
     const hosts = async () => (await reader.ask<{ hosts: { error: string | null }[] }>('GET /deploy/status')).hosts;
     await reader.follow(SETUP);
-    await until(async () => (await hosts()).length === 1, 10_000, programs.output);
+    await until(async () => (await hosts()).length === 1, programs.output);
     await reader.follow(`call PATCH /server/config '{"server_name": "Moved"}'`);
     expect(await reader.follow(deploy)).toContain('rejected the snapshot: The server at');
     expect(await tools()).toBe(5);
@@ -141,7 +141,7 @@ test.skipIf(!reachable.postgres)(
     await programs.stop();
     await reader.follow(empty);
     programs = await startPrograms({ again: programs, env });
-    await until(async () => (await hosts())[0]?.error === null && (await tools()) === 5, 10_000, programs.output);
+    await until(async () => (await hosts())[0]?.error === null && (await tools()) === 5, programs.output);
   },
   90_000,
 );

@@ -2,8 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { type Cluster, type Member, startCluster } from '#test/support/cluster.ts';
 import { reachable } from '#test/support/databases.ts';
 import { modern } from '#test/mcp-host/support.ts';
-import { type Programs, until } from '#test/support/programs.ts';
+import type { Programs } from '#test/support/programs.ts';
 import { createRandom } from '#test/support/chance.ts';
+import { until } from '#test/support/until.ts';
 
 /**
  * Three hosts and two servers on one PostgreSQL and one Redis, while a canary runs: 16 callers call, deploys change the live version
@@ -13,7 +14,6 @@ import { createRandom } from '#test/support/chance.ts';
 const SECONDS = Number(process.env['CANARY_SECONDS'] ?? 8);
 const DEPLOYS_PER_MINUTE = 100;
 const CALLERS = 16;
-const PATIENCE_MS = 30_000;
 
 interface Side {
   readonly calls: number;
@@ -48,7 +48,7 @@ describe.skipIf(!reachable.postgres || !reachable.redis)('a canary under load', 
   const told = () =>
     [one, other].map((server) => server.output().slice(-2_000)).join('\n---\n') +
     hosts.map((host) => host.output().slice(-800)).join('\n---\n');
-  const eventually = (condition: () => Promise<boolean>) => until(condition, PATIENCE_MS, told);
+  const eventually = (condition: () => Promise<boolean>) => until(condition, told);
   const status = (server = one) => server.api<Status>('GET', '/deploy/status');
   const urls = async () => (await status()).hosts.map(({ url }) => new URL('/mcp', url));
   const settled = () =>

@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { connectClient } from '#test/support/mcp-clients.ts';
-import { type Programs, removeFolder, startPrograms, until } from '#test/support/programs.ts';
+import { type Programs, removeFolder, startPrograms } from '#test/support/programs.ts';
 import { createRandom } from '#test/support/chance.ts';
 import { rounds } from './random.ts';
 import { compare, compareHistory, type Model, storedTools, write } from './workload.ts';
+import { until } from '#test/support/until.ts';
 
 /**
  * Programs are killed at random moments while somebody writes, imports, deploys and seals keys again. What was acknowledged
@@ -132,7 +133,6 @@ async function settle(): Promise<void> {
         status.hosts.every((host) => host.snapshot_version === status?.snapshot_version)
       );
     },
-    20_000,
     () => `${JSON.stringify(status)} ${programs.output().slice(-4_000)}`,
   );
   const served = await serving();
@@ -154,7 +154,6 @@ async function serving(): Promise<string[]> {
       await client.close();
       return true;
     },
-    20_000,
     () => programs.output().slice(-4_000),
   );
   return names;

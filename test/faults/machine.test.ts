@@ -7,10 +7,10 @@ import { fileURLToPath } from 'node:url';
 import { testApp } from '#test/support/app.ts';
 import { connectClient } from '#test/support/mcp-clients.ts';
 import { freePort } from '#test/support/free-port.ts';
-import { type Programs, removeFolder, startPrograms, until } from '#test/support/programs.ts';
+import { type Programs, removeFolder, startPrograms } from '#test/support/programs.ts';
+import { until } from '#test/support/until.ts';
 
 /** Disks that are full or damaged, descriptors that run out, clocks that jump. */
-const PATIENCE_MS = 30_000;
 const TOKEN = 'service-token-of-the-fault-tests-0123456789';
 const stops: (() => unknown)[] = [];
 afterAll(async () => {
@@ -26,7 +26,6 @@ async function start(options: Parameters<typeof startPrograms>[0]): Promise<Prog
   });
   await until(
     () => options?.role === 'server' || programs.output().includes('curl'),
-    PATIENCE_MS,
     () => programs.output(),
   );
   await programs.signIn();
@@ -88,17 +87,16 @@ test.skipIf(disk === undefined)(
       503,
       expect.stringContaining('The disk of the metadata database is full'),
     ]);
-    await until(async () => (await fetch(`${programs.url}/readyz`)).status === 503, PATIENCE_MS);
+    await until(async () => (await fetch(`${programs.url}/readyz`)).status === 503);
     expect(await tools(programs.mcp_url)).toHaveLength(5);
     expect((await programs.api<{ total: number }>('GET', '/tools')).total).toBe(5);
     // That a credential was used cannot be stored.
     const authorization = `Bearer ${agent.token}`;
     expect((await fetch(`${programs.url}/api/v1/tools`, { headers: { authorization } })).status).toBe(200);
     rmSync(filler);
-    await until(async () => (await fetch(`${programs.url}/readyz`)).ok, PATIENCE_MS);
+    await until(async () => (await fetch(`${programs.url}/readyz`)).ok);
     await until(
       async () => (await programs.api('PATCH', `/tools/${item?.id}`, { description: 'There is room again' })) !== undefined,
-      PATIENCE_MS,
     );
     await programs.api('POST', '/deploy', {});
     await programs.stop();
@@ -133,13 +131,13 @@ test('a damaged snapshot on the host’s disk: the one before it is served, and 
   };
   const url = `http://127.0.0.1:${port}/mcp`;
   const first = host();
-  await until(async () => (await programs.api<{ hosts: unknown[] }>('GET', '/deploy/status')).hosts.length === 1, PATIENCE_MS);
+  await until(async () => (await programs.api<{ hosts: unknown[] }>('GET', '/deploy/status')).hosts.length === 1);
   await programs.api('POST', '/deploy', { note: 'the good one' });
-  await until(async () => (await tools(url)).length === 5, PATIENCE_MS);
+  await until(async () => (await tools(url)).length === 5);
   const [item] = (await programs.api<{ items: { id: string }[] }>('GET', '/tools')).items;
   await programs.api('DELETE', `/tools/${item?.id}`);
   await programs.api('POST', '/deploy', { note: 'the one that is damaged' });
-  await until(async () => (await tools(url)).length === 4, PATIENCE_MS);
+  await until(async () => (await tools(url)).length === 4);
   await programs.stop();
   first.kill('SIGKILL');
   await first.exited;
@@ -147,7 +145,7 @@ test('a damaged snapshot on the host’s disk: the one before it is served, and 
   const text = readFileSync(file, 'utf8');
   writeFileSync(file, text.slice(0, text.length / 2));
   host();
-  await until(async () => (await tools(url)).length === 5, PATIENCE_MS);
+  await until(async () => (await tools(url)).length === 5);
   const ready = await fetch(`http://127.0.0.1:${port}/readyz`, { headers: { 'x-service-token': TOKEN } });
   expect(await ready.text()).toMatch(/damaged/);
 }, 90_000);
@@ -169,14 +167,10 @@ test('programs that run out of descriptors live on, and serve again when some ar
     // What comes now waits or is refused; nothing ends because of it.
     await fetch(`http://127.0.0.1:${port}/livez`, { signal: AbortSignal.timeout(1_000) }).catch(() => undefined);
     for (const socket of sockets) socket.destroy();
-    await until(
-      async () => (await fetch(`http://127.0.0.1:${port}/livez`, { signal: AbortSignal.timeout(2_000) })).ok,
-      PATIENCE_MS,
-    );
+    await until(async () => (await fetch(`http://127.0.0.1:${port}/livez`, { signal: AbortSignal.timeout(2_000) })).ok);
   }
   await until(
     async () => (await tools(programs.mcp_url)).length === 5,
-    PATIENCE_MS,
     () => programs.output().slice(-3_000),
   );
   await programs.api('POST', '/deploy', { note: 'after the flood' });
@@ -184,7 +178,6 @@ test('programs that run out of descriptors live on, and serve again when some ar
   expect(programs.output()).not.toContain('program ended');
   await until(
     () => descriptors(pid) <= before + 20,
-    PATIENCE_MS,
     () => `${descriptors(pid)} descriptors, ${before} before`,
   );
 }, 90_000);

@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
 import { connectClient, type McpClient } from '#test/support/mcp-clients.ts';
-import { type Programs, removeFolder, startPrograms, until } from '#test/support/programs.ts';
+import { type Programs, removeFolder, startPrograms } from '#test/support/programs.ts';
 import { FAULTS, type FaultProxy, openFaultProxy } from './fault-proxy.ts';
 import { createRandom } from '#test/support/chance.ts';
 import { rounds } from './random.ts';
+import { until } from '#test/support/until.ts';
 
 /** A caller of a tool whose database is behind a bad network gets an answer in time and a sentence, and the next call works. */
 const random = createRandom();
@@ -91,7 +92,6 @@ for (const { db_type, kind, up } of KINDS) {
             let last: unknown;
             await until(
               async () => ((last = await call()), (last as { isError?: boolean }).isError !== true),
-              PATIENCE_MS,
               () => `${fault}: ${JSON.stringify(last)}`,
             );
           }
@@ -104,7 +104,6 @@ for (const { db_type, kind, up } of KINDS) {
             queues = connections;
             return Object.values(connections).every(({ active, waiting }) => active + waiting === 0);
           },
-          PATIENCE_MS,
           () => JSON.stringify(queues),
         );
       },

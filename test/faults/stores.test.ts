@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { reachable, redisUrl, testDatabase, type TestDatabase } from '#test/support/databases.ts';
 import { connectClient } from '#test/support/mcp-clients.ts';
-import { type Programs, removeFolder, startPrograms, until } from '#test/support/programs.ts';
+import { type Programs, removeFolder, startPrograms } from '#test/support/programs.ts';
 import { type Fault, type FaultProxy, openFaultProxy } from './fault-proxy.ts';
+import { until } from '#test/support/until.ts';
 
 /** What goes on while the metadata store or Redis is away, and that everything heals by itself when it is back. */
 const PATIENCE_MS = 30_000;
@@ -34,7 +35,6 @@ describe.skipIf(!reachable.postgres)('the metadata store in PostgreSQL', () => {
     programs = await startPrograms({ env: { SVC_DATABASE_URL: database.url.replace(`:${port}/`, `:${proxy.port}/`) } });
     await until(
       () => programs.output().includes('curl'),
-      PATIENCE_MS,
       () => programs.output(),
     );
     await programs.signIn();
@@ -52,7 +52,6 @@ describe.skipIf(!reachable.postgres)('the metadata store in PostgreSQL', () => {
       proxy.use(fault);
       await until(
         async () => (await fetch(`${programs.url}/readyz`, { signal: AbortSignal.timeout(PATIENCE_MS) })).status === 503,
-        PATIENCE_MS,
         () => programs.output().slice(-3_000),
       );
       expect(await served(programs)).toBe(3);
@@ -62,7 +61,6 @@ describe.skipIf(!reachable.postgres)('the metadata store in PostgreSQL', () => {
       proxy.use('none');
       await until(
         async () => (await fetch(`${programs.url}/readyz`, { signal: AbortSignal.timeout(PATIENCE_MS) })).ok,
-        PATIENCE_MS,
         () => programs.output().slice(-3_000),
       );
       await programs.api('GET', '/tools');
@@ -83,7 +81,6 @@ describe.skipIf(!reachable.redis)('Redis', () => {
     programs = await startPrograms({ env: { SVC_KV: 'redis', SVC_REDIS_URL: url, REDIS_URL: url } });
     await until(
       () => programs.output().includes('curl'),
-      PATIENCE_MS,
       () => programs.output(),
     );
     await programs.signIn();
@@ -108,7 +105,6 @@ describe.skipIf(!reachable.redis)('Redis', () => {
       proxy.use('none');
       await until(
         async () => (await fetch(`${programs.url}/readyz`)).ok,
-        PATIENCE_MS,
         () => programs.output().slice(-3_000),
       );
       expect(await served(programs)).toBe(3);

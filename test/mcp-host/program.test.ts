@@ -2,17 +2,8 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { hostCommand } from '#test/support/deno.ts';
-import {
-  connectionOf,
-  type ControlServer,
-  controlServer,
-  modern,
-  snapshotOf,
-  sqliteFolder,
-  TOKEN,
-  toolOf,
-  until,
-} from './support.ts';
+import { connectionOf, type ControlServer, controlServer, modern, snapshotOf, sqliteFolder, TOKEN, toolOf } from './support.ts';
+import { until } from '#test/support/until.ts';
 
 const MAIN = join(import.meta.dir, '../../mcp-host/main.ts');
 const folder = sqliteFolder();

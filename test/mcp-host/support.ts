@@ -338,19 +338,6 @@ export async function hostHere(directory: string, control_url: string, more: Par
 
 const mcpOf = (url: string | null): URL => new URL('/mcp', url ?? 'http://not-listening');
 
-/** Polls until the condition holds; fails after 5 s. */
-export async function until<T>(
-  condition: () => T | undefined | null | false | Promise<T | undefined | null | false>,
-): Promise<T> {
-  const deadline = performance.now() + 5_000;
-  for (;;) {
-    const value = await condition();
-    if (value) return value;
-    if (performance.now() > deadline) throw new Error('the condition did not come true within 5 s');
-    await Bun.sleep(5);
-  }
-}
-
 export interface RpcAnswer {
   readonly status: number;
   readonly headers: Headers;

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach } from 'bun:test';
 import type { HostOptions } from '#mcp-host/host-options.ts';
-import { type ControlServer, controlServer, sqliteFolder, type TestHost, testHost, until } from '#test/mcp-host/support.ts';
+import { type ControlServer, controlServer, sqliteFolder, type TestHost, testHost } from '#test/mcp-host/support.ts';
+import { until } from '#test/support/until.ts';
 
 const HOOKS = { each: [beforeEach, afterEach], all: [beforeAll, afterAll] } as const;
 

@@ -5,8 +5,8 @@ import net from 'node:net';
 import { join } from 'node:path';
 import { rpc, type TestHost, testHost } from '#test/mcp-host/support.ts';
 import { freePort } from '#test/support/free-port.ts';
-import { until } from '#test/support/programs.ts';
 import { type ListeningServer, listeningServer } from '#test/support/server.ts';
+import { until } from '#test/support/until.ts';
 
 /** What reached the program behind `/agent-mcp`: headers, and when each part of a body came. */
 const reached: { path: string; headers: Headers; parts: string[] }[] = [];
@@ -45,7 +45,7 @@ beforeAll(async () => {
   const connection = await s.api('POST', '/connections', { name: 'shop', db_type: 'sqlite', database: 'shop.sqlite' });
   const tool = { connection_id: connection.body['id'], name: 'region', description: 'The region', sql_query: 'select 1 as one' };
   expect((await s.api('POST', '/tools', tool)).status).toBe(201);
-  await until(() => s.server.app.hosts.list().length > 0, 20_000);
+  await until(() => s.server.app.hosts.list().length > 0);
   await s.api('PATCH', '/server/config', {
     transport: 'sse',
     mcp_proxy: true,
@@ -93,7 +93,6 @@ describe('with mcp_proxy the front port', () => {
     await s.api('POST', '/deploy', {});
     await until(
       () => text.includes('notifications/tools/list_changed'),
-      20_000,
       () => text,
     );
     ending.abort();
@@ -106,7 +105,7 @@ describe('with mcp_proxy the front port', () => {
     void (async () => {
       for await (const part of stream.body ?? []) text += Buffer.from(part).toString();
     })().catch(() => undefined);
-    await until(() => text.includes('/messages?'), 20_000);
+    await until(() => text.includes('/messages?'));
     const path = /data: (\/messages\S+)/.exec(text)?.[1] ?? '';
     const posted = {
       method: 'POST',
@@ -114,7 +113,7 @@ describe('with mcp_proxy the front port', () => {
       body: JSON.stringify({ jsonrpc: '2.0', ...hello }),
     };
     expect((await fetch(at(path), posted)).status).toBe(202);
-    await until(() => text.includes('serverInfo'), 20_000);
+    await until(() => text.includes('serverInfo'));
     ending.abort();
   }, 40_000);
 
@@ -145,7 +144,7 @@ describe('with mcp_proxy the front port', () => {
   test('tells the MCP server which address its clients asked for', async () => {
     await s.api('PATCH', '/server/config', { auth_type: 'bearer' });
     await s.api('POST', '/deploy', {});
-    await until(async () => (await rpc(at('/mcp'), hello)).status === 401, 20_000);
+    await until(async () => (await rpc(at('/mcp'), hello)).status === 401);
     const { port } = new URL(s.url);
     for (const [headers, origin] of [
       [{ host: `localhost:${port}` }, `http://localhost:${port}`],
@@ -167,7 +166,7 @@ describe('with mcp_proxy the front port', () => {
     }
     await s.api('PATCH', '/server/config', { auth_type: 'none' });
     await s.api('POST', '/deploy', {});
-    await until(async () => (await rpc(at('/mcp'), hello)).status === 200, 20_000);
+    await until(async () => (await rpc(at('/mcp'), hello)).status === 200);
   }, 60_000);
 
   test('says where clients find the MCP server', async () => {
@@ -184,9 +183,9 @@ describe('with mcp_proxy the front port', () => {
     await s.api('PATCH', '/server/config', { mcp_proxy: true });
     expect((await rpc(at('/mcp'), hello)).status).toBe(200);
     await s.api('POST', '/deploy/stop', {});
-    await until(async () => (await rpc(at('/mcp'), hello)).status === 503, 20_000);
+    await until(async () => (await rpc(at('/mcp'), hello)).status === 503);
     await s.api('POST', '/deploy', {});
-    await until(async () => (await rpc(at('/mcp'), hello)).status === 200, 20_000);
+    await until(async () => (await rpc(at('/mcp'), hello)).status === 200);
   }, 60_000);
 });
 
@@ -198,9 +197,9 @@ describe('what is handed on', () => {
     });
     let answer = '';
     socket.on('data', (bytes) => (answer += String(bytes)));
-    await until(() => reached[0]?.parts.join('') === 'first', 20_000);
+    await until(() => reached[0]?.parts.join('') === 'first');
     socket.write('4\r\nlast\r\n0\r\n\r\n');
-    await until(() => answer.includes('done'), 20_000);
+    await until(() => answer.includes('done'));
     expect(reached[0]?.parts.join('')).toBe('firstlast');
     socket.destroy();
   }, 40_000);
@@ -224,7 +223,7 @@ describe('what is handed on', () => {
     });
     let answer = '';
     socket.on('data', (bytes) => (answer += String(bytes)));
-    await until(() => socket.destroyed, 20_000);
+    await until(() => socket.destroyed);
     expect(answer.toLowerCase()).not.toContain('content-encoding');
     expect(answer).toContain('done');
   });

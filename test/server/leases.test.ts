@@ -4,7 +4,7 @@ import { endLease, takeLease, withLease } from '#core/cluster/leases.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { reachable, testDatabase } from '#test/support/databases.ts';
 import { describeOnce } from '#test/support/metadata.ts';
-import { until } from '#test/support/programs.ts';
+import { until } from '#test/support/until.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const ends: (() => Promise<unknown>)[] = [];
@@ -38,7 +38,7 @@ describe('embedded', () => {
     expect(await takeLease(app, 'work', 'b', 1)).toBe(false);
     await endLease(app, 'work', 'a');
     expect(await takeLease(app, 'work', 'b', 0.2)).toBe(true);
-    await until(() => takeLease(app, 'work', 'a', 1), 10_000);
+    await until(() => takeLease(app, 'work', 'a', 1));
   });
 
   test('a lease of a time when the clock was ahead keeps nobody from the work', async () => {
@@ -94,6 +94,6 @@ describeOnce(reachable.postgres)('two servers', () => {
       expect(await work()).toBeNull();
     holder.kill('SIGKILL');
     await holder.exited;
-    await until(async () => (await work()) === true, 20_000);
+    await until(async () => (await work()) === true);
   }, 40_000);
 });

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import { testApp } from '#test/support/app.ts';
-import { until } from '#test/support/programs.ts';
+import { until } from '#test/support/until.ts';
 
 /** The embedded database refuses writes by triggers of its own dialect. */
 const ends: (() => unknown)[] = [];
@@ -47,6 +47,6 @@ describe('a metadata database that answers and accepts no writes', () => {
     expect(bearer.status).toBe(200);
     for (const table of refused)
       for (const event of ['insert', 'update']) await db.run(sql.raw(`drop trigger refuse_${event}_${table}`));
-    await until(async () => (await ready()).status === 200, 5_000);
+    await until(async () => (await ready()).status === 200);
   });
 });

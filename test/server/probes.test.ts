@@ -8,7 +8,8 @@ import { type TestApp, testApp } from '#test/support/app.ts';
 import { describeOnce, testOnce } from '#test/support/metadata.ts';
 import { listeningServer } from '#test/support/server.ts';
 import { openTcpProxy } from '#test/support/tcp-proxy.ts';
-import { startPrograms, removeFolder, until } from '#test/support/programs.ts';
+import { startPrograms, removeFolder } from '#test/support/programs.ts';
+import { until } from '#test/support/until.ts';
 
 const METRICS_TOKEN = 'metrics-token-of-the-tests';
 const READER = { authorization: `Bearer ${METRICS_TOKEN}` };
@@ -91,13 +92,13 @@ describeOnce(reachable.redis)('Redis', () => {
       const answer = await http.fetch(new Request('http://localhost/readyz', { headers }), { address: '192.0.2.1' });
       return { status: answer.status, text: await answer.text() };
     };
-    await until(async () => !(await ready()).text.includes('Redis'), 20_000);
+    await until(async () => !(await ready()).text.includes('Redis'));
     broken = true;
     proxy.cut();
-    await until(async () => (await ready()).text.includes('Redis does not answer'), 20_000);
+    await until(async () => (await ready()).text.includes('Redis does not answer'));
     expect((await ready()).status).toBe(200);
     broken = false;
-    await until(async () => !(await ready()).text.includes('Redis'), 20_000);
+    await until(async () => !(await ready()).text.includes('Redis'));
   });
 });
 
@@ -158,7 +159,7 @@ test('a server that ends finishes what it answers before it closes', async () =>
   await s.signIn();
   let answered = 0;
   const requests = Array.from({ length: 20 }, () => s.api('GET', '/tools').then(() => answered++));
-  await until(() => s.server.app.life.answering > 0 || answered > 0, 10_000);
+  await until(() => s.server.app.life.answering > 0 || answered > 0);
   await s.stop();
   await Promise.allSettled(requests);
   expect(s.server.app.life).toEqual({ ending: true, answering: 0 });
@@ -173,8 +174,8 @@ testOnce()('the programs answer their probes', async () => {
   );
   const origins = [programs.url, new URL(programs.mcp_url).origin, `http://127.0.0.1:${programs.agent_port}`];
   for (const origin of origins) {
-    await until(async () => (await fetch(`${origin}/livez`)).ok, 20_000);
-    await until(async () => (await fetch(`${origin}/readyz`)).ok, 20_000);
+    await until(async () => (await fetch(`${origin}/livez`)).ok);
+    await until(async () => (await fetch(`${origin}/readyz`)).ok);
     expect((await fetch(`${origin}/metrics`)).status).toBe(401);
     const figures = await fetch(`${origin}/metrics`, { headers: READER });
     expect([figures.status, (await figures.text()).includes('process_cpu_user_seconds_total')]).toEqual([200, true]);

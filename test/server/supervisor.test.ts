@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLog, type LogLine } from '#core/log.ts';
 import { type Supervised, supervise } from '#server/supervisor.ts';
-import { until } from '#test/support/programs.ts';
+import { until } from '#test/support/until.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'sluice-'));
 let program: Supervised | undefined;
@@ -26,9 +26,9 @@ test('a program that ended and could not be started again for a time comes back'
   const first = program.pid() ?? 0;
   renameSync(path, `${path}.away`);
   process.kill(first, 'SIGKILL');
-  await until(() => lines.filter(({ message }) => message.startsWith('program could not be started')).length >= 2, 10_000);
+  await until(() => lines.filter(({ message }) => message.startsWith('program could not be started')).length >= 2);
   expect(program.pid()).toBeNull();
   renameSync(`${path}.away`, path);
-  await until(() => program?.pid() != null, 10_000);
+  await until(() => program?.pid() != null);
   expect(program.pid()).not.toBe(first);
 });

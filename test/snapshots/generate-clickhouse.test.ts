@@ -10,11 +10,12 @@ import { openClickhouse } from '#snapshots/generate/project/drivers/clickhouse.t
 import type { NetworkSettings } from '#snapshots/generate/project/definitions.ts';
 import { anyOf, bind, noneOf, sql, value } from '#snapshots/generate/project/sql.ts';
 import { ENDLESS, SHOP } from '#test/core/engines/clickhouse/fixture.ts';
-import { refusal, until } from '#test/core/engines/shared/suite.ts';
+import { refusal } from '#test/core/engines/shared/suite.ts';
 import { createAuthority } from '#test/support/certificates.ts';
 import { ACCOUNTS, type ClickhouseServer, hasClickhouse, startClickhouse } from '#test/support/clickhouse-server.ts';
 import { connectionOf, parameterOf, snapshotOf, toolOf } from '#test/mcp-host/support.ts';
 import { openTlsFront } from '#test/support/sqld-server.ts';
+import { until } from '#test/support/until.ts';
 
 const limits = { writes: false, timeout_ms: 5_000, max_rows: 2, max_bytes: 10_000, signal: new AbortController().signal };
 const plain = (text: string) => ({ text, values: [], types: [], typed: false });

@@ -3,9 +3,10 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { generate } from '#snapshots/generate/generate.ts';
-import { connectionOf, ENVELOPE, snapshotOf, toolOf, until } from '#test/mcp-host/support.ts';
+import { connectionOf, ENVELOPE, snapshotOf, toolOf } from '#test/mcp-host/support.ts';
 import { reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
 import { deno } from '#test/support/deno.ts';
+import { until } from '#test/support/until.ts';
 
 const RUNNING = "select 1 as one from pg_stat_activity where state = 'active' and query like 'select pg_sleep%'";
 const RUNTIMES = ['node', 'bun', 'deno'] as const;

@@ -20,11 +20,11 @@ import {
   type TestHost,
   testHost,
   toolOf,
-  until,
 } from '#test/mcp-host/support.ts';
 import { reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
 import { deno } from '#test/support/deno.ts';
 import { type SqldServer, startSqld } from '#test/support/sqld-server.ts';
+import { until } from '#test/support/until.ts';
 
 const root = join(import.meta.dir, '../..');
 const PNG = '89504e470d0a1a0a0000000d49484452';

@@ -6,7 +6,8 @@ import { Redis } from 'ioredis';
 import { type FaultProxy, openFaultProxy } from '#test/faults/fault-proxy.ts';
 import { redisUrl, testDatabase, type TestDatabase } from './databases.ts';
 import { freePort } from './free-port.ts';
-import { type Programs, startPrograms, until } from './programs.ts';
+import { type Programs, startPrograms } from './programs.ts';
+import { until } from './until.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const SECRET = 'c'.repeat(16) + '0123456789abcdefg';
@@ -115,7 +116,6 @@ export async function startCluster(
       const agent_url = `http://127.0.0.1:${agent_port}`;
       await until(
         async () => (await fetch(`${agent_url}/livez`)).ok,
-        20_000,
         () => agent.output(),
       );
       return { ...agent, url: agent_url };

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as v from 'valibot';
-import { until } from './programs.ts';
+import { until } from './until.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
@@ -114,7 +114,7 @@ export async function healthy(service: Service, name: string): Promise<void> {
   const ended = service.process.exited.then((code) => {
     throw new Error(`It ended with code ${code}. ${said()}`);
   });
-  await Promise.race([until(() => service.healthy(), 30_000, said), ended]);
+  await Promise.race([until(() => service.healthy(), said), ended]);
 }
 
 /** The files that the secrets of the compose file name, made as OPERATIONS.md says. */

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { freePort } from './free-port.ts';
-import { until } from './programs.ts';
+import { until } from './until.ts';
 
 const PROGRAM = fileURLToPath(new URL('oidc-provider-program.mjs', import.meta.url));
 
@@ -18,7 +18,7 @@ export async function startOidcProvider(redirect_uri: string): Promise<OidcProvi
     stdout: 'ignore',
     stderr: 'ignore',
   });
-  await until(async () => (await fetch(`${issuer}/.well-known/openid-configuration`)).ok, 30_000);
+  await until(async () => (await fetch(`${issuer}/.well-known/openid-configuration`)).ok);
   return {
     client: { issuer, client_id: 'sluice', client_secret },
     async stop() {

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { connectClient } from './mcp-clients.ts';
-import { isAnswered, type Programs, removeFolder, until } from './programs.ts';
+import { isAnswered, type Programs, removeFolder } from './programs.ts';
 import { foreignFolder, stdioLine, toolsOf } from './stdio-line.ts';
+import { until } from './until.ts';
 
 /**
  * What every form of the one command does: it serves the demo, prints lines that work, and ends with all that it started.
@@ -68,7 +69,7 @@ export function describeOneCommand(
       try {
         await killed.demo();
         await killed.stop('SIGKILL');
-        await until(async () => !(await isServed(killed)), 15_000);
+        await until(async () => !(await isServed(killed)));
       } finally {
         removeFolder(killed);
       }

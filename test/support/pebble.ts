@@ -6,7 +6,7 @@ import type { DialPolicy } from '#core/engines/shared/source.ts';
 import type { Ask } from '#server/tls/ask.ts';
 import { createAuthority } from './certificates.ts';
 import { freePort } from './free-port.ts';
-import { until } from './programs.ts';
+import { until } from './until.ts';
 
 /** A certificate authority for tests: Debian's pebble, with its server for DNS answers. */
 export interface Pebble {
@@ -79,8 +79,8 @@ export async function startPebble(http_port: number): Promise<Pebble> {
   const tell = async (path: string, body: object): Promise<void> => {
     await fetch(`http://127.0.0.1:${dns_management}/${path}`, { method: 'POST', body: JSON.stringify(body) });
   };
-  await until(answers, 20_000);
-  await until(async () => (await fetch(`http://127.0.0.1:${dns_management}/`)).status > 0, 20_000);
+  await until(answers);
+  await until(async () => (await fetch(`http://127.0.0.1:${dns_management}/`)).status > 0);
   return {
     directory: `https://127.0.0.1:${port}/dir`,
     authority_file: join(folder, 'ca.pem'),
@@ -97,7 +97,7 @@ export async function startPebble(http_port: number): Promise<Pebble> {
     },
     async resume() {
       running = begin();
-      await until(answers, 20_000);
+      await until(answers);
     },
     async stop() {
       for (const child of [running, names]) child.kill();

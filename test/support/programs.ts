@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { freePort } from './free-port.ts';
+import { untilWithin } from './until.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -125,20 +126,11 @@ export async function startPrograms(options: ProgramOptions = {}): Promise<Progr
 /** Removes the folder of stopped programs. */
 export const removeFolder = ({ directory }: Programs): void => rmSync(directory, { recursive: true, force: true });
 
-/** Repeats until it is true; a failed attempt counts as false. Throws with what `context` says after `timeout_ms`. */
+/** `until` of until.ts with a limit of its own, for what takes longer. */
 export async function until(
   condition: () => Promise<boolean> | boolean,
-  timeout_ms: number,
-  context: () => string = () => '',
+  limit_ms: number,
+  context?: () => string,
 ): Promise<void> {
-  const ends = performance.now() + timeout_ms;
-  for (;;) {
-    try {
-      if (await condition()) return;
-    } catch {
-      // Not yet.
-    }
-    if (performance.now() > ends) throw new Error(`This did not become true within ${timeout_ms} ms. ${context()}`);
-    await Bun.sleep(25);
-  }
+  await untilWithin(limit_ms, condition, context);
 }

@@ -1,6 +1,7 @@
 import type { TestDatabase } from './databases.ts';
 import { connectClient, type McpClient } from './mcp-clients.ts';
-import { type Programs, until } from './programs.ts';
+import type { Programs } from './programs.ts';
+import { until } from './until.ts';
 
 /** Ten things that go wrong on a real server, and the rule that has to find each (issue 20). */
 export const SITUATIONS = {
@@ -116,7 +117,6 @@ export async function seedSituations(programs: Programs, database: TestDatabase)
       const { counts } = await api<{ counts: { unauthenticated?: number } }>('GET', '/logs/refusals');
       return total >= 4 && (counts.unauthenticated ?? 0) >= 3;
     },
-    30_000,
     () => programs.output().slice(-2_000),
   );
 }
@@ -157,6 +157,6 @@ async function cancelled(url: string, token: string, count: number): Promise<voi
 
 /** A client that still has the token. The host hears of the end of a token in a moment. */
 async function refused(url: string, token: string, count: number): Promise<void> {
-  await until(async () => (await post(url, token, 'list_all')).status === 401, 10_000);
+  await until(async () => (await post(url, token, 'list_all')).status === 401);
   for (let n = 1; n < count; n++) await post(url, token, 'list_all');
 }

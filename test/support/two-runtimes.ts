@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { denoCommand } from './deno.ts';
-import { type ProgramOptions, type Programs, removeFolder, startPrograms, until } from './programs.ts';
+import { type ProgramOptions, type Programs, removeFolder, startPrograms } from './programs.ts';
+import { until } from './until.ts';
 
 const ROOT = join(import.meta.dir, '../..');
 const SECRET = 'r'.repeat(16) + '0123456789abcdefg';
@@ -62,7 +63,7 @@ export async function startTwoRuntimes(env: NonNullable<ProgramOptions['env']> =
       url = (await served()).find((each) => !before.includes(each));
       return url !== undefined;
     };
-    await until(isServed, 30_000, () => server.output());
+    await until(isServed, () => server.output());
     return { runtime, url: `${url}/mcp`, pid: child.pid };
   };
   return {

@@ -6,7 +6,8 @@ import { toArguments } from '#ui/src/features/run/arguments.ts';
 import { cellText } from '#core/lib/csv.ts';
 import { estimateTokens } from '#core/lib/tokens.ts';
 import { toResult } from '#ui/src/features/run/result.ts';
-import { type Programs, removeFolder, startPrograms, until } from '#test/support/programs.ts';
+import { type Programs, removeFolder, startPrograms } from '#test/support/programs.ts';
+import { until } from '#test/support/until.ts';
 
 describe('arguments', () => {
   const fields = fieldsOfSchema({
@@ -153,7 +154,7 @@ describe('with the real host', () => {
         '/deploy/status',
       );
       return hosts.some(({ url, snapshot_version }) => url !== null && snapshot_version !== null);
-    }, 30_000);
+    });
   }, 60_000);
   afterAll(async () => {
     await programs.stop();
@@ -228,16 +229,16 @@ describe('with the real host', () => {
     await programs.api('PATCH', '/server/config', { auth_type: 'bearer' });
     const { token } = await programs.api<{ token: string }>('POST', '/mcp-tokens', { name: 'playground' });
     await programs.api('POST', '/deploy', {});
-    await until(async () => (await fetch(programs.mcp_url, { method: 'POST' })).status === 401, 20_000);
+    await until(async () => (await fetch(programs.mcp_url, { method: 'POST' })).status === 401);
     const p = playground();
     await p.load();
     // Whoever is signed in needs none.
     expect([p.refusal(), p.offers()?.length]).toEqual([undefined, 8]);
     p.setToken('svc_mcp_wrong');
-    await until(() => p.refusal()?.reason === 'unauthorized', 20_000);
+    await until(() => p.refusal()?.reason === 'unauthorized');
     expect(ended).toBe(0);
     p.setToken(token);
-    await until(() => p.offers()?.length === 8 && p.refusal() === undefined, 20_000);
+    await until(() => p.offers()?.length === 8 && p.refusal() === undefined);
     const run = await p.run(offer(p, 'tool:sales_by_category'), {});
     expect(run?.result?.is_error).toBe(false);
     expect(run?.exchanges.at(-1)?.request.headers['authorization']).toBe('Bearer …');
@@ -253,7 +254,7 @@ describe('with the real host', () => {
     expect([out.refusal()?.reason, ended]).toEqual(['session', 1]);
     const p = playground();
     p.setHost('nobody');
-    await until(() => p.refusal() !== undefined, 10_000);
+    await until(() => p.refusal() !== undefined);
     expect(p.refusal()).toMatchObject({ reason: 'gone', detail: expect.stringContaining('no longer connected') });
     const gone = createPlayground({ send: () => Promise.reject(new TypeError('Failed to fetch')) });
     await gone.load();

@@ -18,10 +18,10 @@ import {
   sqliteFolder,
   type TestHost,
   toolOf,
-  until,
 } from '#test/mcp-host/support.ts';
 import { browserTest, openBrowser } from '#test/support/browser.ts';
 import { openViewClients, viewHtml } from './view-client.ts';
+import { until } from '#test/support/until.ts';
 
 const APPS = { extensions: { 'io.modelcontextprotocol/ui': { mimeTypes: [RESOURCE_MIME_TYPE] } } };
 const PAGE = toViewPage('<!doctype html><title>A page</title>');

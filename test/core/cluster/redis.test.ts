@@ -7,10 +7,9 @@ import { openRedisLimits, type RedisLimits } from '#core/cluster/redis-limits.ts
 import { createHttp } from '#server/http/http.ts';
 import { testApp } from '#test/support/app.ts';
 import { reachable, redisUrl } from '#test/support/databases.ts';
-import { until } from '#test/support/programs.ts';
+import { until } from '#test/support/until.ts';
 
 const WINDOW_MS = 60_000;
-const PATIENCE_MS = 10_000;
 
 describe.skipIf(!reachable.redis)('Redis', () => {
   const ends: (() => unknown)[] = [];
@@ -55,10 +54,7 @@ describe.skipIf(!reachable.redis)('Redis', () => {
     for (const [name, kv] of Object.entries({ second, stranger })) {
       await kv.subscribe('news', (message) => void heard.push(`${name}: ${message}`));
     }
-    await until(
-      () => first.changes.includes('up') && second.changes.includes('up') && stranger.changes.includes('up'),
-      PATIENCE_MS,
-    );
+    await until(() => first.changes.includes('up') && second.changes.includes('up') && stranger.changes.includes('up'));
     expect((await first.increment('login:account:ada', WINDOW_MS)).count).toBe(1);
     expect((await second.increment('login:account:ada', WINDOW_MS)).count).toBe(2);
     expect((await stranger.increment('login:account:ada', WINDOW_MS)).count).toBe(1);
@@ -67,11 +63,11 @@ describe.skipIf(!reachable.redis)('Redis', () => {
     await until(async () => {
       await first.publish('news', 'hello');
       return heard.length > 0;
-    }, PATIENCE_MS);
+    });
     await Bun.sleep(100);
     expect(new Set(heard)).toEqual(new Set(['second: hello']));
     const [limits, others] = [share(one), share(other)];
-    await until(() => limits.up() && others.up(), PATIENCE_MS);
+    await until(() => limits.up() && others.up());
     expect((await limits.permits('tool', 3, 3, WINDOW_MS)).granted).toBe(3);
     expect((await others.permits('tool', 3, 3, WINDOW_MS)).granted).toBe(3);
   });
@@ -93,7 +89,7 @@ describe.skipIf(!reachable.redis)('Redis', () => {
       const { url, give } = await restricted(...taken);
       const kv = open(crypto.randomUUID(), url);
       await kv.subscribe('news', () => undefined);
-      await until(() => kv.changes.length > 0, PATIENCE_MS);
+      await until(() => kv.changes.length > 0);
       for (let n = 1; n <= 8; n++) {
         await kv.increment('key', WINDOW_MS);
         await Bun.sleep(500);
@@ -102,7 +98,7 @@ describe.skipIf(!reachable.redis)('Redis', () => {
       expect(kv.changes).toEqual([expect.stringMatching(/^down: (NOPERM|ERR .* can't run this command)/)]);
       expect((await kv.increment('key', WINDOW_MS)).count).toBe(9);
       await give();
-      await until(() => kv.up(), PATIENCE_MS);
+      await until(() => kv.up());
       expect((await kv.increment('key', WINDOW_MS)).count).toBe(1);
     },
     20_000,
@@ -111,11 +107,11 @@ describe.skipIf(!reachable.redis)('Redis', () => {
   test.concurrent('that refuses scripts leaves each host its own limits, without a flap', async () => {
     const { url, give } = await restricted('-eval', '-evalsha');
     const limits = share(crypto.randomUUID(), url);
-    await until(() => limits.changes.length > 0, PATIENCE_MS);
+    await until(() => limits.changes.length > 0);
     await Bun.sleep(3_500);
     expect(limits.changes).toEqual([expect.stringContaining('NOPERM')]);
     await give();
-    await until(() => limits.up(), PATIENCE_MS);
+    await until(() => limits.up());
   }, 20_000);
 
   test.concurrent('that refuses scripts degrades the server, and heals', async () => {
@@ -126,12 +122,12 @@ describe.skipIf(!reachable.redis)('Redis', () => {
     const headers = { 'x-service-token': t.app.env.SVC_AGENT_SERVICE_TOKEN, host: 'localhost' };
     const reasons = async () =>
       (await http.fetch(new Request('http://localhost/readyz', { headers }), { address: '192.0.2.1' })).text();
-    await until(async () => (await reasons()).includes('refuses to run scripts'), PATIENCE_MS);
+    await until(async () => (await reasons()).includes('refuses to run scripts'));
     for (let n = 0; n < 4; n++) {
       await Bun.sleep(1_000);
       expect(await reasons()).toContain('refuses to run scripts');
     }
     await give();
-    await until(async () => !(await reasons()).includes('Redis'), PATIENCE_MS);
+    await until(async () => !(await reasons()).includes('Redis'));
   }, 30_000);
 });

@@ -10,9 +10,8 @@ import { type Fault, openFaultProxy } from '#test/faults/fault-proxy.ts';
 import { createAuthority } from '#test/support/certificates.ts';
 import { canCreateCluster, createCluster, PASSWORD } from '#test/support/postgres-cluster.ts';
 import { reachable, testDatabase } from '#test/support/databases.ts';
-import { until } from '#test/support/programs.ts';
+import { until } from '#test/support/until.ts';
 
-const PATIENCE_MS = 30_000;
 const AWAY: readonly Fault[] = ['refused', 'reset', 'half_open', 'garbage'];
 const READERS = 30;
 
@@ -72,7 +71,7 @@ describe.skipIf(!reachable.postgres)('the metadata store in PostgreSQL', () => {
       expect(new Set(told)).toEqual(new Set(['unavailable']));
       expect(await turn).toBe('done all the same');
       proxy.use('none');
-      await until(async () => (await read()).length >= 0, PATIENCE_MS);
+      await until(async () => (await read()).length >= 0);
       await insert(`after ${fault}`);
       expect(await store.exclusive(async () => 'next')).toBe('next');
       expect((await keys()).filter((key) => key.endsWith(fault))).toEqual([`after ${fault}`]);
@@ -86,7 +85,7 @@ describe.skipIf(!reachable.postgres)('the metadata store in PostgreSQL', () => {
     await insert('slow');
     expect(await store.exclusive(async () => 'slow')).toBe('slow');
     proxy.use('none');
-    await until(async () => (await read()).length >= 0, PATIENCE_MS);
+    await until(async () => (await read()).length >= 0);
     expect(await keys()).toContain('slow');
   }, 60_000);
 

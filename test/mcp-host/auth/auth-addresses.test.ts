@@ -8,8 +8,9 @@ import { decodeJwt } from 'jose';
 import { parseEnv } from '#core/env.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
 import type { HostOptions } from '#mcp-host/host-options.ts';
-import { authSettings, keyring, modern, snapshotOf, testHost, TOKEN, until } from '../support.ts';
+import { authSettings, keyring, modern, snapshotOf, testHost, TOKEN } from '../support.ts';
 import { useHost } from '../use-host.ts';
+import { until } from '#test/support/until.ts';
 
 /** The address that a client asked for is the resource, an audience and, without a public URL, the issuer. */
 

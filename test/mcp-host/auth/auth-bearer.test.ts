@@ -20,9 +20,9 @@ import {
   testHost,
   TOKEN as SERVICE_TOKEN,
   toolOf,
-  until,
 } from '../support.ts';
 import { useHost } from '../use-host.ts';
+import { until } from '#test/support/until.ts';
 
 let now = 0;
 /** How far the clock was set, beside what has passed. */

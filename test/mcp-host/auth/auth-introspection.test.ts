@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { AppError } from '#core/errors.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
-import { authSettings, connectionOf, keyring, modern, rpc, snapshotOf, testHost, toolOf, until } from '../support.ts';
+import { authSettings, connectionOf, keyring, modern, rpc, snapshotOf, testHost, toolOf } from '../support.ts';
 import { useHost } from '../use-host.ts';
+import { until } from '#test/support/until.ts';
 
 interface Asked {
   readonly authorization: string | null;

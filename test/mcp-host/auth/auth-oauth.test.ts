@@ -10,8 +10,9 @@ import { StreamableHTTPClientTransport as LegacyTransport } from '@modelcontextp
 import { decodeJwt, decodeProtectedHeader, SignJWT } from 'jose';
 import type { FrozenServer } from '#snapshots/format.ts';
 import { halfSent } from '#test/support/half-sent.ts';
-import { authSettings, connectionOf, keyring, modern, rpc, snapshotOf, testHost, toolOf, until } from '../support.ts';
+import { authSettings, connectionOf, keyring, modern, rpc, snapshotOf, testHost, toolOf } from '../support.ts';
 import { useHost } from '../use-host.ts';
+import { until } from '#test/support/until.ts';
 
 let now = 0;
 let version = 0;

@@ -2,10 +2,11 @@ import { NO_IDENTITY } from '#core/lib/call/identity.ts';
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { BY_GROUPS, type PlaygroundCaller, signPlaygroundToken } from '#core/edge/playground-token.ts';
 import type { FrozenServer, FrozenToolset } from '#snapshots/format.ts';
-import { connectionOf, KEY, modern, parameterOf, snapshotOf, TOKEN as SERVICE_TOKEN, toolOf, until } from '../support.ts';
+import { connectionOf, KEY, modern, parameterOf, snapshotOf, TOKEN as SERVICE_TOKEN, toolOf } from '../support.ts';
 import { useHost } from '../use-host.ts';
 
 import { toolsetOf } from '../toolsets/toolsets-support.ts';
+import { until } from '#test/support/until.ts';
 
 let now = 0;
 beforeEach(() => {

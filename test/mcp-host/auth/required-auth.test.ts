@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
-import { modern, snapshotOf, testHost, until } from '../support.ts';
+import { modern, snapshotOf, testHost } from '../support.ts';
 import { useHost } from '../use-host.ts';
+import { until } from '#test/support/until.ts';
 
 const { folder, control, host, use } = useHost('each', null);
 

@@ -3,8 +3,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createKeyring, keyIdOf } from '#core/lib/secrets.ts';
 import type { Snapshot } from '#snapshots/format.ts';
-import { connectionOf, modern, snapshotOf, testHost, toolOf, until } from '../support.ts';
+import { connectionOf, modern, snapshotOf, testHost, toolOf } from '../support.ts';
 import { useHost } from '../use-host.ts';
+import { until } from '#test/support/until.ts';
 
 const OLD = 'old-key-old-key-old-key-old-key-old';
 const NEW = 'new-key-new-key-new-key-new-key-new';

@@ -13,9 +13,9 @@ import {
   sqliteFolder,
   type TestHost,
   toolOf,
-  until,
 } from '../support.ts';
 import { hostsServing } from './confirmation-support.ts';
+import { until } from '#test/support/until.ts';
 
 interface Message {
   readonly id?: unknown;

@@ -2,8 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { reachable, type TestDatabase, testDatabase } from '#test/support/databases.ts';
 import type { FrozenConnection } from '#snapshots/format.ts';
 import { testCaller, type TestCaller } from '../callers.ts';
-import { connectionOf, ENVELOPE, keyring, modern, parameterOf, snapshotOf, toolOf, until } from '../support.ts';
+import { connectionOf, ENVELOPE, keyring, modern, parameterOf, snapshotOf, toolOf } from '../support.ts';
 import { useHost } from '../use-host.ts';
+import { until } from '#test/support/until.ts';
 
 /** Calls of two callers over one session; CALLER_CALLS=10000 for the long proof. */
 const CALLS = Number(process.env['CALLER_CALLS'] ?? 300);

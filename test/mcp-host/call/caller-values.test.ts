@@ -1,8 +1,9 @@
 import { beforeAll, expect, test } from 'bun:test';
 import type { Parameter } from '#core/contract/definitions/parameters.ts';
 import { testCaller, type TestCaller } from '../callers.ts';
-import { connectionOf, modern, parameterOf, promptOf, resourceOf, snapshotOf, toolOf, until } from '../support.ts';
+import { connectionOf, modern, parameterOf, promptOf, resourceOf, snapshotOf, toolOf } from '../support.ts';
 import { useHost } from '../use-host.ts';
+import { until } from '#test/support/until.ts';
 
 const { control, host } = useHost('all');
 const connection = connectionOf({});

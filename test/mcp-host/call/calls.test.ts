@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { connectionOf, ENVELOPE, modern, parameterOf, rpc, snapshotOf, TOKEN, toolOf, until } from '../support.ts';
+import { connectionOf, ENVELOPE, modern, parameterOf, rpc, snapshotOf, TOKEN, toolOf } from '../support.ts';
 import { useHost } from '../use-host.ts';
+import { until } from '#test/support/until.ts';
 
 const { control, host } = useHost('all');
 const ENDLESS = 'with recursive c(n) as (select 1 union all select n + 1 from c) select count(*) as n from c';

@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { openRedisLimits } from '#core/cluster/redis-limits.ts';
 import { reachable, redisUrl } from '#test/support/databases.ts';
-import { connectionOf, rpc, sqliteFolder, toolOf, until } from '../support.ts';
+import { connectionOf, rpc, sqliteFolder, toolOf } from '../support.ts';
 import { hostsServing } from './confirmation-support.ts';
+import { until } from '#test/support/until.ts';
 
 let folder: ReturnType<typeof sqliteFolder>;
 const ends: (() => unknown)[] = [];

@@ -1,8 +1,9 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { reachable } from '#test/support/databases.ts';
 import { openTcpProxy, type TcpProxy } from '#test/support/tcp-proxy.ts';
-import { modern, rpc, snapshotOf, until } from '../support.ts';
+import { modern, rpc, snapshotOf } from '../support.ts';
 import { askingHost, KINDS, textIn, type WrittenDatabase, writingTool } from './confirmation-support.ts';
+import { until } from '#test/support/until.ts';
 
 const MADE = 'The change was made, but its result cannot be shown: ';
 const NO_SENSE = '{{ 1 // 0 }}';

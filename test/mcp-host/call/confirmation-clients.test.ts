@@ -3,8 +3,9 @@ import { Client as ModernClient, StreamableHTTPClientTransport as ModernTranspor
 import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as LegacyTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
-import { snapshotOf, until } from '../support.ts';
+import { snapshotOf } from '../support.ts';
 import { askingHost, KINDS, writingTool } from './confirmation-support.ts';
+import { until } from '#test/support/until.ts';
 
 type Answer = { action: 'accept' | 'decline' | 'cancel'; content?: Record<string, string | number | boolean | string[]> };
 type Answerer = (message: string) => Answer | Promise<Answer>;

@@ -5,7 +5,7 @@ import { createSealedState } from '#mcp-host/call/confirmation/sealed-state.ts';
 import type { HostOptions } from '#mcp-host/host-options.ts';
 import { reachable, redisUrl } from '#test/support/databases.ts';
 import { liveToken, tokenText } from '../toolsets/toolsets-support.ts';
-import { sqliteFolder, until } from '../support.ts';
+import { sqliteFolder } from '../support.ts';
 import {
   ask,
   hostsServing,
@@ -15,6 +15,7 @@ import {
   writtenDatabase,
   yes,
 } from './confirmation-support.ts';
+import { until } from '#test/support/until.ts';
 
 let folder: ReturnType<typeof sqliteFolder>;
 let database: WrittenDatabase;

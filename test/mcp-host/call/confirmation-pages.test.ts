@@ -13,8 +13,9 @@ import { createPageQuestions, type PageQuestion } from '#core/edge/confirmation-
 import { identityFile } from '#mcp-host/auth/signed/identity-state.ts';
 import { reachable, redisUrl } from '#test/support/databases.ts';
 import { identityOf, ISSUER, personClaims, testKey } from '#test/support/signed-tokens.ts';
-import { authSettings, type ControlServer, ENVELOPE, KEY, parameterOf, snapshotOf, sqliteFolder, until } from '../support.ts';
+import { authSettings, type ControlServer, ENVELOPE, KEY, parameterOf, snapshotOf, sqliteFolder } from '../support.ts';
 import { ask, FORMS, hostsServing, KINDS, textIn, writingTool, writtenDatabase } from './confirmation-support.ts';
+import { until } from '#test/support/until.ts';
 
 const CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities';
 const PAGES = { ...ENVELOPE, [CAPABILITIES]: { elicitation: { url: {} } } };

@@ -20,8 +20,8 @@ import {
   testHost,
   type TestHost,
   toolOf,
-  until,
 } from '../support.ts';
+import { until } from '#test/support/until.ts';
 
 /** A database with a parent whose deletes cascade, or whose triggers write, and what tests look at beside the host. */
 export interface WrittenDatabase {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
-import { ENVELOPE, snapshotOf, until } from '../support.ts';
+import { ENVELOPE, snapshotOf } from '../support.ts';
 import { ask, askingHost, KINDS, questionIn, textIn, writingTool, type WrittenDatabase, yes } from './confirmation-support.ts';
+import { until } from '#test/support/until.ts';
 
 for (const { kind, up } of KINDS) {
   describe.skipIf(!up && process.env['CI'] !== 'true')(`writes that ask, on ${kind}`, () => {

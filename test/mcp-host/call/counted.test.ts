@@ -1,16 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import {
-  connectionOf,
-  controlServer,
-  type ControlServer,
-  modern,
-  snapshotOf,
-  sqliteFolder,
-  TOKEN,
-  toolOf,
-  until,
-} from '../support.ts';
+import { connectionOf, controlServer, type ControlServer, modern, snapshotOf, sqliteFolder, TOKEN, toolOf } from '../support.ts';
+import { until } from '#test/support/until.ts';
 
 const MAIN = join(import.meta.dir, '../../../mcp-host/main.ts');
 const folder = sqliteFolder();

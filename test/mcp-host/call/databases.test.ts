@@ -2,8 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { FrozenConnection } from '#snapshots/format.ts';
 import { openTcpProxy } from '#test/support/tcp-proxy.ts';
 import { reachable, type TestDatabase, testDatabase } from '#test/support/databases.ts';
-import { connectionOf, ENVELOPE, keyring, modern, parameterOf, snapshotOf, toolOf, until } from '../support.ts';
+import { connectionOf, ENVELOPE, keyring, modern, parameterOf, snapshotOf, toolOf } from '../support.ts';
 import { useHost } from '../use-host.ts';
+import { until } from '#test/support/until.ts';
 
 const KINDS = [
   {

@@ -1,7 +1,8 @@
 import { beforeAll, expect, test } from 'bun:test';
 import { testCaller, type TestCaller } from '../callers.ts';
-import { connectionOf, modern, resourceOf, snapshotOf, toolOf, until } from '../support.ts';
+import { connectionOf, modern, resourceOf, snapshotOf, toolOf } from '../support.ts';
 import { useHost } from '../use-host.ts';
+import { until } from '#test/support/until.ts';
 
 const { control, host } = useHost('all');
 const connection = connectionOf({});

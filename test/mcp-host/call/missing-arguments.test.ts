@@ -2,8 +2,9 @@ import { afterEach, expect, test } from 'bun:test';
 import { Client as ModernClient, StreamableHTTPClientTransport as ModernTransport } from '@modelcontextprotocol/client';
 import { openRedisLimits } from '#core/cluster/redis-limits.ts';
 import { reachable, redisUrl } from '#test/support/databases.ts';
-import { ENVELOPE, parameterOf, snapshotOf, sqliteFolder, toolOf, until } from '../support.ts';
+import { ENVELOPE, parameterOf, snapshotOf, sqliteFolder, toolOf } from '../support.ts';
 import { ask, askingHost, hostsServing, textIn, writingTool, writtenDatabase } from './confirmation-support.ts';
+import { until } from '#test/support/until.ts';
 
 let clock = Date.now();
 const at = askingHost({ now: () => clock });

@@ -1,9 +1,10 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import type { FrozenTool } from '#snapshots/format.ts';
-import { connectionOf, ENVELOPE, parameterOf, snapshotOf, toolOf, until } from '../support.ts';
+import { connectionOf, ENVELOPE, parameterOf, snapshotOf, toolOf } from '../support.ts';
 import { useHost } from '../use-host.ts';
 import { liveToken, tokenText } from '../toolsets/toolsets-support.ts';
 import { ask, textIn } from './confirmation-support.ts';
+import { until } from '#test/support/until.ts';
 
 const { control, host } = useHost('all');
 const connection = connectionOf({ database: 'shop.sqlite' });

@@ -8,9 +8,9 @@ import type { Row, Source } from '#core/engines/shared/source.ts';
 import { Stop } from '#core/engines/shared/stop.ts';
 import { createQueue, type Queue } from '#mcp-host/limits/queue.ts';
 import { localPolicy, reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
-import { until } from '#test/core/engines/shared/suite.ts';
 import { createRandom } from '#test/support/chance.ts';
 import { bind, parseSql } from '#test/support/sql.ts';
+import { until } from '#test/support/until.ts';
 
 const PLACES = 2;
 const MIB = 1024 * 1024;

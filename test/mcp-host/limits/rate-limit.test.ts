@@ -13,9 +13,9 @@ import {
   testHost,
   TOKEN,
   toolOf,
-  until,
 } from '../support.ts';
 import { useHost } from '../use-host.ts';
+import { until } from '#test/support/until.ts';
 
 const TOOL = { id: 'tool-1', name: 'one' };
 const OTHER = { id: 'tool-2', name: 'two' };

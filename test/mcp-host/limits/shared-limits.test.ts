@@ -21,18 +21,9 @@ import {
   testHost,
   toolOf,
 } from '../support.ts';
+import { until } from '#test/support/until.ts';
 
 const REDIS = redisUrl;
-const PATIENCE_MS = 20_000;
-
-async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + PATIENCE_MS;
-  while (!(await condition())) {
-    if (performance.now() > deadline) throw new Error(`the condition did not come true within ${PATIENCE_MS} ms`);
-    await Bun.sleep(5);
-  }
-}
-
 const ends: (() => unknown)[] = [];
 afterEach(async () => {
   for (const end of ends.splice(0).toReversed()) await end();

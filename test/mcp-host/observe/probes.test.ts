@@ -15,8 +15,8 @@ import {
   type TestHost,
   testHost,
   toolOf,
-  until,
 } from '../support.ts';
+import { until } from '#test/support/until.ts';
 
 const METRICS_TOKEN = 'metrics-token-of-the-tests';
 const SERVICE = { 'x-service-token': TOKEN };

@@ -1,6 +1,7 @@
 import { beforeAll, expect, test } from 'bun:test';
-import { connectionOf, modern, snapshotOf, toolOf, until } from '../support.ts';
+import { connectionOf, modern, snapshotOf, toolOf } from '../support.ts';
 import { useHost } from '../use-host.ts';
+import { until } from '#test/support/until.ts';
 
 const { control, host } = useHost('all');
 beforeAll(async () => {

@@ -13,9 +13,9 @@ import {
   testHost,
   TOKEN,
   toolOf,
-  until,
 } from '../support.ts';
 import { useHost } from '../use-host.ts';
+import { until } from '#test/support/until.ts';
 
 interface Span {
   readonly traceId: string;

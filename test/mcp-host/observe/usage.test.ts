@@ -7,7 +7,7 @@ import { createLog, type LogLine } from '#core/log.ts';
 import { createLines } from '#mcp-host/observe/lines.ts';
 import { type Batch, createUsage, type Usage, type UsageItem, type UsageOptions } from '#mcp-host/observe/usage.ts';
 import { createWaits } from '#mcp-host/limits/waits.ts';
-import { until } from '../support.ts';
+import { until } from '#test/support/until.ts';
 
 const item = (name: string, over: Partial<CallGroup> = {}): UsageItem => ({
   of: {

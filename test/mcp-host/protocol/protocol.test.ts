@@ -1,19 +1,9 @@
 import { connect } from 'node:net';
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { PRODUCT_VERSION } from '#core/version.ts';
-import {
-  connectionOf,
-  controlServer,
-  ENVELOPE,
-  modern,
-  rpc,
-  snapshotOf,
-  sqliteFolder,
-  testHost,
-  toolOf,
-  until,
-} from '../support.ts';
+import { connectionOf, controlServer, ENVELOPE, modern, rpc, snapshotOf, sqliteFolder, testHost, toolOf } from '../support.ts';
 import { useHost } from '../use-host.ts';
+import { until } from '#test/support/until.ts';
 
 const { control, host } = useHost('all');
 const connection = connectionOf({});

@@ -2,8 +2,9 @@ import net from 'node:net';
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { PRODUCT_VERSION } from '#core/version.ts';
 import { createSessions } from '#mcp-host/protocol/sessions.ts';
-import { connectionOf, rpc, snapshotOf, toolOf, until } from '../support.ts';
+import { connectionOf, rpc, snapshotOf, toolOf } from '../support.ts';
 import { useHost } from '../use-host.ts';
+import { until } from '#test/support/until.ts';
 
 const { control, host } = useHost('all');
 const connection = connectionOf({});

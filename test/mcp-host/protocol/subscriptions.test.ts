@@ -3,8 +3,9 @@ import { Client as ModernClient, StreamableHTTPClientTransport as ModernTranspor
 import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as LegacyTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { ResourceUpdatedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
-import { connectionOf, ENVELOPE, modern, parameterOf, resourceOf, rpc, snapshotOf, until } from '../support.ts';
+import { connectionOf, ENVELOPE, modern, parameterOf, resourceOf, rpc, snapshotOf } from '../support.ts';
 import { useHost } from '../use-host.ts';
+import { until } from '#test/support/until.ts';
 
 let version = 0;
 beforeEach(() => {

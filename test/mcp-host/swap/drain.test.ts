@@ -10,8 +10,8 @@ import {
   sqliteFolder,
   type TestHost,
   toolOf,
-  until,
 } from '../support.ts';
+import { until } from '#test/support/until.ts';
 
 let folder: ReturnType<typeof sqliteFolder>;
 let control: ControlServer;

@@ -1,6 +1,7 @@
 import { beforeEach, expect, test } from 'bun:test';
-import { connectionOf, modern, snapshotOf, testHost, until } from '../support.ts';
+import { connectionOf, modern, snapshotOf, testHost } from '../support.ts';
 import { useHost } from '../use-host.ts';
+import { until } from '#test/support/until.ts';
 
 const { folder, control, host, use } = useHost('each');
 

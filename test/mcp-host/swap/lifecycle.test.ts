@@ -19,9 +19,9 @@ import {
   sqliteFolder,
   testHost,
   toolOf,
-  until,
 } from '../support.ts';
 import { useHost } from '../use-host.ts';
+import { until } from '#test/support/until.ts';
 
 const { folder, control, host, closing, use } = useHost('each');
 

@@ -11,8 +11,8 @@ import {
   testHost,
   type TestHost,
   toolOf,
-  until,
 } from '../support.ts';
+import { until } from '#test/support/until.ts';
 
 let folder: ReturnType<typeof sqliteFolder>;
 let control: ControlServer;

@@ -8,9 +8,10 @@ import { createViews } from '#mcp-host/swap/views.ts';
 import type { FrozenPrompt, FrozenResource, FrozenTool, FrozenToolset } from '#snapshots/format.ts';
 import { createRandom } from '#test/support/chance.ts';
 import { loadableOf } from '#test/mcp-host/snapshot-forms.ts';
-import { connectionOf, promptOf, resourceOf, rpc, snapshotOf, toolOf, until } from '../support.ts';
+import { connectionOf, promptOf, resourceOf, rpc, snapshotOf, toolOf } from '../support.ts';
 import { useHost } from '../use-host.ts';
 import { liveToken, selectionOf, tokenText, toolsetOf } from './toolsets-support.ts';
+import { until } from '#test/support/until.ts';
 
 const CALLERS = 32;
 const TAGS = ['a', 'b', 'c', 'd', 'e', 'f'];

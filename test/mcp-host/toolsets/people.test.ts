@@ -3,9 +3,10 @@ import { join } from 'node:path';
 import { identityFile } from '#mcp-host/auth/signed/identity-state.ts';
 import { rightsOfPerson, rightsOfScopes } from '#mcp-host/auth/rights.ts';
 import { identityOf, personClaims, type TestKey, testKey } from '#test/support/signed-tokens.ts';
-import { authSettings, connectionOf, modern, promptOf, resourceOf, rpc, snapshotOf, toolOf, until } from '../support.ts';
+import { authSettings, connectionOf, modern, promptOf, resourceOf, rpc, snapshotOf, toolOf } from '../support.ts';
 import { useHost } from '../use-host.ts';
 import { toolsetOf } from './toolsets-support.ts';
+import { until } from '#test/support/until.ts';
 
 const { control, host } = useHost('each', (directory) => ({
   auth: { ...authSettings(directory), identity: identityFile(join(directory, 'identity.json')) },

@@ -9,9 +9,9 @@ import {
   testHost,
   type TestHost,
   toolOf,
-  until,
 } from '../support.ts';
 import { toolsetOf } from './toolsets-support.ts';
+import { until } from '#test/support/until.ts';
 
 let folder: ReturnType<typeof sqliteFolder>;
 let control: ControlServer;

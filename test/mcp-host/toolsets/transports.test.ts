@@ -1,9 +1,10 @@
 import { expect, test } from 'bun:test';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
-import { connectionOf, modern, promptOf, snapshotOf, toolOf, until } from '../support.ts';
+import { connectionOf, modern, promptOf, snapshotOf, toolOf } from '../support.ts';
 import { useHost } from '../use-host.ts';
 import { liveToken, tokenText, toolsetOf } from './toolsets-support.ts';
+import { until } from '#test/support/until.ts';
 
 const { control, host } = useHost('each');
 const shop = connectionOf({});

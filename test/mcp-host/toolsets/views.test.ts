@@ -1,9 +1,10 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { Client as ModernClient, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import type { FrozenToolset } from '#snapshots/format.ts';
-import { connectionOf, modern, parameterOf, promptOf, resourceOf, rpc, snapshotOf, toolOf, until } from '../support.ts';
+import { connectionOf, modern, parameterOf, promptOf, resourceOf, rpc, snapshotOf, toolOf } from '../support.ts';
 import { useHost } from '../use-host.ts';
 import { liveToken, selectionOf, tokenText, toolsetOf } from './toolsets-support.ts';
+import { until } from '#test/support/until.ts';
 
 const { control, host, closing } = useHost('each');
 const shop = connectionOf({});

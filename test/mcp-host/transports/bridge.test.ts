@@ -2,8 +2,9 @@ import { heapStats } from 'bun:jsc';
 import { expect, test } from 'bun:test';
 import { createLog, type LogLine } from '#core/log.ts';
 import { serveStdio } from '#mcp-host/transports/stdio.ts';
-import { connectionOf, ENVELOPE, hostHere, snapshotOf, type TestHost, toolOf, until } from '../support.ts';
+import { connectionOf, ENVELOPE, hostHere, snapshotOf, type TestHost, toolOf } from '../support.ts';
 import { useHost } from '../use-host.ts';
+import { until } from '#test/support/until.ts';
 
 /** Longer than the moment after which a call watches whether its caller leaves. */
 const SLOW = 'with recursive c(n) as (select 1 union all select n + 1 from c where n < 150000) select count(*) as n from c';

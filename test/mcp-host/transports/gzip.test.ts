@@ -2,8 +2,9 @@ import { beforeAll, describe, expect, test } from 'bun:test';
 import { fc } from '#test/support/chance.ts';
 import { gunzipSync } from 'node:zlib';
 import { acceptsGzip, createPacked } from '#mcp-host/transports/gzip.ts';
-import { connectionOf, snapshotOf, toolOf, until } from '../support.ts';
+import { connectionOf, snapshotOf, toolOf } from '../support.ts';
 import { useHost } from '../use-host.ts';
+import { until } from '#test/support/until.ts';
 
 describe('a text that is compressed once', () => {
   test('is the middle of every answer', async () => {

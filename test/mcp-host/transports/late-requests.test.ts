@@ -2,8 +2,9 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
 import { halfSent } from '#test/support/half-sent.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
-import { connectionOf, ENVELOPE, keyring, modern, snapshotOf, toolOf, until } from '../support.ts';
+import { connectionOf, ENVELOPE, keyring, modern, snapshotOf, toolOf } from '../support.ts';
 import { useHost } from '../use-host.ts';
+import { until } from '#test/support/until.ts';
 
 /** What happens to a request while its credential is checked or its body arrives. */
 const GRACE_MS = 1_000;

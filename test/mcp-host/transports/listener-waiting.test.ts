@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { createListener } from '#mcp-host/transports/listener.ts';
-import { connectionOf, controlServer, snapshotOf, sqliteFolder, testHost, toolOf, until } from '../support.ts';
+import { connectionOf, controlServer, snapshotOf, sqliteFolder, testHost, toolOf } from '../support.ts';
+import { until } from '#test/support/until.ts';
 
 describe('a client that waits for a tool', () => {
   const ENDLESS = 'with recursive c(n) as (select 1 union all select n + 1 from c) select count(*) as n from c';

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import { createListener } from '#mcp-host/transports/listener.ts';
-import { connectionOf, modern, rpc, snapshotOf, toolOf, until } from '../support.ts';
+import { connectionOf, modern, rpc, snapshotOf, toolOf } from '../support.ts';
 import { useHost } from '../use-host.ts';
 import { freePort } from '#test/support/free-port.ts';
 import { isAnswered } from '#test/support/programs.ts';
+import { until } from '#test/support/until.ts';
 
 const { control, host } = useHost('each');
 

@@ -3,8 +3,9 @@ import { Client as ModernClient, SSEClientTransport as ModernTransport } from '@
 import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { SSEClientTransport as LegacyTransport } from '@modelcontextprotocol/sdk/client/sse.js';
 import type { FrozenServer } from '#snapshots/format.ts';
-import { connectionOf, hostHere, snapshotOf, type TestHost, toolOf, until } from '../support.ts';
+import { connectionOf, hostHere, snapshotOf, type TestHost, toolOf } from '../support.ts';
 import { useHost } from '../use-host.ts';
+import { until } from '#test/support/until.ts';
 
 /** Long enough to be stopped in the middle of it, and far less than a stop waits for. */
 const SLOW = 'with recursive c(n) as (select 1 union all select n + 1 from c where n < 4000000) select count(*) as n from c';

@@ -7,8 +7,9 @@ import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
 import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import type { FrozenServer, FrozenTool } from '#snapshots/format.ts';
 import { readEvents } from '#mcp-host/swap/control.ts';
-import { connectionOf, keyring, modern, snapshotOf, toolOf, until } from '../support.ts';
+import { connectionOf, keyring, modern, snapshotOf, toolOf } from '../support.ts';
 import { useHost } from '../use-host.ts';
+import { until } from '#test/support/until.ts';
 
 const ENDLESS = 'with recursive c(n) as (select 1 union all select n + 1 from c) select count(*) as n from c';
 const connection = connectionOf({});

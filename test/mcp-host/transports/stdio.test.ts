@@ -20,10 +20,10 @@ import {
   testHost,
   TOKEN,
   toolOf,
-  until,
 } from '../support.ts';
 import { hostCommand } from '#test/support/deno.ts';
 import { keepOnDisk } from '#test/mcp-host/snapshot-forms.ts';
+import { until } from '#test/support/until.ts';
 
 const PROGRAM = join(import.meta.dir, '../../../mcp-host/stdio.ts');
 const ENDLESS = 'with recursive c(n) as (select 1 union all select n + 1 from c) select count(*) as n from c';

@@ -13,8 +13,8 @@ import { storeExtras } from '#test/support/extras.ts';
 import { reachable } from '#test/support/databases.ts';
 import { filesBelow } from '#test/support/files.ts';
 import { connectHost } from '#test/support/host.ts';
-import { until } from '#test/support/programs.ts';
 import { toBatch } from '#test/support/usage.ts';
+import { until } from '#test/support/until.ts';
 
 /** Secrets that a person gives, each written nowhere else. */
 const GIVEN = {
@@ -104,7 +104,7 @@ async function configure(): Promise<void> {
   });
   expect(config.status).toBe(200);
   expect((await call('POST', '/deploy', { note: 'first' })).status).toBe(200);
-  await until(() => readdirSync(join(t.directory, 'generated')).includes('1'), 10_000);
+  await until(() => readdirSync(join(t.directory, 'generated')).includes('1'));
   await call('PATCH', `/connections/${connection_id}`, { password: GIVEN.next_password, pool_size: 3 });
   await call('PATCH', '/auth/me', { current_password: GIVEN.wrong, username: 'eve' });
   expect((await call('POST', '/deploy', { note: 'second' })).status).toBe(200);

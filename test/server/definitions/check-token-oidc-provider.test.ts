@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { fileURLToPath } from 'node:url';
 import { testApp } from '#test/support/app.ts';
 import { freePort } from '#test/support/free-port.ts';
-import { until } from '#test/support/programs.ts';
+import { until } from '#test/support/until.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../support/jwt-issuer-program.mjs', import.meta.url));
 const RESOURCE = 'https://mcp.example.com/mcp';
@@ -16,7 +16,7 @@ test('access tokens of oidc-provider pass every check, with the keys that its me
   });
   const t = await testApp();
   try {
-    await until(async () => (await fetch(`${issuer}/.well-known/openid-configuration`)).ok, 30_000);
+    await until(async () => (await fetch(`${issuer}/.well-known/openid-configuration`)).ok);
     const answer = await fetch(`${issuer}/token`, {
       method: 'POST',
       headers: { authorization: `Basic ${btoa('reports:a+secret+of+a+test')}` },

@@ -6,7 +6,7 @@ import { ServerConfigPatch } from '#core/contract/settings/config.ts';
 import { readCertificate } from '#core/deploy/certificates.ts';
 import { createHttp } from '#server/http/http.ts';
 import { keepCertificate } from '#server/tls/keeper.ts';
-import { type RpcAnswer, rpc, type TestHost, testHost, until } from '#test/mcp-host/support.ts';
+import { type RpcAnswer, rpc, type TestHost, testHost } from '#test/mcp-host/support.ts';
 import { type Answer, type TestApp, testApp } from '#test/support/app.ts';
 import { freePort } from '#test/support/free-port.ts';
 import { isAnswered } from '#test/support/programs.ts';
@@ -14,6 +14,7 @@ import { introspectionEffects } from './config-introspection.ts';
 import { checkEffects } from './config-checks.ts';
 import { signInEffects } from './config-sign-in.ts';
 import { signedTokens } from './config-jwt.ts';
+import { until } from '#test/support/until.ts';
 
 /** A server and a host that follows it, both in this process, with one tool deployed. */
 let t: TestApp;

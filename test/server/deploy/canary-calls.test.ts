@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { rpc, until } from '#test/mcp-host/support.ts';
+import { rpc } from '#test/mcp-host/support.ts';
 import { type Stage, stage } from './candidate-support.ts';
+import { until } from '#test/support/until.ts';
 
 let s: Stage;
 beforeAll(async () => {

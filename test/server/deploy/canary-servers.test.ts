@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
-import { type Programs, removeFolder, startPrograms, until } from '#test/support/programs.ts';
+import { type Programs, removeFolder, startPrograms } from '#test/support/programs.ts';
+import { until } from '#test/support/until.ts';
 
 const SECRET = 'c'.repeat(16) + '0123456789abcdefg';
-const PATIENCE_MS = 30_000;
 
 interface Canary {
   readonly id: string;
@@ -80,7 +80,7 @@ describe.skipIf(!reachable.postgres)('a canary whose server is killed', () => {
     // Its minute is brought forward.
     await metadata.run(`update canaries set ends_at = '2026-01-01T00:00:00.000Z' where id = '${canary.id}'`);
     const told = () => other.output().slice(-2_000);
-    await until(async () => (await canaryOf(other)).status === 'promoted', PATIENCE_MS, told);
+    await until(async () => (await canaryOf(other)).status === 'promoted', told);
     expect(await canaryOf(other)).toMatchObject({ version: live + 1, reason: 'Promoted itself at its end.' });
     expect(await other.api('GET', '/deploy/status')).toMatchObject({ snapshot_version: live + 1 });
     await endedOnce(other, canary);
@@ -90,7 +90,7 @@ describe.skipIf(!reachable.postgres)('a canary whose server is killed', () => {
     const { other, canary, live } = await orphan();
     await metadata.run(`update canary_sides set calls = 10, errors = 9 where canary_id = '${canary.id}' and side = 'canary'`);
     const told = () => other.output().slice(-2_000);
-    await until(async () => (await canaryOf(other)).status === 'aborted', PATIENCE_MS, told);
+    await until(async () => (await canaryOf(other)).status === 'aborted', told);
     expect((await canaryOf(other)).reason).toBe('Limit passed: 90% of 10 calls failed; the limit is 10%.');
     expect(await other.api('GET', '/deploy/status')).toMatchObject({ snapshot_version: live });
     await endedOnce(other, canary);
@@ -104,10 +104,9 @@ describe.skipIf(!reachable.postgres)('a canary whose server is killed', () => {
     await Bun.sleep(500);
     await other.stop('SIGKILL');
     const told = () => third.output().slice(-2_000);
-    await until(async () => (await canaryOf(third)).status === 'promoted', PATIENCE_MS, told);
+    await until(async () => (await canaryOf(third)).status === 'promoted', told);
     await until(
       async () => (await third.api<{ snapshot_version: number }>('GET', '/deploy/status')).snapshot_version === live + 1,
-      PATIENCE_MS,
       told,
     );
     await endedOnce(third, canary);

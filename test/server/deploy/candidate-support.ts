@@ -5,9 +5,10 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { HostOptions } from '#mcp-host/host-options.ts';
 import { createHttp } from '#server/http/http.ts';
-import { type TestHost, testHost, until } from '#test/mcp-host/support.ts';
+import { type TestHost, testHost } from '#test/mcp-host/support.ts';
 import { type Answer, type TestApp, testApp } from '#test/support/app.ts';
 import { freePort } from '#test/support/free-port.ts';
+import { until } from '#test/support/until.ts';
 
 /** A server and its hosts in this process, with one deployed tool `ledger` that reads two orders. */
 export interface Stage {

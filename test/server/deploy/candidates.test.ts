@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from 'bun:test';
-import { modern, rpc, until } from '#test/mcp-host/support.ts';
+import { modern, rpc } from '#test/mcp-host/support.ts';
 import { clientAt, rowsOf, type Stage, stage } from './candidate-support.ts';
+import { until } from '#test/support/until.ts';
 
 let s: Stage;
 afterEach(() => s.close());

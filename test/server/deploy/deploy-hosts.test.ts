@@ -3,8 +3,8 @@ import { activeSnapshot } from '#core/deploy/deployment.ts';
 import type { Acknowledgement } from '#core/deploy/hosts.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { connectHost } from '#test/support/host.ts';
-import { until } from '#test/support/programs.ts';
 import { toBatch } from '#test/support/usage.ts';
+import { until } from '#test/support/until.ts';
 
 let t: TestApp;
 beforeEach(async () => {
@@ -50,7 +50,7 @@ test('a host that does not answer is named, and not waited for again until it an
   const checksum = String(second.body['checksum']);
   t.app.hosts.acknowledge('silent', ack({ version: 2, checksum }));
   const third = deploy('Three');
-  await until(async () => (await hostsOf()).some((one) => one['id'] === 'answers' && one['snapshot_version'] === 3), 4_000);
+  await until(async () => (await hostsOf()).some((one) => one['id'] === 'answers' && one['snapshot_version'] === 3));
   t.app.hosts.acknowledge('silent', ack({ version: 3, checksum: checksumOf('answers') }));
   expect((await third).silent).toEqual([]);
 

@@ -5,13 +5,13 @@ import { join } from 'node:path';
 import type { HostEvent } from '#core/deploy/hosts.ts';
 import { followDeployments } from '#core/deploy/deployment-follow.ts';
 import { readSnapshot, textsOf } from '#core/deploy/stored-snapshots.ts';
-import { until } from '#test/support/programs.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { reachable, testDatabase } from '#test/support/databases.ts';
 import { connectHost } from '#test/support/host.ts';
 import { describeOnce } from '#test/support/metadata.ts';
 import { canonical, checksum } from '#snapshots/canonical.ts';
 import type { Compiled } from '#snapshots/compile.ts';
+import { until } from '#test/support/until.ts';
 
 let t: TestApp;
 let connection_id: string;
@@ -198,12 +198,12 @@ describeOnce(reachable.postgres)('two servers on one PostgreSQL database', () =>
     await deployOn(a);
     const end = followDeployments(b.app, 50);
     // A server that begins to follow says what it finds.
-    await until(() => heard.length === 1, 10_000);
+    await until(() => heard.length === 1);
     await create(a, 'two');
     await deployOn(a);
-    await until(() => heard.length === 2, 10_000);
+    await until(() => heard.length === 2);
     await a.request('POST', '/api/v1/deploy/stop', { body: {} });
-    await until(() => heard.length === 3, 10_000);
+    await until(() => heard.length === 3);
     expect(heard).toEqual(['snapshot', 'snapshot', 'stop']);
     end();
   });

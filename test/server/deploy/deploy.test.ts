@@ -4,8 +4,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:f
 import { join } from 'node:path';
 import type { HostEvent } from '#core/deploy/hosts.ts';
 import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
-import { until } from '#test/support/programs.ts';
 import { storeExtras } from '#test/support/extras.ts';
+import { until } from '#test/support/until.ts';
 
 let t: TestApp;
 let file: string;
@@ -304,7 +304,7 @@ test('generated projects go with their snapshots, and drafts that were left behi
 test('a generated project that lacks a file is written again by a deploy that changes nothing', async () => {
   const readme = join(t.app.env.SVC_GENERATED_DIR, '1', 'README.md');
   const source = join(t.app.env.SVC_GENERATED_DIR, '1', 'src/main.ts');
-  const settled = () => until(async () => existsSync(readme) && !t.app.generated_lock.busy(), 10_000);
+  const settled = () => until(async () => existsSync(readme) && !t.app.generated_lock.busy());
   await tool();
   await deploy();
   await settled();

@@ -3,7 +3,7 @@ import { checkDriftWhenDue } from '#core/deploy/checks/drift.ts';
 import { takeLease } from '#core/cluster/leases.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
-import { until } from '#test/support/programs.ts';
+import { until } from '#test/support/until.ts';
 
 /** Two servers of one PostgreSQL database that check one shop for drift. */
 describe.skipIf(!reachable.postgres)('drift on two servers', () => {
@@ -77,7 +77,7 @@ describe.skipIf(!reachable.postgres)('drift on two servers', () => {
     expect(await takeLease(one.app, 'drift', 'a server that was killed', 3)).toBe(true);
     expect(await checkDriftWhenDue(other.app)).toBe(false);
     expect(await notices()).toEqual([]);
-    await until(() => checkDriftWhenDue(other.app), 15_000);
+    await until(() => checkDriftWhenDue(other.app));
     expect([await notices(), warned()]).toEqual([[1], 1]);
     expect(await checkDriftWhenDue(one.app)).toBe(false);
   }, 30_000);

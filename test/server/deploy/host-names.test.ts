@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { followNames } from '#core/deploy/host-names.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
-import { until } from '#test/support/programs.ts';
+import { until } from '#test/support/until.ts';
 
 let t: TestApp;
 let stop: () => void;
@@ -15,7 +15,7 @@ beforeEach(async () => {
   });
   // So seldom that only a signal can bring the change.
   stop = followNames(t.app, 600_000);
-  await until(() => told.length === 1, 5_000);
+  await until(() => told.length === 1);
 });
 afterEach(async () => {
   stop();
@@ -23,7 +23,7 @@ afterEach(async () => {
 });
 
 const change = (body: object) => t.request('PATCH', '/api/v1/server/config', { body });
-const last = (...names: string[]) => until(() => JSON.stringify(told.at(-1)) === JSON.stringify(names), 5_000);
+const last = (...names: string[]) => until(() => JSON.stringify(told.at(-1)) === JSON.stringify(names));
 
 test('hosts hear of the domains whenever they change, and of no other change', async () => {
   expect(told).toEqual([[]]);

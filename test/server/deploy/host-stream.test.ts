@@ -2,7 +2,7 @@ import { afterEach, expect, test } from 'bun:test';
 import { connect, type Socket } from 'node:net';
 import type { HostEvent } from '#core/deploy/hosts.ts';
 import { createHostStream, type HostStream } from '#server/hosts/host-stream.ts';
-import { until } from '#test/support/programs.ts';
+import { until } from '#test/support/until.ts';
 
 const closing: (() => unknown)[] = [];
 afterEach(async () => {
@@ -58,7 +58,7 @@ const versionsIn = (text: string): number[] => [...text.matchAll(/"version":(\d+
 test('a reader that is slow is sent the latest of what it has missed', async () => {
   const { stream, socket, text } = await openReader();
   stream.send({ event: 'names', data: { names: ['first'] } });
-  await until(() => text().includes('first'), 5_000);
+  await until(() => text().includes('first'));
   socket.pause();
   for (let version = 1; version <= 20; version++) {
     stream.send(snapshot(version));
@@ -66,7 +66,7 @@ test('a reader that is slow is sent the latest of what it has missed', async () 
     await Bun.sleep(5);
   }
   socket.resume();
-  await until(() => text().includes('names 20.'), 10_000);
+  await until(() => text().includes('names 20.'));
   const versions = versionsIn(text());
   expect(versions.at(-1)).toBe(20);
   expect(versions.length).toBeLessThan(6);
@@ -86,7 +86,7 @@ test('a stop takes the place of a snapshot that was not read, and the other way 
   stream.send(snapshot(2));
   stream.send({ event: 'stop', data: {} });
   socket.resume();
-  await until(() => text().includes('event: stop'), 10_000);
+  await until(() => text().includes('event: stop'));
   expect(versionsIn(text())).toEqual([1]);
 });
 
@@ -95,14 +95,14 @@ test('a reader that reads nothing is dropped, and one that only reads slowly is 
   const quiet = await openReader({ stall_ms: 400, ping_ms: 50 });
   stalled.socket.pause();
   stalled.stream.send(snapshot(1, 32));
-  await until(() => stalled.ends.length > 0, 5_000);
+  await until(() => stalled.ends.length > 0);
   expect(stalled.ends).toEqual(['it has read nothing for 0.4 s']);
   stalled.socket.resume();
-  await until(stalled.isClosed, 5_000);
+  await until(stalled.isClosed);
   stalled.stream.send(snapshot(2));
   expect(quiet.ends).toEqual([]);
   expect(quiet.text()).toContain('event: ping');
   quiet.socket.destroy();
-  await until(() => quiet.ends.length > 0, 5_000);
+  await until(() => quiet.ends.length > 0);
   expect(quiet.ends).toEqual([null]);
 });

@@ -5,7 +5,8 @@ import { followDeployments } from '#core/deploy/deployment-follow.ts';
 import { eventForHost } from '#core/deploy/snapshot-event.ts';
 import { testApp } from '#test/support/app.ts';
 import { namedStores } from '#test/support/metadata.ts';
-import { type Programs, removeFolder, startPrograms, until } from '#test/support/programs.ts';
+import { type Programs, removeFolder, startPrograms } from '#test/support/programs.ts';
+import { until } from '#test/support/until.ts';
 
 describe.each([...namedStores])('a server where nothing was ever deployed (%s)', (metadata) => {
   test('stops no host that serves a version', async () => {
@@ -33,24 +34,21 @@ describe('a server that starts on another database', () => {
   test('changes nothing for its hosts, whose report says why, until their folder is emptied', async () => {
     const first = (programs = await startPrograms());
     await first.demo();
-    await until(isServed, 10_000);
+    await until(isServed);
     await first.stop();
 
     const env = { SVC_DATABASE_URL: `file:${join(first.directory, 'empty.sqlite')}`, SVC_DEMO: 'false' };
     const wrong = (programs = await startPrograms({ again: first, env }));
     await wrong.signIn();
     const hosts = async () => (await wrong.api<{ hosts: Shown[] }>('GET', '/deploy/status')).hosts;
-    await until(
-      async () => (await hosts()).some(({ error }) => error?.includes('a different metadata database') === true),
-      10_000,
-    );
+    await until(async () => (await hosts()).some(({ error }) => error?.includes('a different metadata database') === true));
     expect(wrong.output()).toContain('server_refused');
     expect(await isServed()).toBe(true);
     const [before_kept, before_start] = partsOf((await hosts())[0]?.id);
     await wrong.stop();
 
     const right = (programs = await startPrograms({ again: first }));
-    await until(isServed, 10_000);
+    await until(isServed);
     expect(right.output()).not.toContain('server_refused');
     // Of the id, what its folder keeps stays.
     await right.signIn();
@@ -59,7 +57,7 @@ describe('a server that starts on another database', () => {
       [host] = (await right.api<{ hosts: Shown[] }>('GET', '/deploy/status')).hosts;
       return host !== undefined;
     };
-    await until(isThere, 10_000);
+    await until(isThere);
     const [kept, start] = partsOf(host?.id);
     expect(kept).toBe(before_kept);
     expect(start).not.toBe(before_start);
@@ -67,7 +65,7 @@ describe('a server that starts on another database', () => {
 
     rmSync(join(first.directory, 'host'), { recursive: true });
     const moved = (programs = await startPrograms({ again: first, env }));
-    await until(async () => (await list()).status === 503, 10_000);
+    await until(async () => (await list()).status === 503);
     expect(moved.output()).not.toContain('server_refused');
   }, 120_000);
 

@@ -5,9 +5,10 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { watchCanary } from '#core/deploy/candidates/canary.ts';
 import { createHttp } from '#server/http/http.ts';
-import { rpc, type TestHost, testHost, until } from '#test/mcp-host/support.ts';
+import { rpc, type TestHost, testHost } from '#test/mcp-host/support.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { freePort } from '#test/support/free-port.ts';
+import { until } from '#test/support/until.ts';
 
 /** Faults that somebody deploys: the gate that should catch each does, and without it the fault reaches an official client. */
 let t: TestApp;

@@ -2,8 +2,8 @@ import { expect } from 'bun:test';
 import type { Acknowledgement } from '#core/deploy/hosts.ts';
 import { reachable, testDatabase } from '#test/support/databases.ts';
 import { testOnce } from '#test/support/metadata.ts';
-import { until } from '#test/support/programs.ts';
 import { listeningServer } from '#test/support/server.ts';
+import { until } from '#test/support/until.ts';
 
 const ack = (version: number): Acknowledgement => ({
   boot_id: 'b',
@@ -26,22 +26,22 @@ testOnce(reachable.postgres)(
       const { hosts } = first.server.app;
       const leave = hosts.connect('h1', () => undefined);
       hosts.acknowledge('h1', ack(1));
-      await until(() => Bun.deepEquals(seen(), [['h1', 1]]), 10_000);
+      await until(() => Bun.deepEquals(seen(), [['h1', 1]]));
       await database.run(`create function refuse() returns trigger language plpgsql as $$ begin raise 'away'; end $$`);
       await database.run(`create trigger away before update of acks on hosts for each row execute function refuse()`);
       hosts.acknowledge('h1', ack(2));
       await hosts.settled();
       await database.run('drop trigger away on hosts');
-      await until(() => Bun.deepEquals(seen(), [['h1', 2]]), 10_000);
+      await until(() => Bun.deepEquals(seen(), [['h1', 2]]));
       // The same of one that another server took.
       await database.run(`create trigger away before update of acks on hosts for each row execute function refuse()`);
       second.server.app.hosts.acknowledge('h1', ack(3));
       await second.server.app.hosts.settled();
       await database.run('drop trigger away on hosts');
-      await until(() => hosts.list()[0]?.snapshot_version === 3 && hosts.local().get('h1')?.ack?.version === 3, 10_000);
+      await until(() => hosts.list()[0]?.snapshot_version === 3 && hosts.local().get('h1')?.ack?.version === 3);
       // Nothing of it is told twice.
       hosts.acknowledge('h1', ack(4));
-      await until(() => Bun.deepEquals(seen(), [['h1', 4]]), 10_000);
+      await until(() => Bun.deepEquals(seen(), [['h1', 4]]));
       expect(await database.run('select acks from hosts')).toEqual([{ acks: 4 }]);
       leave();
     } finally {

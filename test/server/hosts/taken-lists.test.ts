@@ -5,9 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createHostRegistry, type SharedHost } from '#core/deploy/hosts.ts';
 import { createTakenLists } from '#core/deploy/host-lists/taken-lists.ts';
-import { modern, testHost, until } from '#test/mcp-host/support.ts';
+import { modern, testHost } from '#test/mcp-host/support.ts';
 import { reachable, testDatabase } from '#test/support/databases.ts';
 import { listeningServer, type ListeningServer } from '#test/support/server.ts';
+import { until } from '#test/support/until.ts';
 
 const ends: (() => unknown)[] = [];
 afterEach(async () => {

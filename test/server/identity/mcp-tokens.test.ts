@@ -4,8 +4,8 @@ import type { LiveToken } from '#core/deploy/hosts.ts';
 import { forgetUsage } from '#core/observe/monitoring-retention.ts';
 import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
 import { reachable, testDatabase } from '#test/support/databases.ts';
-import { until } from '#test/support/programs.ts';
 import { listeningServer, type ListeningServer } from '#test/support/server.ts';
+import { until } from '#test/support/until.ts';
 
 let t: TestApp;
 beforeEach(async () => {
@@ -136,7 +136,7 @@ async function connectHost(s: ListeningServer) {
       }
     }
   })().catch(() => undefined);
-  await until(() => events.length >= 4, 2_000);
+  await until(() => events.length >= 4);
   return { events, lists, stop: () => stop.abort() };
 }
 
@@ -171,12 +171,12 @@ async function followedWithinASecond(database_url: string | null): Promise<void>
     expect(connected.events.slice(0, 4)).toEqual(['tokens', 'identity', 'names', 'stop']);
     expect(connected.lists[0]).toMatchObject([{ id: early['id'], name: 'early', revoked: false, idle_timeout_minutes: null }]);
     const fresh = (await mine.api('POST', '/mcp-tokens', { name: 'fresh', idle_timeout_minutes: 5 })).body;
-    await until(() => connected.lists.at(-1)?.length === 2, 1_000);
+    await until(() => connected.lists.at(-1)?.length === 2);
     const told = connected.lists.at(-1)?.find(({ id }) => id === fresh['id']);
     expect(told?.digest).toBe(createHash('sha256').update(String(fresh['token'])).digest('hex'));
     expect(JSON.stringify(told)).not.toContain(String(fresh['token']));
     await mine.api('DELETE', `/mcp-tokens/${String(early['id'])}`);
-    await until(() => connected.lists.at(-1)?.find(({ id }) => id === early['id'])?.revoked === true, 1_000);
+    await until(() => connected.lists.at(-1)?.find(({ id }) => id === early['id'])?.revoked === true);
     connected.stop();
   } finally {
     await mine.stop();

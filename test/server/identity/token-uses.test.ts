@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { tellTokenUses } from '#core/identity/mcp-tokens.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
-import { until } from '#test/support/programs.ts';
+import { until } from '#test/support/until.ts';
 
 let t: TestApp;
 let stop: () => void;
@@ -34,7 +34,7 @@ test('every host hears of the uses of a token that has an idle time, once for ea
   await Bun.sleep(100);
   expect(uses).toEqual([]);
   await report(idle, '2026-03-01T12:00:20.000Z');
-  await until(() => uses.length > 0, 2_000);
+  await until(() => uses.length > 0);
   await Bun.sleep(100);
   expect(uses).toEqual([['2026-03-01T12:00:20.000Z', '2026-03-01T12:00:10.000Z']]);
 });

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
 import { connectClient } from '#test/support/mcp-clients.ts';
-import { type Programs, removeFolder, startPrograms, until } from '#test/support/programs.ts';
+import { type Programs, removeFolder, startPrograms } from '#test/support/programs.ts';
+import { until } from '#test/support/until.ts';
 
 interface Detail extends Record<string, unknown> {
   readonly id: string;
@@ -73,7 +74,7 @@ describe.skipIf(!reachable.postgres)('a call of a deployed tool', () => {
   const call = async (name: string, args: object = {}) => textOf(await client.call(name, args as Record<string, unknown>));
   const latest = async (name: string, query = ''): Promise<Detail> => {
     const list = () => programs.api<{ items: { id: string }[] }>('GET', `/logs?name=${name}${query}&limit=1`);
-    await until(async () => (await list()).items.length > 0, 10_000);
+    await until(async () => (await list()).items.length > 0);
     const [item] = (await list()).items;
     return programs.api<Detail>('GET', `/logs/${item?.id ?? ''}`);
   };
@@ -124,7 +125,7 @@ describe.skipIf(!reachable.postgres)('a call of a deployed tool', () => {
     for (const tool of ['five', 'six', 'six']) await call(tool);
     expect(await latest('five')).toMatchObject({ rows: 5, truncated: false });
     const six = () => programs.api<{ items: { id: string }[] }>('GET', '/logs?name=six');
-    await until(async () => (await six()).items.length === 2, 10_000);
+    await until(async () => (await six()).items.length === 2);
     for (const { id } of (await six()).items)
       expect(await programs.api<Detail>('GET', `/logs/${id}`)).toMatchObject({ rows: 5, truncated: true });
   }, 20_000);
@@ -151,7 +152,7 @@ describe.skipIf(!reachable.postgres)('a call of a deployed tool', () => {
     type Counted = { readonly calls: number; readonly ran: number };
     const counted = async () => (await programs.api<{ tools: Record<string, Counted> }>('GET', '/metrics/stats')).tools;
     // Arguments that were refused never ran either.
-    await until(async () => (await counted())['numbers']?.calls === 3, 10_000);
+    await until(async () => (await counted())['numbers']?.calls === 3);
     const tools = await counted();
     expect(tools['numbers']).toMatchObject({ calls: 3, ran: 2, outcomes: { tool_error: 2 } });
     expect(tools['rare']).toMatchObject({ calls: 2, errors: 1, ran: 1, outcomes: { ok: 1, rate_limited: 1 } });
@@ -161,14 +162,14 @@ describe.skipIf(!reachable.postgres)('a call of a deployed tool', () => {
   test('that runs is listed on every server and can be cancelled: its caller is told, and it waits in no queue', async () => {
     const running = () => programs.api<{ items: Record<string, unknown>[] }>('GET', '/calls/running');
     const pending = call('slow');
-    await until(async () => (await running()).items.length > 0, 10_000);
+    await until(async () => (await running()).items.length > 0);
     expect((await running()).items).toMatchObject([{ name: 'slow', kind: 'tool', state: 'running' }]);
     expect(await call('numbers', { n: '1' })).toContain('busy');
     expect(await latest('numbers', '&outcome=no_slot')).toMatchObject({ outcome: 'no_slot', database_ms: 0 });
     await programs.api('POST', `/calls/${String((await running()).items[0]?.['id'])}/cancel`);
     expect(await pending).toBe('An administrator cancelled this call.');
     expect(await latest('slow')).toMatchObject({ outcome: 'cancelled', error_message: 'An administrator cancelled this call.' });
-    await until(async () => (await running()).items.length === 0, 10_000);
+    await until(async () => (await running()).items.length === 0);
     const gone = await programs.api('POST', '/calls/gone/cancel').catch(String);
     expect(gone).toContain('404');
   }, 30_000);
@@ -186,7 +187,7 @@ describe.skipIf(!reachable.postgres)('a call of a deployed tool', () => {
     await json('tools/call', { name: 'slow', arguments: [] });
     const refusals = () =>
       programs.api<{ items: Record<string, unknown>[]; total: number; counts: object }>('GET', '/logs/refusals');
-    await until(async () => (await refusals()).total >= 7, 10_000);
+    await until(async () => (await refusals()).total >= 7);
     const { items, counts } = await refusals();
     expect(items.toReversed()).toMatchObject([
       { kind: 'not_found', called: 'no_such_tool', address: '127.0.0.1' },

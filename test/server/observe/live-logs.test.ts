@@ -8,7 +8,7 @@ import { createHttp } from '#server/http/http.ts';
 import { testApp } from '#test/support/app.ts';
 import { type ListeningServer, listeningServer } from '#test/support/server.ts';
 import { type Call, toBatch } from '#test/support/usage.ts';
-import { until } from '#test/support/programs.ts';
+import { until } from '#test/support/until.ts';
 
 interface Frame {
   readonly type: string;
@@ -41,7 +41,7 @@ async function follow(query = '', url = s.url): Promise<{ frames: Frame[]; socke
   const socket = new WebSocket(`${url.replace('http', 'ws')}${PATH}${query}`, { headers: { cookie } } as unknown as string[]);
   socket.addEventListener('message', ({ data }) => frames.push(JSON.parse(String(data)) as Frame));
   open.push(socket);
-  await until(() => frames.length > 0, 2_000);
+  await until(() => frames.length > 0);
   return { frames, socket };
 }
 
@@ -117,13 +117,13 @@ test('nobody, a foreign page and a filter that is not known are refused before t
 test('a reader hears hello, the last 500 lines in their order, then each line as it is written', async () => {
   for (let n = 0; n < 700; n++) s.log.from('deploy').info(`line ${n}`);
   const { frames } = await follow();
-  await until(() => lines(frames).length === 500, 2_000);
+  await until(() => lines(frames).length === 500);
   expect(frames[0]).toMatchObject({ type: 'hello' });
   expect(lines(frames).map(({ message }) => message)).toEqual(Array.from({ length: 500 }, (_, n) => `line ${n + 200}`));
   const numbers = lines(frames).map(({ seq }) => seq ?? 0);
   expect(numbers.every((seq, n) => n === 0 || seq > (numbers[n - 1] ?? 0))).toBe(true);
   s.log.from('tls').warning('late', { domain: 'example.com' });
-  await until(() => lines(frames).length === 501, 2_000);
+  await until(() => lines(frames).length === 501);
   const { seq: _, timestamp: __, ...frame } = frames.at(-1) as Frame & { timestamp: string };
   expect(frame).toEqual({ type: 'log', level: 'WARNING', source: 'tls', message: 'late', fields: { domain: 'example.com' } });
 });
@@ -134,7 +134,7 @@ test('level, source and since choose the lines; a reader that comes back misses 
   s.log.from('deploy').error('two');
   s.log.from('tls').warning('three');
   const ends = (frames: readonly Frame[]) => lines(frames).at(-1)?.message === 'three';
-  await until(() => [errors, tls, first].every(({ frames }) => ends(frames)), 2_000);
+  await until(() => [errors, tls, first].every(({ frames }) => ends(frames)));
   expect(
     lines(errors.frames)
       .slice(-2)
@@ -147,7 +147,7 @@ test('level, source and since choose the lines; a reader that comes back misses 
   ).toEqual(['one', 'three']);
   const known = lines(first.frames).at(-3)?.seq;
   const again = await follow(`?since=${known}`);
-  await until(() => ends(again.frames), 2_000);
+  await until(() => ends(again.frames));
   expect(lines(again.frames).map(({ message }) => message)).toEqual(['two', 'three']);
   const none = await follow(`?since=${new Date(Date.now() + 60_000).toISOString()}`);
   expect(lines(none.frames)).toEqual([]);
@@ -191,7 +191,7 @@ test('lines of hosts and one line for each call are shown, without values, crede
       },
     ],
   });
-  await until(() => lines(after.frames).length === before + 5, 2_000);
+  await until(() => lines(after.frames).length === before + 5);
   const shown = lines(after.frames).slice(before);
   expect(shown.map(({ source, level }) => [source, level])).toEqual([
     ['host', 'INFO'],
@@ -212,7 +212,7 @@ test('a flood of calls leaves room for other lines', async () => {
   const before = lines(frames).length;
   const item = { timestamp: time, kind: 'tool', name: 'busy', duration_ms: 4, wait_ms: 0, rows: 3, bytes: 9 } as const;
   await usage({ items: Array.from({ length: 1_000 }, () => item) });
-  await until(() => lines(frames).at(-1)?.message === 'more calls', 2_000);
+  await until(() => lines(frames).at(-1)?.message === 'more calls');
   expect(lines(frames).length - before).toBe(101);
   expect(lines(frames).at(-1)?.fields).toEqual({ count: 900 });
 });
@@ -231,7 +231,7 @@ test('the same frames come as Server-Sent Events, from where the reader was', as
   };
   s.log.from('tls').info('before');
   const known = (await follow('?source=tls')).frames;
-  await until(() => lines(known).at(-1)?.message === 'before', 2_000);
+  await until(() => lines(known).at(-1)?.message === 'before');
   const seq = lines(known).at(-1)?.seq ?? 0;
   const reading = read({ 'last-event-id': String(seq) }, 2);
   await Bun.sleep(50);
@@ -291,7 +291,7 @@ describe('a reader that does not read', () => {
       });
       socket.resume();
       s.log.from('tls').info('afterwards');
-      await until(() => text.includes('"message":"afterwards"'), 5_000);
+      await until(() => text.includes('"message":"afterwards"'));
       const dropped = [...text.matchAll(/\{"type":"dropped","count":(\d+)\}/g)].reduce(
         (sum, [, count]) => sum + Number(count),
         0,
@@ -320,7 +320,7 @@ test('a quiet line is pinged, and ends when the session does', async () => {
   const events = await fetch(`${url}${PATH}`, { headers: { cookie } });
   const text = events.text();
   const closed = new Promise<number>((resolve) => socket.addEventListener('close', ({ code }) => resolve(code)));
-  await until(() => frames.filter(({ type }) => type === 'ping').length >= 2, 2_000);
+  await until(() => frames.filter(({ type }) => type === 'ping').length >= 2);
   await s.api('POST', '/auth/logout', {});
   expect(await closed).toBe(4_401);
   expect(await text).toContain('{"type":"ping"}');

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
 import { filesBelow } from '#test/support/files.ts';
 import { connectClient } from '#test/support/mcp-clients.ts';
-import { type Programs, removeFolder, startPrograms, until } from '#test/support/programs.ts';
+import { type Programs, removeFolder, startPrograms } from '#test/support/programs.ts';
+import { until } from '#test/support/until.ts';
 
 /** Sent in an argument that is logged, in one of a masked column, and in one whose use says nothing. */
 const SENT = { plain: 'plain-argument-90ab', masked: 'masked-argument-77@example.com', unknown: 'unknown-argument-31cd' };
@@ -60,7 +61,7 @@ describe.skipIf(!reachable.postgres)('calls of a tool that logs its arguments', 
   const call = (name: string, args: Record<string, unknown>) => client.call(name, args);
   const latest = async (name: string, calls: number): Promise<Detail> => {
     const list = () => programs.api<{ items: { id: string }[]; total: number }>('GET', `/logs?name=${name}`);
-    await until(async () => (await list()).total >= calls, 10_000);
+    await until(async () => (await list()).total >= calls);
     return programs.api<Detail>('GET', `/logs/${(await list()).items[0]?.id ?? ''}`);
   };
 
@@ -112,6 +113,6 @@ describe.skipIf(!reachable.postgres)('calls of a tool that logs its arguments', 
     await until(async () => {
       await call('silent', { n: SENT.plain });
       return (await latest('silent', 3))['arguments_state'] === 'logged';
-    }, 15_000);
+    });
   }, 40_000);
 });

@@ -5,8 +5,9 @@ import { forgetSessions } from '#core/observe/sessions/forget-sessions.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { connectClient } from '#test/support/mcp-clients.ts';
 import { namedStores } from '#test/support/metadata.ts';
-import { removeFolder, startPrograms, until } from '#test/support/programs.ts';
+import { removeFolder, startPrograms } from '#test/support/programs.ts';
 import { type Call, toBatch } from '#test/support/usage.ts';
+import { until } from '#test/support/until.ts';
 
 interface Shown extends Record<string, unknown> {
   readonly id: string;
@@ -203,13 +204,13 @@ test('filters of the log and of sessions read an index of the embedded database,
 test('a real client begins its session with the list that it reads', async () => {
   const programs = await startPrograms();
   try {
-    await until(() => programs.output().includes('curl'), 20_000);
+    await until(() => programs.output().includes('curl'));
     await programs.signIn();
     const client = await connectClient('v1', programs.mcp_url);
     await client.tools();
     await client.call('search_products', { text: 'l', limit: 3 });
     const read = () => programs.api<{ items: Shown[] }>('GET', '/sessions/mcp?tool=search_products');
-    await until(async () => (await read()).items.length > 0, 10_000);
+    await until(async () => (await read()).items.length > 0);
     const [found] = (await read()).items;
     const { events } = await programs.api<Shown>('GET', `/sessions/mcp/${found?.id ?? ''}`);
     expect(events.map(({ name }) => name)).toEqual(['tools/list', 'search_products']);

@@ -5,8 +5,9 @@ import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
 import { reachable, testDatabase } from '#test/support/databases.ts';
 import { connectClient } from '#test/support/mcp-clients.ts';
 import { describeOnce, testOnce } from '#test/support/metadata.ts';
-import { type Programs, removeFolder, startPrograms, until } from '#test/support/programs.ts';
+import { type Programs, removeFolder, startPrograms } from '#test/support/programs.ts';
 import { type Call, toBatch } from '#test/support/usage.ts';
+import { until } from '#test/support/until.ts';
 
 let t: TestApp;
 beforeEach(async () => {
@@ -325,7 +326,7 @@ describeOnce()('with the real programs', () => {
     }
     const stats = () =>
       programs.api<{ tools: Record<string, { calls: number; errors: number; id: string }> }>('GET', '/metrics/stats?period=1h');
-    await until(async () => (await stats()).tools['search_products']?.calls === 40, 5_000);
+    await until(async () => (await stats()).tools['search_products']?.calls === 40);
     const { tools } = await stats();
     expect(tools).toMatchObject({
       search_products: { calls: 40, errors: 0 },

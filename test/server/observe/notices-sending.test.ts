@@ -5,7 +5,7 @@ import { createHostWatch } from '#core/observe/notices/hosts.ts';
 import { keepSendingNotices, sendDue } from '#core/observe/notices/send.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { connectHost } from '#test/support/host.ts';
-import { until } from '#test/support/programs.ts';
+import { until } from '#test/support/until.ts';
 
 /** A webhook is sent to as it is now, not as it was when a turn began. */
 let t: TestApp;
@@ -143,11 +143,11 @@ test('an end does not wait for a receiver, and what was cut off does not count',
   const held = Promise.withResolvers<void>();
   whileSending = () => held.promise;
   const end = keepSendingNotices(t.app);
-  await until(() => received.length === 1, 5_000);
+  await until(() => received.length === 1);
   const started = performance.now();
   end();
   const { leases } = t.app.store.tables;
-  await until(async () => (await t.app.store.db.$count(leases)) === 0, 5_000);
+  await until(async () => (await t.app.store.db.$count(leases)) === 0);
   expect(performance.now() - started).toBeLessThan(5_000);
   expect(await deliveries()).toMatchObject([{ status: 'waiting', attempts: 0 }, {}, {}]);
   held.resolve();

@@ -8,8 +8,8 @@ import type { Delivery, Notice } from '#core/contract/notices.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { connectHost } from '#test/support/host.ts';
 import { reachable } from '#test/support/databases.ts';
-import { until } from '#test/support/programs.ts';
 import { namedStores } from '#test/support/metadata.ts';
+import { until } from '#test/support/until.ts';
 
 interface Received {
   readonly headers: Headers;
@@ -259,12 +259,12 @@ test('a webhook that does not answer keeps no other one waiting, and has at most
   const notice = await make();
   expect((await t.request('POST', '/api/v1/deploy', { body: {} })).status).toBe(200);
   const end = keepSendingNotices(t.app);
-  await until(async () => hook.received.length === 1, 10_000);
+  await until(async () => hook.received.length === 1);
   // The next turns of the other one do not wait either.
   expect((await t.request('POST', '/api/v1/deploy/stop', { body: {} })).status).toBe(200);
   await emitNotice(t.app, 'rollback', { version: 1, by: 'ada' });
-  await until(async () => hook.received.length === 2, 10_000);
-  await until(async () => (await log(notice.id)).every(({ status }) => status === 'delivered'), 10_000);
+  await until(async () => hook.received.length === 2);
+  await until(async () => (await log(notice.id)).every(({ status }) => status === 'delivered'));
   expect(await log(away.id)).toMatchObject([{ status: 'waiting', attempts: 0 }, ...Array.from({ length: 49 }, () => ({}))]);
   const given_up = await t.app.store.db.select().from(deliveries).where(eq(deliveries.status, 'failed'));
   expect(given_up).toHaveLength(51);
@@ -304,7 +304,7 @@ test('locked sign-ins, guard hits and hosts that went are told once', async () =
   t.advance(25_000);
   await look();
   const { store } = t.app;
-  await until(async () => (await store.db.$count(store.tables.notice_deliveries)) === 3, 10_000);
+  await until(async () => (await store.db.$count(store.tables.notice_deliveries)) === 3);
   await send();
   expect(types().toSorted()).toEqual(['guard_hit', 'host_gone', 'login_locked']);
   const all = JSON.stringify(hook.received.map(({ body }) => body));

@@ -5,8 +5,9 @@ import { type TestApp, testApp } from '#test/support/app.ts';
 import { connectClient } from '#test/support/mcp-clients.ts';
 import { namedStores } from '#test/support/metadata.ts';
 import { type Member, peopleOf } from '#test/support/people.ts';
-import { removeFolder, startPrograms, until } from '#test/support/programs.ts';
+import { removeFolder, startPrograms } from '#test/support/programs.ts';
 import { type Call, toBatch } from '#test/support/usage.ts';
+import { until } from '#test/support/until.ts';
 
 type Traffic = Output<'flow.traffic'>;
 type Span = Traffic['spans'][number];
@@ -192,7 +193,7 @@ describe.each([...namedStores])('traffic in %s', (metadata) => {
 test('calls of a real client on a real database are counted exactly', async () => {
   const programs = await startPrograms();
   try {
-    await until(() => programs.output().includes('curl'), 20_000);
+    await until(() => programs.output().includes('curl'));
     await programs.signIn();
     const client = await connectClient('v1', programs.mcp_url);
     for (let n = 0; n < 7; n++) await client.call('search_products', { text: 'l', limit: 3 });
@@ -205,7 +206,7 @@ test('calls of a real client on a real database are counted exactly', async () =
       const sumOf = (name: string) => calls(name).reduce((sum, [, [count = 0]]) => sum + count, 0);
       return { answer, searched: sumOf('search_products'), failed: answer.spans.flatMap((span) => failuresOf(answer, span)) };
     };
-    await until(async () => (await counted()).failed.length > 0, 10_000);
+    await until(async () => (await counted()).failed.length > 0);
     const { answer, searched, failed } = await counted();
     const { items } = await programs.api<{ items: { client: string }[] }>('GET', '/logs');
     expect(searched).toBe(7);

@@ -4,9 +4,9 @@ import { signAws } from '#server/tls/sigv4.ts';
 import { AWS_KEYS, CLOUDFLARE_TOKEN, type DnsProviders, startDnsProviders } from '#test/support/dns-providers.ts';
 import { type Pebble, pebble_is_here, startPebble } from '#test/support/pebble.ts';
 import { freePort } from '#test/support/free-port.ts';
-import { until } from '#test/support/programs.ts';
 import { type ListeningServer, listeningServer } from '#test/support/server.ts';
 import { httpsClient } from './client.ts';
+import { until } from '#test/support/until.ts';
 
 /** Of Amazon's test suite for Signature Version 4, with the headers host and x-amz-date. */
 const VECTORS = [
@@ -93,7 +93,7 @@ describe.skipIf(!pebble_is_here)('a certificate by dns-01', () => {
     expect((await issue()).body).toMatchObject({ status: 'issued', challenge: 'dns-01', domains: Object.values(both) });
     expect(providers.records()).toEqual([]);
     expect(providers.asked.filter((line) => line.startsWith('DELETE'))).toHaveLength(2);
-    await until(() => s.server.httpsPort() !== null, 20_000);
+    await until(() => s.server.httpsPort() !== null);
     const client = httpsClient(s.server.httpsPort, () => root);
     for (const name of Object.values(both)) expect((await client.shown(name)).names).toContain(`DNS:${name}`);
     providers.delay(0);

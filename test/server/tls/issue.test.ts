@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { type Pebble, pebble_is_here, startPebble } from '#test/support/pebble.ts';
 import { freePort } from '#test/support/free-port.ts';
-import { until } from '#test/support/programs.ts';
 import { type ListeningServer, listeningServer } from '#test/support/server.ts';
 import { type HttpsClient, httpsClient } from './client.ts';
+import { until } from '#test/support/until.ts';
 
 const DAY_MS = 24 * 3_600_000;
 const TLS = { ssl_enabled: true, ui_domain: 'ui.example.com', mcp_domain: 'mcp.example.com', acme_email: 'ada@example.com' };
@@ -69,7 +69,7 @@ describe.skipIf(!pebble_is_here)('a certificate by http-01', () => {
 
   test('is ordered by itself once everything is set, for both domains', async () => {
     await patch(TLS);
-    await until(async () => (await status())['status'] === 'issued', 60_000);
+    await until(async () => (await status())['status'] === 'issued');
     const told = await status();
     expect(told).toMatchObject({ domains: ['ui.example.com', 'mcp.example.com'], last_error: null, days_remaining: 1_825 });
     expect(told['issuer']).toStartWith('Pebble Intermediate');
@@ -77,8 +77,8 @@ describe.skipIf(!pebble_is_here)('a certificate by http-01', () => {
     const renewed_after = Date.parse(String(told['next_renewal_at'])) - Date.parse(String(told['valid_from']));
     expect(renewed_after / life).toBeLessThanOrEqual(2 / 3);
     expect(renewed_after / life).toBeGreaterThan(0.64);
-    await until(() => s.server.httpsPort() !== null, 20_000);
-    await until(async () => (await plain('ui.example.com', '/')).status === 308, 20_000);
+    await until(() => s.server.httpsPort() !== null);
+    await until(async () => (await plain('ui.example.com', '/')).status === 308);
     const told_in_log = new Set(s.lines.filter(({ source }) => source === 'tls').map(({ message }) => message));
     for (const line of PROGRESS) expect([line, told_in_log.has(line)]).toEqual([line, true]);
   }, 90_000);
@@ -146,7 +146,7 @@ describe.skipIf(!pebble_is_here)('a certificate by http-01', () => {
     expect(await serial()).toBe(before);
     const answer = await s.api('POST', '/server/ssl/issue', { force: true });
     expect([answer.status, answer.body]).toEqual([202, { status: 'pending' }]);
-    await until(async () => (await serial()) !== before, 30_000);
+    await until(async () => (await serial()) !== before);
   }, 60_000);
 
   test('is renewed after two thirds of its life, unless that is turned off', async () => {
@@ -157,9 +157,9 @@ describe.skipIf(!pebble_is_here)('a certificate by http-01', () => {
     await Bun.sleep(2_500);
     expect(await serial()).toBe(before);
     await patch({ auto_renew: true });
-    await until(async () => (await serial()) !== before, 30_000);
+    await until(async () => (await serial()) !== before);
     await at(0);
-    await until(async () => (await status())['status'] === 'issued', 30_000);
+    await until(async () => (await status())['status'] === 'issued');
   }, 90_000);
 
   test('a failure says what to change, is repeated ever later, and the old certificate goes on', async () => {
@@ -185,7 +185,7 @@ describe.skipIf(!pebble_is_here)('a certificate by http-01', () => {
   test('a name that does not lead here is named with what the authority says; other settings are tried at once', async () => {
     await pebble.addAddress('wrong.example.com', '127.0.0.9');
     await patch({ ui_domain: 'wrong.example.com' });
-    await until(async () => (await status())['last_error'] !== null, 60_000);
+    await until(async () => (await status())['last_error'] !== null);
     const { last_error, status: now } = await status();
     expect(now).toBe('error');
     expect((await client.shown('mcp.example.com')).names).toContain('DNS:ui.example.com');
@@ -195,7 +195,6 @@ describe.skipIf(!pebble_is_here)('a certificate by http-01', () => {
     await until(
       async () =>
         (await status())['status'] === 'issued' && (await client.shown('ui.example.com')).names === 'DNS:ui.example.com',
-      60_000,
     );
     expect(await status()).toMatchObject({ domains: ['ui.example.com'], last_error: null });
   }, 120_000);
@@ -203,11 +202,11 @@ describe.skipIf(!pebble_is_here)('a certificate by http-01', () => {
   test('turned off, HTTPS ends and plain HTTP is back; turned on, it needs no new order', async () => {
     const before = await serial();
     await patch({ ssl_enabled: false });
-    await until(() => s.server.httpsPort() === null, 20_000);
+    await until(() => s.server.httpsPort() === null);
     expect(await status()).toMatchObject({ status: 'none' });
-    await until(async () => (await plain('ui.example.com', '/api/v1/auth/status')).status === 200, 20_000);
+    await until(async () => (await plain('ui.example.com', '/api/v1/auth/status')).status === 200);
     await patch({ ssl_enabled: true });
-    await until(() => s.server.httpsPort() !== null, 20_000);
+    await until(() => s.server.httpsPort() !== null);
     expect(await serial()).toBe(before);
   }, 60_000);
 
@@ -218,7 +217,7 @@ describe.skipIf(!pebble_is_here)('a certificate by http-01', () => {
     await at(1_900 * DAY_MS);
     expect(await status()).toMatchObject({ status: 'expired', days_remaining: 0 });
     // Nobody is sent where no browser would go.
-    await until(async () => (await plain('ui.example.com', '/api/v1/auth/status')).status === 200, 20_000);
+    await until(async () => (await plain('ui.example.com', '/api/v1/auth/status')).status === 200);
     await at(0);
   }, 60_000);
 });

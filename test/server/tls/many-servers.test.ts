@@ -3,9 +3,9 @@ import { Redis } from 'ioredis';
 import { reachable, redisUrl, testDatabase } from '#test/support/databases.ts';
 import { pebble_is_here, startPebble } from '#test/support/pebble.ts';
 import { freePort } from '#test/support/free-port.ts';
-import { until } from '#test/support/programs.ts';
 import { listeningServer } from '#test/support/server.ts';
 import { httpsClient } from './client.ts';
+import { until } from '#test/support/until.ts';
 
 /** A database of Redis that no other test uses. */
 const REDIS = `${redisUrl}/11`;
@@ -51,7 +51,7 @@ test.skipIf(!pebble_is_here || !reachable.postgres || !reachable.redis)(
         await until(async () => {
           const [a, b] = await serials();
           return a === b && a !== last;
-        }, 60_000);
+        });
         last = (await serials())[0] ?? '';
         expect([told('certificate ordered'), told('certificate issued')]).toEqual([orders, orders]);
       }

@@ -3,8 +3,9 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { describe, expect, test } from 'bun:test';
 import { type Pebble, pebble_is_here, startPebble } from '#test/support/pebble.ts';
 import { freePort } from '#test/support/free-port.ts';
-import { type Programs, removeFolder, startPrograms, until } from '#test/support/programs.ts';
+import { type Programs, removeFolder, startPrograms } from '#test/support/programs.ts';
 import { httpsClient } from './client.ts';
+import { until } from '#test/support/until.ts';
 
 const UI = 'ui.example.com';
 const MCP = 'mcp.example.com';
@@ -40,7 +41,7 @@ describe.skipIf(!pebble_is_here)('the programs as they are started', () => {
         () => https_port,
         () => root,
       );
-      await until(async () => (await client.ask(UI, '/api/health')).ok, 20_000, printed);
+      await until(async () => (await client.ask(UI, '/api/health')).ok, printed);
       expect((await client.ask(UI, '/')).headers.get('content-type')).toContain('text/html');
       expect(await toolsOf(client.ask)).toContain('search_products');
       const about = (await (await client.ask(UI, '/.well-known/oauth-protected-resource/agent-mcp')).json()) as {
@@ -54,8 +55,8 @@ describe.skipIf(!pebble_is_here)('the programs as they are started', () => {
       await programs.stop();
       await pebble.pause();
       programs = await startPrograms({ env: env, again: programs });
-      await until(async () => (await client.shown(MCP)).serial === serial, 20_000, printed);
-      await until(async () => (await toolsOf(client.ask)).includes('search_products'), 30_000, printed);
+      await until(async () => (await client.shown(MCP)).serial === serial, printed);
+      await until(async () => (await toolsOf(client.ask)).includes('search_products'), printed);
 
       // An open stream does not keep the programs from ending in time.
       await programs.signIn();

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { readCertificate, writeCertificate } from '#core/deploy/certificates.ts';
 import { type KeeperOptions, keepCertificate } from '#server/tls/keeper.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
-import { until } from '#test/support/programs.ts';
+import { until } from '#test/support/until.ts';
 
 let t: TestApp;
 beforeEach(async () => {
@@ -32,19 +32,19 @@ function authority(): { readonly options: KeeperOptions; readonly fail: () => vo
 test('a requested order stands until it has ended, also when its server goes away meanwhile', async () => {
   const first = authority();
   const stop = keepCertificate(t.app, first.options);
-  await until(() => first.asked() > 0, 5_000);
+  await until(() => first.asked() > 0);
   expect(await row()).toMatchObject({ forced: true, requested_at: expect.any(String) });
   stop();
   first.fail();
-  await until(async () => (await t.app.store.db.$count(t.app.store.tables.leases)) === 0, 10_000);
+  await until(async () => (await t.app.store.db.$count(t.app.store.tables.leases)) === 0);
   expect(await row()).toMatchObject({ forced: true, requested_at: expect.any(String), last_error: null });
 
   const second = authority();
   const end = keepCertificate(t.app, second.options);
-  await until(() => second.asked() > 0, 5_000);
+  await until(() => second.asked() > 0);
   second.fail();
-  await until(async () => (await row()).last_error !== null, 5_000);
-  await until(async () => (await row()).requested_at === null, 5_000);
+  await until(async () => (await row()).last_error !== null);
+  await until(async () => (await row()).requested_at === null);
   expect(await row()).toMatchObject({ forced: false, failures: 1 });
   end();
 });
@@ -52,21 +52,21 @@ test('a requested order stands until it has ended, also when its server goes awa
 test('a request that comes during an order is another one', async () => {
   const { options, asked, fail } = authority();
   const end = keepCertificate(t.app, options);
-  await until(() => asked() > 0, 5_000);
+  await until(() => asked() > 0);
   await writeCertificate(t.app, { requested_at: '2026-03-01T12:00:01.000Z', forced: true });
   fail();
-  await until(async () => (await row()).failures === 2, 5_000);
-  await until(async () => (await row()).requested_at === null, 5_000);
+  await until(async () => (await row()).failures === 2);
+  await until(async () => (await row()).requested_at === null);
   end();
 });
 
 test('a retry that a clock put too far ahead is not waited for', async () => {
   const first = authority();
   const stop = keepCertificate(t.app, first.options);
-  await until(() => first.asked() > 0, 5_000);
+  await until(() => first.asked() > 0);
   first.fail();
-  await until(async () => (await row()).failures === 1, 5_000);
-  await until(async () => (await row()).requested_at === null, 5_000);
+  await until(async () => (await row()).failures === 1);
+  await until(async () => (await row()).requested_at === null);
   stop();
   const ahead = (hours: number) => new Date(t.app.clock().getTime() + hours * 3_600_000).toISOString();
   await writeCertificate(t.app, { next_try_at: ahead(7) });
@@ -78,7 +78,7 @@ test('a retry that a clock put too far ahead is not waited for', async () => {
   await writeCertificate(t.app, { next_try_at: ahead(24 * 30) });
   const again = authority();
   const over = keepCertificate(t.app, again.options);
-  await until(() => again.asked() > 0, 5_000);
+  await until(() => again.asked() > 0);
   over();
   again.fail();
 });

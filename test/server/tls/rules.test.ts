@@ -16,12 +16,12 @@ import { openTerminator } from '#server/tls/terminator.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { createAuthority } from '#test/support/certificates.ts';
 import { freePort } from '#test/support/free-port.ts';
-import { until } from '#test/support/programs.ts';
 import { listeningServer } from '#test/support/server.ts';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { httpsClient } from './client.ts';
+import { until } from '#test/support/until.ts';
 
 const DOMAIN = 'ui.example.com';
 const https = { serving: () => ({ domains: [DOMAIN] }) };
@@ -202,13 +202,12 @@ test('a port of HTTPS that is taken is told, and had as soon as it is free', asy
   await new Promise<void>((resolve) => taken.listen(port, '127.0.0.1', resolve));
   const s = await listeningServer(undefined, { SVC_SSL_PORT: String(port) });
   const authority = await storeCertificate(s);
-  await until(
-    () => s.lines.some(({ message }) => message.includes(`HTTPS cannot listen on port ${port}: another program uses it`)),
-    20_000,
+  await until(() =>
+    s.lines.some(({ message }) => message.includes(`HTTPS cannot listen on port ${port}: another program uses it`)),
   );
   expect((await fetch(`${s.url}/api/v1/auth/status`, { headers: { host: DOMAIN } })).status).toBe(200);
   await new Promise((resolve) => taken.close(resolve));
-  await until(() => s.server.httpsPort() === port, 20_000);
+  await until(() => s.server.httpsPort() === port);
   const client = httpsClient(s.server.httpsPort, () => authority.ca);
   expect((await client.ask(DOMAIN, '/api/health')).status).toBe(200);
   expect(s.lines.filter(({ message }) => message.includes('HTTPS cannot listen'))).toHaveLength(1);
@@ -225,10 +224,7 @@ test('with the usual port of HTTPS also port 80 is had, or what to do instead is
     (await fetch(`http://${bind}/x`, { redirect: 'manual', headers: { host: DOMAIN } })).headers.get('location') ===
     `https://${DOMAIN}/x`;
   const told = (text: string) => s.lines.some(({ message }) => message.includes(text));
-  await until(
-    async () => (told('Forward port 80 to port') && told('HTTPS cannot listen on port 443')) || (await redirected()),
-    20_000,
-  );
+  await until(async () => (told('Forward port 80 to port') && told('HTTPS cannot listen on port 443')) || (await redirected()));
   if (!told('Forward port 80 to port')) {
     // Who turns it off over this very port hears the answer.
     const headers = { cookie: await s.signIn(), 'content-type': 'application/json' };
@@ -236,7 +232,7 @@ test('with the usual port of HTTPS also port 80 is had, or what to do instead is
     const answer = await fetch(`http://${bind}/api/v1/server/config`, { method: 'PATCH', headers, body });
     expect([answer.status, await answer.json()]).toMatchObject([200, { ssl_enabled: false }]);
     const listens = () => fetch(`http://${bind}/livez`).then(Boolean, () => false);
-    await until(async () => !(await listens()), 20_000);
+    await until(async () => !(await listens()));
   }
   await s.stop();
   await authority.remove();

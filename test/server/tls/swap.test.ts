@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import tls from 'node:tls';
 import { type Pebble, pebble_is_here, startPebble } from '#test/support/pebble.ts';
 import { freePort } from '#test/support/free-port.ts';
-import { until } from '#test/support/programs.ts';
 import { type ListeningServer, listeningServer } from '#test/support/server.ts';
 import { type HttpsClient, httpsClient } from './client.ts';
+import { until } from '#test/support/until.ts';
 
 const SWAPS = 6;
 const NAME = 'ui.example.com';
@@ -31,7 +31,7 @@ describe.skipIf(!pebble_is_here)('while the certificate is swapped', () => {
     s = await listeningServer(undefined, variables, { certificates: { ask: pebble.ask } });
     cookie = await s.signIn();
     await s.api('PATCH', '/server/config', { ssl_enabled: true, ui_domain: NAME, acme_email: 'ada@example.com' });
-    await until(() => s.server.httpsPort() !== null, 60_000);
+    await until(() => s.server.httpsPort() !== null);
     root = await pebble.root();
     client = httpsClient(s.server.httpsPort, () => root);
   }, 90_000);
@@ -72,7 +72,7 @@ describe.skipIf(!pebble_is_here)('while the certificate is swapped', () => {
     const serials = [(await client.shown(NAME)).serial];
     for (let swap = 0; swap < SWAPS; swap++) {
       expect((await s.api('POST', '/server/ssl/issue?wait=true', { force: true })).status).toBe(200);
-      await until(async () => !serials.includes((await client.shown(NAME)).serial), 30_000);
+      await until(async () => !serials.includes((await client.shown(NAME)).serial));
       serials.push((await client.shown(NAME)).serial);
       // Clients that name no host see the new one as well.
       expect((await client.shown(null)).serial).toBe(serials.at(-1) ?? '');
@@ -85,8 +85,8 @@ describe.skipIf(!pebble_is_here)('while the certificate is swapped', () => {
     for (const count of Object.values(answered)) expect(count).toBeGreaterThan(SWAPS);
     // The streams that were opened under the first certificate still tell what happens.
     s.log.from('tls').info('the last line of the test');
-    await until(() => stream.text().includes('the last line of the test'), 20_000);
-    await until(() => socket.text().includes('the last line of the test'), 20_000);
+    await until(() => stream.text().includes('the last line of the test'));
+    await until(() => socket.text().includes('the last line of the test'));
     expect([stream.ended(), socket.ended()]).toEqual([false, false]);
     stream.close();
     socket.close();
@@ -108,9 +108,9 @@ describe.skipIf(!pebble_is_here)('while the certificate is swapped', () => {
     const headers = { 'x-service-token': s.service_token };
     const stream = await client.ask(NAME, '/api/internal/hosts/stream?id=h1', { headers, signal: ending.signal });
     expect(stream.status).toBe(200);
-    await until(() => s.server.app.hosts.list().length === 1, 20_000);
+    await until(() => s.server.app.hosts.list().length === 1);
     ending.abort();
-    await until(() => s.server.app.hosts.list().length === 0, 20_000);
+    await until(() => s.server.app.hosts.list().length === 0);
   }, 30_000);
 
   /** The live log as events. */
@@ -126,7 +126,7 @@ describe.skipIf(!pebble_is_here)('while the certificate is swapped', () => {
     })()
       .catch(() => undefined)
       .finally(() => (ended = true));
-    await until(() => text.includes('hello'), 20_000);
+    await until(() => text.includes('hello'));
     return { text: () => text, ended: () => ended, close: () => ending.abort() };
   }
 
@@ -146,7 +146,6 @@ describe.skipIf(!pebble_is_here)('while the certificate is swapped', () => {
     socket.on('close', () => (ended = true));
     await until(
       () => text.includes('hello'),
-      20_000,
       () => text,
     );
     expect(text).toStartWith('HTTP/1.1 101');

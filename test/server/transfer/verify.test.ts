@@ -6,8 +6,8 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { canonical } from '#snapshots/canonical.ts';
 import { type TestHost, testHost } from '#test/mcp-host/support.ts';
 import { freePort } from '#test/support/free-port.ts';
-import { until } from '#test/support/programs.ts';
 import { edit, type Shop, shop } from './folder-support.ts';
+import { until } from '#test/support/until.ts';
 
 let t: Shop;
 let host: TestHost;
@@ -28,7 +28,7 @@ beforeAll(async () => {
       ask: () => Promise.reject(new Error('nobody is asked')),
     },
   });
-  await until(() => s.server.app.hosts.list().length > 0, 20_000);
+  await until(() => s.server.app.hosts.list().length > 0);
   await s.api('PATCH', '/server/config', { mcp_proxy: true, auth_type: 'bearer' });
   dir = t.folder();
   await t.sluice('pull', dir);
@@ -46,7 +46,7 @@ beforeAll(async () => {
   ] as const) {
     tokens[name] = String((await s.api('POST', '/mcp-tokens', { name, toolsets })).body['token']);
   }
-  await until(async () => (await ask('all')).status === 200, 10_000);
+  await until(async () => (await ask('all')).status === 200);
 }, 60_000);
 afterAll(async () => {
   await host.stop();
@@ -107,7 +107,7 @@ test('verify stores a lock file and tells what changed since, with exit codes fo
   // What this caller cannot see changes: nothing to tell.
   edit(dir, 'tools/secret_sales.sql', (text) => text.replace('42', '43'));
   await t.sluice('push', dir, '--deploy');
-  await until(async () => ((await (await ask('all')).json()) as { snapshot_version: number }).snapshot_version === 2, 10_000);
+  await until(async () => ((await (await ask('all')).json()) as { snapshot_version: number }).snapshot_version === 2);
   expect(await verify()).toMatchObject({ code: 0, out: '2 definitions as locked (version 2).\n' });
 
   // The same name, description and columns with another statement: only the hash tells.
@@ -118,7 +118,7 @@ test('verify stores a lock file and tells what changed since, with exit codes fo
     '---\nconnection: shop\ndescription: How many\ntags: [catalogue]\n---\nselect count(*) as n from products\n',
   );
   await t.sluice('push', dir, '--deploy');
-  await until(async () => ((await (await ask('all')).json()) as { snapshot_version: number }).snapshot_version === 3, 10_000);
+  await until(async () => ((await (await ask('all')).json()) as { snapshot_version: number }).snapshot_version === 3);
   expect(await verify()).toEqual({
     code: 2,
     err: '',

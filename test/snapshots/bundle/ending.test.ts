@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { BundleTarget } from '#snapshots/bundle/format.ts';
-import { connectionOf, modern, rpc, snapshotOf, toolOf, until } from '#test/mcp-host/support.ts';
+import { connectionOf, modern, rpc, snapshotOf, toolOf } from '#test/mcp-host/support.ts';
 import { reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
 import { bundleOf, startBundle } from '#test/support/edge.ts';
+import { until } from '#test/support/until.ts';
 
 const RUNNING = "select 1 as one from pg_stat_activity where state = 'active' and query like 'select pg_sleep%'";
 

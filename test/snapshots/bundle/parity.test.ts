@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { BUNDLE_TARGETS } from '#snapshots/bundle/format.ts';
-import { controlServer, type ControlServer, KEY, sqliteFolder, type TestHost, testHost, until } from '#test/mcp-host/support.ts';
+import { controlServer, type ControlServer, KEY, sqliteFolder, type TestHost, testHost } from '#test/mcp-host/support.ts';
 import { reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
 import { bundleOf, type RunningBundle, startBundle } from '#test/support/edge.ts';
 import { type SqldServer, startSqld } from '#test/support/sqld-server.ts';
@@ -8,6 +8,7 @@ import { toViewPage } from '#mcp-host/apps/view-page.ts';
 import { viewHtml } from '#test/view/view-client.ts';
 import { type EdgeCall, edgeCalls } from './calls.ts';
 import { LIBSQL_SHOP, POSTGRES_SHOP, type Shop, shopOf } from './shop.ts';
+import { until } from '#test/support/until.ts';
 
 /** As a tool returns it in its column `call`, in text and in structure. */
 const CALL_ID = /(?<=call\\?":\\?")[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;

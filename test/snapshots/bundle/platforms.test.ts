@@ -5,13 +5,14 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import * as v from 'valibot';
 import { JwtIssuer } from '#core/contract/settings/jwt-issuers.ts';
 import { BUNDLE_TARGETS, type BundleTarget } from '#snapshots/bundle/format.ts';
-import { connectionOf, keyring, promptOf, rpc, snapshotOf, toolOf, until } from '#test/mcp-host/support.ts';
+import { connectionOf, keyring, promptOf, rpc, snapshotOf, toolOf } from '#test/mcp-host/support.ts';
 import { type Authority, createAuthority } from '#test/support/certificates.ts';
 import { reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
 import { bundleOf, type RunningBundle, startBundle } from '#test/support/edge.ts';
 import { type TestIssuer, testIssuer } from '#test/support/issuer.ts';
 import { canCreateCluster, type Cluster, createCluster, PASSWORD } from '#test/support/postgres-cluster.ts';
 import { testKey, type TestKey } from '#test/support/signed-tokens.ts';
+import { until } from '#test/support/until.ts';
 
 const AUDIENCE = 'https://mcp.example.com/mcp';
 const sealed = (id: string) => ({ $sealed: keyring.seal('unused', `connection/${id}/password`) });

@@ -5,8 +5,9 @@ import { type Authority, createAuthority } from '#test/support/certificates.ts';
 import { ACCOUNTS, type ClickhouseServer, hasClickhouse, startClickhouse } from '#test/support/clickhouse-server.ts';
 import { localPolicy, reachable } from '#test/support/databases.ts';
 import { openTlsFront } from '#test/support/sqld-server.ts';
-import { FIXED, READ, refusal, sql, until, WRITE } from '../shared/suite.ts';
+import { FIXED, READ, refusal, sql, WRITE } from '../shared/suite.ts';
 import { ENDLESS, SETTINGS, SHOP } from './fixture.ts';
+import { until } from '#test/support/until.ts';
 
 const sources: Source[] = [];
 let server: ClickhouseServer;

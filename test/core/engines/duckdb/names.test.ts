@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { DUCKDB_FILES } from '#core/engines/duckdb/files/status.ts';
 import type { Source } from '#core/engines/shared/source.ts';
-import { READ, refusal, sql, until } from '../shared/suite.ts';
+import { READ, refusal, sql } from '../shared/suite.ts';
 import { children, createDuckdbFolder } from './fixture.ts';
+import { until } from '#test/support/until.ts';
 
 const files = createDuckdbFolder();
 

@@ -4,9 +4,10 @@ import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { OUT_OF_MEMORY, toDuckdbError } from '#core/engines/duckdb/errors.ts';
-import { READ, refusal, sql, until } from '../shared/suite.ts';
+import { READ, refusal, sql } from '../shared/suite.ts';
 import { childSuite } from '../shared/child-suite.ts';
 import { children, createDuckdbFolder } from './fixture.ts';
+import { until } from '#test/support/until.ts';
 
 const ENDLESS = 'select count(*) from range(100000000000) a, range(10) b where hash(a.range + b.range) = 5';
 /** Makes its constant before it can be interrupted. */
@@ -127,7 +128,6 @@ describe('sessions', () => {
     expect((await waiting).rows).toEqual([]);
     await writer.exited;
     // Idle for five seconds, the source lets the file go.
-    await until(() => source.sessions() === 0).catch(() => undefined);
     await until(() => source.sessions() === 0);
     const instance = await DuckDBInstance.create(join(files.folder, 'busy.duckdb'));
     instance.closeSync();

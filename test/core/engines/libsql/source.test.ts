@@ -5,8 +5,9 @@ import type { ConnectionSettings, Source } from '#core/engines/shared/source.ts'
 import { type Authority, createAuthority } from '#test/support/certificates.ts';
 import { localPolicy } from '#test/support/databases.ts';
 import { openTlsFront, type SqldServer, startSqld } from '#test/support/sqld-server.ts';
-import { READ, refusal, sql, until, WRITE } from '../shared/suite.ts';
+import { READ, refusal, sql, WRITE } from '../shared/suite.ts';
 import { classify, parseSql } from '#test/support/sql.ts';
+import { until } from '#test/support/until.ts';
 
 const sources: Source[] = [];
 let server: SqldServer;

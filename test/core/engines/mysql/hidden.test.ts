@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { openMysql } from '#core/engines/mysql/source.ts';
 import type { RunOptions, Source } from '#core/engines/shared/source.ts';
 import { localPolicy, reachable, type TestDatabase, testDatabase } from '#test/support/databases.ts';
-import { FIXED, READ, sql, until, WRITE } from '../shared/suite.ts';
+import { FIXED, READ, sql, WRITE } from '../shared/suite.ts';
+import { until } from '#test/support/until.ts';
 
 /** What the body of a function may try. Each is a function of its own: one that writes is refused before it begins. */
 const ACTS: Readonly<Record<string, string>> = {

@@ -5,7 +5,8 @@ import type { ConnectionSettings, RunOptions, Source } from '#core/engines/share
 import { localPolicy, reachable, type TestDatabase, testDatabase } from '#test/support/databases.ts';
 import { grownBy, openHostileServer, pour } from '#test/support/hostile-server.ts';
 import { openTcpProxy } from '#test/support/tcp-proxy.ts';
-import { FIXED, READ, refusal, sql, until, WRITE } from '../shared/suite.ts';
+import { FIXED, READ, refusal, sql, WRITE } from '../shared/suite.ts';
+import { until } from '#test/support/until.ts';
 
 const opened: { close(): Promise<void> }[] = [];
 const closeAll = async () => {

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { openMysql } from '#core/engines/mysql/source.ts';
 import type { ConnectionSettings, Source } from '#core/engines/shared/source.ts';
 import { localPolicy, reachable, type TestDatabase, testDatabase } from '#test/support/databases.ts';
-import { READ, refusal, sql, until, WRITE } from '../shared/suite.ts';
+import { READ, refusal, sql, WRITE } from '../shared/suite.ts';
+import { until } from '#test/support/until.ts';
 
 let database: TestDatabase;
 const sources: Source[] = [];

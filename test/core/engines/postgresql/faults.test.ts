@@ -3,7 +3,8 @@ import { openPostgres } from '#core/engines/postgresql/source.ts';
 import type { ConnectionSettings, Row, RunOptions, Source } from '#core/engines/shared/source.ts';
 import { localPolicy, reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
 import { openStrangeServer, openTcpProxy, type ProxyRules, type TcpProxy } from '#test/support/tcp-proxy.ts';
-import { FIXED, READ, refusal, sql, until, WRITE } from '../shared/suite.ts';
+import { FIXED, READ, refusal, sql, WRITE } from '../shared/suite.ts';
+import { until } from '#test/support/until.ts';
 
 describe.skipIf(!reachable.postgres)('PostgreSQL when things go wrong', () => {
   const opened: { close(): Promise<void> }[] = [];

@@ -2,7 +2,8 @@ import { describe, expect, test } from 'bun:test';
 import { openPostgres } from '#core/engines/postgresql/source.ts';
 import type { RunOptions, Source } from '#core/engines/shared/source.ts';
 import { localPolicy, reachable, testDatabase } from '#test/support/databases.ts';
-import { FIXED, READ, sql, until, WRITE } from '../shared/suite.ts';
+import { FIXED, READ, sql, WRITE } from '../shared/suite.ts';
+import { until } from '#test/support/until.ts';
 
 /**
  * What a statement only names can run code of whoever made it: a view, a policy, a shadowed operator. The statements below all

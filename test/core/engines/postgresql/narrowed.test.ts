@@ -3,7 +3,8 @@ import { openPostgres } from '#core/engines/postgresql/source.ts';
 import type { BoundStatement, BoundType, Json, Row, Source } from '#core/engines/shared/source.ts';
 import { localPolicy, reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
 import { openTcpProxy, type TcpProxy } from '#test/support/tcp-proxy.ts';
-import { FIXED, sql, until } from '../shared/suite.ts';
+import { FIXED, sql } from '../shared/suite.ts';
+import { until } from '#test/support/until.ts';
 
 const MOMENT = '2026-01-01T12:00:00+02:00';
 

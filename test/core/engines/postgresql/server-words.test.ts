@@ -3,7 +3,8 @@ import { openPostgres } from '#core/engines/postgresql/source.ts';
 import type { ConnectionSettings, PipelineSlot, Source } from '#core/engines/shared/source.ts';
 import { localPolicy, reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
 import { openTcpProxy, type ProxyRules } from '#test/support/tcp-proxy.ts';
-import { FIXED, READ, refusal, sql, until, WRITE } from '../shared/suite.ts';
+import { FIXED, READ, refusal, sql, WRITE } from '../shared/suite.ts';
+import { until } from '#test/support/until.ts';
 
 function message(type: string, body: Buffer): Buffer {
   const head = Buffer.from(`${type}\0\0\0\0`, 'latin1');

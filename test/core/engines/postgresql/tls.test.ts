@@ -4,7 +4,8 @@ import type { ConnectionSettings, Source } from '#core/engines/shared/source.ts'
 import { type Authority, type Certificate, createAuthority } from '#test/support/certificates.ts';
 import { localPolicy } from '#test/support/databases.ts';
 import { canCreateCluster, type Cluster, createCluster, PASSWORD } from '#test/support/postgres-cluster.ts';
-import { FIXED, READ, refusal, sql, until, WRITE } from '../shared/suite.ts';
+import { FIXED, READ, refusal, sql, WRITE } from '../shared/suite.ts';
+import { until } from '#test/support/until.ts';
 
 if (!canCreateCluster && process.env['CI'] === 'true') throw new Error('initdb and openssl are needed for the tests of TLS');
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import type { FileFolder } from './files.ts';
-import { READ, refusal, sql, until } from './suite.ts';
+import { READ, refusal, sql } from './suite.ts';
+import { until } from '#test/support/until.ts';
 
 /** What every engine promises whose statements run in a program of their own. @param endless runs until it is stopped. */
 export function childSuite(files: FileFolder, children: () => number[], database: string, endless: string): void {

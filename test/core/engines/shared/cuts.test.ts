@@ -7,7 +7,8 @@ import { fc } from '#test/support/chance.ts';
 import { localPolicy, reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
 import { openTcpProxy } from '#test/support/tcp-proxy.ts';
 import { EVERY_ENGINE, type OpenEngine } from './every-engine.ts';
-import { FIXED, READ, refusal, sql, until, WRITE } from './suite.ts';
+import { FIXED, READ, refusal, sql, WRITE } from './suite.ts';
+import { until } from '#test/support/until.ts';
 
 const COUNT = 10_000;
 const NUMBERS: Readonly<Record<string, string>> = {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { createSessionPool } from '#core/engines/shared/session-pool.ts';
-import { until } from './suite.ts';
+import { until } from '#test/support/until.ts';
 
 type Kind = 'read' | 'write';
 

@@ -10,6 +10,7 @@ import type {
   Source,
 } from '#core/engines/shared/source.ts';
 import { localPolicy, type TestDatabase } from '#test/support/databases.ts';
+import { until } from '#test/support/until.ts';
 
 export const READ: RunOptions = { mode: 'read', timeout_ms: 10_000, max_rows: 1_000, max_bytes: 4 * 1024 * 1024 };
 export const FIXED: RunOptions = { ...READ, mode: 'fixed' };
@@ -27,15 +28,6 @@ export async function refusal(work: Promise<unknown>): Promise<AppError> {
   );
   if (outcome instanceof AppError) return outcome;
   throw new Error(`no AppError but ${Bun.inspect(outcome)}`);
-}
-
-/** Waits until something is so; fails after five seconds. */
-export async function until(holds: () => Promise<boolean> | boolean): Promise<void> {
-  for (let i = 0; i < 250; i++) {
-    if (await holds()) return;
-    await Bun.sleep(20);
-  }
-  throw new Error('it did not become so within five seconds');
 }
 
 export interface SuiteOptions {

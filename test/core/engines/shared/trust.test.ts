@@ -5,7 +5,8 @@ import { parseUntrusted, untrustedSql } from '#core/engines/postgresql/sql/untru
 import { createTrust } from '#core/engines/shared/trust.ts';
 import { wordsOf } from '#core/engines/shared/words.ts';
 import { localPolicy, reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
-import { FIXED, sql, until } from './suite.ts';
+import { FIXED, sql } from './suite.ts';
+import { until } from '#test/support/until.ts';
 
 describe('the words of a statement', () => {
   test.each([

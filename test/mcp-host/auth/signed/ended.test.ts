@@ -19,8 +19,8 @@ import {
   testHost,
   type TestHost,
   toolOf,
-  until,
 } from '#test/mcp-host/support.ts';
+import { until } from '#test/support/until.ts';
 
 const AUDIENCE = 'https://mcp.example.com/mcp';
 const connection = connectionOf({});

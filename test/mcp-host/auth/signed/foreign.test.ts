@@ -8,8 +8,9 @@ import { foreignKeysFile } from '#mcp-host/auth/signed/foreign-keys.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
 import { type TestIssuer, testIssuer } from '#test/support/issuer.ts';
 import { handMade, type TestKey, testKey } from '#test/support/signed-tokens.ts';
-import { authSettings, connectionOf, modern, rpc, snapshotOf, testHost, toolOf, until } from '#test/mcp-host/support.ts';
+import { authSettings, connectionOf, modern, rpc, snapshotOf, testHost, toolOf } from '#test/mcp-host/support.ts';
 import { useHost } from '#test/mcp-host/use-host.ts';
+import { until } from '#test/support/until.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 

@@ -7,8 +7,9 @@ import type { IdentityList } from '#core/edge/identity.ts';
 import { identityFile } from '#mcp-host/auth/signed/identity-state.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
 import { handMade, identityOf, ISSUER, personClaims, type TestKey, testKey } from '#test/support/signed-tokens.ts';
-import { authSettings, connectionOf, modern, rpc, snapshotOf, toolOf, until } from '#test/mcp-host/support.ts';
+import { authSettings, connectionOf, modern, rpc, snapshotOf, toolOf } from '#test/mcp-host/support.ts';
 import { useHost } from '#test/mcp-host/use-host.ts';
+import { until } from '#test/support/until.ts';
 
 let key: TestKey;
 let now = 0;

@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import type { Replay } from '#core/contract/deploy/replay.ts';
 import { openSource } from '#core/engines/index.ts';
 import { createHttp } from '#server/http/http.ts';
-import { type TestHost, testHost, until } from '#test/mcp-host/support.ts';
+import { type TestHost, testHost } from '#test/mcp-host/support.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
+import { until } from '#test/support/until.ts';
 
 /** A server with hosts that keep calls, a shop, and an official client of each host. */
 export interface ReplayShop {

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { run, systemCall } from '#core/run.ts';
-import { until } from '#test/mcp-host/support.ts';
 import { reachable, testDatabase } from '#test/support/databases.ts';
 import { filesBelow } from '#test/support/files.ts';
 import { type ReplayShop, replayShop } from './replay-support.ts';
+import { until } from '#test/support/until.ts';
 
 const GOOD = 'select id, total from orders where customer = :customer order by id';
 const CUSTOMER = [{ name: 'customer', type: 'string' }];

@@ -10,8 +10,8 @@ import type { Replay } from '#core/contract/deploy/replay.ts';
 import { openSource } from '#core/engines/index.ts';
 import { type TestHost, testHost } from '#test/mcp-host/support.ts';
 import { reachable, redisUrl, testDatabase, type TestDatabase } from '#test/support/databases.ts';
-import { until } from '#test/support/programs.ts';
 import { type ListeningServer, listeningServer } from '#test/support/server.ts';
+import { until } from '#test/support/until.ts';
 
 /** A database of Redis that no other test uses. */
 const REDIS = `${redisUrl}/7`;
@@ -72,7 +72,7 @@ async function pair(variables: Record<string, string>): Promise<Pair> {
     if (status >= 300) throw new Error(`${method} ${path}: ${status} ${JSON.stringify(answer)}`);
     return answer;
   };
-  for (const { server } of servers) await until(() => server.app.hosts.list().length === 3, 20_000);
+  for (const { server } of servers) await until(() => server.app.hosts.list().length === 3);
   await api(0, 'PATCH', '/server/config', { replay_samples: 50, deploy_gates: { breaking: 'off', lint: 'off', tests: 'off' } });
   const { id } = await api(0, 'POST', '/connections', { name: 'shop', db_type: 'sqlite', database: 'shop.sqlite' });
   const tool = await api(0, 'POST', '/tools', {
@@ -88,7 +88,7 @@ async function pair(variables: Record<string, string>): Promise<Pair> {
     await until(async () => {
       for (const host of hosts) if ((await host.health()).snapshot_version !== snapshot_version) return false;
       return true;
-    }, 20_000);
+    });
   };
   await deploy(SQL);
   await deploy(SQL.replace('total from', 'total + 1 as total from'));
@@ -163,7 +163,7 @@ describe.skipIf(!reachable.postgres || !reachable.redis)('a replay over two serv
     expect(await takeLease(servers[0].server.app, 'replay', 'killed', 3)).toBe(true);
     const ask = (n: 0 | 1) => servers[n].api('POST', '/replay', { version: 2 });
     for (const n of [0, 1] as const) expect(await ask(n)).toMatchObject({ status: 409, body: { detail: RUNNING } });
-    await until(async () => (await ask(1)).status === 200, 20_000);
+    await until(async () => (await ask(1)).status === 200);
     await api(0, 'POST', '/replay', { version: 2 });
     const both = await Promise.all([ask(0), ask(1), ask(0), ask(1)]);
     for (const { status, body } of both)

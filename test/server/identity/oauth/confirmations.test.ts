@@ -3,10 +3,10 @@ import { createPageQuestions, type PageQuestion } from '#core/edge/confirmation-
 import { signal } from '#core/cluster/signals.ts';
 import { followDecisions } from '#core/identity/oauth/confirmations.ts';
 import { createHttp } from '#server/http/http.ts';
-import { until } from '#test/support/programs.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { type Member, PASSWORD, peopleOf } from '#test/support/people.ts';
 import { createBrowser, tokens } from '#test/support/sign-in.ts';
+import { until } from '#test/support/until.ts';
 
 let t: TestApp;
 let owner: Member;
@@ -60,7 +60,7 @@ async function greetingOf(id: string): Promise<string> {
   const reading = body
     ?.pipeThrough(new TextDecoderStream())
     .pipeTo(new WritableStream({ write: (piece) => void (text += piece) }), { signal: ending.signal });
-  await until(() => t.log.some(({ message, fields }) => message === 'host connected' && fields?.['id'] === id), 5_000);
+  await until(() => t.log.some(({ message, fields }) => message === 'host connected' && fields?.['id'] === id));
   await Bun.sleep(50);
   ending.abort();
   await reading?.catch(() => undefined);

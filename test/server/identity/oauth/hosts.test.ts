@@ -9,9 +9,10 @@ import { type EndedTarget, endGrants } from '#core/identity/oauth/ended.ts';
 import { signAccessToken } from '#core/identity/oauth/keys.ts';
 import { publicKeys } from '#core/identity/oauth/published.ts';
 import { identityFile } from '#mcp-host/auth/signed/identity-state.ts';
-import { authSettings, modern, rpc, testHost, type TestHost, until } from '#test/mcp-host/support.ts';
+import { authSettings, modern, rpc, testHost, type TestHost } from '#test/mcp-host/support.ts';
 import { reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
 import { listeningServer, type ListeningServer } from '#test/support/server.ts';
+import { until } from '#test/support/until.ts';
 
 const identityIn = (folder: string): string => readFileSync(join(folder, 'identity.json'), 'utf8');
 

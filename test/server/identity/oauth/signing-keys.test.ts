@@ -13,7 +13,7 @@ import { openStore } from '#core/store/open.ts';
 import { testApp, type TestApp } from '#test/support/app.ts';
 import { reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
 import { describeOnce } from '#test/support/metadata.ts';
-import { until } from '#test/mcp-host/support.ts';
+import { until } from '#test/support/until.ts';
 
 const RESOURCE = 'https://sluice.example.com/mcp';
 const CLAIMS = {
