@@ -86,6 +86,8 @@ function login(
     multipleStatements: false,
     supportBigNumbers: true,
     dateStrings: true,
+    // Of what is bound; what comes is text.
+    timezone: 'Z',
     jsonStrings: true,
     maxPreparedStatements: 200,
     connectAttributes: { program_name: 'sluice' },

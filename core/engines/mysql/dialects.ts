@@ -1,6 +1,7 @@
 import type { Lexeme } from '#core/lib/sql/classify-tokens.ts';
 import type { SqlDialect } from '#core/lib/sql/dialect.ts';
 import { GRAMMAR_MODES, type GrammarMode, grammarName } from './modes.ts';
+import { mysqlPlaceholder } from './placeholder.ts';
 import { scanMysql } from './scanner.ts';
 import { MYSQL_PAGES } from './sql/page-keys.ts';
 
@@ -9,7 +10,7 @@ const runsText = (tokens: readonly Lexeme[]): boolean => tokens[0]?.text === 'ex
 const dialectOf = (modes: readonly GrammarMode[]): SqlDialect => ({
   name: grammarName(modes),
   scan: scanMysql({ quotes_name: modes.includes('ANSI_QUOTES'), backslash: !modes.includes('NO_BACKSLASH_ESCAPES') }),
-  placeholder: () => '?',
+  placeholder: mysqlPlaceholder,
   unlimited: { limit: '18446744073709551615', offset: 0 },
   reuses: false,
   no_row: '(SELECT NULL FROM DUAL WHERE FALSE)',

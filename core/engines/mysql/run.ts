@@ -24,7 +24,7 @@ export interface MysqlRunner {
   server(): MysqlServer | undefined;
   /** Runs one statement in a session of its mode, and leaves the session clean. @param variables of the session, see `MysqlRun`. */
   run(
-    statement: Pick<BoundStatement, 'text' | 'values' | 'types' | 'dialect'>,
+    statement: Pick<BoundStatement, 'text' | 'values' | 'types'> & { readonly dialect?: string | undefined },
     options: RunOptions,
     stop: AbortSignal,
     variables?: MysqlRun['variables'],

@@ -2,7 +2,7 @@ import mysql from 'mysql2';
 import { parseJson } from '#core/lib/exact-json.ts';
 import type { BoundType, Column, Json, ValueKind } from '../shared/source.ts';
 import { atOffset, parseDatetime } from '#core/lib/text/datetimes.ts';
-import { listText, numberText, textOf } from '../shared/rows.ts';
+import { doubleOf, listText, numberText, plainDigits, textOf } from '../shared/rows.ts';
 import { minutesOf, UTC } from './extras.ts';
 
 /** What the server says of a column (MySQL's column definition packet). */
@@ -29,6 +29,7 @@ interface Rule {
 }
 
 export const { Types } = mysql;
+const { TypedParameter } = mysql;
 const BINARY = 63;
 const UNSIGNED = 32;
 const ENUM = 256;
@@ -138,8 +139,9 @@ function encodeGeometry(value: MysqlValue): Json {
 }
 
 /**
- * A bound value as the binary protocol sends it. Integers go as 64-bit integers, since as doubles they would lose digits and
- * `LIMIT` would refuse them; JSON and arrays as JSON text; moments without `T` and zone, in that of the session.
+ * A bound value as the binary protocol sends it, in the type that a cast to its own would have. Integers go as 64-bit integers, since as
+ * doubles they would lose digits and `LIMIT` would refuse them; numbers as decimals, as they are calculated in a statement's text; JSON and
+ * arrays as JSON text; moments without `T` and zone, in that of the session.
  */
 export function toMysqlValue(value: Json, type: BoundType, offset = UTC): unknown {
   if (value === null) return typedNull(type);
@@ -147,16 +149,45 @@ export function toMysqlValue(value: Json, type: BoundType, offset = UTC): unknow
   if (typeof type === 'object') return listText(value, (item) => itemText(item, type.array, offset));
   if (typeof value === 'boolean') return toInteger(value ? 1 : 0);
   if (type === 'integer') return toInteger(value);
-  // Digits come as text where a double would lose some of them; sent as mere text they would be compared as doubles.
-  if (type === 'number') return typeof value === 'string' ? mysql.TypedParameter.NEWDECIMAL(value) : Number(value);
-  return type === 'datetime' ? toDatetime(textOf(value), offset) : textOf(value);
+  if (type === 'number') return toNumber(value);
+  if (type === 'date') return toMoment(TypedParameter.DATE, textOf(value), '');
+  if (type !== 'datetime') return textOf(value);
+  return toMoment(TypedParameter.DATETIME, toDatetime(textOf(value), offset), ' 00:00:00');
 }
 
 /** What is calculated from it has the same type as with any other value. */
 function typedNull(type: BoundType): unknown {
-  const { LONGLONG, DOUBLE, VAR_STRING } = mysql.TypedParameter;
-  if (type === 'integer' || type === 'boolean') return LONGLONG(null);
-  return type === 'number' ? DOUBLE(null) : VAR_STRING(null);
+  const typed = NULLS[typeof type === 'object' ? 'json' : type] ?? TypedParameter.VAR_STRING;
+  return typed(null);
+}
+
+const NULLS: Partial<Readonly<Record<string, (value: null) => unknown>>> = {
+  integer: TypedParameter.LONGLONG,
+  boolean: TypedParameter.LONGLONG,
+  number: TypedParameter.NEWDECIMAL,
+  date: TypedParameter.DATE,
+  datetime: TypedParameter.DATETIME,
+};
+
+/** Servers cut what has more digits than a decimal, without a word. Throws `sql_error` for digits that no double keeps either. */
+function toNumber(value: Json): unknown {
+  const digits = plainDigits(textOf(value));
+  const [whole = '', fraction = ''] = digits.replace('-', '').split('.');
+  const fits = fraction.length <= MOST_DECIMALS && whole.length + fraction.length <= MOST_DIGITS;
+  return fits ? TypedParameter.NEWDECIMAL(digits) : doubleOf(value);
+}
+
+const MOST_DIGITS = 65;
+const MOST_DECIMALS = 30;
+
+/** The driver keeps milliseconds alone; what is more exact, and dates that no calendar has, go as text. */
+function toMoment(typed: (value: Date) => unknown, text: string, more: string): unknown {
+  // A server takes years of two digits for those of this century.
+  const moment =
+    text.startsWith('00') || /\.\d{4}/.test(text)
+      ? Number.NaN
+      : Date.parse(`${text.replace(' ', 'T')}${text.includes(':') ? '' : more.replace(' ', 'T')}Z`);
+  return Number.isNaN(moment) ? text : typed(new Date(moment));
 }
 
 /** An element of a list, for JSON_TABLE. MySQL keeps the digits of numbers that are not whole only as text. */
@@ -167,7 +198,7 @@ function itemText(item: Json, type: Exclude<BoundType, object>, offset: string):
 
 function toInteger(value: Json): unknown {
   const integer = BigInt(typeof value === 'number' ? Math.trunc(value) : textOf(value));
-  const { LONGLONG } = mysql.TypedParameter;
+  const { LONGLONG } = TypedParameter;
   return integer > 9223372036854775807n ? LONGLONG.unsigned(integer) : LONGLONG(integer);
 }
 

@@ -65,4 +65,14 @@ export const listText = (list: Json, write: (item: Json) => string): string =>
 /** A number as JSON has it: one of ours would round the digits that come as text. */
 export const numberText = (value: Json): string =>
   typeof value === 'string' && DIGITS.test(value) ? value : JSON.stringify(value);
+/** A number as digits alone: other types than those of numbers say something else by `1e+21`. */
+export function plainDigits(text: string): string {
+  const [, sign = '', whole = '', fraction = '', exponent = ''] = /^(-?)(\d+)(?:\.(\d+))?e([+-]\d+)$/.exec(text) ?? [];
+  if (exponent === '') return text;
+  const point = whole.length + Number(exponent);
+  const digits = whole + fraction;
+  if (point <= 0) return `${sign}0.${'0'.repeat(-point)}${digits}`;
+  const padded = digits.padEnd(point, '0');
+  return sign + padded.slice(0, point) + (padded.length > point ? `.${padded.slice(point)}` : '');
+}
 const DIGITS = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/;

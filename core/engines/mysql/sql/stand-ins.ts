@@ -6,15 +6,15 @@ import type { BoundType, Column } from '#core/engines/shared/source.ts';
 const TEXT = "'2000-01-01'";
 /** Beyond 32 bits: values are bound with 64. */
 const WHOLE = '4294967296';
-/** A number goes as a double, or as a decimal where a double would lose digits. */
-const NUMBERS = ['1e0', '1.5'] as const;
+/** A number goes as a decimal, or as a double where no decimal has room for it. */
+const NUMBERS = ['1.5', '1e0'] as const;
 const STAND_INS: Readonly<Record<ScalarType, string>> = {
   string: TEXT,
   integer: WHOLE,
   number: NUMBERS[0],
   boolean: WHOLE,
-  date: TEXT,
-  datetime: "'2000-01-01 00:00:00'",
+  date: "DATE'2000-01-01'",
+  datetime: "TIMESTAMP'2000-01-01 00:00:00'",
   uuid: "'00000000-0000-0000-0000-000000000000'",
   json: "'{}'",
 };

@@ -3,6 +3,7 @@ import type { Source } from '#core/engines/shared/source.ts';
 import { openMysql } from '#core/engines/mysql/source.ts';
 import { localPolicy, reachable, type TestDatabase, testDatabase } from '#test/support/databases.ts';
 import { READ, refusal, sql, WRITE } from '../shared/suite.ts';
+import { toolOn } from '../shared/tool-call.ts';
 
 let database: TestDatabase;
 let source: Source;
@@ -138,6 +139,33 @@ describe.skipIf(!reachable.mysql)('MariaDB values', () => {
     expect((await source.query(sums, READ)).rows).toEqual([{ a: exact, b: sum, same: 1 }]);
     const quoted = sql('SELECT ? AS a', [`'; DROP TABLE every_type; -- \\`]);
     expect((await source.query(quoted, READ)).rows).toEqual([{ a: `'; DROP TABLE every_type; -- \\` }]);
+  });
+
+  test('bound values are what a cast to their declared types is, also where nothing says which type is meant', async () => {
+    const cases = [
+      ['number', '0.1 + :v', 0.2, '0.3'],
+      ['number', 'ROUND(19.99 * :v, 2)', -1.5, '-29.99'],
+      ['number', 'CAST(:v AS SIGNED)', 2.5, 3],
+      ['number', ':v = 1e21', 1e21, 1],
+      ['number', ':v', 1e300, 1e300],
+      ['boolean', "JSON_OBJECT('k', :v)", true, { k: true }],
+      ['boolean', "JSON_OBJECT('k', :v)", null, { k: null }],
+      ['json', "JSON_OBJECT('k', :v)", { a: [1] }, { k: { a: [1] } }],
+      ['json', "JSON_OBJECT('k', :v)", null, { k: null }],
+      ['json', "JSON_VALUE(:v, '$.a')", { a: 'x' }, 'x'],
+      ['datetime', ':v + INTERVAL 90 MINUTE', '2020-01-01T03:04:05Z', '2020-01-01T04:34:05'],
+      ['date', ':v + INTERVAL 1 DAY', '2020-02-28', '2020-02-29'],
+      ['date', ':v', '0001-01-01', '0001-01-01'],
+      ['integer', ':v / 2', 7, '3.5000'],
+    ] as const;
+    for (const [type, expression, value, back] of cases) {
+      const parameter = { name: 'v', type, description: 'v', required: false };
+      const tool = await toolOn({ source, db_type: 'mysql' }, `SELECT ${expression} AS back`, [parameter], {
+        return_type: 'value',
+      });
+      const { value: found } = await tool.call({ v: value });
+      expect([expression, found]).toEqual([expression, back]);
+    }
   });
 
   test('a repeated or strange column name keeps every value', async () => {
