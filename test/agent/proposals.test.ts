@@ -4,6 +4,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { agentTools } from '#agent/tools.ts';
+import type { Scope } from '#core/contract/operation.ts';
 import { type ListeningAgent, listeningAgent } from '#test/support/agent.ts';
 import { SPECIFIED_TOOLS } from '#test/support/agent-tools.ts';
 import { storedConfiguration } from '#test/support/configuration.ts';
@@ -196,7 +197,7 @@ const BESIDE_PROPOSALS =
   );
 
 test('its tools say where a proposal is named, and those of others do not', async () => {
-  const names = async (scopes: readonly string[]) => {
+  const names = async (scopes: readonly Scope[]) => {
     const official = new Client({ name: 'test', version: '1.0.0' });
     const headers = { authorization: `Bearer ${await a.token(scopes)}` };
     await official.connect(new StreamableHTTPClientTransport(new URL(`${a.s.url}/agent-mcp/mcp`), { requestInit: { headers } }));

@@ -1,4 +1,5 @@
 import { createAgent } from '#agent/http.ts';
+import type { Scope } from '#core/contract/operation.ts';
 import type { Tally } from '#core/lib/call/arguments.ts';
 import { type ClientKind, connectClient, type McpClient } from '#test/support/mcp-clients.ts';
 import { type ListeningServer, listeningServer } from '#test/support/server.ts';
@@ -9,7 +10,7 @@ export interface ListeningAgent {
   readonly url: string;
   readonly tally: Tally;
   /** A new token with these scopes. */
-  token(scopes?: readonly string[]): Promise<string>;
+  token(scopes?: readonly Scope[]): Promise<string>;
   /** An official client on the front port. */
   client(kind: ClientKind, token: string, path?: string): Promise<McpClient>;
   stop(): Promise<void>;
@@ -43,9 +44,8 @@ export async function listeningAgent(variables: Record<string, string> = {}, ser
     s,
     url,
     tally,
-    async token(scopes = ['read', 'write', 'deploy']) {
-      const { body } = await s.api('POST', '/agent-tokens', { name: 'Claude', duration_minutes: 60, scopes });
-      return String(body['token']);
+    async token(scopes: readonly Scope[] = ['read', 'write', 'deploy']) {
+      return (await s.call('agent_tokens.create', { name: 'Claude', duration_minutes: 60, scopes: [...scopes] })).token;
     },
     client: (kind, token, path = '/agent-mcp/mcp') =>
       connectClient(kind, `${s.url}${path}`, { authorization: `Bearer ${token}` }),

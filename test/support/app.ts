@@ -8,15 +8,16 @@ import type { PasswordWork } from '#core/identity/passwords.ts';
 import { createMemoryKv } from '#core/cluster/memory.ts';
 import { createLog, type LogLine } from '#core/log.ts';
 import { createHttp } from '#server/http/http.ts';
+import { type Calls, callsOver, type Problem } from './calls.ts';
 import { type Dialect, emptyMetadata } from './metadata.ts';
 
 export interface Answer {
   readonly status: number;
-  readonly body: Record<string, unknown>;
+  readonly body: Partial<Problem> & Record<string, unknown>;
   readonly headers: Headers;
 }
 
-export interface TestApp {
+export interface TestApp extends Calls {
   readonly app: App;
   readonly directory: string;
   /** Every log line so far. */
@@ -83,23 +84,20 @@ export async function testApp(
   });
   const http = createHttp(app);
   let cookie = '';
-  const request: TestApp['request'] = async (method, path, options = {}) => {
-    const body = options.raw ?? (options.body === undefined ? undefined : JSON.stringify(options.body));
-    const response = await http.fetch(
-      new Request(`http://localhost${path}`, {
-        method,
-        headers: {
-          host: 'localhost',
-          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-          ...(cookie === '' || options.anonymous ? {} : { cookie }),
-          ...options.headers,
-        },
-        ...(body === undefined ? {} : { body }),
-      }),
-      { address: '192.0.2.1' },
-    );
+  const fetch = async (path: string, init: RequestInit, anonymous = false): Promise<Response> => {
+    const headers = new Headers({ host: 'localhost', ...(cookie === '' || anonymous ? {} : { cookie }) });
+    new Headers(init.headers).forEach((value, name) => headers.set(name, value));
+    const request = new Request(`http://localhost${path}`, { ...init, headers });
+    const response = await http.fetch(request, { address: '192.0.2.1' });
     const set = response.headers.get('set-cookie');
-    if (set !== null && !options.anonymous) cookie = set.split(';')[0] ?? '';
+    if (set !== null && !anonymous) cookie = set.split(';')[0] ?? '';
+    return response;
+  };
+  const request: TestApp['request'] = async (method, path, { body, raw, headers, anonymous } = {}) => {
+    const sent = raw ?? (body === undefined ? undefined : JSON.stringify(body));
+    const content_type = sent === undefined ? {} : { 'content-type': 'application/json' };
+    const init = { method, headers: { ...content_type, ...headers }, ...(sent === undefined ? {} : { body: sent }) };
+    const response = await fetch(path, init, anonymous);
     const text = await response.text();
     const json = (response.headers.get('content-type') ?? '').includes('json');
     return { status: response.status, headers: response.headers, body: json && text !== '' ? JSON.parse(text) : { text } };
@@ -112,6 +110,7 @@ export async function testApp(
       now += ms;
     },
     request,
+    ...callsOver((path, init, { anonymous }) => fetch(path, init, anonymous)),
     async signIn() {
       await request('POST', '/api/v1/auth/setup', { body: { username: 'ada', password: 'correct horse' } });
     },
@@ -123,12 +122,14 @@ export async function testApp(
   };
 }
 
-/** The one form of every error answer (contract section 1). */
+const PROBLEM = /^(detail|type,title,status,detail,code,errors,request_id(,position)?)$/;
+
+/** The forms of every error answer (contract section 1): a sentence alone, or a problem with its code and fields. */
 export function isErrorBody(body: unknown): boolean {
   return (
     typeof body === 'object' &&
     body !== null &&
-    Object.keys(body).join() === 'detail' &&
+    PROBLEM.test(Object.keys(body).join()) &&
     typeof (body as { detail: unknown }).detail === 'string' &&
     /^[A-Z0-9a-z_].*[.?]$/s.test((body as { detail: string }).detail)
   );

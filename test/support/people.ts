@@ -1,7 +1,8 @@
 import type { Answer, TestApp } from './app.ts';
+import type { Calls, SendOptions } from './calls.ts';
 
-/** Somebody who signed in, with a cookie of their own. */
-export interface Member {
+/** Somebody who signed in, with a cookie of their own: `call` and `send` are theirs. */
+export interface Member extends Calls {
   readonly id: string;
   /** Below `/api/v1/`; errors come with their code. */
   ask(method: string, path: string, body?: unknown): Promise<Answer>;
@@ -15,6 +16,7 @@ export const PASSWORD = 'correct horse';
 export function peopleOf(t: TestApp) {
   const member = (id: string, username: string, first: Answer): Member => {
     let cookie = '';
+    const asMember = (options: SendOptions = {}) => ({ anonymous: true, headers: { cookie, ...options.headers } });
     const keep = (answer: Answer): Answer => {
       cookie = answer.headers.get('set-cookie')?.split(';')[0] ?? cookie;
       return answer;
@@ -22,6 +24,8 @@ export function peopleOf(t: TestApp) {
     keep(first);
     return {
       id,
+      call: (name, input, options) => t.call(name, input, asMember(options)),
+      send: (name, input, options) => t.send(name, input, asMember(options)),
       ask: (method, path, body) =>
         t.request(method, `/api/v1/${path}`, {
           anonymous: true,
@@ -40,14 +44,10 @@ export function peopleOf(t: TestApp) {
     },
     /** Somebody whom `by` invites and who accepts. */
     async join(by: Member, draft: { readonly username: string } & Record<string, unknown>): Promise<Member> {
-      const { body } = await by.ask('POST', 'people', draft);
-      const id = String(body['id']);
-      const { invite_url } = (await by.ask('POST', `people/${id}/invite`, {})).body;
-      const token = new URL(String(invite_url)).hash.slice(1);
-      const accepted = await t.request('POST', '/api/v1/auth/accept-invite', {
-        anonymous: true,
-        body: { token, password: PASSWORD },
-      });
+      const { id } = await by.call('people.create', draft);
+      const { invite_url } = await by.call('people.invite', { id });
+      const token = new URL(invite_url).hash.slice(1);
+      const accepted = await t.send('auth.accept_invite', { token, password: PASSWORD }, { anonymous: true });
       return member(id, draft.username, accepted);
     },
   };

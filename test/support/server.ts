@@ -5,10 +5,12 @@ import { parseEnv } from '#core/env.ts';
 import { createLog, type Log, type LogLine } from '#core/log.ts';
 import { type RunningServer, type StartOptions, startServer } from '#server/start.ts';
 import { LIGHT_WORK } from './app.ts';
+import { type Calls, callsOver, type Problem } from './calls.ts';
 
 const SECRET = 'k'.repeat(16) + '0123456789abcdefg';
 
-export interface ListeningServer {
+/** `call` and `send` are those of the administrator. */
+export interface ListeningServer extends Calls {
   readonly server: RunningServer;
   readonly url: string;
   readonly log: Log;
@@ -17,7 +19,11 @@ export interface ListeningServer {
   readonly directory: string;
   readonly service_token: string;
   /** A REST call with the administrator's cookie. */
-  api(method: string, path: string, body?: unknown): Promise<{ status: number; body: Record<string, unknown> }>;
+  api(
+    method: string,
+    path: string,
+    body?: unknown,
+  ): Promise<{ status: number; body: Partial<Problem> & Record<string, unknown> }>;
   /** The cookie of the administrator, who is created or signed in. */
   signIn(): Promise<string>;
   stop(): Promise<void>;
@@ -47,15 +53,18 @@ export async function listeningServer(
   const server = await startServer(env, log, { password_work: LIGHT_WORK, ...options });
   const url = `http://${env.SVC_BIND}:${server.port}`;
   let cookie = '';
-  const send = async (method: string, path: string, body?: unknown) => {
-    const response = await fetch(`${url}/api/v1${path}`, {
-      method,
-      headers: { cookie, 'content-type': 'application/json' },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    cookie = response.headers.get('set-cookie')?.split(';')[0] ?? cookie;
+  const request = async (path: string, init: RequestInit, anonymous = false): Promise<Response> => {
+    const headers = new Headers(anonymous ? {} : { cookie });
+    new Headers(init.headers).forEach((value, name) => headers.set(name, value));
+    const response = await fetch(`${url}${path}`, { ...init, headers });
+    if (!anonymous) cookie = response.headers.get('set-cookie')?.split(';')[0] ?? cookie;
+    return response;
+  };
+  const api: ListeningServer['api'] = async (method, path, body) => {
+    const sent = body === undefined ? {} : { body: JSON.stringify(body) };
+    const response = await request(`/api/v1${path}`, { method, headers: { 'content-type': 'application/json' }, ...sent });
     const text = await response.text();
-    return { status: response.status, body: (text === '' ? {} : JSON.parse(text)) as Record<string, unknown> };
+    return { status: response.status, body: text === '' ? {} : JSON.parse(text) };
   };
   return {
     server,
@@ -64,11 +73,12 @@ export async function listeningServer(
     lines,
     directory,
     service_token: SECRET,
-    api: send,
+    api,
+    ...callsOver((path, init, { anonymous }) => request(path, init, anonymous)),
     async signIn() {
       const account = { username: 'ada', password: 'correct horse' };
-      const { status } = await send('POST', '/auth/setup', account);
-      if (status !== 201) await send('POST', '/auth/login', account);
+      const { status } = await api('POST', '/auth/setup', account);
+      if (status !== 201) await api('POST', '/auth/login', account);
       return cookie;
     },
     async stop() {

@@ -10,6 +10,5 @@ export async function sqliteConnection(t: TestApp, ...statements: readonly strin
   const db = new Database(join(folder, 'shop.sqlite'), { create: true });
   for (const statement of statements) db.run(statement);
   db.close();
-  const body = { name: 'shop', db_type: 'sqlite', database: 'shop.sqlite' };
-  return String((await t.request('POST', '/api/v1/connections', { body })).body['id']);
+  return (await t.call('connections.create', { name: 'shop', db_type: 'sqlite', database: 'shop.sqlite' })).id;
 }

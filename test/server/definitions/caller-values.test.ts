@@ -18,10 +18,8 @@ beforeAll(async () => {
   db.run("insert into customers values (1, 'Ada', 'ada@example.com'), (2, 'Grace', 'grace@example.com')");
   db.close();
   sqlite = await connection({ name: 'sqlite', db_type: 'sqlite', database: 'shop.db' });
-  const made = await t.request('POST', '/api/v1/agent-tokens', {
-    body: { name: 'a', duration_minutes: 15, scopes: ['read', 'write', 'deploy'] },
-  });
-  token = String(made.body['token']);
+  const made = await t.call('agent_tokens.create', { name: 'a', duration_minutes: 15, scopes: ['read', 'write', 'deploy'] });
+  token = made.token;
 }, 60_000);
 afterAll(() => t.close());
 
@@ -92,7 +90,7 @@ test('a preview runs as the caller who is named, for signed-in people only', asy
   const from = { connection_id: sqlite, sql_query: own, from: { who: 'caller.claims.customer' }, caller };
   expect((await post('/preview/execute', from)).body['rows']).toMatchObject([{ name: 'Grace' }]);
   const nobody = await post('/preview/execute', body);
-  expect([nobody.status, nobody.body['detail']]).toEqual([403, expect.stringContaining('needs caller.claims.customer')]);
+  expect([nobody.status, nobody.body.detail]).toEqual([403, expect.stringContaining('needs caller.claims.customer')]);
   const sent = await post('/preview/execute', { ...body, caller, parameters: { who: 'Ada' } });
   expect([sent.status, errors(sent.body)[0]?.field]).toEqual([422, 'parameters.who']);
   const pretending = await post('/preview/execute', { ...body, caller }, token);
@@ -117,11 +115,12 @@ test('a preview shows what its caller sees of masked columns, and a token cannot
   const made = await post('/tools', tool({ masks, sql_query: 'select id, email from customers', parameters: [] }));
   expect([made.status, made.body['masks']]).toEqual([201, masks]);
   expect(JSON.stringify(made.body['output_schema'])).toContain('Masked: only the first letter and the domain for some callers');
-  const patch = await t.request('PATCH', `/api/v1/tools/${String(made.body['id'])}`, {
-    body: { masks: [] },
-    headers: { ...PROBLEM, authorization: `Bearer ${token}`, cookie: '', 'if-match': `"${String(made.body['version'])}"` },
-  });
-  expect([patch.status, patch.body['code'] ?? patch.body['error']]).toEqual([403, 'admin_only']);
+  const patch = await t.send(
+    'tools.update',
+    { id: String(made.body['id']), masks: [] },
+    { headers: { ...PROBLEM, authorization: `Bearer ${token}`, cookie: '', 'if-match': `"${String(made.body['version'])}"` } },
+  );
+  expect([patch.status, patch.body.code]).toEqual([403, 'admin_only']);
   const unknown = await post(
     '/tools',
     tool({ masks: [{ column: 'mail', mask: 'text' }], parameters: [], sql_query: 'select id, email from customers' }),
@@ -211,7 +210,7 @@ describe.skipIf(!reachable.postgres && process.env['CI'] !== 'true')('on Postgre
     const shown = await post('/preview/execute', { connection_id: id, sql_query, caller });
     expect(shown.body['rows']).toEqual([{ me: `${account}_sales`, groups: JSON.stringify(caller.groups), n: 1 }]);
     const none = await post('/preview/execute', { connection_id: id, sql_query, caller: { sub: 'ada', groups: ['postgres'] } });
-    expect([none.status, none.body['detail']]).toEqual([403, expect.stringContaining('has none that is allowed')]);
+    expect([none.status, none.body.detail]).toEqual([403, expect.stringContaining('has none that is allowed')]);
     for (const text of [
       "select set_config('app.tenant', 'grace', true)",
       "set app.tenant = 'grace'",
@@ -230,16 +229,17 @@ describe.skipIf(!reachable.postgres && process.env['CI'] !== 'true')('on Postgre
       '/tools',
       tool({ connection_id: id, sql_query: ':who', parameters: [{ name: 'who', type: 'string' }] }),
     );
-    expect([passed.status, passed.body['detail']]).toEqual([422, expect.stringContaining('tells its database who calls')]);
+    expect([passed.status, passed.body.detail]).toEqual([422, expect.stringContaining('tells its database who calls')]);
   });
 
   test('a token neither sets nor takes away what the database is told', async () => {
     const id = await connection({ ...target, name: 'kept', session_values: [{ name: 'app.tenant', from: 'caller.sub' }] });
-    const { body } = await t.request('GET', `/api/v1/connections/${id}`);
-    const patch = await t.request('PATCH', `/api/v1/connections/${id}`, {
-      body: { session_values: [] },
-      headers: { ...PROBLEM, authorization: `Bearer ${token}`, cookie: '', 'if-match': `"${String(body['version'])}"` },
-    });
+    const answer = await t.call('connections.get', { id });
+    const patch = await t.send(
+      'connections.update',
+      { id, session_values: [] },
+      { headers: { ...PROBLEM, authorization: `Bearer ${token}`, cookie: '', 'if-match': `"${String(answer.version)}"` } },
+    );
     expect(patch.status).toBe(403);
     const created = await post(
       '/connections',
@@ -250,20 +250,20 @@ describe.skipIf(!reachable.postgres && process.env['CI'] !== 'true')('on Postgre
   });
 
   test('a token activates no version that tells the database something else of callers', async () => {
-    const { body } = await t.request('GET', '/api/v1/connections?search=kept');
-    const [{ id, version }] = body['items'] as [{ id: string; version: number }];
+    const page = await t.call('connections.list', { search: 'kept' });
+    const [{ id, version }] = page.items as [(typeof page.items)[0]];
     await post('/tools', tool({ connection_id: id, parameters: [], sql_query: 'select id from orders' }));
     const deploy = async () => {
       const { status, body: deployed } = await post('/deploy', {});
       expect([status, deployed]).toEqual([200, expect.anything()]);
     };
-    await t.request('PATCH', `/api/v1/connections/${id}`, { body: { session_values: [], version } });
+    await t.call('connections.update', { id, session_values: [], version });
     await deploy();
     const changed = { session_values: [{ name: 'app.tenant', from: 'caller.sub' }], version: version + 1 };
-    await t.request('PATCH', `/api/v1/connections/${id}`, { body: changed });
+    await t.call('connections.update', { id, ...changed });
     await deploy();
-    const listed = await t.request('GET', '/api/v1/snapshots');
-    const versions = (listed.body['items'] as { version: number }[]).map((one) => one.version).toSorted((a, b) => a - b);
+    const listed = await t.call('snapshots.list', {});
+    const versions = (listed.items as { version: number }[]).map((one) => one.version).toSorted((a, b) => a - b);
     const activate = (bearer?: string) => post(`/snapshots/${versions.at(-2)}/activate`, {}, bearer);
     const refused = await activate(token);
     expect([refused.status, errors(refused.body)[0]?.field]).toEqual([403, 'session_values']);

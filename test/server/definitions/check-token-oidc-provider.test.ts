@@ -28,11 +28,11 @@ test('access tokens of oidc-provider pass every check, with the keys that its me
     t.advance(Date.now() - t.app.clock().getTime());
     await t.signIn();
     const jwt_issuers = [{ issuer, audience: RESOURCE }];
-    await t.request('PATCH', '/api/v1/server/config', { body: { jwt_issuers } });
-    const { body } = await t.request('POST', '/api/v1/server/config/check-token', { body: { token: access_token } });
+    await t.call('config.update', { jwt_issuers });
+    const { body } = await t.send('config.check_token', { token: access_token });
     expect(body).toMatchObject({ accepted: true, caller: { client_id: 'reports', groups: ['data'], scopes: ['read'] } });
-    await t.request('PATCH', '/api/v1/server/config', { body: { jwt_issuers: [{ issuer, audience: 'another' }] } });
-    const other = await t.request('POST', '/api/v1/server/config/check-token', { body: { token: access_token } });
+    await t.call('config.update', { jwt_issuers: [{ issuer, audience: 'another' }] });
+    const other = await t.send('config.check_token', { token: access_token });
     expect(other.body).toMatchObject({ accepted: false, caller: null });
   } finally {
     await t.close();

@@ -16,7 +16,7 @@ beforeAll(async () => {
   const jwt_issuers = [
     { issuer: issuer.url, audience: 'api://shop', groups_claim: 'realm_access.roles', required_claims: { tid: 't1' } },
   ];
-  expect((await t.request('PATCH', '/api/v1/server/config', { body: { jwt_issuers } })).status).toBe(200);
+  expect((await t.send('config.update', { jwt_issuers })).status).toBe(200);
 });
 afterAll(async () => {
   await t.close();
@@ -33,11 +33,11 @@ interface Checked {
   readonly checks: readonly { check: string; status: string; message: string }[];
   readonly caller: unknown;
 }
-const check = async (token: string) => (await t.request('POST', PATH, { body: { token } })).body as unknown as Checked;
+const check = async (token: string) => await t.call('config.check_token', { token });
 const failedIn = ({ checks }: Checked) => checks.find(({ status }) => status === 'failed');
 
 test('is for administrators, and wants a token', async () => {
-  expect((await t.request('POST', PATH, { body: { token: 'a.b.c' }, anonymous: true })).status).toBe(401);
+  expect((await t.send('config.check_token', { token: 'a.b.c' }, { anonymous: true })).status).toBe(401);
   for (const body of [{}, { token: '' }, { token: 1 }, { token: 'x'.repeat(20_001) }]) {
     const answer = await t.request('POST', PATH, { body });
     expect([answer.status, isErrorBody(answer.body)]).toEqual([422, true]);

@@ -7,7 +7,6 @@ let t: TestApp;
 let server: ClickhouseServer;
 
 const connection = () => ({ db_type: 'clickhouse', host: '127.0.0.1', port: server.port, database: 'shop', ssl_mode: 'disable' });
-const post = (path: string, body: object) => t.request('POST', `/api/v1/${path}`, { body });
 
 describe.skipIf(!hasClickhouse)('a connection to ClickHouse', () => {
   let id: string;
@@ -17,9 +16,9 @@ describe.skipIf(!hasClickhouse)('a connection to ClickHouse', () => {
     for (const statement of SHOP) await server.run(statement);
     t = await testApp();
     await t.signIn();
-    const created = await post('connections', { name: 'events', ...connection() });
+    const created = await t.send('connections.create', { name: 'events', ...connection() });
     expect(created.status).toBe(201);
-    id = String(created.body['id']);
+    id = created.body.id;
   }, 60_000);
   afterAll(async () => {
     await t.close();
@@ -27,8 +26,8 @@ describe.skipIf(!hasClickhouse)('a connection to ClickHouse', () => {
   });
 
   test('is described with the versions that were met, and tested', async () => {
-    const { body } = await t.request('GET', '/api/v1/connections/types');
-    const types = body['items'] as {
+    const answer = await t.call('connections.types', {});
+    const types = answer.items as {
       db_type: string;
       label: string;
       extra_fields: { name: string }[];
@@ -37,11 +36,11 @@ describe.skipIf(!hasClickhouse)('a connection to ClickHouse', () => {
     const type = types.find(({ db_type }) => db_type === 'clickhouse');
     expect(type).toMatchObject({ note: expect.stringMatching(/18\.16.*26\.7/) as string, session_values: false });
     expect(type?.extra_fields.map(({ name }) => name)).toEqual(['max_threads', 'max_memory_usage']);
-    expect((await post(`connections/${id}/test`, {})).body).toMatchObject({
+    expect(await t.call('connections.test', { id })).toMatchObject({
       success: true,
       server_version: 'ClickHouse 18.16.1',
     });
-    const loose = await post('connections/test', { name: 'x', ...connection(), username: 'loose', password: 'loose' });
+    const loose = await t.send('connections.test_draft', { name: 'x', ...connection(), username: 'loose', password: 'loose' });
     expect(loose.body).toMatchObject({ success: false, message: expect.stringContaining('readonly = 2') as string });
   });
 
@@ -51,18 +50,18 @@ describe.skipIf(!hasClickhouse)('a connection to ClickHouse', () => {
       [{ extra_params: { readonly: '0' } }, 'readonly'],
       [{ database: 'system' }, 'shows other callers'],
     ] as const) {
-      const { status, body } = await post('connections', { name: 'other', ...connection(), ...more });
-      expect([status, body['detail']]).toEqual([422, expect.stringContaining(detail) as string]);
+      const { status, body } = await t.send('connections.create', { name: 'other', ...connection(), ...more });
+      expect([status, body.detail]).toEqual([422, expect.stringContaining(detail) as string]);
     }
   });
 
   test('serves a tool that reads, and refuses in words one that would do more', async () => {
     const tool = (name: string, sql_query: string, more: object = {}) =>
-      post('tools', { name, description: 'Items', return_type: 'rows', connection_id: id, sql_query, ...more });
+      t.send('tools.create', { name, description: 'Items', return_type: 'rows', connection_id: id, sql_query, ...more });
     const made = await tool('list_items', 'select id, name, big from item order by id');
-    expect([made.status, made.body['detail']]).toEqual([201, undefined]);
-    const shown = await post('preview/execute', { connection_id: id, sql_query: 'select id, name, big from item order by id' });
-    expect(JSON.stringify(shown.body)).toContain('9007199254740993');
+    expect([made.status, made.body.detail]).toEqual([201, undefined]);
+    const shown = await t.call('preview.execute', { connection_id: id, sql_query: 'select id, name, big from item order by id' });
+    expect(JSON.stringify(shown)).toContain('9007199254740993');
     for (const [name, text, detail] of [
       ['kill', 'KILL QUERY WHERE 1', 'Settings of the session and of the server'],
       ['file', "select * from file('/etc/passwd', LineAsString)", 'not allowed in a tool'],
@@ -73,7 +72,7 @@ describe.skipIf(!hasClickhouse)('a connection to ClickHouse', () => {
       const { status, body } = await tool(name, text);
       expect([name, status, JSON.stringify(body)]).toEqual([name, 422, expect.stringContaining(detail) as string]);
     }
-    const schema = await t.request('GET', `/api/v1/schema/${id}/tables`);
-    expect(JSON.stringify(schema.body)).toContain('victim');
+    const schema = await t.call('schema.tables', { connection_id: id });
+    expect(JSON.stringify(schema)).toContain('victim');
   });
 });

@@ -17,15 +17,15 @@ export const checkEffects = (
 ): Record<Field, () => Promise<void>> => ({
   async lint_off() {
     await patch({ lint_off: ['select-star'] });
-    const { body } = await app().request('GET', '/api/v1/lint/rules');
-    const off = (body['items'] as { rule: string; enabled: boolean }[]).filter(({ enabled }) => !enabled);
+    const answer = await app().call('lint.rules', {});
+    const off = (answer.items as { rule: string; enabled: boolean }[]).filter(({ enabled }) => !enabled);
     expect(off.map(({ rule }) => rule)).toEqual(['select-star']);
     await patch({ lint_off: [] });
   },
   async drift_check_minutes() {
     const t = app();
-    await t.request('POST', '/api/v1/deploy', { body: {} });
-    await t.request('POST', '/api/v1/drift/check', { body: {} });
+    await t.call('deploy.run', {});
+    await t.call('drift.check', {});
     await patch({ drift_check_minutes: 0 });
     t.advance(120_000);
     expect(await checkDriftWhenDue(t.app)).toBe(false);
@@ -51,8 +51,8 @@ export const checkEffects = (
     const batch = v.parse(UsageBatch, { boot_id: 'arguments', seq: 1, ...toBatch([call]) });
     await storeUsage(t.app, 'h1', batch);
     const state = async () => {
-      const { items } = (await t.request('GET', '/api/v1/logs?name=orders')).body as unknown as { items: { id: string }[] };
-      return (await t.request('GET', `/api/v1/logs/${items[0]?.id ?? ''}`)).body['arguments_state'];
+      const { items } = await t.call('logs.list', { name: 'orders' });
+      return (await t.call('logs.get', { call_id: items[0]?.id ?? '' })).arguments_state;
     };
     await patch({ log_arguments_hours: 1 });
     expect(await state()).toBe('logged');
@@ -64,15 +64,15 @@ export const checkEffects = (
   },
   async replay_samples() {
     const t = app();
-    const replay = () => t.request('POST', '/api/v1/replay', { body: { version: 1 } });
-    await t.request('POST', '/api/v1/deploy', { body: {} });
+    const replay = () => t.send('replay.run', { version: 1 });
+    await t.call('deploy.run', {});
     expect((await replay()).status).toBe(409);
     await patch({ replay_samples: 10 });
     // Hosts follow what is deployed.
     expect((await replay()).status).toBe(409);
-    await t.request('POST', '/api/v1/deploy', { body: {} });
+    await t.call('deploy.run', {});
     expect((await replay()).status).toBe(200);
     await patch({ replay_samples: 0 });
-    await t.request('POST', '/api/v1/deploy', { body: {} });
+    await t.call('deploy.run', {});
   },
 });

@@ -1,12 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import type { ServerConfig } from '#core/contract/settings/config.ts';
 import { AppError } from '#core/errors.ts';
 import { type Actor, type Call, run, SYSTEM } from '#core/run.ts';
 import { secretsIn } from '#core/lib/places.ts';
 import { createKeyring } from '#core/lib/secrets.ts';
 import { CONFIG_ID, readSettings } from '#core/definitions/settings/config.ts';
 import { openDnsCredentials } from '#core/definitions/settings/secrets.ts';
-import { type Answer, isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
+import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
 import { DEFAULTS } from '#test/server/specification-tables.ts';
 import { connectHost } from '#test/support/host.ts';
 
@@ -20,16 +19,16 @@ afterEach(() => t.close());
 const bearer: Actor = { type: 'agent_token', id: 'a', name: 'agent', scopes: ['read', 'write'] };
 const as_bearer: Call = { actor: bearer, ip: null, user_agent: null, request_id: 'r' };
 const PATH = '/api/v1/server/config';
-const get = async () => (await t.request('GET', PATH)).body as unknown as ServerConfig;
-const patch = (body: unknown): Promise<Answer> => t.request('PATCH', PATH, { body });
+const get = () => t.call('config.get', {});
+const patch = (body: object) => t.send('config.update', body);
 const history = async () =>
-  (await t.request('GET', `/api/v1/history/server_config/${CONFIG_ID}`)).body as unknown as {
+  (await t.call('history.entity', { entity_type: 'server_config', entity_id: CONFIG_ID })) as {
     total: number;
     items: { action: string; changes: Record<string, unknown>; version_before: number; version_after: number }[];
   };
 
 test('nothing stored reads as the defaults, at version 1', async () => {
-  expect((await t.request('GET', PATH)).body).toEqual({
+  expect<object>(await get()).toEqual({
     ...DEFAULTS,
     prompt_guard_enabled: true,
     prompt_guard_threshold: 'medium',
@@ -140,9 +139,9 @@ describe('a refused value changes nothing and is named:', () => {
     const answer = await patch(body);
     expect(answer.status).toBe(422);
     expect(isErrorBody(answer.body)).toBe(true);
-    expect(answer.body['detail']).not.toContain('canary');
+    expect(answer.body.detail).not.toContain('canary');
     const { body: problem } = await t.request('PATCH', PATH, { body, headers: { accept: 'application/problem+json' } });
-    const fields = (problem['errors'] as { field: string }[]).map((error) => error.field);
+    const fields = (problem.errors as { field: string }[]).map((error) => error.field);
     expect(fields.some((name) => name.startsWith(field))).toBe(true);
     // A control's refusal leaves its note.
     expect((await history()).items.filter(({ action }) => action !== 'blocked')).toEqual([]);
@@ -161,7 +160,7 @@ test('global variables keep a type, inferred or given, and are replaced as a who
       plain: { value: 7 },
     },
   });
-  expect(body['global_variables']).toEqual({
+  expect(body.global_variables).toEqual({
     region: { value: 'north', type: 'string' },
     limit: { value: 10, type: 'integer' },
     rate: { value: 0.5, type: 'float' },
@@ -169,10 +168,8 @@ test('global variables keep a type, inferred or given, and are replaced as a who
     price: { value: 3, type: 'float' },
     plain: { value: 7, type: 'integer' },
   });
-  expect((await patch({ global_variables: body['global_variables'] })).body['global_variables']).toEqual(
-    body['global_variables'],
-  );
-  expect((await patch({ global_variables: { ['n'.repeat(64)]: 1 } })).body['global_variables']).toEqual({
+  expect((await patch({ global_variables: body.global_variables })).body.global_variables).toEqual(body.global_variables);
+  expect((await patch({ global_variables: { ['n'.repeat(64)]: 1 } })).body.global_variables).toEqual({
     ['n'.repeat(64)]: { value: 1, type: 'integer' },
   });
 });
@@ -244,8 +241,8 @@ describe('secrets', () => {
     );
     expect(refusal).toMatchObject({ code: 'admin_only' });
     expect(await get()).toMatchObject({ version: 3, oauth_clients: [] });
-    const restored = await t.request('POST', `/api/v1/history/${entry?.id}/rollback`, { body: {} });
-    expect(restored.body['entity']).toMatchObject({ server_name: 'Sluice', version: 4, introspection_client_secret_set: true });
+    const restored = await t.send('history.rollback', { history_id: entry?.id });
+    expect(restored.body.entity).toMatchObject({ server_name: 'Sluice', version: 4, introspection_client_secret_set: true });
     expect((await opened()).clients).toEqual(['canary-app', 'canary-other']);
   });
 
@@ -281,7 +278,7 @@ test('the snapshot holds general settings, auth and variables only, secrets as c
     acme_email: 'a@example.com',
   });
   connectHost(t.app);
-  await t.request('POST', '/api/v1/deploy', { body: {} });
+  await t.call('deploy.run', {});
   const blobs = await t.app.store.db.select().from(t.app.store.tables.blobs);
   const server = JSON.parse(blobs.find(({ kind }) => kind === 'server')?.text ?? '{}') as Record<string, unknown>;
   expect(server).toMatchObject({ global_variables: { region: 'north' }, oauth_clients: [{ client_id: 'app' }] });
@@ -295,7 +292,7 @@ test('the environment has the last word on the guard, and gives defaults', async
   await t.signIn();
   expect(await get()).toMatchObject({ prompt_guard_enabled: false, agent_rate_limit: 7, port: 9090 });
   const refused = await patch({ prompt_guard_enabled: true });
-  expect([refused.status, refused.body['detail']]).toEqual([422, expect.stringContaining('SVC_PROMPT_GUARD_ENABLED')]);
+  expect([refused.status, refused.body.detail]).toEqual([422, expect.stringContaining('SVC_PROMPT_GUARD_ENABLED')]);
   expect((await patch(await get())).status).toBe(200);
   expect((await readSettings(t.app)).settings.prompt_guard_enabled).toBe(true);
 });
@@ -306,9 +303,8 @@ test('in production * is no origin, and a private address is no introspection en
   t = await testApp({ SVC_ENV: 'production', SVC_ALLOW_PRIVATE_NETWORKS: 'false' });
   await t.signIn();
   const wildcard = await patch({ cors_origins: ['*'] });
-  expect([wildcard.status, wildcard.body['detail']]).toEqual([422, expect.stringContaining('production')]);
-  const problem = { accept: 'application/problem+json' };
-  const address = await t.request('PATCH', PATH, { body: { introspection_url: 'http://10.0.0.1/introspect' }, headers: problem });
+  expect([wildcard.status, wildcard.body.detail]).toEqual([422, expect.stringContaining('production')]);
+  const address = await t.send('config.update', { introspection_url: 'http://10.0.0.1/introspect' });
   expect(address.body).toMatchObject({ status: 422, code: 'private_network_blocked', errors: [{ field: 'introspection_url' }] });
   expect(await get()).toMatchObject({ version: 1 });
 });

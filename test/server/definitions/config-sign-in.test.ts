@@ -8,8 +8,8 @@ const begin = async (variables: Record<string, string> = {}) => {
   await t.signIn();
 };
 afterEach(() => t.close());
-const patch = (body: object) => t.request('PATCH', '/api/v1/server/config', { body });
-const deploy = () => t.request('POST', '/api/v1/deploy', { body: { dry_run: true } });
+const patch = (body: object) => t.send('config.update', body);
+const deploy = () => t.send('deploy.run', { dry_run: true });
 const ISSUER = { issuer: 'https://login.example.com/realms/shop', audience: 'api://shop' };
 
 describe('auth_type oauth', () => {
@@ -24,7 +24,7 @@ describe('auth_type oauth', () => {
     await begin({ SVC_PUBLIC_URL: url });
     const { status, body } = await patch({ auth_type: 'oauth' });
     expect(status).toBe(200);
-    expect((body['warnings'] as string[]).some((text) => text.includes('needs HTTPS'))).toBe(!allowed);
+    expect(body.warnings.some((text) => text.includes('needs HTTPS'))).toBe(!allowed);
     connectHost(t.app);
     const answer = await deploy();
     expect(JSON.stringify(answer.body).includes('needs HTTPS')).toBe(!allowed);
@@ -34,14 +34,14 @@ describe('auth_type oauth', () => {
   test('may be deployed behind a certificate of our own', async () => {
     await begin({ SVC_PUBLIC_URL: 'http://sluice.example.com' });
     const { body } = await patch({ auth_type: 'oauth', ui_domain: 'sluice.example.com', ssl_enabled: true });
-    expect(body['warnings']).toEqual([]);
+    expect(body.warnings).toEqual([]);
   });
 });
 
 describe('jwt_issuers', () => {
   test('have defaults, are read back and leave a snapshot as it was while there are none', async () => {
     await begin();
-    expect((await t.request('GET', '/api/v1/server/config')).body).toMatchObject({ accept_mcp_tokens: true, jwt_issuers: [] });
+    expect(await t.call('config.get', {})).toMatchObject({ accept_mcp_tokens: true, jwt_issuers: [] });
     const { status, body } = await patch({ auth_type: 'jwt', jwt_issuers: [ISSUER], accept_mcp_tokens: false });
     expect(status).toBe(200);
     expect(body).toMatchObject({
@@ -77,7 +77,7 @@ describe('jwt_issuers', () => {
     await begin();
     const { status, body } = await patch({ jwt_issuers });
     expect([status, isErrorBody(body)]).toEqual([422, true]);
-    expect((await t.request('GET', '/api/v1/server/config')).body['jwt_issuers']).toEqual([]);
+    expect((await t.call('config.get', {})).jwt_issuers).toEqual([]);
   });
 
   test('at an address that is never allowed are refused', async () => {
@@ -85,15 +85,15 @@ describe('jwt_issuers', () => {
     for (const url of ['http://169.254.169.254/keys', 'http://[fe80::1]/keys']) {
       const { status, body } = await patch({ jwt_issuers: [{ ...ISSUER, jwks_url: url }] });
       expect(status).toBeGreaterThanOrEqual(400);
-      expect(String(body['detail'])).toContain('never allowed');
+      expect(String(body.detail)).toContain('never allowed');
     }
   });
 
   test('are needed with auth_type jwt: a warning, and no deploy', async () => {
     await begin();
     const { body } = await patch({ auth_type: 'jwt' });
-    expect(String(body['warnings'])).toContain('jwt_issuers needs at least one issuer');
+    expect(String(body.warnings)).toContain('jwt_issuers needs at least one issuer');
     connectHost(t.app);
-    expect(String((await deploy()).body['detail'])).toContain('jwt_issuers');
+    expect(String((await deploy()).body.detail)).toContain('jwt_issuers');
   });
 });

@@ -26,13 +26,13 @@ export function signInEffects(app: () => TestApp, patch: (body: object) => Promi
       t.advance(24 * 3_600_000);
       expect((await post(t, '/oauth/token', refreshed(refresh))).status).toBe(400);
       const admin = { username: 'ada', password: 'correct horse' };
-      await t.request('POST', '/api/v1/auth/login', { body: admin });
+      await t.call('auth.login', admin);
     },
     async oauth_grant_days() {
       const t = app();
       const { refresh } = await tokens(t, await signedIn(t));
       t.advance(2 * 24 * 3_600_000);
-      await t.request('POST', '/api/v1/auth/login', { body: { username: 'ada', password: 'correct horse' } });
+      await t.call('auth.login', { username: 'ada', password: 'correct horse' });
       await patch({ oauth_grant_days: 2 });
       expect((await post(t, '/oauth/token', refreshed(refresh))).status).toBe(400);
       await patch({ oauth_grant_days: 90 });

@@ -11,8 +11,7 @@ afterEach(() => t.close());
 
 const sqlite = { name: 'shop', db_type: 'sqlite', database: 'shop.sqlite' };
 const postgres = { name: 'pg', db_type: 'postgresql', host: '127.0.0.1', port: 5432, database: 'test', username: 'postgres' };
-const headers = { accept: 'application/problem+json' };
-const post = (body: unknown) => t.request('POST', '/api/v1/connections', { body, headers });
+const post = (body: object) => t.send('connections.create', body);
 
 test('a test refuses at its field what could not be stored', async () => {
   const wrong: [object, string, string][] = [
@@ -27,15 +26,11 @@ test('a test refuses at its field what could not be stored', async () => {
   ];
   for (const [draft, field, said] of wrong) {
     const stored = await post(draft);
-    expect([draft, stored.status, stored.body['errors']]).toEqual([
-      draft,
-      422,
-      [{ field, message: expect.stringContaining(said) }],
-    ]);
+    expect([draft, stored.status, stored.body.errors]).toEqual([draft, 422, [{ field, message: expect.stringContaining(said) }]]);
     // An address that is forbidden is what a test finds; everything else could not be tested either.
-    const { status, body } = await t.request('POST', '/api/v1/connections/test', { body: draft, headers });
+    const { status, body } = await t.send('connections.test_draft', draft);
     if (status === 200) expect(body).toMatchObject({ success: false, message: expect.stringContaining(said) });
-    else expect([status, body['errors']]).toEqual([422, stored.body['errors']]);
+    else expect([status, body.errors]).toEqual([422, stored.body.errors]);
   }
 });
 
@@ -47,7 +42,7 @@ test('certificates are read, and those that an earlier version stored stay until
     expect(made.status).toBe(201);
     const { connections } = t.app.store.tables;
     await t.app.store.db.update(connections).set({ ssl_ca: 'old' });
-    const change = (body: object) => t.request('PATCH', `/api/v1/connections/${String(made.body['id'])}`, { body });
+    const change = (body: object) => t.send('connections.update', { id: made.body.id, ...body });
     expect((await change({ ssl_ca: 'old', pool_size: 3 })).status).toBe(200);
     expect((await change({ ssl_ca: 'new' })).status).toBe(422);
   } finally {
@@ -61,7 +56,7 @@ const NOT_DER = '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n'
 test('a database that takes the connection and says nothing is a matter of host and port', async () => {
   const silent = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data: () => undefined } });
   try {
-    const { body } = await t.request('POST', '/api/v1/connections/test', { body: { ...postgres, port: silent.port } });
+    const { body } = await t.send('connections.test_draft', { ...postgres, port: silent.port });
     expect(body).toMatchObject({
       success: false,
       code: 'timeout',

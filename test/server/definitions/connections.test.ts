@@ -21,7 +21,7 @@ afterEach(() => t.close());
 
 const sqlite = { name: 'shop', db_type: 'sqlite', database: 'shop.sqlite' };
 const postgres = { name: 'pg', db_type: 'postgresql', host: '127.0.0.1', port: 5432, database: 'test', username: 'postgres' };
-const post = (body: unknown) => t.request('POST', '/api/v1/connections', { body });
+const post = (body: object) => t.send('connections.create', body);
 
 test('a connection is created with defaults, read, changed and deleted', async () => {
   const created = await post(sqlite);
@@ -34,20 +34,20 @@ test('a connection is created with defaults, read, changed and deleted', async (
     password_set: false,
     version: 1,
   });
-  const path = `/api/v1/connections/${String(created.body['id'])}`;
-  expect((await t.request('GET', path)).body).toEqual(created.body);
+  const path = `/api/v1/connections/${created.body.id}`;
+  expect(await t.call('connections.get', { id: created.body.id })).toEqual(created.body);
   const changed = await t.request('PATCH', path, { body: { ...created.body, pool_size: 2 } });
   expect(changed.body).toMatchObject({ pool_size: 2, version: 2 });
-  expect((await t.request('DELETE', path)).status).toBe(204);
-  expect((await t.request('GET', path)).status).toBe(404);
+  expect((await t.send('connections.delete', { id: created.body.id })).status).toBe(204);
+  expect((await t.send('connections.get', { id: created.body.id })).status).toBe(404);
 });
 
 test('the sample shop is made and connected once; its tables can be read', async () => {
-  const sample = () => t.request('POST', '/api/v1/connections/sample', { body: {} });
+  const sample = () => t.send('connections.create_sample');
   const made = await sample();
-  expect([made.status, made.body['name'], made.body['db_type']]).toEqual([201, 'demo', 'sqlite']);
-  const tables = await t.request('GET', `/api/v1/schema/${String(made.body['id'])}/tables`);
-  expect(tables.body).toMatchObject({ total: 4 });
+  expect([made.status, made.body.name, made.body.db_type]).toEqual([201, 'demo', 'sqlite']);
+  const tables = await t.call('schema.tables', { connection_id: made.body.id });
+  expect(tables).toMatchObject({ total: 4 });
   expect((await sample()).status).toBe(409);
 });
 
@@ -64,28 +64,27 @@ test.each([
   'apiKey',
   'JWT',
 ])('an extra parameter named %s is a secret', async (name) => {
-  const id = String((await post(postgres)).body['id']);
+  const id = (await post(postgres)).body.id;
   await storeExtras(t.app, id, { [name]: 'canary-extra', application: 'x' });
-  const { body } = await t.request('PATCH', `/api/v1/connections/${id}`, { body: { pool_size: 3 } });
-  expect(body['extra_params']).toEqual({ [name]: '********', application: 'x' });
+  const connection = await t.call('connections.update', { id, pool_size: 3 });
+  expect(connection.extra_params).toEqual({ [name]: '********', application: 'x' });
   const { connections, history } = t.app.store.tables;
   const stored = [await t.app.store.db.select().from(connections), await t.app.store.db.select().from(history)];
-  expect(JSON.stringify([stored, body, t.log])).not.toContain('canary');
+  expect(JSON.stringify([stored, connection, t.log])).not.toContain('canary');
 });
 
 test('a password is stored sealed, never answered, kept when not sent and cleared by null', async () => {
-  const id = String((await post({ ...postgres, password: 'canary-password' })).body['id']);
+  const id = (await post({ ...postgres, password: 'canary-password' })).body.id;
   await storeExtras(t.app, id, { application: 'x', api_token: 'canary-token' });
-  const path = `/api/v1/connections/${id}`;
-  const created = await t.request('GET', path);
-  expect(created.body).toMatchObject({ password_set: true, extra_params: { application: 'x', api_token: '********' } });
-  const kept = await t.request('PATCH', path, { body: { pool_size: 3, extra_params: created.body['extra_params'] } });
-  expect(kept.body).toMatchObject({ password_set: true, extra_params: { api_token: '********' } });
+  const created = await t.call('connections.get', { id });
+  expect(created).toMatchObject({ password_set: true, extra_params: { application: 'x', api_token: '********' } });
+  const kept = await t.call('connections.update', { id, pool_size: 3, extra_params: created.extra_params });
+  expect(kept).toMatchObject({ password_set: true, extra_params: { api_token: '********' } });
   const { connections, history } = t.app.store.tables;
   const stored = JSON.stringify([await t.app.store.db.select().from(connections), await t.app.store.db.select().from(history)]);
   expect(stored).toContain('$sealed');
   expect(stored).not.toContain('canary');
-  expect(JSON.stringify([created.body, kept.body, t.log])).not.toContain('canary');
+  expect(JSON.stringify([created, kept, t.log])).not.toContain('canary');
   const { toSettings } = await import('#core/lib/places.ts');
   const [row] = await t.app.store.db.select().from(connections);
   if (row === undefined) throw new Error('no row');
@@ -93,7 +92,7 @@ test('a password is stored sealed, never answered, kept when not sent and cleare
     password: 'canary-password',
     extra_params: { api_token: 'canary-token' },
   });
-  expect((await t.request('PATCH', path, { body: { password: null } })).body['password_set']).toBe(false);
+  expect((await t.call('connections.update', { id, password: null })).password_set).toBe(false);
 });
 
 describe('what is refused', () => {
@@ -102,34 +101,31 @@ describe('what is refused', () => {
     const again = await post(sqlite);
     expect([again.status, isErrorBody(again.body)]).toEqual([409, true]);
     const other = await post({ ...sqlite, name: 'other' });
-    const renamed = await t.request('PATCH', `/api/v1/connections/${String(other.body['id'])}`, { body: { name: 'shop' } });
+    const renamed = await t.send('connections.update', { id: other.body.id, name: 'shop' });
     expect(renamed.status).toBe(409);
-    expect((await t.request('GET', '/api/v1/connections')).body['total']).toBe(2);
+    expect((await t.call('connections.list', {})).total).toBe(2);
   });
 
   test('a change on an old version', async () => {
     const created = await post(sqlite);
-    const path = `/api/v1/connections/${String(created.body['id'])}`;
-    await t.request('PATCH', path, { body: { version: 1, pool_size: 2 } });
+    const path = `/api/v1/connections/${created.body.id}`;
+    await t.call('connections.update', { id: created.body.id, version: 1, pool_size: 2 });
     const stale = await t.request('PATCH', path, { body: { version: 1, pool_size: 3 } });
     expect([stale.status, isErrorBody(stale.body)]).toEqual([409, true]);
-    expect((await t.request('GET', path)).body['pool_size']).toBe(2);
+    expect((await t.call('connections.get', { id: created.body.id })).pool_size).toBe(2);
   });
 
   test('null in a field that needs a value, at its field', async () => {
     const created = await post(sqlite);
-    const answer = await t.request('PATCH', `/api/v1/connections/${String(created.body['id'])}`, {
-      body: { name: null },
-      headers: { accept: 'application/problem+json' },
-    });
+    const answer = await t.send('connections.update', { id: created.body.id, name: null });
     expect(answer.status).toBe(422);
-    expect(answer.body['errors']).toEqual([{ field: 'name', message: 'name must not be null.' }]);
+    expect(answer.body.errors).toEqual([{ field: 'name', message: 'name must not be null.' }]);
   });
 
   test('a network type without host or port, and a type without a driver', async () => {
     const missing = await post({ name: 'a', db_type: 'postgresql', database: 'x' });
     expect(missing.status).toBe(422);
-    expect(missing.body['detail']).toContain('host is required');
+    expect(missing.body.detail).toContain('host is required');
     expect((await post({ ...postgres, db_type: 'oracle' })).status).toBe(422);
     expect((await post({ ...postgres, db_type: 'dbase' })).status).toBe(422);
   });
@@ -165,38 +161,35 @@ describe('what is refused', () => {
       '[::ffff:10.0.0.1]',
       '169.254.169.254',
     ]) {
-      const answer = await strict.request('POST', '/api/v1/connections', { body: { ...postgres, host } });
+      const answer = await strict.send('connections.create', { ...postgres, host });
       expect([host, answer.status]).toEqual([host, 422]);
     }
-    const refused = await strict.request('POST', '/api/v1/connections', {
-      body: postgres,
-      headers: { accept: 'application/problem+json' },
-    });
-    expect(refused.body['code']).toBe('private_network_blocked');
-    expect(refused.body['detail']).toContain('SVC_ALLOW_PRIVATE_NETWORKS');
-    expect((await strict.request('GET', '/api/v1/connections')).body['total']).toBe(0);
+    const refused = await strict.send('connections.create', postgres);
+    expect(refused.body.code).toBe('private_network_blocked');
+    expect(refused.body.detail).toContain('SVC_ALLOW_PRIVATE_NETWORKS');
+    expect((await strict.call('connections.list', {})).total).toBe(0);
     await strict.close();
     expect((await post({ ...postgres, host: '169.254.169.254' })).status).toBe(422);
     for (const db_type of ['postgresql', 'mysql', 'libsql']) {
       for (const host of ['127.0.0.1?x=', '127.0.0.1#', 'user@127.0.0.1', '127.0.0.1:9', 'a b']) {
         const refused = await post({ ...postgres, db_type, host });
-        expect([refused.status, refused.body['detail']]).toEqual([422, expect.stringContaining('is not a host name')]);
+        expect([refused.status, refused.body.detail]).toEqual([422, expect.stringContaining('is not a host name')]);
       }
     }
     const token = await post({ ...postgres, db_type: 'libsql', password: 'a\nb' });
-    expect([token.status, token.body['detail']]).toEqual([422, expect.stringContaining('invalid in a token')]);
+    expect([token.status, token.body.detail]).toEqual([422, expect.stringContaining('invalid in a token')]);
   });
 });
 
 test('a test tells what is wrong, stored or not', async () => {
   const created = await post(sqlite);
-  const good = await t.request('POST', `/api/v1/connections/${String(created.body['id'])}/test`, { body: {} });
-  expect(good.body).toMatchObject({ success: true, message: 'Connected.' });
-  const closed = await t.request('POST', '/api/v1/connections/test', { body: { ...postgres, port: 1 } });
-  expect([closed.status, closed.body['success'], closed.body['code']]).toEqual([200, false, 'refused']);
-  const named = await t.request('POST', '/api/v1/connections/test', { body: { ...postgres, host: 'nowhere.invalid' } });
+  const good = await t.call('connections.test', { id: created.body.id });
+  expect(good).toMatchObject({ success: true, message: 'Connected.' });
+  const closed = await t.send('connections.test_draft', { ...postgres, port: 1 });
+  expect([closed.status, closed.body.success, closed.body.code]).toEqual([200, false, 'refused']);
+  const named = await t.send('connections.test_draft', { ...postgres, host: 'nowhere.invalid' });
   expect(named.body).toMatchObject({ success: false, code: 'dns_failed' });
-  expect((await t.request('GET', '/api/v1/connections')).body['total']).toBe(1);
+  expect((await t.call('connections.list', {})).total).toBe(1);
 });
 
 test('the list is sorted, searched, filtered and paged', async () => {
@@ -210,13 +203,13 @@ test('the list is sorted, searched, filtered and paged', async () => {
   expect(await names('search=X_')).toEqual([1, 'x_1']);
   expect(await names('search=%25')).toEqual([1, 'x%2']);
   expect(await names('enabled=false')).toEqual([1, 'c']);
-  expect((await t.request('GET', '/api/v1/connections?limit=501')).status).toBe(422);
-  expect((await t.request('GET', '/api/v1/connections?skip=-1')).status).toBe(422);
+  expect((await t.send('connections.list', { limit: 501 })).status).toBe(422);
+  expect((await t.send('connections.list', { skip: '-1' })).status).toBe(422);
 });
 
 test('every type of the contract is described and has a driver, and no other is listed', async () => {
-  const { body } = await t.request('GET', '/api/v1/connections/types');
-  const items = body['items'] as { db_type: string; supported: boolean; default_port: number | null }[];
+  const body = await t.call('connections.types', {});
+  const items = body.items;
   expect(
     items
       .filter(({ supported }) => supported)
@@ -227,28 +220,28 @@ test('every type of the contract is described and has a driver, and no other is 
 });
 
 test('a setting of the engine is stored and described; a value that it does not take is refused at its field', async () => {
-  const { body } = await t.request('GET', '/api/v1/connections/types');
-  const types = body['items'] as { db_type: string; extra_fields: { name: string }[] }[];
+  const body = await t.call('connections.types', {});
+  const types = body.items;
   const names = (wanted: string) => types.find(({ db_type }) => db_type === wanted)?.extra_fields.map(({ name }) => name);
   expect(names('supabase')).toEqual(['application_name', 'search_path', 'options']);
   expect(names('mariadb')).toEqual(['charset', 'time_zone']);
   expect(names('sqlite')).toEqual([]);
   const extra_params = { application_name: 'reports', search_path: '' };
-  expect((await post({ ...postgres, extra_params })).body['extra_params']).toEqual(extra_params);
+  expect((await post({ ...postgres, extra_params })).body.extra_params).toEqual(extra_params);
   const refused = await post({ ...postgres, name: 'other', extra_params: { search_path: 'public, pg_catalog' } });
-  expect([refused.status, refused.body['detail']]).toEqual([
+  expect([refused.status, refused.body.detail]).toEqual([
     422,
     "extra_params.search_path names a schema of PostgreSQL's own, which is searched anyway.",
   ]);
 });
 
 test('deleting a connection deletes what it owns in one batch', async () => {
-  const connection_id = (await post(sqlite)).body['id'];
+  const connection_id = (await post(sqlite)).body.id;
   const tool = { connection_id, description: 'x', sql_query: 'select 1 as one' };
-  await t.request('POST', '/api/v1/tools', { body: { ...tool, name: 'one' } });
-  await t.request('POST', '/api/v1/tools', { body: { ...tool, name: 'two' } });
-  await t.request('DELETE', `/api/v1/connections/${String(connection_id)}`);
-  expect((await t.request('GET', '/api/v1/tools')).body['total']).toBe(0);
+  await t.call('tools.create', { ...tool, name: 'one' });
+  await t.call('tools.create', { ...tool, name: 'two' });
+  await t.call('connections.delete', { id: connection_id });
+  expect((await t.call('tools.list', {})).total).toBe(0);
   const entries = await t.app.store.db.select().from(t.app.store.tables.history);
   const deleted = entries.filter(({ action }) => action === 'delete');
   expect(deleted.map(({ entity_type }) => entity_type).sort()).toEqual(['connection', 'tool', 'tool']);
@@ -260,9 +253,9 @@ test.each(['postgresql', 'supabase', 'mysql', 'mariadb'])(
   async (db_type) => {
     const { username: _username, ...rest } = postgres;
     const created = await post({ ...rest, db_type, name: db_type, port: 1 });
-    expect([created.status, created.body['username']]).toEqual([201, null]);
-    const { body } = await t.request('GET', '/api/v1/connections/types');
-    const type = (body['items'] as { db_type: string; required_fields: string[] }[]).find((one) => one.db_type === db_type);
+    expect([created.status, created.body.username]).toEqual([201, null]);
+    const body = await t.call('connections.types', {});
+    const type = body.items.find((one) => one.db_type === db_type);
     expect(type?.required_fields).toEqual(['host', 'database']);
   },
 );
@@ -270,7 +263,7 @@ test.each(['postgresql', 'supabase', 'mysql', 'mariadb'])(
 if (reachable.postgres) {
   test('PostgreSQL that trusts its network is asked as postgres when no user is named', async () => {
     const { username: _username, ...rest } = postgres;
-    const { body } = await t.request('POST', '/api/v1/connections/test', { body: rest });
+    const { body } = await t.send('connections.test_draft', rest);
     expect(body).toMatchObject({ success: true });
   });
 } else test.skip('PostgreSQL that trusts its network: it is not reachable', () => undefined);
@@ -279,29 +272,33 @@ test('an extra parameter that has no effect is refused by name; what an earlier 
   const bodies = { application: 'x', api_token: 'canary' };
   for (const path of ['connections', 'connections/test']) {
     const refused = await t.request('POST', `/api/v1/${path}`, { body: { ...postgres, extra_params: bodies } });
-    expect([refused.status, refused.body['detail']]).toEqual([
+    expect([refused.status, refused.body.detail]).toEqual([
       422,
       'extra_params.application has no effect on PostgreSQL. Remove it. extra_params.api_token has no effect on PostgreSQL. Remove it. PostgreSQL takes application_name (shown in pg_stat_activity), search_path (schemas in which unqualified names are looked up, such as sales, public) and options (settings of the planner and of memory, such as -c work_mem=64MB -c jit=off).',
     ]);
   }
-  const id = String((await post(postgres)).body['id']);
+  const id = (await post(postgres)).body.id;
   await storeExtras(t.app, id, bodies);
-  const change = (extra_params: object) => t.request('PATCH', `/api/v1/connections/${id}`, { body: { extra_params } });
+  const change = (extra_params: object) => t.send('connections.update', { id, extra_params });
   expect((await change({ application: 'x', api_token: '********' })).status).toBe(200);
   expect((await change({ application: 'other' })).status).toBe(422);
   expect((await change({ application: 'x', api_token: 'other' })).status).toBe(422);
-  expect((await t.request('PATCH', `/api/v1/connections/${id}`, { body: { pool_size: 3 } })).status).toBe(200);
-  expect((await change({})).body['extra_params']).toEqual({});
+  expect((await t.send('connections.update', { id, pool_size: 3 })).status).toBe(200);
+  expect((await change({})).body.extra_params).toEqual({});
   const file = { format: 'sluice/1', connections: [{ ...postgres, name: 'imported', extra_params: { region: 'eu' } }] };
-  const imported = await t.request('POST', '/api/v1/export-import/import', { body: file });
-  expect([imported.status, String(imported.body['detail'])]).toEqual([422, expect.stringContaining('extra_params.region')]);
+  const imported = await t.send('transfer.import', file);
+  expect([imported.status, String(imported.body.detail)]).toEqual([422, expect.stringContaining('extra_params.region')]);
 });
 
 test('an engine without settings says how its connections are made instead', async () => {
-  const refused = await t.request('POST', '/api/v1/connections/test', {
-    body: { name: 'turso', db_type: 'libsql', host: 'db.example.com', database: 'shop', extra_params: { auth_token: 'x' } },
+  const refused = await t.send('connections.test_draft', {
+    name: 'turso',
+    db_type: 'libsql',
+    host: 'db.example.com',
+    database: 'shop',
+    extra_params: { auth_token: 'x' },
   });
-  expect([refused.status, String(refused.body['detail'])]).toEqual([
+  expect([refused.status, String(refused.body.detail)]).toEqual([
     422,
     expect.stringMatching(
       /^extra_params\.auth_token has no effect on libSQL\. Remove it\. libSQL takes no extra_params\. .*the password is the token/,

@@ -12,7 +12,7 @@ const ask = (method: string, path: string, body?: object) =>
   });
 async function make(plural: string, draft: object): Promise<void> {
   const { status, body } = await ask('POST', plural, draft);
-  expect([status, body['detail']]).toEqual([201, undefined]);
+  expect([status, body.detail]).toEqual([201, undefined]);
   ids.set(plural, String(body['id']));
 }
 
@@ -41,8 +41,8 @@ test.each(['tests', 'toolsets', 'prompts', 'resources', 'tools', 'connections'])
     expect(refused.status).toBe(409);
     const { name } = (await ask('GET', path)).body as { name: string };
     const now = `it is now at version ${version + 1}. Read it again and repeat your change.`;
-    expect(refused.body['detail']).toBe(`ada changed ${name} in the meantime; ${now}`);
-    expect((await ask('PATCH', path, { enabled: true, version })).body['detail']).toBe(refused.body['detail']);
+    expect(refused.body.detail).toBe(`ada changed ${name} in the meantime; ${now}`);
+    expect((await ask('PATCH', path, { enabled: true, version })).body.detail).toBe(refused.body.detail);
     expect((await ask('GET', path)).status).toBe(200);
     expect((await ask('DELETE', `${path}?version=0`)).status).toBe(422);
     expect((await ask('DELETE', `${path}?version=${version + 1}`)).status).toBe(204);

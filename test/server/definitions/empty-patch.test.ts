@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => t.close());
 
-const history = async () => (await t.request('GET', '/api/v1/history')).body['total'] as number;
+const history = async () => (await t.call('history.list', {})).total;
 
 describe.each(['connection', 'tool', 'resource', 'prompt', 'server config'])('a PATCH of a %s', (noun) => {
   test('without a field answers the record as it is: no version, no history', async () => {
@@ -50,7 +50,7 @@ describe.each(['connection', 'tool', 'resource', 'prompt', 'server config'])('a 
 
   test('with a field that is not of the record is refused', async () => {
     const answer = await t.request('PATCH', paths[noun] ?? '', { body: { nonsense_set: 1 } });
-    expect([answer.status, answer.body['detail']]).toEqual([422, expect.stringContaining('nonsense_set')]);
+    expect([answer.status, answer.body.detail]).toEqual([422, expect.stringContaining('nonsense_set')]);
   });
 });
 
@@ -74,8 +74,7 @@ test('a PATCH of a person, a provider or an OAuth app without a field is no vers
 });
 
 test('of a record that is gone is 404, also without a field', async () => {
-  const path = '/api/v1/tools/0190b0c0-0000-7000-8000-000000000000';
-  expect((await t.request('PATCH', path, { body: {} })).status).toBe(404);
+  expect((await t.send('tools.update', { id: '0190b0c0-0000-7000-8000-000000000000' })).status).toBe(404);
 });
 
 test('fields of an answer that is no record are not accepted where an action is asked for', async () => {
@@ -89,14 +88,14 @@ test('fields of an answer that is no record are not accepted where an action is 
 });
 
 test('an account that is sent as it is ends no session and leaves no history', async () => {
-  const sessions = async () => (await t.request('GET', '/api/v1/auth/sessions')).body['items'] as { id: string }[];
+  const sessions = async () => (await t.call('auth.sessions', {})).items;
   const [before, entries] = [(await sessions()).map(({ id }) => id), await history()];
   const current_password = 'correct horse';
   for (const body of [{ current_password }, { current_password, username: 'ada' }]) {
-    expect(await t.request('PATCH', '/api/v1/auth/me', { body })).toMatchObject({ status: 200, body: { username: 'ada' } });
+    expect(await t.send('auth.update_me', body)).toMatchObject({ status: 200, body: { username: 'ada' } });
   }
-  expect((await t.request('PATCH', '/api/v1/auth/me', { body: { current_password: 'wrong' } })).status).toBe(403);
+  expect((await t.send('auth.update_me', { current_password: 'wrong' })).status).toBe(403);
   expect([(await sessions()).map(({ id }) => id), await history()]).toEqual([before, entries]);
-  expect((await t.request('PATCH', '/api/v1/auth/me', { body: { current_password, username: 'grace' } })).status).toBe(200);
+  expect((await t.send('auth.update_me', { current_password, username: 'grace' })).status).toBe(200);
   expect((await sessions()).map(({ id }) => id)).not.toEqual(before);
 });

@@ -22,9 +22,9 @@ const RECURSIVE = (head: string) =>
   `with recursive n as (select 1 as i union all select i + 1 from n where i < 3000) ${head} select i, 'open', '${HIDDEN}' from n`;
 
 async function add(name: string, body: object): Promise<void> {
-  const { status, body: made } = await t.request('POST', '/api/v1/connections', { body: { name, ...body } });
-  expect([status, made['detail']]).toEqual([201, undefined]);
-  connections[name] = String(made['id']);
+  const { status, body: made } = await t.send('connections.create', { name, ...body });
+  expect([status, made.detail]).toEqual([201, undefined]);
+  connections[name] = made.id;
 }
 
 beforeAll(async () => {
@@ -65,8 +65,8 @@ afterAll(async () => {
 const ask = (body: object, options: object = {}) => t.request('POST', '/api/v1/preview/explain', { body, ...options });
 async function planOf(engine: string, sql_query: string, parameters: object = {}): Promise<Plan> {
   const { status, body } = await ask({ connection_id: connections[engine], sql_query, parameters });
-  expect([engine, status, body['detail']]).toEqual([engine, 200, undefined]);
-  return body as unknown as Plan;
+  expect([engine, status, body.detail]).toEqual([engine, 200, undefined]);
+  return body as Plan;
 }
 
 describe.each(ENGINES)('a plan of %s', (engine) => {

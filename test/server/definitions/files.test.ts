@@ -18,12 +18,12 @@ beforeAll(async () => {
     SVC_FILES_QUOTA_BYTES: '50000000',
   });
   cookie = await s.signIn();
-  const made = await s.api('POST', '/connections/folder', { name: 'Büro reports!' });
+  const made = await s.send('files.create_folder', { name: 'Büro reports!' });
   expect(made).toMatchObject({
     status: 201,
     body: { db_type: 'duckdb', database: 'buro-reports', read_only: true, name: 'Büro reports!' },
   });
-  id = String(made.body['id']);
+  id = made.body.id;
   folder = join(s.directory, 'databases', 'buro-reports');
 });
 
@@ -41,8 +41,8 @@ type Listing = { items: Record<string, unknown>[]; total: number; bytes: number;
 /** The list once everything in it was read; a machine that does other things as well takes longer than the list waits. */
 async function list(): Promise<Listing> {
   for (let n = 0; ; n++) {
-    const { body } = await s.api('GET', `/connections/${id}/files`);
-    if (body['reading'] !== true || n === 10) return body as Listing;
+    const page = await s.call('files.list', { id });
+    if (!page.reading || n === 10) return page;
   }
 }
 
@@ -68,21 +68,21 @@ describe('files of a connection', () => {
     const after = await list();
     expect(after.items).toMatchObject([{ tables: [{ rows: 1, columns: [{}, { name: 'total', type: 'BIGINT' }] }] }]);
     expect(after).toMatchObject({ total: 1, bytes: 23, max_file_bytes: 30_000_000, quota_bytes: 50_000_000, reading: false });
-    const tables = await s.api('GET', `/schema/${id}/tables`);
-    expect(tables.body).toMatchObject({ items: [{ name: 'sales' }] });
-    expect((await s.api('DELETE', `/connections/${id}/files/sales.csv`)).status).toBe(204);
-    expect((await s.api('DELETE', `/connections/${id}/files/sales.csv`)).status).toBe(404);
+    const tables = await s.call('schema.tables', { connection_id: id });
+    expect(tables).toMatchObject({ items: [{ name: 'sales' }] });
+    expect((await s.send('files.delete', { id, name: 'sales.csv' })).status).toBe(204);
+    expect((await s.send('files.delete', { id, name: 'sales.csv' })).status).toBe(404);
     expect((await list()).total).toBe(0);
     expect(names()).toEqual([]);
   });
 
   test('are tables at once for whoever reads them after an upload, an import or a deletion', async () => {
     const tables = async () => {
-      const { body } = await s.api('GET', `/schema/${id}/tables`);
-      return (body['items'] as { name: string }[]).map(({ name }) => name);
+      const body = await s.call('schema.tables', { connection_id: id });
+      return body.items.map(({ name }) => name);
     };
     const save = (table: string) =>
-      s.api('POST', '/tools', {
+      s.send('tools.create', {
         name: `count_${table}`,
         description: `Counts the rows of ${table}.`,
         connection_id: id,
@@ -112,7 +112,7 @@ describe('files of a connection', () => {
     expect((await list()).items).toMatchObject([
       { error: { message: expect.stringContaining('Malformed JSON') as string }, tables: [{ name: 'list', rows: 1 }] },
     ]);
-    await s.api('DELETE', `/connections/${id}/files/list.json`);
+    await s.call('files.delete', { id, name: 'list.json' });
   });
 
   test('have safe names of known kinds, and never take the place of a folder or a link', async () => {
@@ -175,7 +175,7 @@ describe('files of a connection', () => {
     // One of the same name takes the place of the other.
     expect((await upload('one.csv', `a\n${'1\n'.repeat(14_500_000)}`)).status).toBe(201);
     expect(names()).toEqual(['link.csv', 'one.csv', 'sub.csv']);
-    expect((await s.api('DELETE', `/connections/${id}/files/one.csv`)).status).toBe(204);
+    expect((await s.send('files.delete', { id, name: 'one.csv' })).status).toBe(204);
   }, 60_000);
 
   test('that arrive half leave what was there before', async () => {
@@ -198,7 +198,7 @@ describe('files of a connection', () => {
     const content = (value: number) => `a\n${`${value}\n`.repeat(rows)}`;
     await upload('load.csv', content(1));
     const preview = () =>
-      s.api('POST', '/preview/execute', {
+      s.send('preview.execute', {
         connection_id: id,
         sql_query: 'select min(a) as low, max(a) as high, count(*) as n from load',
       });
@@ -215,13 +215,13 @@ describe('files of a connection', () => {
     while (state.last <= 6) {
       const { status, body } = await preview();
       expect([status, JSON.stringify(body)]).toEqual([200, expect.any(String) as string]);
-      const [row] = body['rows'] as Record<string, unknown>[];
+      const [row] = body.rows;
       expect([row?.['n'], row?.['low']]).toEqual([rows, row?.['high']]);
       seen.add(String(row?.['low']));
     }
     await writing;
     for (let n = 0; n < 20 && !seen.has('6'); n++) {
-      seen.add(String(((await preview()).body['rows'] as Record<string, unknown>[])[0]?.['low']));
+      seen.add(String((await preview()).body.rows[0]?.['low']));
       await Bun.sleep(500);
     }
     expect(seen).toContain('6');
@@ -230,15 +230,15 @@ describe('files of a connection', () => {
   test('leave entries in the history, which cannot be rolled back', async () => {
     await upload('told.csv', 'a\n1\n');
     await upload('told.csv', 'a\n1\n2\n');
-    await s.api('DELETE', `/connections/${id}/files/told.csv`);
-    const { body } = await s.api('GET', `/history?entity_type=file&entity_id=${id}&search=told.csv`);
-    const entries = body['items'] as Record<string, unknown>[];
+    await s.call('files.delete', { id, name: 'told.csv' });
+    const page = await s.call('history.list', { entity_type: 'file', entity_id: id, search: 'told.csv' });
+    const entries = page.items as Record<string, unknown>[];
     expect(entries.map(({ action, changes, actor }) => [action, changes, actor])).toMatchObject([
       ['delete', { bytes: { old: 6, new: null } }, { name: 'ada' }],
       ['update', { bytes: { old: 4, new: 6 } }, { type: 'admin' }],
       ['create', { name: { old: null, new: 'told.csv' }, connection: { new: 'Büro reports!' } }, { type: 'admin' }],
     ]);
-    const answer = await s.api('POST', `/history/${String(entries[0]?.['id'])}/rollback`);
+    const answer = await s.send('history.rollback', { history_id: String(entries[0]?.['id']) });
     expect(answer).toMatchObject({ status: 422, body: { detail: 'A change of this kind (file) cannot be rolled back.' } });
   });
 
@@ -251,8 +251,8 @@ describe('files of a connection', () => {
       return readFileSync(path);
     };
     create(shop, 'PRAGMA journal_mode = wal; CREATE TABLE t AS SELECT 1 AS a');
-    const { body } = await s.api('POST', '/connections', { name: 'shop', db_type: 'sqlite', database: 'shop.sqlite' });
-    const of = String(body['id']);
+    const body = await s.call('connections.create', { name: 'shop', db_type: 'sqlite', database: 'shop.sqlite' });
+    const of = body.id;
     const send = async (name: string, file: BodyInit) => {
       const answer = await fetch(`${s.url}/api/v1/connections/${of}/files?name=${name}`, {
         method: 'POST',
@@ -262,11 +262,11 @@ describe('files of a connection', () => {
       return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
     };
     const read = async () => {
-      const answer = await s.api('POST', '/preview/execute', { connection_id: of, sql_query: 'select a from t' });
-      return answer.body['rows'];
+      const answer = await s.call('preview.execute', { connection_id: of, sql_query: 'select a from t' });
+      return answer.rows;
     };
     expect(await read()).toEqual([{ a: 1 }]);
-    expect((await s.api('GET', `/connections/${of}/files`)).body).toMatchObject({
+    expect(await s.call('files.list', { id: of })).toMatchObject({
       total: 1,
       items: [{ name: 'shop.sqlite', tables: [], error: null }],
     });
@@ -288,7 +288,7 @@ describe('files of a connection', () => {
     ] as const) {
       expect([name, (await send(name, file)).status]).toEqual([name, 422]);
     }
-    const gone = await s.api('DELETE', `/connections/${of}/files/shop.sqlite`);
+    const gone = await s.send('files.delete', { id: of, name: 'shop.sqlite' });
     expect(gone).toMatchObject({ status: 422, body: { detail: expect.stringContaining('replace it') as string } });
     expect(await read()).toEqual([{ a: 2 }]);
     expect(readdirSync(join(s.directory, 'databases')).filter((name) => name.startsWith('.upload-'))).toEqual([]);
@@ -300,25 +300,25 @@ describe('files of a connection', () => {
       { name: 'one file', db_type: 'duckdb', database: 'one.duckdb' },
       { name: 'server', db_type: 'postgresql', host: '1.1.1.1', database: 'x' },
     ]) {
-      const { body } = await s.api('POST', '/connections', connection);
+      const { body } = await s.send('connections.create', connection);
       expect(body).toMatchObject({ name: connection.name });
       for (const method of ['GET', 'POST']) {
-        const answer = await s.api(method, `/connections/${String(body['id'])}/files`);
+        const answer = await s.api(method, `/connections/${body.id}/files`);
         expect(answer).toMatchObject({ status: 422, body: { detail: expect.stringContaining('folder') as string } });
       }
     }
   });
 
   test('a second folder of the same name gets a name of its own', async () => {
-    const { body } = await s.api('POST', '/connections/folder', { name: 'Büro reports?' });
+    const body = await s.call('files.create_folder', { name: 'Büro reports?' });
     expect(body).toMatchObject({ database: 'buro-reports-2' });
   });
 
   test('a name that is taken is refused, and leaves no folder behind', async () => {
     const folders = () => readdirSync(join(s.directory, 'databases'));
     const before = folders();
-    const again = await s.api('POST', '/connections/folder', { name: 'Büro reports!' });
-    expect([again.status, again.body['detail']]).toEqual([409, expect.stringContaining('already has this name')]);
+    const again = await s.send('files.create_folder', { name: 'Büro reports!' });
+    expect([again.status, again.body.detail]).toEqual([409, expect.stringContaining('already has this name')]);
     expect(folders()).toEqual(before);
   });
 });

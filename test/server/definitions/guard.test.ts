@@ -21,19 +21,16 @@ const prompt = (over: object = {}) => ({
   ...over,
 });
 const blockedEntries = async () => {
-  const { body } = await t.request('GET', '/api/v1/history?action=blocked');
-  return body['items'] as { entity_type: string; entity_name: string; snapshot: unknown; changes: unknown }[];
+  const page = await t.call('history.list', { action: 'blocked' });
+  return page.items as { entity_type: string; entity_name: string; snapshot: unknown; changes: unknown }[];
 };
 
 test('a definition that instructs a model is refused at its field, stores nothing and leaves a note without the text', async () => {
-  const answer = await t.request('POST', '/api/v1/prompts', {
-    body: prompt({ arguments: [{ name: 'topic', description: ATTACK }] }),
-    headers: { accept: 'application/problem+json' },
-  });
+  const answer = await t.send('prompts.create', prompt({ arguments: [{ name: 'topic', description: ATTACK }] }));
   expect(answer.status).toBe(422);
-  expect(answer.body['code']).toBe('prompt_injection_blocked');
-  expect(answer.body['errors']).toMatchObject([{ field: 'arguments.0.description' }]);
-  expect((await t.request('GET', '/api/v1/prompts')).body['total']).toBe(0);
+  expect(answer.body.code).toBe('prompt_injection_blocked');
+  expect(answer.body.errors).toMatchObject([{ field: 'arguments.0.description' }]);
+  expect((await t.call('prompts.list', {})).total).toBe(0);
   const entries = await blockedEntries();
   expect(entries).toMatchObject([{ entity_type: 'prompt', entity_name: 'report' }]);
   expect(JSON.stringify(entries)).not.toContain('id_rsa');
@@ -61,14 +58,13 @@ describe('a JSON value is read whole, whatever the author calls its properties',
       sql_query: 'select :filter as filter',
       parameters: [{ name: 'filter', type: 'json', required: false, ...over }],
     });
-    const headers = { accept: 'application/problem+json' };
-    const refused = await t.request('POST', '/api/v1/tools', { body: tool(parameter), headers });
+    const refused = await t.send('tools.create', tool(parameter));
     expect(refused.body).toMatchObject({ status: 422, code: 'prompt_injection_blocked', errors: [{ field }] });
     expect(JSON.stringify(refused.body)).not.toContain('id_rsa');
-    await t.request('PATCH', '/api/v1/server/config', { body: { prompt_guard_enabled: false } });
-    expect((await t.request('POST', '/api/v1/tools', { body: tool(parameter) })).status).toBe(201);
-    const scan = await t.request('POST', '/api/v1/prompt-guard/scan', { body: {} });
-    const [item] = scan.body['items'] as { findings: { field: string; rule: string }[] }[];
+    await t.call('config.update', { prompt_guard_enabled: false });
+    expect((await t.send('tools.create', tool(parameter))).status).toBe(201);
+    const scan = await t.call('guard.scan', {});
+    const [item] = scan.items as { findings: { field: string; rule: string }[] }[];
     const rules = item?.findings.map(({ rule }) => rule) ?? [];
     expect(new Set(item?.findings.map((finding) => finding.field))).toEqual(new Set([field]));
     expect(rules).toEqual([...new Set(rules)]);
@@ -76,7 +72,7 @@ describe('a JSON value is read whole, whatever the author calls its properties',
 });
 
 test('the same refusal again within a minute is counted in one note', async () => {
-  const attack = () => t.request('POST', '/api/v1/prompts', { body: prompt({ description: ATTACK }) });
+  const attack = () => t.send('prompts.create', prompt({ description: ATTACK }));
   expect(isErrorBody((await attack()).body)).toBe(true);
   await attack();
   expect(await blockedEntries()).toHaveLength(1);
@@ -86,76 +82,74 @@ test('the same refusal again within a minute is counted in one note', async () =
 });
 
 test('a change to an attack is refused too, and the stored prompt stays', async () => {
-  const created = await t.request('POST', '/api/v1/prompts', { body: prompt() });
-  const path = `/api/v1/prompts/${String(created.body['id'])}`;
-  expect((await t.request('PATCH', path, { body: { description: ATTACK } })).status).toBe(422);
-  expect((await t.request('GET', path)).body).toEqual(created.body);
+  const created = await t.call('prompts.create', prompt());
+  expect((await t.send('prompts.update', { id: created.id, description: ATTACK })).status).toBe(422);
+  expect(await t.call('prompts.get', { id: created.id })).toEqual(created);
 });
 
 test('the settings turn it off or allow rules; the variable turns it off for good', async () => {
-  const attack = () => t.request('POST', '/api/v1/prompts', { body: prompt({ description: ATTACK }) });
-  expect((await t.request('PATCH', '/api/v1/server/config', { body: { prompt_guard_enabled: false } })).status).toBe(200);
+  const attack = () => t.send('prompts.create', prompt({ description: ATTACK }));
+  expect((await t.send('config.update', { prompt_guard_enabled: false })).status).toBe(200);
   expect((await attack()).status).toBe(201);
-  const tested = await t.request('POST', '/api/v1/prompt-guard/test', { body: { text: ATTACK } });
-  const rules = (tested.body['findings'] as { rule: string }[]).map(({ rule }) => rule);
-  await t.request('PATCH', '/api/v1/server/config', { body: { prompt_guard_enabled: true, prompt_guard_allow: rules } });
-  const allowed = await t.request('POST', '/api/v1/prompts', { body: prompt({ name: 'other', description: ATTACK }) });
+  const tested = await t.call('guard.test', { text: ATTACK });
+  const rules = (tested.findings as { rule: string }[]).map(({ rule }) => rule);
+  await t.call('config.update', { prompt_guard_enabled: true, prompt_guard_allow: rules });
+  const allowed = await t.send('prompts.create', prompt({ name: 'other', description: ATTACK }));
   expect(allowed.status).toBe(201);
   const off = await testApp({ SVC_PROMPT_GUARD_ENABLED: 'false' });
   await off.signIn();
-  expect((await off.request('POST', '/api/v1/prompts', { body: prompt({ description: ATTACK }) })).status).toBe(201);
+  expect((await off.send('prompts.create', prompt({ description: ATTACK }))).status).toBe(201);
   await off.close();
 });
 
 test('rules are listed, a text is tested, and everything stored is scanned', async () => {
-  const { body } = await t.request('GET', '/api/v1/prompt-guard/rules');
-  expect(Number(body['total'])).toBeGreaterThan(30);
-  const tested = await t.request('POST', '/api/v1/prompt-guard/test', { body: { text: ATTACK } });
-  expect(tested.body).toMatchObject({ blocked: true });
-  const harmless = await t.request('POST', '/api/v1/prompt-guard/test', { body: { text: 'Lists open orders of a customer.' } });
-  expect(harmless.body).toEqual({ blocked: false, findings: [] });
-  await t.request('PATCH', '/api/v1/server/config', { body: { prompt_guard_enabled: false } });
-  await t.request('POST', '/api/v1/prompts', { body: prompt() });
-  await t.request('POST', '/api/v1/prompts', { body: prompt({ name: 'bad', description: ATTACK }) });
-  const scan = await t.request('POST', '/api/v1/prompt-guard/scan', { body: {} });
-  expect(scan.body).toMatchObject({ scanned: 3, items: [{ entity_type: 'prompt', name: 'bad' }] });
-  await t.request('PATCH', '/api/v1/server/config', { body: { server_name: ATTACK } });
-  const again = await t.request('POST', '/api/v1/prompt-guard/scan', { body: {} });
+  const body = await t.call('guard.rules', {});
+  expect(body.total).toBeGreaterThan(30);
+  const tested = await t.call('guard.test', { text: ATTACK });
+  expect(tested).toMatchObject({ blocked: true });
+  const harmless = await t.call('guard.test', { text: 'Lists open orders of a customer.' });
+  expect(harmless).toEqual({ blocked: false, findings: [] });
+  await t.call('config.update', { prompt_guard_enabled: false });
+  await t.call('prompts.create', prompt());
+  await t.call('prompts.create', prompt({ name: 'bad', description: ATTACK }));
+  const scan = await t.call('guard.scan', {});
+  expect(scan).toMatchObject({ scanned: 3, items: [{ entity_type: 'prompt', name: 'bad' }] });
+  await t.call('config.update', { server_name: ATTACK });
+  const again = await t.call('guard.scan', {});
   const findings = expect.arrayContaining([expect.objectContaining({ field: 'server_name' })]) as unknown;
-  expect(again.body['items']).toContainEqual(expect.objectContaining({ entity_type: 'server_config', findings }));
+  expect(again.items).toContainEqual(expect.objectContaining({ entity_type: 'server_config', findings }));
 });
 
 test('a private address and passthrough SQL leave a note as well', async () => {
   const strict = await testApp({ SVC_ALLOW_PRIVATE_NETWORKS: 'false' });
   await strict.signIn();
   const connection = { name: 'inside', db_type: 'postgresql', host: '10.0.0.1', port: 5432, database: 'x', username: 'x' };
-  await strict.request('POST', '/api/v1/connections', { body: connection });
-  const { body } = await strict.request('GET', '/api/v1/history?action=blocked');
-  expect(body['items']).toMatchObject([{ entity_type: 'connection', entity_name: 'inside' }]);
-  expect(JSON.stringify(body)).not.toContain('10.0.0.1');
+  await strict.send('connections.create', connection);
+  const page = await strict.call('history.list', { action: 'blocked' });
+  expect(page.items).toMatchObject([{ entity_type: 'connection', entity_name: 'inside' }]);
+  expect(JSON.stringify(page)).not.toContain('10.0.0.1');
   await strict.close();
 });
 
 test('a refused change is noted under the name that is stored', async () => {
   const strict = await testApp({ SVC_ALLOW_PRIVATE_NETWORKS: 'false' });
   await strict.signIn();
-  const made = await strict.request('POST', '/api/v1/prompts', { body: prompt() });
-  const path = `/api/v1/prompts/${String(made.body['id'])}`;
-  expect((await strict.request('PATCH', path, { body: { description: ATTACK } })).status).toBe(422);
-  expect((await strict.request('PATCH', path, { body: { name: 'other', description: ATTACK } })).status).toBe(422);
+  const made = await strict.call('prompts.create', prompt());
+  expect((await strict.send('prompts.update', { id: made.id, description: ATTACK })).status).toBe(422);
+  expect((await strict.send('prompts.update', { id: made.id, name: 'other', description: ATTACK })).status).toBe(422);
   const config = { introspection_url: 'http://10.0.0.1/introspect' };
-  expect((await strict.request('PATCH', '/api/v1/server/config', { body: config })).status).toBe(422);
-  const { body } = await strict.request('GET', '/api/v1/history?action=blocked');
-  const { server_name } = (await strict.request('GET', '/api/v1/server/config')).body;
-  expect(body['items']).toMatchObject([
+  expect((await strict.send('config.update', config)).status).toBe(422);
+  const page = await strict.call('history.list', { action: 'blocked' });
+  const { server_name } = await strict.call('config.get', {});
+  expect(page.items).toMatchObject([
     { entity_type: 'server_config', entity_id: 'server_config', entity_name: server_name },
-    { entity_type: 'prompt', entity_id: made.body['id'], entity_name: 'report' },
+    { entity_type: 'prompt', entity_id: made.id, entity_name: 'report' },
   ]);
   await strict.close();
 });
 
 describe('a refusal by a control is noted, with its notice, whatever was to be written', () => {
-  const events = async (app: TestApp) => (await app.request('GET', '/api/v1/notices/events?event=guard_hit')).body['items'];
+  const events = async (app: TestApp) => (await app.call('notices.events', { event: 'guard_hit' })).items;
 
   test('variables that an agent sets, webhooks and identity providers', async () => {
     const strict = await testApp({ SVC_ALLOW_PRIVATE_NETWORKS: 'false' });
@@ -167,26 +161,23 @@ describe('a refusal by a control is noted, with its notice, whatever was to be w
     expect(await post('notices', { name: 'chat', url: 'https://10.0.0.1/hook', events: ['deploy'] })).toBe(422);
     const provider = { name: 'idp', issuer: 'https://10.0.0.1/', client_id: 'x', client_secret: 'secret' };
     expect(await post('identity-providers', provider)).toBe(422);
-    const made = await strict.request('POST', '/api/v1/notices', {
-      body: { name: 'ops', url: 'https://hook.invalid/', events: ['deploy'] },
-    });
-    const path = `/api/v1/notices/${String(made.body['id'])}`;
-    expect((await strict.request('PATCH', path, { body: { url: 'https://10.0.0.2/hook' } })).status).toBe(422);
-    const { body } = await strict.request('GET', '/api/v1/history?action=blocked');
-    const { server_name } = (await strict.request('GET', '/api/v1/server/config')).body;
-    expect(body['items']).toMatchObject([
-      { entity_type: 'notice', entity_id: made.body['id'], entity_name: 'ops' },
+    const made = await strict.call('notices.create', { name: 'ops', url: 'https://hook.invalid/', events: ['deploy'] });
+    expect((await strict.send('notices.update', { id: made.id, url: 'https://10.0.0.2/hook' })).status).toBe(422);
+    const page = await strict.call('history.list', { action: 'blocked' });
+    const { server_name } = await strict.call('config.get', {});
+    expect(page.items).toMatchObject([
+      { entity_type: 'notice', entity_id: made.id, entity_name: 'ops' },
       { entity_type: 'identity_provider', entity_name: 'idp' },
       { entity_type: 'notice', entity_id: '', entity_name: 'chat' },
       { entity_type: 'server_config', entity_name: server_name },
       { entity_type: 'server_config', entity_name: server_name },
     ]);
-    expect(JSON.stringify(body)).not.toMatch(/10\.0\.0|id_rsa/);
+    expect(JSON.stringify(page)).not.toMatch(/10\.0\.0|id_rsa/);
     expect(await events(strict)).toMatchObject([
       { message: 'The rule against private addresses blocked a change of ops by ada.', about: 'notice' },
       { about: 'identity_provider' },
       { about: 'notice' },
-      { message: `The prompt guard blocked a change of ${String(server_name)} by ada.` },
+      { message: `The prompt guard blocked a change of ${server_name} by ada.` },
       {},
     ]);
     await strict.close();
@@ -206,11 +197,10 @@ describe('a refusal by a control is noted, with its notice, whatever was to be w
       parameters: [{ name: 'sql', type: 'string' as const }],
     };
     await run(loose, 'tools.create', tool, systemCall('test'));
-    const headers = { accept: 'application/problem+json' };
-    const rehearsed = await t.request('POST', '/api/v1/deploy', { body: { dry_run: true }, headers });
+    const rehearsed = await t.send('deploy.run', { dry_run: true });
     expect(rehearsed.body).toMatchObject({ status: 422, code: 'passthrough_sql_blocked', errors: [{ field: 'tool.any' }] });
     expect(await blockedEntries()).toEqual([]);
-    const deployed = await t.request('POST', '/api/v1/deploy', { body: {}, headers });
+    const deployed = await t.send('deploy.run');
     expect(deployed.body).toMatchObject({ status: 422, code: 'passthrough_sql_blocked', errors: [{ field: 'tool.any' }] });
     expect(await blockedEntries()).toMatchObject([{ entity_type: 'snapshot', entity_name: 'working copy' }]);
     expect(await events(t)).toMatchObject([
@@ -229,30 +219,27 @@ describe('the texts of the server configuration', () => {
     ['global_variables', { global_variables: { ignore_all_previous_instructions: 'yes' } }],
   ];
   test.each(CASES)('%s is read by the guard, whoever writes it and by whichever way', async (field, body) => {
-    const before = (await t.request('GET', '/api/v1/server/config')).body;
-    const headers = { accept: 'application/problem+json' };
-    const refused = await t.request('PATCH', '/api/v1/server/config', { body, headers });
+    const before = await t.call('config.get', {});
+    const refused = await t.send('config.update', body);
     expect(refused.body).toMatchObject({ status: 422, code: 'prompt_injection_blocked', errors: [{ field }] });
-    expect(refused.body['detail']).not.toContain('id_rsa');
+    expect(refused.body.detail).not.toContain('id_rsa');
     const sent = { format: 'sluice/1', server_config: body };
-    const path = '/api/v1/export-import/import?include_server_config=true';
-    const imported = await t.request('POST', path, { body: sent, headers });
+    const imported = await t.send('transfer.import', { include_server_config: true, ...sent });
     expect(imported.body).toMatchObject({ status: 422, code: 'prompt_injection_blocked' });
-    expect((await t.request('GET', '/api/v1/server/config')).body).toEqual(before);
+    expect(await t.call('config.get', {})).toEqual(before);
     expect(await blockedEntries()).toMatchObject([{ entity_type: 'server_config', entity_name: 'Sluice' }]);
   });
 
   test('come back through a rollback only when the guard lets them, and do not stand in the way of other changes', async () => {
-    const patch = (body: object) => t.request('PATCH', '/api/v1/server/config', { body });
+    const patch = (body: object) => t.send('config.update', body);
     await patch({ prompt_guard_enabled: false });
     await patch({ global_variables: { motto: ATTACK } });
     await patch({ global_variables: {} });
-    const newest = async () =>
-      String(((await t.request('GET', '/api/v1/history?entity_type=server_config')).body['items'] as { id: string }[])[0]?.id);
+    const newest = async () => String((await t.call('history.list', { entity_type: 'server_config' })).items[0]?.id);
     const cleared = await newest();
     await patch({ prompt_guard_enabled: true });
-    const rollback = (id: string) => t.request('POST', `/api/v1/history/${id}/rollback`, { body: {} });
-    expect((await rollback(cleared)).body['detail']).toContain('global_variables.motto');
+    const rollback = (id: string) => t.send('history.rollback', { history_id: id });
+    expect((await rollback(cleared)).body.detail).toContain('global_variables.motto');
     await patch({ prompt_guard_enabled: false });
     expect((await rollback(cleared)).status).toBe(200);
     expect((await patch({ prompt_guard_enabled: true, log_level: 'ERROR' })).status).toBe(200);

@@ -58,7 +58,7 @@ async function servers() {
   const all = [first];
   if (database !== null) {
     const second = await testApp({ ...variables, SVC_SQLITE_DIR: folder }, database.url);
-    await second.request('POST', '/api/v1/auth/login', { body: { username: 'ada', password: 'correct horse' } });
+    await second.call('auth.login', { username: 'ada', password: 'correct horse' });
     connectHost(second.app);
     all.push(second);
   }
@@ -73,8 +73,8 @@ test('after any changes, through any server, lint finds what a server finds that
   const { all, close } = await servers();
   const [first] = all as [TestApp];
   const body = { name: 'shop', db_type: 'sqlite', database: 'shop.sqlite' };
-  const connection = await first.request('POST', '/api/v1/connections', { body });
-  const connection_id = String(connection.body['id']);
+  const connection = await first.send('connections.create', body);
+  const connection_id = connection.body.id;
   const large = (n: number) => `${n} `.repeat(2_400);
   const act = async (t: TestApp, one: Step): Promise<number> => {
     const send = async (method: string, path: string, sent?: unknown) =>
@@ -92,8 +92,8 @@ test('after any changes, through any server, lint finds what a server finds that
       return send('POST', 'toolsets', { name: one.tags ? 'tagged' : 'owned', include });
     }
     if (one.do === 'import') {
-      const { body: exported } = await t.request('GET', '/api/v1/export-import/export');
-      const tools = exported['tools'] as { name: string }[];
+      const exported = await t.call('transfer.export', {});
+      const tools = exported.tools as { name: string }[];
       const [sample] = tools;
       if (sample === undefined) return 0;
       const drafts = new Map(one.drafts.map((each) => [each.name, { ...sample, ...each }]));
@@ -122,8 +122,7 @@ test('after any changes, through any server, lint finds what a server finds that
       if (status >= 200 && status < 300) done.set(one.do, (done.get(one.do) ?? 0) + 1);
       const app = { ...first.app, lint: createLintIndex(), working_copy: createWorkingCopyHolder() };
       const fresh = await lintHandlers['lint.list']({ app } as Context, { skip: 0, limit: 500 });
-      for (const t of all)
-        expect([one.do, (await t.request('GET', '/api/v1/lint?limit=500')).body]).toEqual([one.do, { ...fresh }]);
+      for (const t of all) expect([one.do, await t.call('lint.list', { limit: 500 })]).toEqual([one.do, { ...fresh }]);
       for (const { rule } of fresh.items) rules.add(rule);
     }
   } finally {

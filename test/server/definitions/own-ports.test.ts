@@ -28,10 +28,9 @@ describe.skipIf(!reachable.postgres)('the port of the host is no database (needs
   const attempt = async () => {
     const { db_type, host, username, database: name } = database.settings;
     const body = { name: 'shop', db_type, host, port, username, password: 'x', database: name };
-    return (await t.request('POST', '/api/v1/connections/test', { body })).body;
+    return await t.call('connections.test_draft', body);
   };
-  const listenOn = async (next: number) =>
-    expect((await t.request('PATCH', '/api/v1/server/config', { body: { port: next } })).status).toBe(200);
+  const listenOn = async (next: number) => expect((await t.send('config.update', { port: next })).status).toBe(200);
 
   test('of the configuration, before it is deployed', async () => {
     expect(await attempt()).toMatchObject({ success: true });

@@ -23,20 +23,19 @@ const draft = (more: object = {}) => ({
   sql_query: 'select id, text, score, extra from notes',
   ...more,
 });
-const create = (more: object = {}) =>
-  t.request('POST', '/api/v1/tools', { body: draft(more), headers: { accept: 'application/problem+json' } });
-const errorsOf = ({ body }: Answer) => (body['errors'] ?? []) as { field: string; message: string }[];
+const create = (more: object = {}) => t.send('tools.create', draft(more));
+const errorsOf = ({ body }: Answer) => body.errors ?? [];
 const by = (column: string, desc = false) => [{ column, desc }];
 
 describe('pages, tokens and text formats of a tool', () => {
   test('are off by default, stored, and shown to models in the schemas', async () => {
     expect((await create()).body).toMatchObject({ page_by: [], max_tokens: null, text_format: 'json' });
     const { status, body } = await create({ page_by: [{ column: 'id' }], max_tokens: 500, text_format: 'csv' });
-    expect([status, body['page_by'], body['max_tokens'], body['text_format']]).toEqual([201, by('id'), 500, 'csv']);
-    const shown = body['output_schema'] as { properties: object };
+    expect([status, body.page_by, body.max_tokens, body.text_format]).toEqual([201, by('id'), 500, 'csv']);
+    const shown = body.output_schema as { properties: object };
     expect(Object.keys(shown.properties)).toEqual(['rows', 'row_count', 'truncated', 'next']);
-    const preview = await t.request('POST', '/api/v1/preview/tool', { body: draft({ page_by: by('text', true) }) });
-    const listing = preview.body['listing'] as { inputSchema: { properties: object }; outputSchema: { properties: object } };
+    const preview = await t.call('preview.tool', draft({ page_by: by('text', true) }));
+    const listing = preview.listing as { inputSchema: { properties: object }; outputSchema: { properties: object } };
     expect(Object.keys(listing.inputSchema.properties)).toEqual(['after']);
     expect(Object.keys(listing.outputSchema.properties)).toContain('next');
   });
@@ -74,39 +73,35 @@ describe('pages, tokens and text formats of a tool', () => {
 
   test('stand in the preview: the text in its format, and the tokens of each', async () => {
     const ask = (more: object) =>
-      t.request('POST', '/api/v1/preview/execute', {
-        body: { connection_id, sql_query: 'select id, text from notes order by id', ...more },
-      });
+      t.send('preview.execute', { connection_id, sql_query: 'select id, text from notes order by id', ...more });
     const { body } = await ask({ return_type: 'rows', text_format: 'markdown' });
-    const model = body['model'] as { content: { text: string }[]; structuredContent: object };
+    const model = body.model as { content: { text: string }[]; structuredContent: object };
     expect(model.content[0]?.text).toBe('| id | text |\n| --- | --- |\n| 1 | a\\|b |\n| 2 |  |\n| 3 | c |');
     expect(model.structuredContent).toMatchObject({ row_count: 3 });
-    const tokens = body['format_tokens'] as Record<string, number>;
+    const tokens = body.format_tokens as Record<string, number>;
     expect(Object.keys(tokens)).toEqual(['json', 'markdown', 'csv', 'tsv']);
     expect(tokens['csv']).toBeLessThan(tokens['json'] ?? 0);
-    expect((await ask({ return_type: 'value' })).body['format_tokens']).toBeUndefined();
+    expect((await ask({ return_type: 'value' })).body.format_tokens).toBeUndefined();
   });
 
   test('travel with an export, and a generated project leaves pages and token limits out', async () => {
     const { body } = await create({ page_by: by('id'), max_tokens: 900 });
     const formatted = await create({ text_format: 'tsv' });
-    const exported = (await t.request('GET', '/api/v1/export-import/export')).body as { tools: Record<string, unknown>[] };
+    const exported = await t.call('transfer.export', {});
     const named = (name: unknown) => exported.tools.find((tool) => tool['name'] === name);
-    expect(named(body['name'])).toMatchObject({ page_by: by('id'), max_tokens: 900 });
-    expect(named(formatted.body['name'])).toMatchObject({ text_format: 'tsv' });
-    expect((await t.request('POST', '/api/v1/deploy', { body: {} })).status).toBe(200);
-    const { files } = (await t.request('GET', '/api/v1/server/generated')).body as { files: { path: string; content: string }[] };
-    expect(files.some(({ path }) => path.endsWith(`/${String(body['name'])}.ts`))).toBe(false);
-    expect(files.find(({ path }) => path.endsWith(`/${String(formatted.body['name'])}.ts`))?.content).toContain(
-      'text_format: "tsv"',
-    );
+    expect(named(body.name)).toMatchObject({ page_by: by('id'), max_tokens: 900 });
+    expect(named(formatted.body.name)).toMatchObject({ text_format: 'tsv' });
+    expect((await t.send('deploy.run')).status).toBe(200);
+    const { files } = await t.call('server.generated', {});
+    expect(files.some(({ path }) => path.endsWith(`/${body.name}.ts`))).toBe(false);
+    expect(files.find(({ path }) => path.endsWith(`/${formatted.body.name}.ts`))?.content).toContain('text_format: "tsv"');
     expect(files.find(({ path }) => path === 'README.md')?.content).toContain('whose cursors only Sluice seals');
   });
 
   test('satisfy lint where the statement has no order of its own', async () => {
     const rulesOf = async (more: object) => {
       const { body } = await create(more);
-      const { items } = (await t.request('GET', `/api/v1/lint?owner=tool:${String(body['id'])}`)).body as {
+      const { items } = (await t.request('GET', `/api/v1/lint?owner=tool:${body.id}`)).body as {
         items: { rule: string }[];
       };
       return items.map(({ rule }) => rule);

@@ -8,8 +8,6 @@ beforeEach(async () => {
   await t.signIn();
 });
 afterEach(() => t.close());
-
-const problem = { accept: 'application/problem+json' };
 const prompt = (over: object = {}) => ({
   name: 'report',
   description: 'A report',
@@ -17,7 +15,7 @@ const prompt = (over: object = {}) => ({
   arguments: [{ name: 'topic' }],
   ...over,
 });
-const create = (over: object = {}) => t.request('POST', '/api/v1/prompts', { body: prompt(over), headers: problem });
+const create = (over: object = {}) => t.send('prompts.create', prompt(over));
 const errorsOf = ({ body }: { body: Record<string, unknown> }) => body['errors'];
 
 describe('a variable that is no argument is refused by name', () => {
@@ -62,24 +60,21 @@ test('what the template sets itself, loops over, or finds in vars is not asked f
 
 test('a prompt from before the check keeps working until its text or arguments change', async () => {
   const { body } = await create();
-  const path = `/api/v1/prompts/${String(body['id'])}`;
   const { prompts } = t.app.store.tables;
-  await t.app.store.db
-    .update(prompts)
-    .set({ template: '{{ topic }} {{ tone }}' })
-    .where(eq(prompts.id, String(body['id'])));
-  expect((await t.request('PATCH', path, { body: { title: 'Reports' }, headers: problem })).status).toBe(200);
-  expect((await t.request('PATCH', path, { body: { template: '{{ topic }}: {{ tone }}' }, headers: problem })).status).toBe(422);
-  expect((await t.request('DELETE', path)).status).toBe(204);
-  const history = await t.request('GET', `/api/v1/history/prompt/${String(body['id'])}`);
-  const [deleted] = history.body['items'] as { id: string }[];
-  const restored = await t.request('POST', `/api/v1/history/${deleted?.id}/rollback`, { body: {}, headers: problem });
-  expect([restored.status, (await t.request('GET', path)).body['template']]).toEqual([200, '{{ topic }} {{ tone }}']);
+  await t.app.store.db.update(prompts).set({ template: '{{ topic }} {{ tone }}' }).where(eq(prompts.id, body.id));
+  expect((await t.send('prompts.update', { id: body.id, title: 'Reports' })).status).toBe(200);
+  expect((await t.send('prompts.update', { id: body.id, template: '{{ topic }}: {{ tone }}' })).status).toBe(422);
+  expect((await t.send('prompts.delete', { id: body.id })).status).toBe(204);
+  const history = await t.call('history.entity', { entity_type: 'prompt', entity_id: body.id });
+  const [deleted] = history.items as { id: string }[];
+  const restored = await t.send('history.rollback', { history_id: deleted?.id });
+  expect([restored.status, (await t.call('prompts.get', { id: body.id })).template]).toEqual([200, '{{ topic }} {{ tone }}']);
 });
 
 test('the preview names the variables of the text, so that an author need not type them twice', async () => {
-  const { body } = await t.request('POST', '/api/v1/preview/prompt', {
-    body: { template: '{{ topic }} {{ tone }} {{ vars.shop }} {% set x = 1 %}{{ x }}', arguments: [] },
+  const { body } = await t.send('preview.prompt', {
+    template: '{{ topic }} {{ tone }} {{ vars.shop }} {% set x = 1 %}{{ x }}',
+    arguments: [],
   });
   expect(body).toMatchObject({ variables: ['topic', 'tone'], refusal: { code: 'invalid', errors: [{ field: 'template' }] } });
 });

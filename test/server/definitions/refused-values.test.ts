@@ -36,13 +36,11 @@ const LISTS: readonly (readonly [method: string, path: string, field: string, bo
 
 test.each(LISTS)('%s %s refuses a list as %s', async (method, path, field, body) => {
   const { status, body: answer } = await t.request(method, `/api/v1/${path}`, { body: body() });
-  expect([status, answer['detail']]).toEqual([422, `${field} must be an object.`]);
+  expect([status, answer.detail]).toEqual([422, `${field} must be an object.`]);
 });
 
 test('a list in the place of an object is refused in an import too', async () => {
-  const { status, body } = await t.request('POST', '/api/v1/export-import/import', {
-    body: { format: 'sluice/1', toolsets: [{ name: 'sales', include: [] }] },
-  });
+  const { status, body } = await t.send('transfer.import', { format: 'sluice/1', toolsets: [{ name: 'sales', include: [] }] });
   expect([status, JSON.stringify(body)]).toEqual([422, expect.stringContaining('include must be an object')]);
 });
 
@@ -57,20 +55,20 @@ test.each<readonly [path: string, field: string, body: () => object]>([
 ])('%s: a %s that shows nothing is refused', async (path, field, body) => {
   for (const text of BLANK) {
     const { status, body: answer } = await t.request('POST', `/api/v1/${path}`, { body: { ...body(), [field]: text } });
-    expect([status, answer['detail']]).toEqual([422, expect.stringContaining(`${field} must not be empty.`)]);
+    expect([status, answer.detail]).toEqual([422, expect.stringContaining(`${field} must not be empty.`)]);
   }
 });
 
 test('a blank name that an earlier version stored is answered as it is', async () => {
   const { connections } = t.app.store.tables;
   await t.app.store.db.update(connections).set({ name: ' ' });
-  expect((await t.request('GET', `/api/v1/connections/${String(connection_id)}`)).body['name']).toBe(' ');
+  expect((await t.call('connections.get', { id: String(connection_id) })).name).toBe(' ');
   await t.app.store.db.update(connections).set({ name: 'shop' });
 });
 
 test('a user name that reads as another one is refused', async () => {
   for (const username of [' ada', 'ada ', 'ada\u00a0', '\u200b']) {
-    const { status } = await t.request('POST', '/api/v1/people', { body: { username, role: 'editor' } });
+    const { status } = await t.send('people.create', { username, role: 'editor' });
     expect([username, status]).toEqual([username, 422]);
   }
 });
@@ -83,6 +81,6 @@ test('a toolset one of whose members is gone can be duplicated', async () => {
     sql_query: 'select id from items',
   });
   const id = await made('toolsets', { name: 'both', include: { tool_ids: [tool_id, gone] } });
-  await t.request('DELETE', `/api/v1/tools/${String(gone)}`);
-  expect((await t.request('POST', `/api/v1/toolsets/${String(id)}/duplicate`, { body: {} })).status).toBe(201);
+  await t.call('tools.delete', { id: String(gone) });
+  expect((await t.send('toolsets.duplicate', { id: String(id) })).status).toBe(201);
 });

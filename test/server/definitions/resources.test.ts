@@ -13,10 +13,8 @@ beforeEach(async () => {
   const db = new Database(join(t.directory, 'databases/shop.sqlite'));
   db.run('create table products (id integer primary key, name text not null, price real)');
   db.close();
-  const created = await t.request('POST', '/api/v1/connections', {
-    body: { name: 'shop', db_type: 'sqlite', database: 'shop.sqlite' },
-  });
-  connection_id = String(created.body['id']);
+  const created = await t.call('connections.create', { name: 'shop', db_type: 'sqlite', database: 'shop.sqlite' });
+  connection_id = created.id;
 });
 afterEach(() => t.close());
 
@@ -35,23 +33,21 @@ const prompt = (over: object = {}) => ({
   arguments: [{ name: 'topic' }],
   ...over,
 });
-const problem = { accept: 'application/problem+json' };
 
 test('a resource is created with the variables of its address as parameters, read, changed and deleted', async () => {
-  const created = await t.request('POST', '/api/v1/resources', { body: resource() });
-  expect(created.status).toBe(201);
-  expect(created.body).toMatchObject({
+  const created = await t.call('resources.create', resource());
+  expect(created).toMatchObject({
     connection_name: 'shop',
     mime_type: 'application/json',
     parameters: [{ name: 'id', type: 'string', required: true }],
     version: 1,
   });
-  const path = `/api/v1/resources/${String(created.body['id'])}`;
-  const changed = await t.request('PATCH', path, { body: { ...created.body, mime_type: 'text/csv' } });
+  const path = `/api/v1/resources/${created.id}`;
+  const changed = await t.request('PATCH', path, { body: { ...created, mime_type: 'text/csv' } });
   expect(changed.body).toMatchObject({ mime_type: 'text/csv', version: 2 });
-  expect((await t.request('PATCH', path, { body: { version: 1, title: 'x' } })).status).toBe(409);
-  expect((await t.request('DELETE', path)).status).toBe(204);
-  expect((await t.request('GET', path)).status).toBe(404);
+  expect((await t.send('resources.update', { id: created.id, version: 1, title: 'x' })).status).toBe(409);
+  expect((await t.send('resources.delete', { id: created.id })).status).toBe(204);
+  expect((await t.send('resources.get', { id: created.id })).status).toBe(404);
 });
 
 describe('a resource is refused at the field that is wrong', () => {
@@ -75,42 +71,37 @@ describe('a resource is refused at the field that is wrong', () => {
     ['a template that does not parse', { transform_template: '{% if %}' }, 'transform_template'],
   ];
   test.each(cases)('%s', async (_, over, field) => {
-    const answer = await t.request('POST', '/api/v1/resources', { body: resource(over), headers: problem });
+    const answer = await t.send('resources.create', resource(over));
     expect(answer.status).toBe(422);
-    expect((answer.body['errors'] as { field: string }[]).map((error) => error.field)).toContain(field);
-    expect((await t.request('GET', '/api/v1/resources')).body['total']).toBe(0);
+    expect((answer.body.errors as { field: string }[]).map((error) => error.field)).toContain(field);
+    expect((await t.call('resources.list', {})).total).toBe(0);
   });
 
   test('a name or an address that is taken', async () => {
-    await t.request('POST', '/api/v1/resources', { body: resource() });
-    const named = await t.request('POST', '/api/v1/resources', {
-      body: resource({ uri_template: 'shop://other/{id}' }),
-      headers: problem,
-    });
-    expect([named.status, named.body['errors']]).toMatchObject([409, [{ field: 'name' }]]);
-    const addressed = await t.request('POST', '/api/v1/resources', { body: resource({ name: 'other' }), headers: problem });
-    expect([addressed.status, addressed.body['errors']]).toMatchObject([409, [{ field: 'uri_template' }]]);
+    await t.call('resources.create', resource());
+    const named = await t.send('resources.create', resource({ uri_template: 'shop://other/{id}' }));
+    expect([named.status, named.body.errors]).toMatchObject([409, [{ field: 'name' }]]);
+    const addressed = await t.send('resources.create', resource({ name: 'other' }));
+    expect([addressed.status, addressed.body.errors]).toMatchObject([409, [{ field: 'uri_template' }]]);
   });
 });
 
 test('a prompt is created with a template or with messages, owned or not, changed and deleted', async () => {
-  const created = await t.request('POST', '/api/v1/prompts', { body: prompt() });
-  expect(created.status).toBe(201);
-  expect(created.body).toMatchObject({
+  const created = await t.call('prompts.create', prompt());
+  expect(created).toMatchObject({
     connection_id: null,
     connection_name: null,
     arguments: [{ name: 'topic', required: true }],
     version: 1,
   });
-  const path = `/api/v1/prompts/${String(created.body['id'])}`;
   const messages = [
     { role: 'user', template: 'What about {{ topic }}?' },
     { role: 'assistant', template: 'Let me look.' },
   ];
-  const changed = await t.request('PATCH', path, { body: { template: null, messages, connection_id } });
+  const changed = await t.send('prompts.update', { id: created.id, template: null, messages, connection_id });
   expect(changed.body).toMatchObject({ template: null, messages, connection_name: 'shop', version: 2 });
-  await t.request('DELETE', `/api/v1/connections/${connection_id}`);
-  expect((await t.request('GET', path)).status).toBe(404);
+  await t.call('connections.delete', { id: connection_id });
+  expect((await t.send('prompts.get', { id: created.id })).status).toBe(404);
 });
 
 describe('a prompt is refused at the field that is wrong', () => {
@@ -125,24 +116,24 @@ describe('a prompt is refused at the field that is wrong', () => {
     ['an unknown connection', { connection_id: '0190b0c0-0000-7000-8000-000000000000' }, 'connection_id'],
   ];
   test.each(cases)('%s', async (_, over, field) => {
-    const answer = await t.request('POST', '/api/v1/prompts', { body: prompt(over), headers: problem });
+    const answer = await t.send('prompts.create', prompt(over));
     expect(answer.status).toBe(422);
-    expect((answer.body['errors'] as { field: string }[]).map((error) => error.field)).toContain(field);
+    expect((answer.body.errors as { field: string }[]).map((error) => error.field)).toContain(field);
     const plain = await t.request('POST', '/api/v1/prompts', { body: prompt(over) });
     expect(isErrorBody(plain.body)).toBe(true);
-    expect((await t.request('GET', '/api/v1/prompts')).body['total']).toBe(0);
+    expect((await t.call('prompts.list', {})).total).toBe(0);
   });
 });
 
 test('resources and prompts are frozen; a resource that no longer prepares refuses the deploy', async () => {
-  await t.request('POST', '/api/v1/resources', { body: resource() });
-  await t.request('POST', '/api/v1/prompts', { body: prompt() });
-  const rehearsed = await t.request('POST', '/api/v1/deploy', { body: { dry_run: true } });
-  expect(rehearsed.body['counts']).toEqual({ connections: 1, tools: 0, resources: 1, prompts: 1, toolsets: 0 });
+  await t.call('resources.create', resource());
+  await t.call('prompts.create', prompt());
+  const rehearsed = await t.call('deploy.run', { dry_run: true });
+  expect(rehearsed.counts).toEqual({ connections: 1, tools: 0, resources: 1, prompts: 1, toolsets: 0 });
   const db = new Database(join(t.directory, 'databases/shop.sqlite'));
   db.run('drop table products');
   db.close();
-  const refused = await t.request('POST', '/api/v1/deploy', { body: { dry_run: true } });
+  const refused = await t.send('deploy.run', { dry_run: true });
   expect(refused.status).toBe(422);
-  expect(refused.body['detail']).toContain('Resource product:');
+  expect(refused.body.detail).toContain('Resource product:');
 });

@@ -38,11 +38,11 @@ describe.each([...namedStores])('kept in %s', (dialect) => {
     const t = await installation(dialect);
     for (const [n, [text]] of FOUND.entries()) {
       const body = { name: `p${n}`, description: text, template: 'Hello', arguments: [] };
-      expect((await t.request('POST', '/api/v1/prompts', { body })).status).toBe(201);
+      expect((await t.send('prompts.create', body)).status).toBe(201);
     }
     const find = async (search: string) => {
-      const { body } = await t.request('GET', `/api/v1/prompts?search=${encodeURIComponent(search)}`);
-      return (body['items'] as { name: string }[]).map(({ name }) => name);
+      const page = await t.call('prompts.list', { search });
+      return (page.items as { name: string }[]).map(({ name }) => name);
     };
     for (const [n, [, searches]] of FOUND.entries()) {
       for (const search of searches) expect([search, await find(search)]).toEqual([search, expect.arrayContaining([`p${n}`])]);
@@ -56,10 +56,8 @@ describe.each([...namedStores])('kept in %s', (dialect) => {
     const db = new Database(join(t.directory, 'databases/shop.sqlite'));
     db.run('create table "Übersicht" ("Größe" text)');
     db.close();
-    const connection = await t.request('POST', '/api/v1/connections', {
-      body: { name: 'Läger Süd', db_type: 'sqlite', database: 'shop.sqlite' },
-    });
-    const id = String(connection.body['id']);
+    const connection = await t.call('connections.create', { name: 'Läger Süd', db_type: 'sqlite', database: 'shop.sqlite' });
+    const id = connection.id;
     const find = async (path: string, search: string) =>
       (await t.request('GET', `/api/v1/${path}search=${encodeURIComponent(search)}`)).body['total'];
     expect(await find('connections?', 'LÄGER')).toBe(1);

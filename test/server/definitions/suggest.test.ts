@@ -31,8 +31,8 @@ beforeAll(async () => {
   t = await testApp();
   await t.signIn();
   const add = async (name: string, body: object) => {
-    const created = await t.request('POST', '/api/v1/connections', { body: { name, ...body } });
-    connections[name] = String(created.body['id']);
+    const created = await t.send('connections.create', { name, ...body });
+    connections[name] = created.body.id;
   };
   mkdirSync(join(t.directory, 'databases'), { recursive: true });
   const file = new Database(join(t.directory, 'databases/shop.db'));
@@ -57,8 +57,8 @@ afterAll(async () => {
 });
 
 async function suggested(engine: string, sql_query: string): Promise<Record<string, object>> {
-  const { body } = await t.request('POST', '/api/v1/preview/tool', { body: { connection_id: connections[engine], sql_query } });
-  const list = (body['suggested'] ?? []) as { name: string; description: string }[];
+  const { body } = await t.send('preview.tool', { connection_id: connections[engine], sql_query });
+  const list = body.suggested ?? [];
   return Object.fromEntries(
     list.map(({ name, ...rest }) => [name, rest.description === '' ? { ...rest, description: undefined } : rest]),
   );
@@ -125,9 +125,10 @@ test.skipIf(!reachable.postgres)('on PostgreSQL a list may also stand in any(…
 });
 
 test('what cannot be read suggests nothing, and the preview answers all the same', async () => {
-  const { status, body } = await t.request('POST', '/api/v1/preview/tool', {
-    body: { connection_id: connections['sqlite'], sql_query: "select ' from orders where id = :id" },
+  const { status, body } = await t.send('preview.tool', {
+    connection_id: connections['sqlite'],
+    sql_query: "select ' from orders where id = :id",
   });
-  expect([status, body['suggested']]).toEqual([200, []]);
+  expect([status, body.suggested]).toEqual([200, []]);
   expect(await suggested('sqlite', 'select id from nowhere where id = :id')).toEqual({ id: plain('string') });
 });

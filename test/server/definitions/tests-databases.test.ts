@@ -133,13 +133,10 @@ for (const { engine, there, change } of ENGINES) {
           'skipped',
           expect.stringContaining('which a rollback does not undo') as never,
         ]);
-        const tried = await t.request('POST', '/api/v1/preview/trial', {
-          body: { connection_id, sql_query: sql, parameters: args },
-          headers: { accept: 'application/problem+json' },
-        });
-        expect([tried.status, tried.body['detail']]).toEqual([422, expect.stringContaining('a rollback does not undo') as never]);
+        const tried = await t.send('preview.trial', { connection_id, sql_query: sql, parameters: args });
+        expect([tried.status, tried.body.detail]).toEqual([422, expect.stringContaining('a rollback does not undo') as never]);
         for (const guard of [{ confirm: 'always' }, { max_affected_rows: 5 }]) {
-          const refused = await t.request('PATCH', `/api/v1/tools/${id}`, { body: guard });
+          const refused = await t.send('tools.update', { id, ...guard });
           expect([refused.status, JSON.stringify(refused.body)]).toEqual([
             422,
             expect.stringContaining('does not undo') as never,

@@ -15,7 +15,7 @@ const api = (method: string, path: string, body?: object) =>
   t.request(method, `/api/v1${path}`, { headers: PROBLEM, ...(body && { body }) });
 async function made(path: string, body: object): Promise<string> {
   const answer = await api('POST', path, body);
-  expect([answer.status, answer.body['detail']]).toEqual([201, undefined]);
+  expect([answer.status, answer.body.detail]).toEqual([201, undefined]);
   return String(answer.body['id']);
 }
 
@@ -86,10 +86,10 @@ const ownerOf = (name: string) => ({ kind: KIND[name] ?? 'tool', id: ids[name] }
 let n = 0;
 async function judged(owner: string, args: object, expects: object, more: object = {}): Promise<[string, string[]]> {
   const id = await made('/tests', { owner: ownerOf(owner), name: `test ${++n}`, arguments: args, expect: expects, ...more });
-  const { status, body } = await api('POST', '/tests/run', { ids: [id] });
+  const { status, body } = await t.send('tests.run', { ids: [id] });
   expect(status).toBe(200);
-  await api('DELETE', `/tests/${id}`);
-  const [result] = body['results'] as { status: string; failures: string[] }[];
+  await t.call('tests.delete', { id });
+  const [result] = body.results;
   return [result?.status ?? '', result?.failures ?? []];
 }
 const PASSED: [string, string[]] = ['passed', []];
@@ -166,7 +166,7 @@ describe('a run is a call', () => {
       read_only: false,
     });
     expect(await judged('wipe', {}, {})).toEqual(['skipped', [expect.stringContaining('not CREATE')]]);
-    await api('DELETE', `/tools/${ids['wipe']}`);
+    await t.call('tools.delete', { id: ids['wipe'] });
   });
 
   test('of the working copy, the deployed version or an earlier one', async () => {
@@ -176,30 +176,31 @@ describe('a run is a call', () => {
       expect: { equals: 41.5 },
     });
     const run = async (against: unknown) => {
-      const { status, body } = await api('POST', '/tests/run', { ids: [id], against });
-      return status === 200 ? (body['results'] as { status: string }[])[0]?.status : status;
+      const { status, body } = await t.send('tests.run', { ids: [id], against });
+      return status === 200 ? body.results[0]?.status : status;
     };
     expect([await run('draft'), await run('live'), await run(7)]).toEqual(['passed', 409, 404]);
-    expect((await api('POST', '/deploy', {})).status).toBe(200);
-    await api('PATCH', `/tools/${ids['total']}`, { name: 'sum', sql_query: 'select 1 + sum(price) as total from products' });
+    expect((await t.send('deploy.run')).status).toBe(200);
+    await t.send('tools.update', { id: ids['total'], name: 'sum', sql_query: 'select 1 + sum(price) as total from products' });
     expect([await run('draft'), await run('live'), await run(1)]).toEqual(['failed', 'passed', 'passed']);
-    await api('PATCH', `/tools/${ids['total']}`, { enabled: false });
+    await t.send('tools.update', { id: ids['total'], enabled: false });
     expect([await run('draft'), await run('live')]).toEqual(['skipped', 'passed']);
-    await api('PATCH', `/tools/${ids['total']}`, {
+    await t.send('tools.update', {
+      id: ids['total'],
       enabled: true,
       name: 'total',
       sql_query: 'select sum(price) as total from products',
     });
-    const { body } = await api('GET', `/tests/${id}`);
-    expect(body).toMatchObject({ owner_name: 'total', last: { status: 'passed', against: 'live', actor: 'ada' } });
-    await api('DELETE', `/tests/${id}`);
+    const check = await t.call('tests.get', { id });
+    expect(check).toMatchObject({ owner_name: 'total', last: { status: 'passed', against: 'live', actor: 'ada' } });
+    await t.call('tests.delete', { id });
   });
 
   test('the latest results are kept', async () => {
     const id = await made('/tests', { owner: ownerOf('total'), name: 'often' });
-    for (let run = 0; run < KEPT_RESULTS + 3; run++) await api('POST', '/tests/run', { owner: ownerOf('total') });
-    expect((await api('GET', `/tests/${id}/results`)).body['total']).toBe(KEPT_RESULTS);
-    await api('DELETE', `/tests/${id}`);
+    for (let run = 0; run < KEPT_RESULTS + 3; run++) await t.send('tests.run', { owner: ownerOf('total') });
+    expect((await t.call('tests.results', { id })).total).toBe(KEPT_RESULTS);
+    await t.call('tests.delete', { id });
     expect(await t.app.store.db.$count(t.app.store.tables.test_results)).toBe(0);
   });
 });
@@ -207,8 +208,8 @@ describe('a run is a call', () => {
 describe('tests are records', () => {
   test('that are refused when they contradict themselves or name nothing', async () => {
     const refused = async (body: object) => {
-      const answer = await api('POST', '/tests', { owner: ownerOf('find'), name: 'bad', ...body });
-      return [answer.status, (answer.body['errors'] as { field: string }[])[0]?.field];
+      const answer = await t.send('tests.create', { owner: ownerOf('find'), name: 'bad', ...body });
+      return [answer.status, (answer.body.errors as { field: string }[])[0]?.field];
     };
     expect(await refused({ owner: { kind: 'tool', id: ids['greet'] } })).toEqual([422, 'owner.id']);
     expect(await refused({ expect: { error: true, rows: { min: 1 } } })).toEqual([422, 'expect.rows']);
@@ -220,47 +221,46 @@ describe('tests are records', () => {
   test('with unique names, a limit, and lists by owner', async () => {
     const made_ids: string[] = [];
     for (let k = 0; k < MOST_TESTS; k++) made_ids.push(await made('/tests', { owner: ownerOf('find'), name: `number ${k}` }));
-    const many = await api('POST', '/tests', { owner: ownerOf('find'), name: 'one more' });
-    expect([many.status, many.body['detail']]).toEqual([409, 'A tool has at most 50 tests. Delete one first.']);
+    const many = await t.send('tests.create', { owner: ownerOf('find'), name: 'one more' });
+    expect([many.status, many.body.detail]).toEqual([409, 'A tool has at most 50 tests. Delete one first.']);
     const other = await made('/tests', { owner: ownerOf('mine'), name: 'of another' });
-    const moved = await api('PATCH', `/tests/${other}`, { owner: ownerOf('find') });
-    expect([moved.status, moved.body['detail']]).toEqual([409, 'A tool has at most 50 tests. Delete one first.']);
-    await api('DELETE', `/tests/${other}`);
-    await api('DELETE', `/tests/${made_ids.pop()}`);
+    const moved = await t.send('tests.update', { id: other, owner: ownerOf('find') });
+    expect([moved.status, moved.body.detail]).toEqual([409, 'A tool has at most 50 tests. Delete one first.']);
+    await t.call('tests.delete', { id: other });
+    await t.send('tests.delete', { id: made_ids.pop() });
     const at_once = await Promise.all(
-      ['one', 'two', 'three'].map((name) => api('POST', '/tests', { owner: ownerOf('find'), name })),
+      ['one', 'two', 'three'].map((name) => t.send('tests.create', { owner: ownerOf('find'), name })),
     );
     expect(at_once.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([201, 409, 409]);
-    made_ids.push(String(at_once.find(({ status }) => status === 201)?.body['id']));
-    expect((await api('POST', '/tests', { owner: ownerOf('mine'), name: 'number 1' })).status).toBe(409);
+    made_ids.push(String(at_once.find(({ status }) => status === 201)?.body.id));
+    expect((await t.send('tests.create', { owner: ownerOf('mine'), name: 'number 1' })).status).toBe(409);
     expect((await api('GET', `/tests?owner=tool:${ids['find']}&limit=5`)).body).toMatchObject({ total: MOST_TESTS });
     expect((await api('GET', `/tests?owner=tool:${ids['mine']}`)).body).toMatchObject({ total: 0 });
     expect((await api('GET', `/tests?owner=prompt:${ids['find']}`)).body).toMatchObject({ total: 0 });
-    for (const id of made_ids) await api('DELETE', `/tests/${id}`);
+    for (const id of made_ids) await t.call('tests.delete', { id });
   });
 
   test('that go with their definition and come back with it', async () => {
     const connection_id = await made('/connections', { name: 'other', db_type: 'sqlite', database: 'shop.sqlite' });
     const tool = await made('/tools', { connection_id, name: 'gone', description: 'Gone', sql_query: 'select 1 as one' });
     const id = await made('/tests', { owner: { kind: 'tool', id: tool }, name: 'of gone' });
-    const newest = async (type: string) =>
-      ((await api('GET', `/history?entity_type=${type}&limit=1`)).body['items'] as { id: string; action: string }[])[0];
+    const newest = async (type: string) => (await t.send('history.list', { entity_type: type, limit: 1 })).body.items[0];
     for (const [path, type] of [
       [`/tools/${tool}`, 'tool'],
       [`/connections/${connection_id}`, 'connection'],
     ] as const) {
       expect((await api('DELETE', path)).status).toBe(204);
-      expect((await api('GET', `/tests/${id}`)).status).toBe(404);
+      expect((await t.send('tests.get', { id })).status).toBe(404);
       const undo = await newest('test');
-      expect((await api('POST', `/history/${undo?.id}/rollback`, {})).status).toBe(409);
+      expect((await t.send('history.rollback', { history_id: undo?.id })).status).toBe(409);
       const entry = await newest(type);
-      expect((await api('POST', `/history/${entry?.id}/rollback`, {})).status).toBe(200);
-      expect((await api('GET', `/tests/${id}`)).body).toMatchObject({ name: 'of gone', owner_name: 'gone' });
+      expect((await t.send('history.rollback', { history_id: entry?.id })).status).toBe(200);
+      expect(await t.call('tests.get', { id })).toMatchObject({ name: 'of gone', owner_name: 'gone' });
     }
-    await api('PATCH', `/tests/${id}`, { name: 'renamed' });
-    expect((await api('POST', `/history/${(await newest('test'))?.id}/rollback`, {})).status).toBe(200);
-    expect((await api('GET', `/tests/${id}`)).body).toMatchObject({ name: 'of gone' });
-    await api('DELETE', `/connections/${connection_id}`);
+    await t.call('tests.update', { id, name: 'renamed' });
+    expect((await t.send('history.rollback', { history_id: (await newest('test'))?.id })).status).toBe(200);
+    expect(await t.call('tests.get', { id })).toMatchObject({ name: 'of gone' });
+    await t.call('connections.delete', { id: connection_id });
   });
 
   test('that are exported and imported by name', async () => {
@@ -270,8 +270,8 @@ describe('tests are records', () => {
       arguments: { least: 5 },
       expect: { rows: { min: 1 } },
     });
-    const { body: file } = await api('GET', '/export-import/export');
-    expect(file['tests']).toEqual([
+    const file = await t.call('transfer.export', {});
+    expect(file.tests).toEqual([
       {
         name: 'carried',
         owner: { kind: 'tool', name: 'find' },
@@ -281,27 +281,27 @@ describe('tests are records', () => {
         expect: { rows: { min: 1 } },
       },
     ]);
-    await api('DELETE', `/tools/${ids['find']}`);
-    const answer = await api('POST', '/export-import/import', file);
+    await t.send('tools.delete', { id: ids['find'] });
+    const answer = await t.send('transfer.import', file);
     expect(answer.body).toMatchObject({ created: { tools: 1, tests: 1 }, errors: [] });
-    const { body } = await api('GET', '/tests?search=carried');
-    const [item] = body['items'] as { id: string; owner: { id: string }; owner_name: string }[];
+    const page = await t.call('tests.list', { search: 'carried' });
+    const [item] = page.items as { id: string; owner: { id: string }; owner_name: string }[];
     expect(item).toMatchObject({ owner_name: 'find' });
     expect(item?.id).not.toBe(id);
     ids['find'] = item?.owner.id ?? '';
-    const lost = await api('POST', '/export-import/import', {
+    const lost = await t.send('transfer.import', {
       format: 'sluice/1',
       tests: [{ name: 'lost', owner: { kind: 'tool', name: 'no' } }],
     });
-    expect([lost.status, (lost.body['errors'] as { field: string }[])[0]?.field]).toEqual([422, 'tests.0.owner.name']);
-    expect((await api('POST', '/export-import/import?mode=overwrite', file)).body).toMatchObject({ skipped: { tests: 1 } });
-    await api('DELETE', `/tests/${item?.id}`);
+    expect([lost.status, (lost.body.errors as { field: string }[])[0]?.field]).toEqual([422, 'tests.0.owner.name']);
+    expect(await t.call('transfer.import', { mode: 'overwrite', ...file })).toMatchObject({ skipped: { tests: 1 } });
+    await t.send('tests.delete', { id: item?.id });
   });
 
   test('in which no token pretends to be somebody', async () => {
     const token = async (scopes: string[]) => {
-      const { body } = await api('POST', '/agent-tokens', { name: 'ci', duration_minutes: 60, scopes });
-      const headers = { ...PROBLEM, authorization: `Bearer ${String(body['token'])}` };
+      const { body } = await t.send('agent_tokens.create', { name: 'ci', duration_minutes: 60, scopes });
+      const headers = { ...PROBLEM, authorization: `Bearer ${body.token}` };
       return (method: string, path: string, sent?: object) =>
         t.request(method, `/api/v1${path}`, { anonymous: true, headers, ...(sent && { body: sent }) });
     };
@@ -317,6 +317,6 @@ describe('tests are records', () => {
     const reader = await token(['read']);
     expect((await reader('POST', '/tests/run', { owner: ownerOf('total') })).status).toBe(200);
     expect((await reader('POST', '/tests', draft)).status).toBe(403);
-    await api('DELETE', `/tests/${id}`);
+    await t.call('tests.delete', { id });
   });
 });

@@ -16,10 +16,8 @@ beforeEach(async () => {
   db.run('create table products (id integer primary key, name text not null, price real)');
   db.run("insert into products values (1, 'Atlas', 4.5), (2, 'Basket', 8.25)");
   db.close();
-  const created = await t.request('POST', '/api/v1/connections', {
-    body: { name: 'shop', db_type: 'sqlite', database: 'shop.sqlite' },
-  });
-  connection_id = String(created.body['id']);
+  const created = await t.call('connections.create', { name: 'shop', db_type: 'sqlite', database: 'shop.sqlite' });
+  connection_id = created.id;
 });
 afterEach(() => t.close());
 
@@ -34,71 +32,66 @@ const draft = (over: object = {}) => ({
   ],
   ...over,
 });
-const post = (over: object = {}) =>
-  t.request('POST', '/api/v1/tools', { body: draft(over), headers: { accept: 'application/problem+json' } });
+const post = (over: object = {}) => t.send('tools.create', draft(over));
 
 test('a tool is created with what was derived from its statement', async () => {
   const { status, body } = await post();
   expect(status).toBe(201);
   expect(body).toMatchObject({ connection_name: 'shop', read_only: true, return_type: 'rows', version: 1, warnings: [] });
-  const schema = JSON.stringify(body['output_schema']);
+  const schema = JSON.stringify(body.output_schema);
   for (const column of ['id', 'name', 'price', 'row_count', 'truncated']) expect(schema).toContain(`"${column}"`);
-  expect((await t.request('GET', `/api/v1/tools/${String(body['id'])}`)).body).toEqual(body);
+  expect(await t.call('tools.get', { id: body.id })).toEqual(body);
 });
 
 test('a changed statement is judged anew; the version rises by one with every change', async () => {
   const { body } = await post();
-  const path = `/api/v1/tools/${String(body['id'])}`;
-  const changed = await t.request('PATCH', path, {
-    body: {
-      version: 1,
-      sql_query: 'delete from products where price > :max_price',
-      parameters: [{ name: 'max_price', type: 'number' }],
-    },
+  const changed = await t.call('tools.update', {
+    id: body.id,
+    version: 1,
+    sql_query: 'delete from products where price > :max_price',
+    parameters: [{ name: 'max_price', type: 'number' }],
   });
-  expect(changed.body).toMatchObject({ version: 2, read_only: false });
-  const again = await t.request('PATCH', path, { body: { description: 'Other' } });
-  expect(again.body).toMatchObject({ version: 3, read_only: false, description: 'Other' });
-  expect((await t.request('PATCH', path, { body: { version: 1, description: 'x' } })).status).toBe(409);
+  expect(changed).toMatchObject({ version: 2, read_only: false });
+  const again = await t.call('tools.update', { id: body.id, description: 'Other' });
+  expect(again).toMatchObject({ version: 3, read_only: false, description: 'Other' });
+  expect((await t.send('tools.update', { id: body.id, version: 1, description: 'x' })).status).toBe(409);
 });
 
 test('what was read can be sent back', async () => {
   const { body } = await post();
-  const changed = await t.request('PATCH', `/api/v1/tools/${String(body['id'])}`, { body: { ...body, description: 'New' } });
+  const changed = await t.request('PATCH', `/api/v1/tools/${body.id}`, { body: { ...body, description: 'New' } });
   expect([changed.status, changed.body['version'], changed.body['description']]).toEqual([200, 2, 'New']);
 });
 
 test('a limit of calls a minute is kept, copied, exported and frozen; null takes it away', async () => {
   for (const rate_limit_per_minute of [0, 100_001, 1.5, '5']) expect((await post({ rate_limit_per_minute })).status).toBe(422);
   const { body } = await post({ rate_limit_per_minute: 100_000 });
-  const path = `/api/v1/tools/${String(body['id'])}`;
-  expect(body['rate_limit_per_minute']).toBe(100_000);
-  expect((await t.request('POST', `${path}/duplicate`)).body['rate_limit_per_minute']).toBe(100_000);
-  const exported = (await t.request('GET', '/api/v1/export-import/export')).body['tools'];
+  expect(body.rate_limit_per_minute).toBe(100_000);
+  expect((await t.call('tools.duplicate', { id: body.id })).rate_limit_per_minute).toBe(100_000);
+  const exported = (await t.call('transfer.export', {})).tools;
   expect(exported).toMatchObject([{ rate_limit_per_minute: 100_000 }, { rate_limit_per_minute: 100_000 }]);
   const frozen = async () => {
     const { view } = await readWorkingCopy(t.app);
-    return toContent(view.frozen().tree.leaves, view.textOf).tools.find(({ id }) => id === body['id']);
+    return toContent(view.frozen().tree.leaves, view.textOf).tools.find(({ id }) => id === body.id);
   };
   expect(await frozen()).toMatchObject({ rate_limit_per_minute: 100_000 });
-  expect((await t.request('PATCH', path, { body: { rate_limit_per_minute: null } })).body['rate_limit_per_minute']).toBeNull();
+  expect((await t.call('tools.update', { id: body.id, rate_limit_per_minute: null })).rate_limit_per_minute).toBeNull();
   expect(await frozen()).not.toHaveProperty('rate_limit_per_minute');
-  expect((await post({ name: 'unlimited' })).body['rate_limit_per_minute']).toBeNull();
+  expect((await post({ name: 'unlimited' })).body.rate_limit_per_minute).toBeNull();
 });
 
 test('copies are named _copy, _copy_2 and stay names', async () => {
   const { body } = await post();
-  const copy = () => t.request('POST', `/api/v1/tools/${String(body['id'])}/duplicate`, { body: {} });
+  const copy = () => t.send('tools.duplicate', { id: body.id });
   expect((await copy()).body).toMatchObject({ name: 'find_products_copy', version: 1 });
   expect((await copy()).body).toMatchObject({ name: 'find_products_copy_2' });
   const at_once = await Promise.all([copy(), copy(), copy()]);
-  expect(at_once.map((made) => String(made.body['name'])).toSorted((a, b) => a.localeCompare(b))).toEqual(
+  expect(at_once.map((made) => made.body.name).toSorted((a, b) => a.localeCompare(b))).toEqual(
     [3, 4, 5].map((n) => `find_products_copy_${n}`),
   );
   const long = await post({ name: 'x'.repeat(64) });
-  const copied = await t.request('POST', `/api/v1/tools/${String(long.body['id'])}/duplicate`, { body: {} });
-  expect(copied.status).toBe(201);
-  expect(String(copied.body['name'])).toHaveLength(64);
+  const copied = await t.call('tools.duplicate', { id: long.body.id });
+  expect(copied.name).toHaveLength(64);
 });
 
 describe('a tool is refused at the field that is wrong', () => {
@@ -136,22 +129,22 @@ describe('a tool is refused at the field that is wrong', () => {
   test.each(cases)('%s', async (_, over, status, field) => {
     const answer = await post(over);
     expect(answer.status).toBe(status);
-    const errors = answer.body['errors'] as { field: string }[];
+    const errors = answer.body.errors as { field: string }[];
     expect(errors.map((error) => error.field)).toContain(field);
     const plain = await t.request('POST', '/api/v1/tools', { body: draft(over) });
     expect(isErrorBody(plain.body)).toBe(true);
-    expect((await t.request('GET', '/api/v1/tools')).body['total']).toBe(0);
+    expect((await t.call('tools.list', {})).total).toBe(0);
   });
 
   test('a name that is taken', async () => {
     await post();
     const again = await post();
     expect(again.status).toBe(409);
-    expect(again.body['errors']).toMatchObject([{ field: 'name' }]);
+    expect(again.body.errors).toMatchObject([{ field: 'name' }]);
   });
 
   test('a writing statement on a read-only connection', async () => {
-    await t.request('PATCH', `/api/v1/connections/${connection_id}`, { body: { read_only: true } });
+    await t.call('connections.update', { id: connection_id, read_only: true });
     expect((await post({ sql_query: 'delete from products', parameters: [] })).status).toBe(422);
   });
 });
@@ -159,16 +152,21 @@ describe('a tool is refused at the field that is wrong', () => {
 test('a declared parameter that is not used is a warning', async () => {
   const { status, body } = await post({ sql_query: 'select 1 as one', parameters: [{ name: 'extra', type: 'string' }] });
   expect(status).toBe(201);
-  expect(String(body['warnings'])).toContain('extra');
+  expect(String(body.warnings)).toContain('extra');
 });
 
 test('a database that is down is a warning, not a refusal', async () => {
-  const down = await t.request('POST', '/api/v1/connections', {
-    body: { name: 'down', db_type: 'postgresql', host: '127.0.0.1', port: 1, database: 'x', username: 'x' },
+  const down = await t.call('connections.create', {
+    name: 'down',
+    db_type: 'postgresql',
+    host: '127.0.0.1',
+    port: 1,
+    database: 'x',
+    username: 'x',
   });
-  const { status, body } = await post({ connection_id: down.body['id'], sql_query: 'select 1 as one', parameters: [] });
+  const { status, body } = await post({ connection_id: down.id, sql_query: 'select 1 as one', parameters: [] });
   expect(status).toBe(201);
-  expect(String(body['warnings'])).toContain('not checked');
+  expect(String(body.warnings)).toContain('not checked');
 });
 
 test('the list is filtered by connection, tags, words and state', async () => {
@@ -197,13 +195,11 @@ test('the list is filtered by connection, tags, words and state', async () => {
 
 describe('preview', () => {
   const run = (over: object = {}) =>
-    t.request('POST', '/api/v1/preview/execute', {
-      body: {
-        connection_id,
-        sql_query: 'select id, name from products where price <= :p order by id',
-        parameters: { p: 100 },
-        ...over,
-      },
+    t.send('preview.execute', {
+      connection_id,
+      sql_query: 'select id, name from products where price <= :p order by id',
+      parameters: { p: 100 },
+      ...over,
     });
 
   test('gives columns, rows and timing', async () => {
@@ -218,17 +214,17 @@ describe('preview', () => {
       row_count: 2,
       truncated: false,
     });
-    expect(body['execution_time']).toBeGreaterThan(0);
+    expect(body.execution_time).toBeGreaterThan(0);
   });
 
   test('shows the result of a template, or why it failed', async () => {
     const good = await run({ transform_template: '{{ rows | map(attribute="name") | join(", ") }}' });
-    expect(good.body['transformed_result']).toBe('Atlas, Basket');
+    expect(good.body.transformed_result).toBe('Atlas, Basket');
     const bad = await run({
       transform_template: '{% for a in range(100000) %}{% for b in range(100000) %}x{% endfor %}{% endfor %}',
     });
     expect(bad.status).toBe(200);
-    expect(typeof bad.body['transform_error']).toBe('string');
+    expect(typeof bad.body.transform_error).toBe('string');
   });
 
   test('stops at its limit and says so', async () => {
@@ -250,17 +246,17 @@ describe('preview', () => {
     }
     const unknown = await run({ sql_query: 'select nothing from products', parameters: {} });
     expect(unknown.status).toBe(400);
-    expect(unknown.body['detail']).toContain('nothing');
-    expect((await run()).body['row_count']).toBe(2);
+    expect(unknown.body.detail).toContain('nothing');
+    expect((await run()).body.row_count).toBe(2);
   });
 });
 
 describe('schema', () => {
   test('lists tables and columns', async () => {
-    const tables = await t.request('GET', `/api/v1/schema/${connection_id}/tables`);
-    expect(tables.body).toMatchObject({ total: 1, items: [{ name: 'products', type: 'table' }] });
-    const columns = await t.request('GET', `/api/v1/schema/${connection_id}/tables/products/columns`);
-    expect(columns.body).toMatchObject({
+    const tables = await t.call('schema.tables', { connection_id });
+    expect(tables).toMatchObject({ total: 1, items: [{ name: 'products', type: 'table' }] });
+    const columns = await t.call('schema.columns', { connection_id, table: 'products' });
+    expect(columns).toMatchObject({
       total: 3,
       items: [{ name: 'id', primary_key: true }, { name: 'name', nullable: false }, { name: 'price' }],
     });
@@ -268,10 +264,10 @@ describe('schema', () => {
 
   test('an unknown table is 404, and a name is never part of a statement', async () => {
     for (const table of ['nothing', "products'); drop table products; --", 'products"', '..', 'a.b.c']) {
-      const answer = await t.request('GET', `/api/v1/schema/${connection_id}/tables/${encodeURIComponent(table)}/columns`);
+      const answer = await t.send('schema.columns', { connection_id, table });
       expect([table, answer.status]).toEqual([table, 404]);
     }
-    expect((await t.request('GET', `/api/v1/schema/${connection_id}/tables`)).body['total']).toBe(1);
+    expect((await t.call('schema.tables', { connection_id })).total).toBe(1);
   });
 });
 
@@ -279,6 +275,6 @@ test('a complaint of the database points at the text that its author wrote, behi
   const sql_query = 'select id\nfrom products\nwhere true [[ and price > :max_price ]]\n  and nothing = 1 [[ and id in (:ids) ]]';
   const answer = await post({ sql_query });
   expect(answer.status).toBe(400);
-  expect(answer.body['position']).toBe(sql_query.indexOf('nothing'));
-  expect(answer.body['detail']).toContain('line 4, column 7');
+  expect(answer.body.position).toBe(sql_query.indexOf('nothing'));
+  expect(answer.body.detail).toContain('line 4, column 7');
 });

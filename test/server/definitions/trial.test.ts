@@ -16,8 +16,8 @@ const TABLES = [
 ];
 
 const add = async (name: string, body: object) => {
-  const created = await t.request('POST', '/api/v1/connections', { body: { name, ...body } });
-  connections[name] = String(created.body['id']);
+  const created = await t.send('connections.create', { name, ...body });
+  connections[name] = created.body.id;
 };
 
 beforeAll(async () => {
@@ -48,13 +48,16 @@ afterAll(async () => {
 });
 
 const trial = (engine: string, sql_query: string, more: object = {}, bearer?: string) =>
-  t.request('POST', '/api/v1/preview/trial', {
-    body: { connection_id: connections[engine], sql_query, ...more },
-    headers: {
-      accept: 'application/problem+json',
-      ...(bearer === undefined ? {} : { authorization: `Bearer ${bearer}`, cookie: '' }),
+  t.send(
+    'preview.trial',
+    { connection_id: connections[engine], sql_query, ...more },
+    {
+      headers: {
+        accept: 'application/problem+json',
+        ...(bearer === undefined ? {} : { authorization: `Bearer ${bearer}`, cookie: '' }),
+      },
     },
-  });
+  );
 
 /** What stands in the table, read beside the code under test. */
 async function stored(engine: string): Promise<string> {
@@ -75,15 +78,15 @@ for (const engine of ['postgresql', 'mariadb', 'sqlite'] as const) {
   describe.skipIf(!there)(`a writing statement on ${engine}`, () => {
     test('runs, says how many rows it changes, and changes none', async () => {
       const changed = await trial(engine, 'update orders set status = :status', { parameters: { status: 'paid' } });
-      expect([changed.status, changed.body['affected_rows'], changed.body['rows']]).toEqual([200, 2, []]);
-      expect((await trial(engine, 'delete from orders where id = 1')).body['affected_rows']).toBe(1);
-      expect((await trial(engine, "insert into orders values (3, 'new')")).body['affected_rows']).toBe(1);
+      expect([changed.status, changed.body.affected_rows, changed.body.rows]).toEqual([200, 2, []]);
+      expect((await trial(engine, 'delete from orders where id = 1')).body.affected_rows).toBe(1);
+      expect((await trial(engine, "insert into orders values (3, 'new')")).body.affected_rows).toBe(1);
       expect(await stored(engine)).toBe(BEFORE);
     });
 
     test('that fails says why, and leaves nothing', async () => {
       const refused = await trial(engine, "insert into orders values (1, 'new')");
-      expect([refused.status, refused.body['error'] ?? refused.body['code']]).toEqual([400, 'sql_error']);
+      expect([refused.status, refused.body.code]).toEqual([400, 'sql_error']);
       expect(await stored(engine)).toBe(BEFORE);
     });
 
@@ -101,10 +104,10 @@ describe.skipIf(!reachable.postgres)('on PostgreSQL', () => {
 
   test('the rows of RETURNING are shown, and what a commit would refuse is refused', async () => {
     const { body } = await trial('postgresql', "update orders set status = 'paid' where id = 1 returning id, status");
-    expect([body['rows'], body['affected_rows']]).toEqual([[{ id: 1, status: 'paid' }], null]);
+    expect([body.rows, body.affected_rows]).toEqual([[{ id: 1, status: 'paid' }], null]);
     await pg()?.run('create table child (id int references orders (id) deferrable initially deferred)');
     const late = await trial('postgresql', 'insert into child values (99)');
-    expect([late.status, String(late.body['detail'])]).toEqual([400, expect.stringContaining('violates foreign key')]);
+    expect([late.status, String(late.body.detail)]).toEqual([400, expect.stringContaining('violates foreign key')]);
     expect(await stored('postgresql')).toBe(BEFORE);
   });
 
@@ -114,14 +117,14 @@ describe.skipIf(!reachable.postgres)('on PostgreSQL', () => {
     const started = performance.now();
     const seen = await trial('postgresql', 'select id from orders order by id');
     expect(performance.now() - started).toBeGreaterThan(500);
-    expect([seen.status, Number(seen.body['execution_time']) < 500]).toEqual([200, true]);
+    expect([seen.status, seen.body.execution_time < 500]).toEqual([200, true]);
     await lock;
   });
 
   test('the session keeps no setting and no lock of the trial', async () => {
     await trial('postgresql', "select set_config('application_name', 'left behind', false), pg_advisory_lock(42)");
     const seen = await trial('postgresql', "select current_setting('application_name') as name");
-    expect(JSON.stringify(seen.body['rows'])).not.toContain('left behind');
+    expect(JSON.stringify(seen.body.rows)).not.toContain('left behind');
     expect(await pg()?.run("select 1 from pg_locks where locktype = 'advisory' and objid = 42")).toEqual([]);
   });
 });
@@ -131,7 +134,7 @@ test.skipIf(!reachable.mysql)('on MariaDB a table that cannot roll back stops a 
   await database?.run('create table logged (id int) engine = MyISAM');
   await database?.run('create trigger logs after delete on orders for each row insert into logged values (1)');
   const refused = await trial('mariadb', 'delete from orders');
-  expect([refused.status, String(refused.body['detail'])]).toEqual([
+  expect([refused.status, String(refused.body.detail)]).toEqual([
     422,
     expect.stringMatching(/the table logged, which uses MyISAM .*Convert/),
   ]);
@@ -139,18 +142,12 @@ test.skipIf(!reachable.mysql)('on MariaDB a table that cannot roll back stops a 
 });
 
 test('only a signed-in administrator tries, and only where the connection may write', async () => {
-  const token = await t.request('POST', '/api/v1/agent-tokens', {
-    body: { name: 'a', duration_minutes: 15, scopes: ['read', 'write', 'deploy'] },
-  });
-  expect((await trial('sqlite', 'delete from orders', {}, String(token.body['token']))).status).toBe(403);
+  const token = await t.call('agent_tokens.create', { name: 'a', duration_minutes: 15, scopes: ['read', 'write', 'deploy'] });
+  expect((await trial('sqlite', 'delete from orders', {}, token.token)).status).toBe(403);
   const closed = await trial('closed', 'delete from orders');
-  expect([closed.status, String(closed.body['detail'])]).toEqual([400, expect.stringContaining('read-only')]);
+  expect([closed.status, String(closed.body.detail)]).toEqual([400, expect.stringContaining('read-only')]);
   expect(
-    (
-      await t.request('POST', '/api/v1/preview/execute', {
-        body: { connection_id: connections['sqlite'], sql_query: 'delete from orders' },
-      })
-    ).status,
+    (await t.send('preview.execute', { connection_id: connections['sqlite'], sql_query: 'delete from orders' })).status,
   ).toBe(400);
   expect(await stored('sqlite')).toBe(BEFORE);
 });

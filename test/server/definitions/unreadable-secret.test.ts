@@ -24,7 +24,7 @@ beforeEach(async () => {
   for (const [name, connection_id] of Object.entries({ fine: good, broken: damaged })) {
     await make('tools', { name, connection_id, description: 'Counts.', sql_query: 'select 1 as one' });
   }
-  expect((await t.request('POST', '/api/v1/deploy', { body: {} })).status).toBe(200);
+  expect((await t.send('deploy.run')).status).toBe(200);
   const foreign = createKeyring(['k'.repeat(40)], new Uint8Array(32));
   const { connections } = t.app.store.tables;
   const password = { $sealed: foreign.seal('first', `connection/${damaged}/password`) };
@@ -37,13 +37,12 @@ beforeEach(async () => {
 afterEach(() => t.close());
 
 test('a secret that no key opens marks its own connection in the health, and nothing else', async () => {
-  const health = await t.request('GET', '/api/v1/server/health');
-  expect(health.status).toBe(200);
-  expect(health.body['connections']).toEqual([
+  const health = await t.call('server.health', {});
+  expect(health.connections).toEqual([
     { id: damaged, name: 'damaged', healthy: false },
     { id: good, name: 'good', healthy: true },
   ]);
-  const tested = await t.request('POST', `/api/v1/connections/${damaged}/test`, { body: {} });
+  const tested = await t.send('connections.test', { id: damaged });
   expect([tested.status, tested.body]).toMatchObject([200, { success: false, message: expect.stringContaining('secret') }]);
   for (const path of ['/deploy/status', '/deploy/diff', '/connections', '/flow', '/export-import/export']) {
     expect([path, (await t.request('GET', `/api/v1${path}`)).status]).toEqual([path, 200]);
@@ -51,7 +50,7 @@ test('a secret that no key opens marks its own connection in the health, and not
 });
 
 test('health speaks of what is deployed, whatever the working copy became', async () => {
-  const connections = async () => (await t.request('GET', '/api/v1/server/health')).body['connections'];
+  const connections = async () => (await t.call('server.health', {})).connections;
   const deployed = [
     { id: damaged, name: 'damaged', healthy: false },
     { id: good, name: 'good', healthy: true },
@@ -59,10 +58,10 @@ test('health speaks of what is deployed, whatever the working copy became', asyn
   const file = join(t.app.env.SVC_SQLITE_DIR, 'gone.sqlite');
   new Database(file, { create: true }).run('create table items (id integer)');
   const change = { name: 'moved', database: 'gone.sqlite' };
-  expect((await t.request('PATCH', `/api/v1/connections/${good}`, { body: change })).body).toMatchObject(change);
+  expect(await t.call('connections.update', { id: good, ...change })).toMatchObject(change);
   rmSync(file);
   expect(await connections()).toEqual(deployed);
-  expect((await t.request('DELETE', `/api/v1/connections/${good}`)).status).toBe(204);
+  expect((await t.send('connections.delete', { id: good })).status).toBe(204);
   expect(await connections()).toEqual(deployed);
 });
 
@@ -81,8 +80,8 @@ test('a deployed secret that no key opens marks its connection, and no other', a
   const text = sql`replace(${blobs.text}, '$sealed":"', '$sealed":"lost')`;
   await app.store.write((tx) => tx.update(blobs).set({ text }).where(eq(blobs.kind, 'connection')));
   app.snapshot_cache.versions.clear();
-  const health = await t.request('GET', '/api/v1/server/health');
-  expect([health.status, health.body['connections']]).toEqual([
+  const health = await t.send('server.health');
+  expect([health.status, health.body.connections]).toEqual([
     200,
     [
       { id: damaged, name: 'damaged', healthy: false },
@@ -92,11 +91,11 @@ test('a deployed secret that no key opens marks its connection, and no other', a
 });
 
 test('a deploy names the connection and says what to do; disabled, or with its secret, it deploys', async () => {
-  const deploy = () => t.request('POST', '/api/v1/deploy', { body: {} });
+  const deploy = () => t.send('deploy.run');
   const refused = await deploy();
-  expect([refused.status, refused.body['detail']]).toEqual([422, expect.stringContaining('Connection damaged')]);
-  expect(refused.body['detail']).toContain('disable');
-  const patch = (body: object) => t.request('PATCH', `/api/v1/connections/${damaged}`, { body });
+  expect([refused.status, refused.body.detail]).toEqual([422, expect.stringContaining('Connection damaged')]);
+  expect(refused.body.detail).toContain('disable');
+  const patch = (body: object) => t.send('connections.update', { id: damaged, ...body });
   expect((await patch({ enabled: false })).status).toBe(200);
   expect((await deploy()).status).toBe(200);
   expect((await patch({ enabled: true, password: 'first' })).status).toBe(200);

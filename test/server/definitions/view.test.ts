@@ -1,3 +1,4 @@
+import type { View } from '#core/contract/definitions/view.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { type Answer, testApp, type TestApp } from '#test/support/app.ts';
 import { sqliteConnection } from '#test/support/sqlite-connection.ts';
@@ -13,42 +14,38 @@ beforeAll(async () => {
 afterAll(() => t.close());
 
 const create = (more: object) =>
-  t.request('POST', '/api/v1/tools', {
-    body: {
-      name: `sales_${++made}`,
-      connection_id,
-      description: 'Sales of each shop and month, in euros.',
-      sql_query: 'select month, shop, total from sales order by month',
-      ...more,
-    },
-    headers: { accept: 'application/problem+json' },
+  t.send('tools.create', {
+    name: `sales_${++made}`,
+    connection_id,
+    description: 'Sales of each shop and month, in euros.',
+    sql_query: 'select month, shop, total from sales order by month',
+    ...more,
   });
-const faultsOf = ({ body }: Answer) => (body['errors'] ?? []) as { field: string; message: string }[];
+const faultsOf = ({ body }: Answer) => body.errors ?? [];
 
 describe('the view of a tool', () => {
   test('is stored, changed, kept in the history, and frozen', async () => {
-    const view = { kind: 'bar', x: 'shop', y: ['total'], series: 'month', title: 'Sales', format: 'EUR' };
+    const view: View = { kind: 'bar', x: 'shop', y: ['total'], series: 'month', title: 'Sales', format: 'EUR' };
     const { status, body } = await create({ view });
-    expect([status, body['view']]).toEqual([201, view]);
-    const path = `/api/v1/tools/${String(body['id'])}`;
-    expect((await t.request('PATCH', path, { body: { view: null } })).body['view']).toBeNull();
-    const history = (await t.request('GET', `/api/v1/history/tool/${String(body['id'])}`)).body as { items: { id: string }[] };
-    await t.request('POST', `/api/v1/history/${String(history.items[0]?.id)}/rollback`, { body: {} });
-    expect((await t.request('GET', path)).body['view']).toEqual(view);
-    const { body: diff } = await t.request('GET', '/api/v1/deploy/diff');
+    expect([status, body.view]).toEqual([201, view]);
+    expect((await t.call('tools.update', { id: body.id, view: null })).view).toBeNull();
+    const history = await t.call('history.entity', { entity_type: 'tool', entity_id: body.id });
+    await t.call('history.rollback', { history_id: String(history.items[0]?.id) });
+    expect((await t.call('tools.get', { id: body.id })).view).toEqual(view);
+    const diff = await t.call('deploy.diff', {});
     expect(JSON.stringify(diff)).toContain('"EUR"');
-    const { body: exported } = await t.request('GET', '/api/v1/export-import/export');
-    expect(exported['tools']).toMatchObject([{ view }]);
-    const again = await t.request('POST', '/api/v1/export-import/import?mode=overwrite', { body: exported });
+    const exported = await t.call('transfer.export', {});
+    expect(exported.tools).toMatchObject([{ view }]);
+    const again = await t.send('transfer.import', { mode: 'overwrite', ...exported });
     expect(again.body).toMatchObject({ errors: [], skipped: { tools: 1 } });
-    const [exported_tool] = exported['tools'] as { view: object }[];
+    const [exported_tool] = exported.tools as { view: object }[];
     const changed = { ...exported, tools: [{ ...exported_tool, view: { kind: 'map' } }] };
-    const { body: refused } = await t.request('POST', '/api/v1/export-import/import?mode=overwrite', { body: changed });
-    expect(JSON.stringify(refused)).toContain('view.kind');
+    const refused = await t.send('transfer.import', { mode: 'overwrite', ...changed });
+    expect([refused.status, JSON.stringify(refused.body)]).toEqual([422, expect.stringContaining('view.kind')]);
   });
 
   test('is null by default, and takes every kind', async () => {
-    expect((await create({})).body['view']).toBeNull();
+    expect((await create({})).body.view).toBeNull();
     for (const kind of ['table', 'record', 'value', 'bar', 'line', 'area', 'pie', 'none']) {
       expect([kind, (await create({ view: { kind } })).status]).toEqual([kind, 201]);
     }

@@ -16,8 +16,8 @@ beforeAll(async () => {
   await t.signIn();
   connection_id = await sqliteConnection(t, 'create table notes (id integer primary key, text text)');
   const scopes = ['read', 'write', 'deploy'];
-  const made_token = await t.request('POST', '/api/v1/agent-tokens', { body: { name: 'a', duration_minutes: 60, scopes } });
-  token = String(made_token.body['token']);
+  const made_token = await t.send('agent_tokens.create', { name: 'a', duration_minutes: 60, scopes });
+  token = made_token.body.token;
 });
 afterAll(() => t.close());
 
@@ -28,9 +28,8 @@ const draft = (more: object = {}) => ({
   sql_query: 'delete from notes where id = 1',
   ...more,
 });
-const create = (more: object = {}) =>
-  t.request('POST', '/api/v1/tools', { body: draft(more), headers: { accept: 'application/problem+json' } });
-const fieldsOf = ({ body }: Answer) => ((body['errors'] ?? []) as { field: string }[]).map(({ field }) => field);
+const create = (more: object = {}) => t.send('tools.create', draft(more));
+const fieldsOf = ({ body }: Answer) => (body.errors ?? []).map(({ field }) => field);
 const asToken = (method: string, path: string, body: object) =>
   t.request(method, `/api/v1${path}`, { body, anonymous: true, headers: { authorization: `Bearer ${token}` } });
 
@@ -44,13 +43,16 @@ describe('limits and questions of a writing tool', () => {
       confirm_rows: null,
       two_step: false,
     });
-    const path = `/api/v1/tools/${String(body['id'])}`;
     const guard = { max_bytes: 2_048, max_affected_rows: 5, confirm: 'above', confirm_rows: 2, two_step: true };
-    expect((await t.request('PATCH', path, { body: guard })).body).toMatchObject(guard);
-    const history = (await t.request('GET', `/api/v1/history/tool/${String(body['id'])}`)).body as { items: { id: string }[] };
-    const undone = await t.request('POST', `/api/v1/history/${String(history.items[0]?.id)}/rollback`, { body: {} });
+    expect((await t.send('tools.update', { id: body.id, ...guard })).body).toMatchObject(guard);
+    const history = await t.call('history.entity', { entity_type: 'tool', entity_id: body.id });
+    const undone = await t.send('history.rollback', { history_id: String(history.items[0]?.id) });
     expect(undone.status).toBe(200);
-    expect((await t.request('GET', path)).body).toMatchObject({ max_affected_rows: null, confirm: 'never', two_step: false });
+    expect(await t.call('tools.get', { id: body.id })).toMatchObject({
+      max_affected_rows: null,
+      confirm: 'never',
+      two_step: false,
+    });
   });
 
   test('are refused where they would have no effect, or could not be kept to', async () => {
@@ -84,7 +86,7 @@ describe('limits and questions of a writing tool', () => {
 
   test('may be tightened by a token, and loosened by an administrator alone', async () => {
     const { body } = await create({ confirm: 'above', confirm_rows: 5, max_affected_rows: 10 });
-    const path = `/tools/${String(body['id'])}`;
+    const path = `/tools/${body.id}`;
     const looser: [object, string][] = [
       [{ confirm: 'never', confirm_rows: null }, 'confirm'],
       [{ confirm_rows: 6 }, 'confirm_rows'],
@@ -94,23 +96,23 @@ describe('limits and questions of a writing tool', () => {
     ];
     for (const [more, field] of looser) {
       const answer = await asToken('PATCH', path, more);
-      expect([more, answer.status, answer.body['detail']]).toEqual([more, 403, expect.stringContaining(field)]);
+      expect([more, answer.status, answer.body.detail]).toEqual([more, 403, expect.stringContaining(field)]);
     }
     for (const tighter of [{ confirm_rows: 4 }, { max_affected_rows: 9 }, { confirm: 'always', confirm_rows: null }])
       expect([tighter, (await asToken('PATCH', path, tighter)).status]).toEqual([tighter, 200]);
     expect((await asToken('PATCH', path, { confirm: 'above', confirm_rows: 1 })).status).toBe(403);
     expect((await asToken('POST', '/tools', draft({ confirm: 'always', two_step: true }))).status).toBe(403);
-    expect((await t.request('PATCH', `/api/v1${path}`, { body: { confirm: 'never' } })).status).toBe(200);
+    expect((await t.send('tools.update', { id: body.id, confirm: 'never' })).status).toBe(200);
   });
 
   test('are not loosened by a token that deletes or renames the tool first', async () => {
     const make = async () => {
       const { body } = await create({ confirm: 'always', max_affected_rows: 3 });
-      return { name: String(body['name']), path: `/tools/${String(body['id'])}` };
+      return { name: body.name, path: `/tools/${body.id}` };
     };
     const refusedAs = async (name: string) => {
       const again = await asToken('POST', '/tools', draft({ name }));
-      expect([again.status, again.body['detail']]).toEqual([403, expect.stringContaining('confirm')]);
+      expect([again.status, again.body.detail]).toEqual([403, expect.stringContaining('confirm')]);
       expect((await asToken('POST', '/tools', draft({ name, confirm: 'always' }))).status).toBe(403);
     };
     const gone = await make();
@@ -122,7 +124,7 @@ describe('limits and questions of a writing tool', () => {
     // Another tool that takes the name is no way round either.
     const other = await asToken('POST', '/tools', draft());
     const taken = await asToken('PATCH', `/tools/${String(other.body['id'])}`, { name: gone.name });
-    expect([taken.status, taken.body['detail']]).toEqual([403, expect.stringContaining('confirm')]);
+    expect([taken.status, taken.body.detail]).toEqual([403, expect.stringContaining('confirm')]);
     for (const { name } of [gone, moved])
       expect((await asToken('POST', '/tools', draft({ name, confirm: 'always', max_affected_rows: 2 }))).status).toBe(201);
     expect((await asToken('POST', '/tools', draft())).status).toBe(201);
@@ -131,8 +133,8 @@ describe('limits and questions of a writing tool', () => {
   test('are not loosened, and nothing else of an administrator is set, by a token that creates tools in a batch', async () => {
     const masked = { sql_query: 'select text from notes', masks: [{ column: 'text', mask: 'text' }] };
     const gone = draft({ confirm: 'always' });
-    const { body } = await t.request('POST', '/api/v1/tools', { body: gone });
-    expect((await asToken('DELETE', `/tools/${String(body['id'])}`, {})).status).toBe(204);
+    const body = await t.call('tools.create', gone);
+    expect((await asToken('DELETE', `/tools/${body.id}`, {})).status).toBe(204);
     const refused: [object, string][] = [
       [draft({ confirm: 'always', two_step: true }), 'two_step'],
       [draft({ log_arguments: true }), 'log_arguments'],
@@ -142,7 +144,7 @@ describe('limits and questions of a writing tool', () => {
     for (const atomic of [false, true]) {
       for (const [one, field] of refused) {
         const answer = await asToken('POST', '/agent-tools/create_tools_batch', { tools: [one], atomic });
-        const [error] = answer.body['errors'] as { error: string }[];
+        const [error] = answer.body.errors as unknown as { error: string }[];
         expect([field, answer.status, answer.body['total_created'], error?.error]).toEqual([
           field,
           200,
@@ -160,19 +162,18 @@ describe('limits and questions of a writing tool', () => {
 
   test('are not loosened by a token that activates an earlier version', async () => {
     const { body } = await create();
-    const path = `/api/v1/tools/${String(body['id'])}`;
-    const deploy = async () => Number((await t.request('POST', '/api/v1/deploy', { body: {} })).body['snapshot_version']);
+    const deploy = async () => Number((await t.call('deploy.run', {})).snapshot_version);
     const before = await deploy();
-    await t.request('PATCH', path, { body: { confirm: 'always' } });
+    await t.call('tools.update', { id: body.id, confirm: 'always' });
     const after = await deploy();
     const refused = await asToken('POST', `/snapshots/${before}/activate`, {});
-    expect([refused.status, refused.body['detail']]).toEqual([403, expect.stringContaining('confirm')]);
-    expect((await t.request('POST', `/api/v1/snapshots/${before}/activate`, { body: {} })).status).toBe(200);
+    expect([refused.status, refused.body.detail]).toEqual([403, expect.stringContaining('confirm')]);
+    expect((await t.send('snapshots.activate', { version: before })).status).toBe(200);
     expect((await asToken('POST', `/snapshots/${after}/activate`, {})).status).toBe(200);
   });
 
   test('are not loosened by a token that first takes the tool out of what is served', async () => {
-    const deploy = async () => Number((await t.request('POST', '/api/v1/deploy', { body: {} })).body['snapshot_version']);
+    const deploy = async () => Number((await t.call('deploy.run', {})).snapshot_version);
     const ways: Record<string, (path: string) => Promise<unknown>> = {
       disabled: (path) => asToken('PATCH', path, { enabled: false }),
       deleted: (path) => asToken('DELETE', path, {}),
@@ -181,11 +182,11 @@ describe('limits and questions of a writing tool', () => {
         const { name } = (await t.request('GET', `/api/v1${path}`)).body;
         await t.request('PATCH', `/api/v1${path}`, { body: { confirm: 'never' } });
         await asToken('DELETE', path, {});
-        await t.request('POST', '/api/v1/tools', { body: draft({ name, confirm: 'always', enabled: false }) });
+        await t.call('tools.create', draft({ name, confirm: 'always', enabled: false }));
       },
     };
     for (const [way, take] of Object.entries(ways)) {
-      const path = `/tools/${String((await create()).body['id'])}`;
+      const path = `/tools/${(await create()).body.id}`;
       const before = await deploy();
       await t.request('PATCH', `/api/v1${path}`, { body: { confirm: 'always' } });
       await deploy();
@@ -193,7 +194,7 @@ describe('limits and questions of a writing tool', () => {
       const without = await deploy();
       expect(without).toBe(before + 2);
       const refused = await asToken('POST', `/snapshots/${before}/activate`, {});
-      expect([way, refused.status, refused.body['detail']]).toEqual([way, 403, expect.stringContaining('confirm')]);
+      expect([way, refused.status, refused.body.detail]).toEqual([way, 403, expect.stringContaining('confirm')]);
       expect((await asToken('POST', `/snapshots/${without - 1}/activate`, {})).status).toBe(200);
       await deploy();
     }
@@ -202,20 +203,18 @@ describe('limits and questions of a writing tool', () => {
   test('travel with an export, and a generated project leaves such tools out', async () => {
     const name = `tool_${made + 1}`;
     const { body } = await create({ confirm: 'always', two_step: true });
-    const exported = (await t.request('GET', '/api/v1/export-import/export')).body as {
-      tools: { name: string; confirm?: string; two_step?: boolean }[];
-    };
-    expect(exported.tools.find((tool) => tool.name === name)).toMatchObject({ confirm: 'always', two_step: true });
-    await t.request('POST', '/api/v1/deploy', { body: {} });
-    const { files } = (await t.request('GET', '/api/v1/server/generated')).body as { files: { path: string; content: string }[] };
+    const exported = await t.call('transfer.export', {});
+    expect(exported.tools.find((tool) => tool['name'] === name)).toMatchObject({ confirm: 'always', two_step: true });
+    await t.call('deploy.run', {});
+    const { files } = await t.call('server.generated', {});
     expect(files.some(({ path }) => path.endsWith(`/${name}.ts`))).toBe(false);
     expect(files.find(({ path }) => path === 'README.md')?.content).toContain('which only Sluice counts');
-    await t.request('DELETE', `/api/v1/tools/${String(body['id'])}`);
+    await t.call('tools.delete', { id: body.id });
   });
 
   test('are what lint asks for, with a fix that a token may apply', async () => {
     const { body } = await create();
-    const id = String(body['id']);
+    const id = body.id;
     const { items } = (await t.request('GET', `/api/v1/lint?owner=tool:${id}`)).body as {
       items: { rule: string; fix?: { changes: object } }[];
     };
@@ -228,7 +227,7 @@ describe('limits and questions of a writing tool', () => {
 });
 
 describe('masks', () => {
-  const deploy = async () => Number((await t.request('POST', '/api/v1/deploy', { body: {} })).body['snapshot_version']);
+  const deploy = async () => Number((await t.call('deploy.run', {})).snapshot_version);
   const activate = (version: number) => asToken('POST', `/snapshots/${version}/activate`, {});
   const masks = [{ column: 'text', mask: 'text', unless_groups: ['staff'] }];
   const kinds: [string, object][] = [
@@ -250,7 +249,7 @@ describe('masks', () => {
     const masked = await deploy();
     for (const version of [open, other, wider]) {
       const refused = await activate(version);
-      expect([version, refused.status, refused.body['detail']]).toEqual([version, 403, expect.stringContaining('masks')]);
+      expect([version, refused.status, refused.body.detail]).toEqual([version, 403, expect.stringContaining('masks')]);
     }
     // Nor after it was taken out of what is served.
     await asToken('PATCH', path, { enabled: false });
@@ -261,7 +260,7 @@ describe('masks', () => {
     await deploy();
     expect((await activate(open)).status).toBe(403);
     expect((await activate(masked)).status).toBe(200);
-    expect((await t.request('POST', `/api/v1/snapshots/${open}/activate`, { body: {} })).status).toBe(200);
+    expect((await t.send('snapshots.activate', { version: open })).status).toBe(200);
     // A mask that comes back hides more.
     expect((await activate(masked)).status).toBe(200);
     await deploy();

@@ -43,7 +43,7 @@ describe.each([
 
   test('is empty at first', async () => {
     expect(await list()).toEqual({ items: [], total: 0 });
-    expect(await stats()).toEqual({
+    expect<object>(await stats()).toEqual({
       period: '24h',
       calls: 0,
       errors: 0,
@@ -81,7 +81,7 @@ describe.each([
   });
 
   test('is counted by token, tool and country within a period', async () => {
-    expect(await stats()).toEqual({
+    expect<object>(await stats()).toEqual({
       period: '24h',
       calls: 40,
       errors: 8,

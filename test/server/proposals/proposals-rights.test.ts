@@ -25,6 +25,8 @@ describe('proposals', () => {
   test('are reviewed by editors, read by viewers, and decided within the role of who decides', async () => {
     const owner: Member = {
       id: '',
+      call: shop.t.call,
+      send: shop.t.send,
       ask: (method, path, body) => shop.api(method, `/${path}`, body as object),
       signIn: () => shop.api('GET', '/auth/me'),
     };
@@ -49,6 +51,8 @@ describe('proposals', () => {
   test('tests of writing tools run for editors, and not for viewers', async () => {
     const owner: Member = {
       id: '',
+      call: shop.t.call,
+      send: shop.t.send,
       ask: (method, path, body) => shop.api(method, `/${path}`, body as object),
       signIn: () => shop.api('GET', '/auth/me'),
     };

@@ -16,10 +16,8 @@ const pulled = async (): Promise<string> => {
   return dir;
 };
 const toolOf = async (name: string) => {
-  const { body } = await t.s.api('GET', '/tools?limit=500');
-  return (body as { items: { id: string; name: string; description: string; sql_query: string }[] }).items.find(
-    (tool) => tool.name === name,
-  );
+  const body = await t.s.call('tools.list', { limit: 500 });
+  return body.items.find((tool) => tool.name === name);
 };
 
 describe('mistakes are named with file and line', () => {
@@ -146,8 +144,8 @@ describe('the address and the token', () => {
   });
 
   test('a token with read alone is refused with the scope it lacks', async () => {
-    const { body } = await t.s.api('POST', '/agent-tokens', { name: 'reader', duration_minutes: 15, scopes: ['read'] });
-    const environment = { SLUICE_URL: t.s.url, SLUICE_TOKEN: String(body['token']) };
+    const body = await t.s.call('agent_tokens.create', { name: 'reader', duration_minutes: 15, scopes: ['read'] });
+    const environment = { SLUICE_URL: t.s.url, SLUICE_TOKEN: body.token };
     expect(await t.with(environment, 'pull', t.folder())).toMatchObject({ code: 1, err: 'This token lacks the scope write.\n' });
   });
 });

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Export } from '#core/contract/transfer.ts';
 import { edit, type Shop, shop, TOOL } from './folder-support.ts';
 
 let t: Shop;
@@ -12,7 +11,7 @@ beforeAll(async () => {
     owner: { kind, name: owner },
     expect: { max_ms: 60_000 },
   });
-  const seeded = await t.s.api('POST', '/export-import/import', {
+  const seeded = await t.s.send('transfer.import', {
     format: 'sluice/1',
     tools: [{ ...TOOL, name: 'spare' }],
     tests: [
@@ -25,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => t.stop());
 
-const exported = async () => (await t.s.api('GET', '/export-import/export')).body as unknown as Export;
+const exported = async () => await t.s.call('transfer.export', {});
 
 describe('a folder in which definitions were renamed', () => {
   test('is planned and pushed with their tests and addresses', async () => {

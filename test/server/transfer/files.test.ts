@@ -19,8 +19,8 @@ const pulled = async (): Promise<string> => {
   return dir;
 };
 const toolOf = async (name: string) => {
-  const { body } = await t.s.api('GET', '/tools?limit=500');
-  return (body as { items: { id: string; name: string; description: string; sql_query: string }[] }).items.find(
+  const page = await t.s.call('tools.list', { limit: 500 });
+  return (page as { items: { id: string; name: string; description: string; sql_query: string }[] }).items.find(
     (tool) => tool.name === name,
   );
 };
@@ -62,7 +62,7 @@ describe('pull', () => {
       parameters: [...TOOL.parameters, { name: 'most', type: 'integer', required: false }],
     };
     expect(
-      (await t.s.api('PATCH', `/tools/${tool?.id}`, { ...body, sql_query: `${TOOL.sql_query}\n[[limit :most]]` })).status,
+      (await t.s.send('tools.update', { id: tool?.id, ...body, sql_query: `${TOOL.sql_query}\n[[limit :most]]` })).status,
     ).toBe(200);
     expect(await t.sluice('pull', dir)).toMatchObject({ code: 0, out: expect.stringContaining('~ tools/Catalogue.sql\n') });
     expect(filesOf(dir)['tools/Catalogue.sql']).toBe(`---
@@ -86,18 +86,18 @@ ${TOOL.sql_query}
 [[limit :most]]
 `);
     const { connection: _, name: _name, ...original } = TOOL;
-    expect((await t.s.api('PATCH', `/tools/${tool?.id}`, original)).status).toBe(200);
+    expect((await t.s.send('tools.update', { id: tool?.id, ...original })).status).toBe(200);
   });
 
   test('replaces no change that was not pushed, and deletes the file of what was deleted on the server', async () => {
-    await t.s.api('POST', '/export-import/import', {
+    await t.s.call('transfer.import', {
       format: 'sluice/1',
       prompts: ['one', 'two'].map((name) => ({ name, description: name, template: name })),
     });
     const dir = await pulled();
-    const { body } = await t.s.api('GET', '/prompts');
-    for (const { id, name } of (body as { items: { id: string; name: string }[] }).items) {
-      if (name !== 'greet') await t.s.api('DELETE', `/prompts/${id}`);
+    const page = await t.s.call('prompts.list', {});
+    for (const { id, name } of (page as { items: { id: string; name: string }[] }).items) {
+      if (name !== 'greet') await t.s.call('prompts.delete', { id });
     }
     edit(dir, 'prompts/two.md', (text) => text.replace('description: two', 'description: mine'));
     const before = filesOf(dir);
@@ -118,7 +118,7 @@ ${TOOL.sql_query}
     const prompt = (description: string) => ({ name: 'report', description, template: 'x' });
     const dir = await pulled();
     writeFileSync(join(dir, 'prompts/report.md'), '---\ndescription: mine\n---\nx\n');
-    await t.s.api('POST', '/prompts', prompt('theirs'));
+    await t.s.call('prompts.create', prompt('theirs'));
     const said = 'prompts/report.md has changes that were not pushed';
     expect(await t.sluice('pull', dir)).toMatchObject({ code: 1, err: expect.stringContaining(said) });
     expect(filesOf(dir)['prompts/report.md']).toContain('mine');
@@ -128,8 +128,8 @@ ${TOOL.sql_query}
     expect(await t.sluice('pull', dir)).toMatchObject({ code: 1, err });
     expect(await t.sluice('pull', dir, '--force')).toMatchObject({ code: 0 });
     expect(filesOf(dir)['prompts/report.md']).toContain('theirs');
-    const { body } = await t.s.api('GET', '/prompts?search=report');
-    await t.s.api('DELETE', `/prompts/${(body as { items: { id: string }[] }).items[0]?.id}`);
+    const page = await t.s.call('prompts.list', { search: 'report' });
+    await t.s.send('prompts.delete', { id: (page as { items: { id: string }[] }).items[0]?.id });
   });
 });
 
@@ -200,8 +200,8 @@ Lint: 0 warnings, 2 suggestions.
     expect(await t.sluice('plan', dir)).toMatchObject({ code: 0, out: 'Nothing to change.\n' });
     expect(await t.sluice('pull', dir)).toMatchObject({ code: 0 });
     expect(filesOf(dir)).toEqual(files);
-    const { body } = await t.s.api('GET', '/history?limit=3');
-    const entries = (body as { items: { action: string; batch_id: string; actor: { name: string } }[] }).items;
+    const page = await t.s.call('history.list', { limit: 3 });
+    const entries = (page as { items: { action: string; batch_id: string; actor: { name: string } }[] }).items;
     expect(new Set(entries.map(({ action, batch_id, actor }) => `${action} ${batch_id} ${actor.name}`)).size).toBe(1);
     expect(entries[0]).toMatchObject({ action: 'import', actor: { name: 'ci' } });
   });
@@ -213,7 +213,7 @@ Lint: 0 warnings, 2 suggestions.
       // Who sees what is for people to say: a token only prepares a toolset.
       const refused = 'toolsets/sales.yaml:1: A toolset that a token creates must have enabled false; a person enables it.\n';
       expect(await other.sluice('push', dir)).toMatchObject({ code: 1, err: refused });
-      expect((await other.s.api('GET', '/tools')).body['total']).toBe(0);
+      expect((await other.s.call('tools.list', {})).total).toBe(0);
       edit(dir, 'toolsets/sales.yaml', (text) => `${text}enabled: false\n`);
       const answer = await other.sluice('push', dir);
       expect(answer).toMatchObject({ code: 0, out: expect.stringContaining('The connection Lager / Süd needs password') });
@@ -255,8 +255,8 @@ Lint: 0 warnings, 2 suggestions.
       edit(dir, file, (text) => text.replace('connection: shop', 'connection: store'));
     expect(await t.sluice('push', dir, '--prune')).toMatchObject({ code: 0, err: '' });
     expect(await t.sluice('plan', dir, '--prune')).toMatchObject({ code: 0, out: 'Nothing to change.\n' });
-    const { body } = await t.s.api('GET', '/connections');
-    expect((body as { items: { name: string }[] }).items.map(({ name }) => name).toSorted()).toEqual(['Lager / Süd', 'store']);
+    const page = await t.s.call('connections.list', {});
+    expect((page as { items: { name: string }[] }).items.map(({ name }) => name).toSorted()).toEqual(['Lager / Süd', 'store']);
     for (const file of ['tools/products.sql', 'resources/product.sql'])
       edit(dir, file, (text) => text.replace('connection: store', 'connection: shop'));
     renameSync(join(dir, 'connections/store.yaml'), join(dir, 'connections/shop.yaml'));
@@ -273,7 +273,7 @@ Lint: 0 warnings, 2 suggestions.
       out: expect.stringContaining('Server name: "Sluice" → "Shop"'),
     });
     expect(await t.sluice('push', dir)).toMatchObject({ code: 0 });
-    const config = (await t.s.api('GET', '/server/config')).body;
+    const config = await t.s.call('config.get', {});
     expect(config).toMatchObject({ server_name: 'Shop', global_variables: { vat: { value: 19 } } });
     expect(await t.sluice('plan', dir)).toMatchObject({ code: 0 });
     edit(dir, 'server.yaml', (text) => text.replace('auth_type: none', 'auth_type: bearer'));
@@ -284,7 +284,7 @@ Lint: 0 warnings, 2 suggestions.
         err: 'server.yaml:7: auth_type can be changed only by a signed-in administrator.\n',
       });
     }
-    expect((await t.s.api('GET', '/server/config')).body['auth_type']).toBe('none');
+    expect((await t.s.call('config.get', {})).auth_type).toBe('none');
     expect(await t.sluice('pull', dir, '--force')).toMatchObject({ code: 0 });
     // A file that names a few settings is about those alone.
     writeFileSync(join(dir, 'server.yaml'), '# Ours\nserver_name: Sluice\n');
@@ -296,7 +296,7 @@ Lint: 0 warnings, 2 suggestions.
   test('what somebody changed meanwhile is not overwritten', async () => {
     const dir = await pulled();
     const tool = await toolOf('products');
-    await t.s.api('PATCH', `/tools/${tool?.id}`, { description: 'Changed in the UI' });
+    await t.s.send('tools.update', { id: tool?.id, description: 'Changed in the UI' });
     expect(await t.sluice('plan', dir)).toMatchObject({
       code: 1,
       err: expect.stringContaining('of this folder. Pull first, or'),
@@ -324,10 +324,10 @@ Lint: 0 warnings, 2 suggestions.
       if_checksum: `sha256:${'0'.repeat(64)}`,
       prompts: [{ name: 'late', description: 'x', template: 'x' }],
     };
-    const answer = await t.s.api('POST', '/export-import/import', input);
+    const answer = await t.s.send('transfer.import', input);
     expect(answer).toMatchObject({ status: 409, body: { detail: expect.stringContaining('changed since it was read') } });
-    expect((await t.s.api('GET', '/prompts?search=late')).body['total']).toBe(0);
-    const unknown = await t.s.api('POST', '/export-import/import', { format: 'sluice/1', deletes: { tools: ['nothing'] } });
+    expect((await t.s.call('prompts.list', { search: 'late' })).total).toBe(0);
+    const unknown = await t.s.send('transfer.import', { format: 'sluice/1', deletes: { tools: ['nothing'] } });
     expect(unknown).toMatchObject({
       status: 422,
       body: { detail: expect.stringContaining('There is no tool nothing to delete.') },

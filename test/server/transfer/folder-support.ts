@@ -29,14 +29,14 @@ export const TOOL = {
 
 export async function shop(variables: Record<string, string> = {}, seed = true): Promise<Shop> {
   const s = await listeningServer(undefined, { SVC_ALLOW_PRIVATE_NETWORKS: 'true', ...variables });
-  await s.api('POST', '/auth/setup', { username: 'ada', password: 'correct horse' });
+  await s.call('auth.setup', { username: 'ada', password: 'correct horse' });
   mkdirSync(join(s.directory, 'databases'), { recursive: true });
   const db = new Database(join(s.directory, 'databases/shop.sqlite'));
   db.run('create table if not exists products (id integer primary key, name text not null, price real)');
   db.run("insert into products (name, price) values ('Pen', 1.5), ('Ink', 9)");
   db.close();
   if (seed) {
-    const seeded = await s.api('POST', '/export-import/import', {
+    const seeded = await s.send('transfer.import', {
       format: 'sluice/1',
       connections: [
         { name: 'shop', db_type: 'sqlite', database: 'shop.sqlite' },
@@ -66,8 +66,8 @@ export async function shop(variables: Record<string, string> = {}, seed = true):
     });
     if (seeded.status !== 200) throw new Error(JSON.stringify(seeded.body));
   }
-  const made = await s.api('POST', '/agent-tokens', { name: 'ci', duration_minutes: 60, scopes: ['read', 'write', 'deploy'] });
-  const token = String(made.body['token']);
+  const made = await s.call('agent_tokens.create', { name: 'ci', duration_minutes: 60, scopes: ['read', 'write', 'deploy'] });
+  const token = made.token;
   const folders: string[] = [];
   const run: Shop['with'] = async (environment, ...args) => {
     let [out, err] = ['', ''];

@@ -26,9 +26,9 @@ afterEach(() => t.close());
 
 const send = async (body: object, query = 'mode=overwrite') => {
   const answer = await t.request('POST', `/api/v1/export-import/import?${query}`, { body: { format: 'sluice/1', ...body } });
-  return { ...answer, report: answer.body as unknown as ImportReport };
+  return { ...answer, report: answer.body as ImportReport };
 };
-const exported = async (): Promise<Export> => (await t.request('GET', '/api/v1/export-import/export')).body as unknown as Export;
+const exported = async (): Promise<Export> => await t.call('transfer.export', {});
 const addresses = async () =>
   Object.fromEntries((await exported()).resources.map(({ name, uri_template }) => [name, uri_template]));
 const owners = async () => Object.fromEntries((await exported()).tests.map(({ name, owner }) => [name, owner]));
@@ -103,7 +103,7 @@ describe('tests of a definition that an import deletes', () => {
   test('are refused where the import would leave them as they are', async () => {
     const kept = { tools: [tool('t9')], tests: [checks('two', 'tool', 't9')], deletes: { tools: ['t2'] } };
     const { status, body } = await send(kept, 'mode=merge');
-    expect([status, body['detail']]).toEqual([
+    expect([status, body.detail]).toEqual([
       422,
       'Nothing was imported. Test two: This test belongs to the tool t2, which this import deletes, and the mode merge leaves it there. Use the mode overwrite or delete the test too.',
     ]);
@@ -175,7 +175,7 @@ describe('addresses of resources', () => {
       [resource('r1', 'shop://b'), resource('r2', 'shop://c')],
     ]) {
       const { status, body } = await send({ resources });
-      expect([status, String(body['detail'])]).toEqual([422, expect.stringContaining('already has this uri_template')]);
+      expect([status, String(body.detail)]).toEqual([422, expect.stringContaining('already has this uri_template')]);
       expect(await addresses()).toEqual(before);
     }
   });

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import postgres from 'postgres';
-import type { Export } from '#core/contract/transfer.ts';
 import { configurationChecksum } from '#core/transfer/transfer-deletes.ts';
-import { type Answer, type TestApp, testApp } from '#test/support/app.ts';
+import { type TestApp, testApp } from '#test/support/app.ts';
+import type { Reply } from '#test/support/calls.ts';
 import { reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
 
 /** An import describes its statements before it writes: while another session holds the table, others have time to write. */
@@ -18,13 +18,11 @@ describe.skipIf(!reachable.postgres)('a change between the checks of an import a
     await t.signIn();
     const { host, port, username } = database.settings;
     const connection = { name: 'shop', db_type: 'postgresql', host, port, database: database.settings.database, username };
-    const seeded = await t.request('POST', '/api/v1/export-import/import', {
-      body: {
-        format: 'sluice/1',
-        connections: [connection],
-        tools: [{ connection: 'shop', name: 't1', description: 'Orders', sql_query: 'select id from orders' }],
-        prompts: ['p1', 'p2', 'p3'].map(prompt),
-      },
+    const seeded = await t.send('transfer.import', {
+      format: 'sluice/1',
+      connections: [connection],
+      tools: [{ connection: 'shop', name: 't1', description: 'Orders', sql_query: 'select id from orders' }],
+      prompts: ['p1', 'p2', 'p3'].map(prompt),
     });
     expect(seeded.status).toBe(200);
   });
@@ -35,12 +33,11 @@ describe.skipIf(!reachable.postgres)('a change between the checks of an import a
   });
 
   const prompt = (name: string) => ({ name, description: 'Greets', template: 'Hello' });
-  const exported = async () => (await t.request('GET', '/api/v1/export-import/export')).body as unknown as Export;
-  const idOf = async (name: string) =>
-    ((await t.request('GET', `/api/v1/prompts?search=${name}`)).body['items'] as { id: string }[])[0]?.id ?? '';
+  const exported = () => t.call('transfer.export', {});
+  const idOf = async (name: string) => (await t.call('prompts.list', { search: name })).items[0]?.id ?? '';
 
   /** An import that changes a tool, and what others do once it has begun. */
-  async function importDuring(body: object, others: () => Promise<unknown>): Promise<Answer> {
+  async function importDuring(body: object, others: () => Promise<unknown>): Promise<Reply<'transfer.import'>> {
     const held = Promise.withResolvers<void>();
     const ready = Promise.withResolvers<void>();
     const holding = locker.begin(async (tx) => {
@@ -50,8 +47,12 @@ describe.skipIf(!reachable.postgres)('a change between the checks of an import a
     });
     await ready.promise;
     const tools = [{ connection: 'shop', name: 't1', description: 'Orders', sql_query: 'select id as number from orders' }];
-    const importing = t.request('POST', '/api/v1/export-import/import?mode=overwrite&include_server_config=true', {
-      body: { format: 'sluice/1', tools, ...body },
+    const importing = t.send('transfer.import', {
+      mode: 'overwrite',
+      include_server_config: true,
+      format: 'sluice/1',
+      tools,
+      ...body,
     });
     const waits = "select 1 from pg_locks where relation = 'orders'::regclass and not granted";
     while ((await database.run(waits)).length === 0) await Bun.sleep(5);
@@ -60,7 +61,7 @@ describe.skipIf(!reachable.postgres)('a change between the checks of an import a
     return importing;
   }
   const change = async (name: string) => {
-    const patched = await t.request('PATCH', `/api/v1/prompts/${await idOf(name)}`, { body: { description: 'By Bob' } });
+    const patched = await t.send('prompts.update', { id: await idOf(name), description: 'By Bob' });
     expect(patched.status).toBe(200);
   };
 
@@ -76,7 +77,7 @@ describe.skipIf(!reachable.postgres)('a change between the checks of an import a
       'a setting that it changes',
       { server_config: { instructions: 'From the folder' } },
       async () => {
-        const patched = await t.request('PATCH', '/api/v1/server/config', { body: { instructions: 'By Bob' } });
+        const patched = await t.send('config.update', { instructions: 'By Bob' });
         expect(patched.status).toBe(200);
       },
       { server_config: { instructions: 'By Bob' } },
@@ -85,14 +86,14 @@ describe.skipIf(!reachable.postgres)('a change between the checks of an import a
       'a record that is new',
       {},
       async () => {
-        expect((await t.request('POST', '/api/v1/prompts', { body: prompt('p4') })).status).toBe(201);
+        expect((await t.send('prompts.create', prompt('p4'))).status).toBe(201);
       },
       { prompts: [{}, {}, {}, { name: 'p4' }] },
     ],
   ])('is refused with 409 where the import names what it was made from: %s', async (_, body, others, left) => {
     const if_checksum = configurationChecksum(await exported());
     const answer = await importDuring({ ...body, if_checksum }, others);
-    expect([answer.status, answer.body['detail']]).toEqual([
+    expect([answer.status, answer.body.detail]).toEqual([
       409,
       'The configuration has changed since it was read. Read it again and repeat your change.',
     ]);
@@ -101,15 +102,15 @@ describe.skipIf(!reachable.postgres)('a change between the checks of an import a
 
   test('is never deleted with its record, without a checksum either', async () => {
     const changed = await importDuring({ deletes: { prompts: ['p2'] } }, () => change('p2'));
-    expect([changed.status, changed.body['detail']]).toEqual([
+    expect([changed.status, changed.body.detail]).toEqual([
       422,
       'Nothing was imported. Prompt p2: Someone else changed this prompt; it is now at version 2. Read it again and repeat your change.',
     ]);
     expect((await exported()).prompts).toHaveLength(3);
     const deleted = await importDuring({ deletes: { prompts: ['p1'] } }, async () => {
-      expect((await t.request('DELETE', `/api/v1/prompts/${await idOf('p1')}`)).status).toBe(204);
+      expect((await t.send('prompts.delete', { id: await idOf('p1') })).status).toBe(204);
     });
-    expect([deleted.status, deleted.body['detail']]).toEqual([
+    expect([deleted.status, deleted.body.detail]).toEqual([
       422,
       'Nothing was imported. Prompt p1: Someone else deleted this prompt. Read the configuration again.',
     ]);

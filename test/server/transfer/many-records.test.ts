@@ -56,7 +56,7 @@ async function countStatements(tools: number): Promise<Record<string, number>> {
   return counts;
 }
 
-const totalOf = async (t: TestApp): Promise<number> => Number((await t.request('GET', '/api/v1/tools?limit=1')).body['total']);
+const totalOf = async (t: TestApp): Promise<number> => (await t.call('tools.list', { limit: 1 })).total;
 
 test('records are written and deleted many at a time: a statement costs more than a row', async () => {
   const [few, many] = [await countStatements(64), await countStatements(192)];

@@ -5,19 +5,18 @@ let t: Shop;
 let dir: string;
 beforeAll(async () => {
   t = await shop();
-  const { body } = await t.s.api('GET', '/tools?limit=500');
-  const [tool] = (body as { items: { id: string; name: string }[] }).items;
+  const page = await t.s.call('tools.list', { limit: 500 });
+  const [tool] = (page as { items: { id: string; name: string }[] }).items;
   const owner = { kind: 'tool', id: tool?.id };
   const draft = { owner, name: 'has a pen', arguments: { name: 'Pen' }, expect: { contains: [{ name: 'Pen' }] } };
-  expect((await t.s.api('POST', '/tests', draft)).status).toBe(201);
+  expect((await t.s.send('tests.create', draft)).status).toBe(201);
   dir = t.folder();
   await t.sluice('pull', dir);
 });
 afterAll(() => t.stop());
 
-const stored = async () =>
-  JSON.stringify((await t.s.api('GET', '/export-import/export')).body).replace(/"exported_at":"[^"]*"/, '');
-const results = async () => (await t.s.api('GET', '/tests')).body['items'] as { last: unknown }[];
+const stored = async () => JSON.stringify(await t.s.call('transfer.export', {})).replace(/"exported_at":"[^"]*"/, '');
+const results = async () => (await t.s.call('tests.list', {})).items;
 
 test('plan says what lint and tests find in the folder as if it were stored, and stores nothing', async () => {
   const before = await stored();
@@ -57,15 +56,15 @@ test('a test of the folder alone runs too, on a tool of the folder alone', async
 test('lint stops a plan where its gate blocks, and push deploys past it with a reason', async () => {
   const other = t.folder();
   await t.sluice('pull', other);
-  await t.s.api('PATCH', '/server/config', { deploy_gates: { lint: 'block' } });
+  await t.s.call('config.update', { deploy_gates: { lint: 'block' } });
   await t.sluice('pull', other);
   edit(other, 'tools/products.sql', (text) => text.replace('select id, name, price', 'select *'));
   expect(await t.sluice('plan', other)).toMatchObject({ code: 1, err: 'A deploy would be blocked by lint.\n' });
   const blocked = await t.sluice('push', other, '--deploy');
   expect(blocked).toMatchObject({ code: 1, err: expect.stringContaining('Blocked by the gate lint. ') });
   expect(await t.sluice('push', other, '--deploy', '--allow', 'lint', '--note', 'Wide on purpose')).toMatchObject({ code: 0 });
-  const { body } = await t.s.api('GET', '/history?entity_type=snapshot');
-  expect(JSON.stringify(body)).toContain('Wide on purpose');
+  const page = await t.s.call('history.list', { entity_type: 'snapshot' });
+  expect(JSON.stringify(page)).toContain('Wide on purpose');
   expect((await t.sluice('push', other, '--deploy', '--allow', 'lynt')).code).toBe(64);
   expect((await t.sluice('push', other, '--allow', 'lint')).code).toBe(64);
   const tests = await t.sluice('push', other, '--deploy', '--allow', 'tests');

@@ -13,11 +13,8 @@ beforeEach(async () => {
 afterEach(() => t.close());
 
 const progressOf = async (id: string, headers: Record<string, string> = {}) => {
-  const { status, body } = await t.request('GET', `/api/v1/progress?request_id=${id}`, {
-    headers,
-    anonymous: 'authorization' in headers,
-  });
-  return [status, body['progress']] as const;
+  const { status, body } = await t.send('progress.get', { request_id: id }, { headers, anonymous: 'authorization' in headers });
+  return [status, body.progress] as const;
 };
 
 interface Watched {
@@ -54,8 +51,8 @@ async function watch(path: string, body: object, headers: Record<string, string>
 
 test('an import and its rollback say how far they are, and nothing once they are answered', async () => {
   const imported = await watch('/export-import/import', { format: 'sluice/1', prompts: PROMPTS });
-  const { items } = (await t.request('GET', '/api/v1/history?action=import&limit=1')).body as { items: [{ id: string }] };
-  const undone = await watch(`/history/${items[0].id}/rollback`, {});
+  const { items } = await t.call('history.list', { action: 'import', limit: 1 });
+  const undone = await watch(`/history/${items[0]?.id}/rollback`, {});
   for (const { status, noted, after } of [imported, undone]) {
     expect([status, after]).toEqual([200, null]);
     const begun = noted.filter(({ done }) => done === 0);
@@ -73,8 +70,8 @@ test('a refused import leaves no progress, and nobody else sees that of another'
   const refused = await watch('/export-import/import', { format: 'sluice/1', prompts: [...PROMPTS, { name: 'no name' }] });
   expect([refused.status, refused.after]).toEqual([422, null]);
   const token = { name: 'robot', scopes: ['read'], duration_minutes: 60 };
-  const made = await t.request('POST', '/api/v1/agent-tokens', { body: token });
-  const headers = { authorization: `Bearer ${String(made.body['token'])}` };
+  const made = await t.send('agent_tokens.create', token);
+  const headers = { authorization: `Bearer ${made.body.token}` };
   const other = await watch('/export-import/import', { format: 'sluice/1', prompts: PROMPTS }, headers);
   expect([other.status, other.seen]).toEqual([200, []]);
   expect(await progressOf('mine', headers)).toEqual([200, null]);

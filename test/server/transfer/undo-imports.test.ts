@@ -36,13 +36,13 @@ const everyName = async () =>
   Object.fromEntries(await Promise.all(NOUNS.map(async (noun) => [noun, await names(noun)] as const)));
 async function create(noun: string, body: object): Promise<string> {
   const answer = await a.s.api('POST', `/${noun}`, body);
-  expect([answer.status, answer.body['detail']]).toEqual([201, undefined]);
+  expect([answer.status, answer.body.detail]).toEqual([201, undefined]);
   return String(answer.body['id']);
 }
 /** @returns the batch of the import. */
 async function load(file: object, query = ''): Promise<string> {
   const { status, body } = await a.s.api('POST', `/export-import/import?${query}`, { format: 'sluice/1', ...file });
-  expect([status, body['detail'], body['errors']]).toEqual([200, undefined, []]);
+  expect([status, body.detail, body.errors]).toEqual([200, undefined, []]);
   return String(body['batch_id']);
 }
 const newest = async (query = '') => {
@@ -59,8 +59,8 @@ const WAYS: readonly (readonly [string, (input: object, query?: string) => Promi
   [
     'REST',
     async (input, query) => {
-      const { status, body } = await a.s.api('POST', `/history/${(await newest(query)).id}/rollback`, input);
-      return { refused: status === 200 ? undefined : `${status} ${String(body['detail'])}`, body };
+      const { status, body } = await a.s.send('history.rollback', { history_id: (await newest(query)).id, ...input });
+      return { refused: status === 200 ? undefined : `${status} ${String(body.detail)}`, body };
     },
   ],
   [
@@ -107,12 +107,12 @@ describe.each([...WAYS])('undone through %s', (_, undo) => {
     const owner = await create('tools', tool('kept', { connection_id }));
     const moved = await create('tests', { owner: { kind: 'tool', id: owner }, name: 'moved', arguments: {} });
     await load({ tools: [tool('added', { connection: 'shop' })], tests: [testOf('tool', 'moved', 'added')] }, 'mode=overwrite');
-    expect((await a.s.api('GET', `/tests/${moved}`)).body).toMatchObject({ owner_name: 'added' });
+    expect(await a.s.call('tests.get', { id: moved })).toMatchObject({ owner_name: 'added' });
     expect((await undo({})).refused).toBeUndefined();
-    expect((await a.s.api('GET', `/tests/${moved}`)).body).toMatchObject({ owner_name: 'kept' });
+    expect(await a.s.call('tests.get', { id: moved })).toMatchObject({ owner_name: 'kept' });
     expect(await names('tools')).toEqual(['kept']);
     expect((await undo({})).refused).toBeUndefined();
-    expect((await a.s.api('GET', `/tests/${moved}`)).body).toMatchObject({ owner_name: 'added' });
+    expect(await a.s.call('tests.get', { id: moved })).toMatchObject({ owner_name: 'added' });
   });
 
   test('an import leaves the connection to which another person added a tool, and says so', async () => {
@@ -129,7 +129,7 @@ describe.each([...WAYS])('undone through %s', (_, undo) => {
       ['depot', 'shop'],
       ['handmade', 'mine'],
     ]);
-    await a.s.api('DELETE', `/tools/${handmade}`);
+    await a.s.call('tools.delete', { id: handmade });
     expect((await undo({}, 'action=import')).refused).toBeUndefined();
     expect(Object.values(await everyName()).flat()).toEqual([]);
   });
@@ -162,7 +162,7 @@ describe.each([...WAYS])('undone through %s', (_, undo) => {
     await undo({});
     expect(await names('tests')).toEqual(['finds', 'its own', 'of another person']);
 
-    await a.s.api('PATCH', `/tools/${id}`, { title: 'Hand made' });
+    await a.s.call('tools.update', { id, title: 'Hand made' });
     expect((await undo({})).body).toMatchObject({ cascaded: none, total: 1 });
   });
 
@@ -178,13 +178,13 @@ describe.each([...WAYS])('undone through %s', (_, undo) => {
         'The tool two cannot be restored: another tool now has its earlier name. Change or delete that one first.',
       );
     }
-    await a.s.api('DELETE', `/tools/${newer}`);
+    await a.s.call('tools.delete', { id: newer });
     const other = await create('resources', { ...resource('page'), name: 'other', connection_id });
     expect((await undo({}, 'action=rollback')).refused).toContain(
       'The resource page cannot be restored: another resource now has its earlier uri_template. Change or delete that one first.',
     );
     expect(await names('tools')).toEqual([]);
-    await a.s.api('PATCH', `/resources/${other}`, { name: 'renamed' });
+    await a.s.call('resources.update', { id: other, name: 'renamed' });
     const renamed = await newest();
     await create('resources', { ...resource('another'), name: 'other', connection_id });
     expect((await undo({}, `history_id=${renamed.id}`)).refused).toContain(
@@ -206,7 +206,7 @@ describe.each([...WAYS])('undone through %s', (_, undo) => {
     expect((await undo({}, 'action=rollback')).refused).toBeUndefined();
     expect(await addresses()).toEqual(after);
     // The history knows what each had before, and nothing in between.
-    expect(JSON.stringify((await a.s.api('GET', '/history?limit=50')).body)).not.toContain('parked');
+    expect(JSON.stringify(await a.s.call('history.list', { limit: 50 }))).not.toContain('parked');
   });
 
   test('names that were exchanged since an import are exchanged back', async () => {
@@ -219,7 +219,7 @@ describe.each([...WAYS])('undone through %s', (_, undo) => {
       [two, 'one'],
       [one, 'two'],
     ] as const) {
-      expect((await a.s.api('PATCH', `/tools/${id}`, { name })).status).toBe(200);
+      expect((await a.s.send('tools.update', { id, name })).status).toBe(200);
     }
     expect((await undo({}, 'action=import')).refused).toBeUndefined();
     expect(await list('tools')).toMatchObject([

@@ -29,7 +29,7 @@ beforeAll(async () => {
     },
   });
   await until(() => s.server.app.hosts.list().length > 0);
-  await s.api('PATCH', '/server/config', { mcp_proxy: true, auth_type: 'bearer' });
+  await s.call('config.update', { mcp_proxy: true, auth_type: 'bearer' });
   dir = t.folder();
   await t.sluice('pull', dir);
   writeFileSync(
@@ -44,7 +44,7 @@ beforeAll(async () => {
     ['all', null],
     ['sales', ['sales']],
   ] as const) {
-    tokens[name] = String((await s.api('POST', '/mcp-tokens', { name, toolsets })).body['token']);
+    tokens[name] = (await s.send('mcp_tokens.create', { name, toolsets })).body.token;
   }
   await until(async () => (await ask('all')).status === 200);
 }, 60_000);
@@ -67,8 +67,8 @@ test('a host lists the hashes of what the caller may see, here and on the front 
   const body = (await answer.json()) as { snapshot_version: number; checksum: string; definitions: Record<string, string> };
   expect(body).toMatchObject({ snapshot_version: 1, checksum: expect.stringMatching(/^sha256:[0-9a-f]{64}$/) });
   expect(Object.keys(body.definitions)).toEqual(['prompts/greet', 'resources/product', 'tools/products', 'tools/secret_sales']);
-  const stored = (await t.s.api('GET', '/snapshots/1')).body as { content: { tools: { name: string }[] } };
-  const frozen = stored.content.tools.find(({ name }) => name === 'products');
+  const { content } = await t.s.call('snapshots.get', { version: 1 });
+  const frozen = (content as { tools: { name: string }[] }).tools.find(({ name }) => name === 'products');
   expect(body.definitions['tools/products']).toBe(createHash('sha256').update(canonical(frozen)).digest('hex'));
 
   expect(await listed('sales')).toEqual(['prompts/greet', 'tools/products']);
