@@ -1,14 +1,15 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { reachable, type TestDatabase, testDatabase } from '#test/support/databases.ts';
+import { reachable } from '#test/support/databases.ts';
 import { startPostgres18 } from '#test/support/postgres-18.ts';
 import { type Batch, type Run, titleOf, toBatches } from './batches.ts';
 import { changedPaths, touchedBy } from './changed.ts';
 import { inParallel } from './lanes.ts';
-import { groupOf, IN_POSTGRESQL, isIn, isLong, type Layer, missingFor, ON_POSTGRES_18, ROOT, VARIANTS } from './layers.ts';
+import { isIn, isLong, ON_POSTGRES_18, ROOT } from './layers.ts';
 import { type Arguments, parseArguments } from './arguments.ts';
+import { allTestFiles, migratedDatabase, planned } from './plan.ts';
 import { run } from './process.ts';
 import { type Report, runBatch } from './run-batch.ts';
 import { print, say, summarise } from './summary.ts';
@@ -39,7 +40,7 @@ const NOTHING_RAN: Report = {
 async function runAll(args: Arguments): Promise<number> {
   const since = performance.now();
   const files = testFiles(args);
-  const { runs, left_out } = await planned(files, args.layer);
+  const { runs, left_out } = planned(files, args.layer);
   const folder = await mkdtemp(join(tmpdir(), 'sluice-test-'));
   const newest = runs.some(({ variant }) => variant === ON_POSTGRES_18) ? await startPostgres18() : null;
   const migrated = reachable.postgres && files.some((file) => file.startsWith('test/server/')) ? await migratedDatabase() : null;
@@ -84,44 +85,9 @@ function testFiles({ filters, since }: Arguments): string[] {
   const isTouched = (path: string) =>
     touched === null || /^test\/[^/]+$/.test(path) || isIn(path, touched) || touched.includes('');
   const isNamed = (path: string) => wanted.some((filter) => filter.startsWith(path.slice(0, path.lastIndexOf('/'))));
-  return readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8' })
-    .map((path) => `test/${path.replaceAll('\\', '/')}`)
-    .filter((path) => /\.test\.tsx?$/.test(path) && !path.includes('/node_modules/'))
+  return allTestFiles()
     .filter((path) => wanted.length === 0 || wanted.some((filter) => path.includes(filter)))
-    .filter((path) => isTouched(path) && (!isLong(path) || isNamed(path)))
-    .toSorted((a, b) => (a < b ? -1 : 1));
-}
-
-/** What a layer runs of these files, and sentences about what it leaves out. */
-async function planned(files: readonly string[], layer: Layer): Promise<{ runs: Run[]; left_out: string[] }> {
-  const runs: Run[] = [];
-  const left_out = new Map<string, number>();
-  const leaveOut = (what: string) => left_out.set(what, (left_out.get(what) ?? 0) + 1);
-  const plain = files.filter((file) => {
-    const install = missingFor(file);
-    const group = layer === 'daily' ? groupOf(file) : null;
-    if (install !== null) leaveOut(`needs ${install}`);
-    else if (group !== null) leaveOut(group.name);
-    else runs.push({ file, variant: '', environment: {} });
-    return install === null && group === null;
-  });
-  for (const { name, environment, files: varies, daily } of VARIANTS) {
-    // Without a PostgreSQL server the tests that name it are skipped, or fail in CI; there is no need to say so twice.
-    if (name === IN_POSTGRESQL && !reachable.postgres) continue;
-    for (const file of plain.filter(varies)) {
-      if (layer === 'full' || isIn(file, daily)) runs.push({ file, variant: name, environment });
-      else leaveOut(`a second run${name}`);
-    }
-  }
-  return { runs, left_out: [...left_out].map(([what, count]) => `${count} ${count === 1 ? 'file' : 'files'}: ${what}`) };
-}
-
-/** What the metadata databases of the tests are copies of: the migrations run once. */
-async function migratedDatabase(): Promise<TestDatabase> {
-  const { openStore } = await import('#core/store/open.ts');
-  const database = await testDatabase('postgresql');
-  await (await openStore(database.url)).close();
-  return database;
+    .filter((path) => isTouched(path) && (!isLong(path) || isNamed(path)));
 }
 
 async function buildUi(): Promise<Report[]> {
