@@ -31,6 +31,8 @@ export interface BesideEntry {
   /** SHA-256 of the token for its address. */
   readonly digest: string | null;
   readonly token_prefix: string | null;
+  /** Its token calls only tools that read. Absent: an earlier release made it, and it calls all. */
+  readonly reads_only?: boolean;
 }
 
 /** All that hosts hold beside the live version: the whole list at every change. */

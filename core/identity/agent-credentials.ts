@@ -1,5 +1,6 @@
 import { and, eq, inArray, lt, sql } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
+import { signal } from '#core/cluster/signals.ts';
 import type { AgentToken, OauthClient } from '#core/contract/identity/agent-access.ts';
 import type { Db } from '#core/store/open.ts';
 import type { Handlers } from '#core/run.ts';
@@ -38,6 +39,7 @@ export const agentCredentialHandlers: Pick<Handlers, `${'agent_tokens' | 'oauth_
   },
   'agent_tokens.delete': async (context, { id }) => {
     await tokens.revoke(context, id);
+    await signal(context.app, 'identity');
     return {};
   },
   'oauth_clients.list': clients.list,
@@ -55,6 +57,7 @@ export const agentCredentialHandlers: Pick<Handlers, `${'agent_tokens' | 'oauth_
   },
   'oauth_clients.delete': async (context, { id }) => {
     await clients.revoke(context, id, (tx) => deleteFamilies(context.app, tx, id));
+    await signal(context.app, 'identity');
     return {};
   },
 };

@@ -7,10 +7,12 @@ import { type Attempts, tooMany } from './attempts.ts';
 import { type Caller, createCaller } from './caller.ts';
 import { FULL_RIGHTS } from './rights.ts';
 
-/** Who may call candidates: whoever has the token of one may call all of it, whatever callers of the live version need. */
+/** Who may call candidates: their tokens, whatever callers of the live version need. */
 export interface CandidateAuth {
   /** The caller, or the refusal. What is not there and what has expired are the same. */
   authorise(request: Request, id: string, address: () => string): Caller | Response;
+  /** Whether the token of a candidate calls only tools that read. */
+  readsOnly(id: string): boolean;
   /** Whether one that was let in would be let in now. */
   holds(owner: string): boolean;
 }
@@ -45,6 +47,7 @@ export function createCandidateAuth(
       const identity = toIdentity(NO_CLAIMS, { sub: `${OWNER}${id}`, token: 'candidate' });
       return createCaller(`${OWNER}${id}`, held.entry.token_prefix, FULL_RIGHTS, NO_CLAIMS, identity);
     },
+    readsOnly: (id) => find(id)?.entry.reads_only === true,
     holds: (owner) => digestAt(owner.slice(OWNER.length)) !== null,
   };
 }

@@ -95,7 +95,12 @@ function createViewsOf(registry: Registry, capacity: number): (viewer: Viewer) =
   };
   return ({ rights, endpoint: { path, toolset, tag, read_only, candidate } }) => {
     // Its token decides who sees it, whoever may see the live version.
-    if (candidate !== null) return remember(path, () => presented(registry, { path, is_same_for_all: false }));
+    if (candidate !== null) {
+      const part = { path, is_same_for_all: false };
+      return remember(path, () =>
+        read_only ? restricted(registry, path, ({ reads }) => reads, part) : presented(registry, part),
+      );
+    }
     if (toolset !== null) {
       // Whether there is one is looked up only for those who may see it.
       const is_mine = rights.toolsets === null || rights.toolsets.includes(toolset);

@@ -49,7 +49,7 @@ export interface HttpOptions {
   readonly servingAt: (endpoint: Endpoint) => Serving | undefined;
   /** The canary that runs; null: all callers are served the same. */
   readonly canary: () => Canary | null;
-  readonly candidates: Pick<CandidateAuth, 'authorise' | 'holds'>;
+  readonly candidates: Pick<CandidateAuth, 'authorise' | 'holds' | 'readsOnly'>;
   /** What carries the answers on compresses them; absent: lists may be sent as gzip. */
   readonly compressed_outside?: boolean;
   readonly health: () => HostHealth;
@@ -238,7 +238,8 @@ function answerCandidate(id: string, asked: Asked, options: HttpOptions): Respon
   const caller = options.candidates.authorise(asked.request, id, asked.address);
   const registry = options.servingAt(asked.endpoint);
   if (registry === undefined || 'idle' in registry) return refuse(404, NOTHING_HERE);
-  return answerTo(caller, registry, asked, options);
+  const endpoint = { ...asked.endpoint, read_only: options.candidates.readsOnly(id) };
+  return answerTo(caller, registry, { ...asked, endpoint }, options);
 }
 
 function answerTo(

@@ -30,7 +30,12 @@ export const candidates = {
     }),
     output: v.object({
       ...Candidate.entries,
-      token: v.pipe(v.string(), v.description('Bearer token for its URL, and for nothing else (`svc_cand_…`). Shown only once')),
+      token: v.pipe(
+        v.string(),
+        v.description(
+          'Bearer token for its URL, and for nothing else (`svc_cand_…`). Shown only once. Made with a token, it calls only tools that read; it ends with the credential or the rights of whoever made it',
+        ),
+      ),
       warnings: Warnings,
     }),
     status: 201,

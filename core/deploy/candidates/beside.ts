@@ -2,6 +2,7 @@ import type { App } from '#core/app.ts';
 import { signal } from '#core/cluster/signals.ts';
 import { canonical, checksum } from '#snapshots/canonical.ts';
 import type { BesideNews, HostEvent } from '../hosts.ts';
+import { readsOnly } from './issuer.ts';
 import { runningCanary } from './stored-canaries.ts';
 import { candidateHeads } from './stored-candidates.ts';
 
@@ -16,12 +17,13 @@ export async function besideNews(app: App): Promise<BesideNews> {
   const row = await runningCanary(app);
   // What is stored for a replay alone, hosts ask for by its name.
   const heads = (await candidateHeads(app)).filter(({ id, digest }) => digest !== null || id === row?.candidate_id);
-  const snapshots = heads.map(({ id, checksum: sum, expires_at, digest, token_prefix }) => ({
+  const snapshots = heads.map(({ id, checksum: sum, expires_at, digest, token_prefix, actor }) => ({
     id,
     checksum: sum,
     expires_at: digest === null ? null : expires_at,
     digest,
     token_prefix,
+    reads_only: readsOnly(actor),
   }));
   const canary = row && { id: row.id, candidate: row.candidate_id, percent: row.percent, seed: row.seed };
   const state = { snapshots, canary };

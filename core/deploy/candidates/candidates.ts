@@ -1,4 +1,3 @@
-import { lte } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import { runEvery } from '#core/cluster/run-every.ts';
 import { type Candidate, MOST_CANDIDATES } from '#core/contract/deploy/candidates.ts';
@@ -18,6 +17,7 @@ import { prepare, type Prepared } from '../prepare.ts';
 import { mcpUrl } from '../server.ts';
 import type { StoredSnapshot } from '../stored-snapshots.ts';
 import { publishBeside } from './beside.ts';
+import { issuerExpiry, issuerHolds, refuseIssuer } from './issuer.ts';
 import { runningCanary } from './stored-canaries.ts';
 import { candidateHeads, type CandidateHead, countShown, removeCandidate, storeCandidate } from './stored-candidates.ts';
 
@@ -48,14 +48,17 @@ export const candidateHandlers: Pick<Handlers, Extract<keyof Handlers, `candidat
 };
 
 async function create(context: Context, { note, hours, allow }: Input<'candidates.create'>) {
-  const { app } = context;
+  const { app, actor } = context;
+  refuseIssuer(actor);
   const active = await servedNow(app);
   await removeExpired(app);
   if ((await countShown(app, app.store.db)) >= MOST_CANDIDATES) {
     throw new AppError('conflict', `There are ${MOST_CANDIDATES} candidates already. Delete one first.`);
   }
   const token = randomToken(TOKEN_PREFIX);
-  const expires_at = new Date(app.clock().getTime() + hours * HOUR_MS).toISOString();
+  const wanted = new Date(app.clock().getTime() + hours * HOUR_MS).toISOString();
+  const issuer_ends = await issuerExpiry(app, actor);
+  const expires_at = issuer_ends !== null && issuer_ends < wanted ? issuer_ends : wanted;
   const checked = await checkWorkingCopy(context, active, { allow });
   const id = await storeChecked(context, checked, { note, expires_at }, token);
   const refused = await publishBeside(app);
@@ -143,31 +146,34 @@ async function remove(context: Context, { id, checksum, expires_at, note }: Cand
   app.log.from('deploy').info('candidate deleted', { candidate: id });
 }
 
-/** Candidates end by themselves. @returns a function that ends it. */
+/** Candidates end at their time, and with the credential or the rights of who made them. @returns a function that ends it. */
 export function keepExpiringCandidates(app: App): () => void {
   const work = async (): Promise<void> => {
-    if ((await expired(app)).length === 0) return;
+    if ((await ended(app)).length === 0) return;
     await inTurn(app, async () => {
       if (await removeExpired(app)) await publishBeside(app);
     });
   };
-  return runEvery(app, { every_ms: LOOK_MS, what: 'removing expired candidates', work, at_once: true });
+  return runEvery(app, { every_ms: LOOK_MS, what: 'removing expired candidates', work, at_once: true, wake: 'identity' });
 }
 
 async function removeExpired(app: App): Promise<boolean> {
   const context = { ...BY_ITSELF, app };
-  const over = await expired(app);
+  const over = await ended(app);
   for (const head of over) await remove(context, head);
   return over.length > 0;
 }
 
-async function expired(app: App): Promise<CandidateHead[]> {
-  const { candidates } = app.store.tables;
+async function ended(app: App): Promise<CandidateHead[]> {
   const now = app.clock().toISOString();
-  if ((await app.store.db.$count(candidates, lte(candidates.expires_at, now))) === 0) return [];
+  const over: CandidateHead[] = [];
+  for (const head of await candidateHeads(app)) {
+    if (head.expires_at <= now || (head.digest !== null && !(await issuerHolds(app, head.actor)))) over.push(head);
+  }
+  if (over.length === 0) return over;
   // That of a canary that runs has no address any more, and stays until the canary ends.
   const in_use = (await runningCanary(app))?.candidate_id;
-  return (await candidateHeads(app)).filter(({ id, expires_at }) => expires_at <= now && id !== in_use);
+  return over.filter(({ id }) => id !== in_use);
 }
 
 /** Those that people made and that have not expired. */

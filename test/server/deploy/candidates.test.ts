@@ -1,5 +1,7 @@
 import { afterEach, describe, expect, test } from 'bun:test';
+import { keepExpiringCandidates } from '#core/deploy/candidates/candidates.ts';
 import { modern, rpc } from '#test/mcp-host/support.ts';
+import { peopleOf } from '#test/support/people.ts';
 import { clientAt, rowsOf, type Stage, stage } from './candidate-support.ts';
 import { until } from '#test/support/until.ts';
 
@@ -221,25 +223,80 @@ describe('creating a candidate', () => {
     expect(passed.body['warnings']).toEqual([expect.stringContaining('ledger') as string]);
   });
 
-  test('is open to bearers with the scope deploy alone, and to nobody without', async () => {
+  const bearer = async (scopes: string[], duration_minutes = 600) => {
+    const { body } = await s.send('POST', 'agent-tokens', { name: scopes.join(), duration_minutes, scopes });
+    const send = (method: string, path: string, sent?: object) =>
+      s.t.request(method, `/api/v1/${path}`, {
+        anonymous: true,
+        headers: { authorization: `Bearer ${String(body['token'])}` },
+        ...(sent && { body: sent }),
+      });
+    return { id: String(body['id']), send };
+  };
+
+  test('is open to bearers with the scopes deploy and write, as its token calls tools, and to nobody without', async () => {
     s = await stage();
-    const bearer = async (scopes: string[]) => {
-      const { body } = await s.send('POST', 'agent-tokens', { name: scopes.join(), duration_minutes: 600, scopes });
-      return (method: string, path: string, sent?: object) =>
-        s.t.request(method, `/api/v1/${path}`, {
-          anonymous: true,
-          headers: { authorization: `Bearer ${String(body['token'])}` },
-          ...(sent && { body: sent }),
-        });
-    };
     const reader = await bearer(['read']);
-    const deployer = await bearer(['read', 'deploy']);
-    expect((await reader('POST', 'snapshots/candidate', {})).status).toBe(403);
-    const made = await deployer('POST', 'snapshots/candidate', {});
+    const maker = await bearer(['read', 'write', 'deploy']);
+    expect((await reader.send('POST', 'snapshots/candidate', {})).status).toBe(403);
+    for (const scopes of [['deploy'], ['read', 'deploy'], ['deploy', 'propose']]) {
+      const refused = await (await bearer(scopes)).send('POST', 'snapshots/candidate', {});
+      expect([refused.status, refused.body['detail']]).toEqual([403, expect.stringContaining('the scope write') as string]);
+    }
+    const made = await maker.send('POST', 'snapshots/candidate', {});
     expect(made.status).toBe(201);
     const path = `snapshots/candidate/${String(made.body['candidate'])}`;
-    expect((await reader('GET', path)).body['token']).toBeUndefined();
-    expect((await reader('DELETE', path)).status).toBe(403);
-    expect((await deployer('DELETE', path)).status).toBe(204);
+    expect((await reader.send('GET', path)).body['token']).toBeUndefined();
+    expect((await reader.send('DELETE', path)).status).toBe(403);
+    expect((await maker.send('DELETE', path)).status).toBe(204);
+  });
+
+  test('gives a bearer a token that only reads, as its own previews do, and that ends with it', async () => {
+    s = await stage();
+    const ending = keepExpiringCandidates(s.t.app);
+    const [{ body: listed }] = [await s.send('GET', 'connections')];
+    const [connection] = listed['items'] as { id: string }[];
+    const adding = {
+      connection_id: connection?.id,
+      name: 'add_order',
+      description: 'Adds an order of nobody, with a total of one.',
+      sql_query: "insert into orders (customer, total) values ('eve', 1)",
+    };
+    expect((await s.send('POST', 'tools', adding)).status).toBe(201);
+    const names = async (url: URL, headers: Record<string, string>) => {
+      const { result } = (await modern(url, 'tools/list', {}, headers)).body;
+      return (result?.['tools'] as { name: string }[]).map(({ name }) => name);
+    };
+    const of_person = await create();
+    expect(await names(at(of_person), { authorization: `Bearer ${tokenOf(of_person)}` })).toEqual(['add_order', 'ledger']);
+    const maker = await bearer(['write', 'deploy'], 15);
+    const made = await maker.send('POST', 'snapshots/candidate', { hours: 24 });
+    const headers = { authorization: `Bearer ${tokenOf(made)}` };
+    expect(Date.parse(String(made.body['expires_at'])) - s.t.app.clock().getTime()).toBeLessThanOrEqual(15 * 60_000);
+    expect(await names(at(made), headers)).toEqual(['ledger']);
+    const called = await modern(at(made), 'tools/call', { name: 'add_order', arguments: {} }, headers);
+    expect(called.body.error?.code).toBe(-32_602);
+    // It goes on being so after a restart, without a server.
+    const host = await s.restartHost('first');
+    expect(await names(new URL(at(made).pathname, host.mcp), headers)).toEqual(['ledger']);
+    expect((await s.send('DELETE', `agent-tokens/${maker.id}`)).status).toBe(204);
+    await until(async () => (await modern(at(made), 'tools/list', {}, headers)).status === 404);
+    expect((await s.send('GET', 'snapshots/candidate')).body['total']).toBe(1);
+    ending();
+  });
+
+  test('of a person ends when that person is disabled, or may deploy no longer', async () => {
+    s = await stage();
+    const ending = keepExpiringCandidates(s.t.app);
+    for (const change of [{ enabled: false }, { role: 'viewer' }]) {
+      const username = `editor-${Object.keys(change).join()}`;
+      const person = await peopleOf(s.t).join({ id: '', ask: s.send, signIn: () => s.t.signIn() }, { username, role: 'editor' });
+      const made = await person.ask('POST', 'snapshots/candidate', {});
+      const headers = { authorization: `Bearer ${tokenOf(made)}` };
+      expect((await modern(at(made), 'tools/list', {}, headers)).status).toBe(200);
+      expect((await s.send('PATCH', `people/${person.id}`, change)).status).toBe(200);
+      await until(async () => (await modern(at(made), 'tools/list', {}, headers)).status === 404);
+    }
+    ending();
   });
 });

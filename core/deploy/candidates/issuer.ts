@@ -1,0 +1,63 @@
+import { eq } from 'drizzle-orm';
+import type { App } from '#core/app.ts';
+import type { StoredActor } from '#core/contract/fields.ts';
+import type { Scope } from '#core/contract/operation.ts';
+import { readSettings } from '#core/definitions/settings/config.ts';
+import { AppError } from '#core/errors.ts';
+import { personOf } from '#core/identity/oauth/people.ts';
+import { isPerson } from '#core/identity/roles.ts';
+import type { Actor } from '#core/run.ts';
+
+/** What a bearer needs to make a candidate: the candidate's token calls tools that read, as its own previews do. */
+const NEEDED: readonly Scope[] = ['write', 'deploy'];
+
+/** The token of a candidate that a bearer made calls what a bearer may run. Only people may call tools that write. */
+export const readsOnly = ({ type }: StoredActor): boolean => type !== 'admin' && type !== 'system';
+
+/** Refuses a bearer whose candidate would let it do more than it may. */
+export function refuseIssuer(actor: Actor | null): void {
+  if (actor === null || isPerson(actor, 'viewer') || actor.scopes.includes('write')) return;
+  throw new AppError(
+    'insufficient_scope',
+    'This token lacks the scope write. A candidate comes with a token that calls its tools, so creating one needs write and deploy.',
+  );
+}
+
+/** When the credential of whoever makes a candidate expires; null: at no fixed time. */
+export async function issuerExpiry(app: App, actor: Actor | null): Promise<string | null> {
+  if (actor?.type !== 'agent_token' || actor.id === null) return null;
+  return (await agentToken(app, actor.id))?.expires_at ?? null;
+}
+
+/** Whether who made a candidate could still make it: its token ends with that. */
+export async function issuerHolds(app: App, { type, id }: StoredActor): Promise<boolean> {
+  if (type === 'system' || id === null) return true;
+  if (type === 'admin') return suffices((await personOf(app, id))?.scopes);
+  if (!(await readSettings(app)).settings.agent_enabled) return false;
+  if (type === 'oauth_client') return suffices((await clientScopes(app, id)) ?? (await grantScopes(app, id)));
+  const token = await agentToken(app, id);
+  return token !== undefined && !token.revoked && Date.parse(token.expires_at) > app.clock().getTime() && suffices(token.scopes);
+}
+
+const suffices = (scopes: readonly Scope[] | undefined): boolean =>
+  scopes !== undefined && NEEDED.every((scope) => scopes.includes(scope));
+
+async function agentToken({ store }: App, id: string) {
+  const { agent_tokens } = store.tables;
+  const [row] = await store.db.select().from(agent_tokens).where(eq(agent_tokens.id, id));
+  return row;
+}
+
+async function clientScopes({ store }: App, id: string): Promise<readonly Scope[] | undefined> {
+  const { agent_clients } = store.tables;
+  const [row] = await store.db.select().from(agent_clients).where(eq(agent_clients.id, id));
+  return row?.revoked === false ? row.scopes : undefined;
+}
+
+/** Of a person who signed in at the agent endpoint. */
+async function grantScopes(app: App, id: string): Promise<readonly Scope[] | undefined> {
+  const { oauth_grants } = app.store.tables;
+  const [row] = await app.store.db.select().from(oauth_grants).where(eq(oauth_grants.id, id));
+  const person = row === undefined ? null : await personOf(app, row.person_id);
+  return person?.scopes.filter((scope) => row?.scopes.includes(scope));
+}
