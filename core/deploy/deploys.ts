@@ -21,7 +21,7 @@ import { deployPlan } from './candidates/dry-run-plan.ts';
 import { canaryWarnings, endCanary, lastCanary, runningCanary } from './candidates/stored-canaries.ts';
 import { driftWarnings, readDrift } from './checks/drift.ts';
 import { exposureOf, snapshotToServe } from './exposure.ts';
-import { type Candidate, runGates, said } from './gates/gate.ts';
+import { type Candidate, keptDetail, runGates, said } from './gates/gate.ts';
 import { GATES, REHEARSED } from './gates/index.ts';
 import { changesInPages, markSuperusers, pendingChanges, pendingState, pendingTotals } from './pending.ts';
 import { prepare, type Prepared } from './prepare.ts';
@@ -133,7 +133,8 @@ async function storeWorkingCopy(context: Context, { note, allow, checksum }: Wan
   } catch (error) {
     // Nothing was tried, and nothing is wrong with what is served.
     if (error instanceof AppError && error.code === 'conflict') throw error;
-    const message = error instanceof AppError ? error.detail : 'The deploy failed because of an internal error. See the log.';
+    const message =
+      error instanceof AppError ? keptDetail(error) : 'The deploy failed because of an internal error. See the log.';
     await app.store.write((tx) => writeDeployment(app, tx, { last_error: message }));
     app.log.from('deploy').error('deploy refused', { reason: message });
     throw error;

@@ -10,7 +10,7 @@ import { changesBetween, markSuperusers } from '#core/deploy/pending.ts';
 import type { StoredSnapshot } from '#core/deploy/stored-snapshots.ts';
 import { readWorkingCopy } from '#core/deploy/working-copy.ts';
 import { readSettings } from '#core/definitions/settings/settings.ts';
-import { mayPretend } from '#core/definitions/tests/tests.ts';
+import { mayPretend, withoutFinding } from '#core/definitions/tests/tests.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context, Door } from '#core/run.ts';
 import { canonical } from '#snapshots/canonical.ts';
@@ -141,6 +141,19 @@ async function frozenOf({ app }: Overlay) {
   };
   return { active, texts, problems: [...problems], warnings: [...warnings] };
 }
+
+const ONLY_PEOPLE_READ_WHY = 'It failed. Only signed-in people can read why.';
+
+/** What reviewers saw, for a token: their tests ran as the callers that they name. */
+export const withoutFindings = <T extends Reviewed>(seen: T): T => ({
+  ...seen,
+  tests: seen.tests.map((result) => withoutFinding(result, ONLY_PEOPLE_READ_WHY)),
+  findings: seen.findings.map((found) =>
+    found.gate === 'tests'
+      ? { ...found, message: `A test of ${found.field ?? 'it'} failed. Only signed-in people can read why.` }
+      : found,
+  ),
+});
 
 /** They look at who may call, which the copy does not have. */
 const OF_INSTALLATION: readonly string[] = ['access', 'sign-in', 'exposure', 'listener', 'credentials'];

@@ -46,7 +46,7 @@ export function createReplays(options: ReplayOptions): Replays {
   let working: Promise<unknown> = Promise.resolve();
 
   const replay = async (request: ReplayRequest, stop: Stop): Promise<HostReplay> => {
-    const tally = createTally(request.request_id);
+    const tally = createTally(request);
     const registry = live();
     const chosen = registry === null ? [] : samples.newest(request.calls);
     if (registry === null || chosen.length === 0) return tally.answer(null);
@@ -75,7 +75,7 @@ export function createReplays(options: ReplayOptions): Replays {
     const answer = await replay(request, stop).catch((error: unknown): HostReplay => {
       log.warning('replay_failed', { against: name, error: error instanceof Error ? error.name : 'error' });
       const reason = error instanceof AppError ? error.detail : 'The host could not load the version to compare with.';
-      return createTally(request_id).answer(reason);
+      return createTally(request).answer(reason);
     });
     stops.delete(request_id);
     await post(answer).catch((error: unknown) => log.warning('replay_not_sent', { error: String(error) }));
@@ -101,7 +101,8 @@ interface Tally {
   answer(error: string | null): HostReplay;
 }
 
-function createTally(request_id: string): Tally {
+/** @param values whether a person asked: notes say how many rows there are, and what changes by itself. */
+function createTally({ request_id, values }: Pick<ReplayRequest, 'request_id' | 'values'>): Tally {
   const counts = { calls: 0, same: 0, changed: 0, failed: 0, slower: 0, skipped: 0 };
   const samples: ReplaySample[] = [];
   const notes = new Set<string>();
@@ -119,7 +120,7 @@ function createTally(request_id: string): Tally {
       seen.add(mark);
       if (samples.filter(({ tool }) => tool === sample.tool).length < TOLD_OF_TOOL) samples.push(sample);
     },
-    note: (sentence) => void (notes.size < TOLD && notes.add(sentence)),
+    note: (sentence) => void (values && notes.size < TOLD && notes.add(sentence)),
     counts: () => ({ ...counts }),
     answer: (error) => ({ request_id, ...counts, samples, notes: [...notes], error }),
   };
@@ -155,14 +156,11 @@ async function replayOne(
   if (after.kind === 'skipped') return skip(after.sentence);
   const live_ms = before.answer?.ms ?? null;
   const ms = after.answer?.ms ?? null;
-  const told = (outcome: ReplaySample['outcome'], difference: string, rows: ReplaySample['rows'] = null): ReplaySample => ({
-    tool,
-    outcome,
-    difference,
-    live_ms,
-    ms,
-    rows: values ? rows : null,
-  });
+  // Counts and times of another caller's rows tell of them, too.
+  const told = (outcome: ReplaySample['outcome'], difference: string, rows: ReplaySample['rows'] = null): ReplaySample =>
+    values
+      ? { tool, outcome, difference, live_ms, ms, rows }
+      : { tool, outcome, difference: UNSEEN[outcome], live_ms: null, ms: null, rows: null };
   if (after.kind === 'failed') {
     if (before.kind === 'failed' && before.code === after.code) return tally.add('same', false, null);
     const said = values && after.detail !== null ? `${after.sentence} ${after.detail}` : after.sentence;
@@ -179,6 +177,14 @@ async function replayOne(
   const sentence = `It takes ${Math.round(after.answer.ms)} ms instead of ${Math.round(before.answer.ms)} ms.`;
   tally.add('same', true, told('slower', sentence));
 }
+
+/** What a token learns of a difference. */
+const UNSEEN: Readonly<Record<ReplaySample['outcome'], string>> = {
+  changed: 'The answer differs. Only signed-in people can see how.',
+  failed: 'The call fails in the other version. Only signed-in people can see why.',
+  slower: 'The call takes longer in the other version.',
+  skipped: 'It was not compared.',
+};
 
 const GONE: Ran = { kind: 'failed', code: 'gone', sentence: 'The tool is not there for its caller.', detail: null, answer: null };
 

@@ -11,7 +11,7 @@ import type { Leaf } from '#snapshots/tree.ts';
 import { runTests, type Tested } from './run.ts';
 import { keepResults } from './keep-results.ts';
 import { resultsOf } from './results.ts';
-import { mayTryWrites, test, type TestRow } from './tests.ts';
+import { mayTryWrites, shownTo, test, type TestRow } from './tests.ts';
 
 export const testHandlers: Pick<Handlers, Extract<keyof Handlers, `tests.${string}`>> = {
   ...test.handlers,
@@ -23,8 +23,8 @@ export const testHandlers: Pick<Handlers, Extract<keyof Handlers, `tests.${strin
     return { ...tallyOf(results), results };
   },
   'tests.results': async (context, { id }) => {
-    await test.noun.get(context, id);
-    const items = await resultsOf(context.app, id);
+    const row = await test.noun.get(context, id);
+    const items = (await resultsOf(context.app, id)).map((result) => shownTo(context.actor, row, result));
     return { items, total: items.length };
   },
 };

@@ -1,5 +1,5 @@
 import { inArray } from 'drizzle-orm';
-import { type Test, TESTED_KINDS, type TestDraft } from '#core/contract/definitions/tests.ts';
+import { type Test, TESTED_KINDS, type TestDraft, type TestResult } from '#core/contract/definitions/tests.ts';
 import { AppError, invalidField } from '#core/errors.ts';
 import { isPerson } from '#core/identity/roles.ts';
 import type { Actor, Context } from '#core/run.ts';
@@ -8,7 +8,7 @@ import type { Db } from '#core/store/open.ts';
 import { canonical } from '#snapshots/canonical.ts';
 import { createEntity } from '../entity.ts';
 import { testedOf } from '../owners.ts';
-import type { RowOf } from '../records.ts';
+import { createNoun, type RowOf } from '../records.ts';
 import { toDraft } from '../versioned.ts';
 import { lastResults } from './results.ts';
 
@@ -19,7 +19,13 @@ const prepare = async (context: Context, draft: TestDraft, stored: TestRow | nul
   compiled: null,
 });
 
+const noun = createNoun('test');
+
 export const test = createEntity<'test', TestDraft>('test', {
+  async remove(context, tx, id) {
+    refuseEndingOf(context.actor, await noun.get(context, id, tx), 'delete');
+    await noun.removeAll(context, tx, [id]);
+  },
   prepare: (context, _, draft, stored) => prepare(context, draft, stored),
   prepareEarlier: (context, earlier, stored) => prepare(context, toDraft(earlier), stored),
   show: showTests,
@@ -40,6 +46,21 @@ export const mayPretend = (actor: Actor | null): boolean => actor?.type === 'adm
 export const mayTryWrites = (actor: Actor | null): boolean =>
   mayPretend(actor) ? isPerson(actor, 'editor') : actor?.scopes.includes('write') === true;
 
+const ONLY_PEOPLE_READ_WHY = 'It failed. Only signed-in people can read why, because it runs as a caller.';
+type Found = Pick<TestResult, 'status' | 'ms' | 'rows' | 'failures'>;
+
+/** A result as a token sees it: of a failure nothing that could repeat, count or time what was found. */
+export const withoutFinding = <T extends Found>(result: T, why = ONLY_PEOPLE_READ_WHY): T => ({
+  ...result,
+  ms: 0,
+  rows: null,
+  failures: result.status === 'failed' ? [why] : result.failures,
+});
+
+/** What a test with a caller found is for people: a token learns whether it passed. */
+export const shownTo = <T extends Found | null>(actor: Actor | null, { caller }: Pick<TestRow, 'caller'>, result: T): T =>
+  result === null || caller === null || mayPretend(actor) ? result : withoutFinding(result);
+
 function refuseCaller(actor: Actor | null, draft: TestDraft, stored: TestRow | null): void {
   if (mayPretend(actor)) return;
   if (draft.caller === null && (stored?.caller ?? null) === null) return;
@@ -47,9 +68,16 @@ function refuseCaller(actor: Actor | null, draft: TestDraft, stored: TestRow | n
   const same =
     stored !== null &&
     canonical({ ...toDraft(stored), enabled: true }) === canonical({ ...toDraft(stored), ...draft, enabled: true });
+  if (same && stored.enabled && !draft.enabled) refuseEndingOf(actor, stored, 'disable');
   if (same) return;
   const message = 'Only a signed-in person can write a test that has a caller, not a token. Leave out caller.';
   throw new AppError('admin_only', message, { errors: [{ field: 'caller', message }] });
+}
+
+/** Such a test guards the rows of a caller, and whoever it guards them from cannot switch it off. */
+function refuseEndingOf(actor: Actor | null, { caller }: Pick<TestRow, 'caller'>, verb: 'delete' | 'disable'): void {
+  if (caller === null || mayPretend(actor)) return;
+  throw new AppError('admin_only', `Only a signed-in person can ${verb} a test that has a caller, not a token.`);
 }
 
 function refuseContradiction({ owner, expect }: TestDraft): void {
@@ -72,7 +100,11 @@ async function showTests(context: Context, rows: readonly TestRow[]): Promise<Te
       rows.map(({ id }) => id),
     ),
   ]);
-  return rows.map((row) => ({ ...row, owner_name: names.get(row.owner_id) ?? '', last: last.get(row.id) ?? null }));
+  return rows.map((row) => ({
+    ...row,
+    owner_name: names.get(row.owner_id) ?? '',
+    last: shownTo(context.actor, row, last.get(row.id) ?? null),
+  }));
 }
 
 /** Names of the definitions of tests, by id. */

@@ -111,6 +111,15 @@ function refuseAllow(actor: Actor | null, allow: readonly GateName[]): void {
 const MOST_SENTENCES = 5;
 const MOST_ERRORS = 200;
 
+/** What is kept of a refusal, for everyone to read: what a test found may repeat a row that only who ran it may see. */
+export function keptDetail({ detail, errors }: AppError): string {
+  const tested = errors.filter(({ gate }) => gate === 'tests');
+  if (tested.length === 0) return detail;
+  const named = [...new Set(tested.map(({ field }) => field))].slice(0, MOST_SENTENCES).join(', ');
+  const others = errors.filter(({ gate }) => gate !== 'tests').slice(0, MOST_SENTENCES);
+  return [`Blocked by failed tests of ${named}. Run them to see why.`, ...others.map(({ message }) => message)].join(' ');
+}
+
 function blockedBy(blocked: ReadonlyMap<GateName, readonly Finding[]>): AppError {
   const names = [...blocked.keys()];
   const found = [...blocked.values()].flat();

@@ -310,7 +310,12 @@ describe('tests are records', () => {
     expect((await writer('POST', '/tests', { ...draft, caller: { sub: 'ada' } })).body).toMatchObject({ code: 'admin_only' });
     const id = await made('/tests', { ...draft, caller: { sub: 'ada' } });
     expect((await writer('PATCH', `/tests/${id}`, { expect: { rows: { min: 1 } } })).status).toBe(403);
-    expect((await writer('PATCH', `/tests/${id}`, { enabled: false })).status).toBe(200);
+    // What guards a caller's rows is switched off by people alone.
+    expect((await writer('PATCH', `/tests/${id}`, { enabled: false })).body).toMatchObject({ code: 'admin_only' });
+    expect((await writer('DELETE', `/tests/${id}`)).body).toMatchObject({ code: 'admin_only' });
+    const import_of = { format: 'sluice/1', deletes: { tests: ['as ada'] } };
+    expect((await writer('POST', '/export-import/import?mode=overwrite', import_of)).body).toMatchObject({ code: 'admin_only' });
+    await api('PATCH', `/tests/${id}`, { enabled: false });
     expect((await writer('PATCH', `/tests/${id}`, { enabled: true })).status).toBe(200);
     const run = await writer('POST', '/tests/run', { ids: [id] });
     expect(run.body['results']).toMatchObject([{ status: 'skipped', failures: [expect.stringContaining('signed-in person')] }]);
@@ -318,5 +323,50 @@ describe('tests are records', () => {
     expect((await reader('POST', '/tests/run', { owner: ownerOf('total') })).status).toBe(200);
     expect((await reader('POST', '/tests', draft)).status).toBe(403);
     await t.call('tests.delete', { id });
+  });
+
+  test('of which a token learns no more than that it failed', async () => {
+    const token = async (scopes: string[]) => {
+      const { body } = await api('POST', '/agent-tokens', { name: scopes.join(), duration_minutes: 60, scopes });
+      const headers = { ...PROBLEM, authorization: `Bearer ${String(body['token'])}` };
+      return async (method: string, path: string, sent?: object) =>
+        JSON.stringify(
+          (await t.request(method, `/api/v1${path}`, { anonymous: true, headers, ...(sent && { body: sent }) })).body,
+        );
+    };
+    const [agent, proposer] = [await token(['read', 'write', 'deploy']), await token(['propose'])];
+    const expects = { rows: { max: 1 }, max_bytes: 3 };
+    const id = await made('/tests', { owner: ownerOf('mine'), name: 'rows of ada', caller: { sub: 'ada' }, expect: expects });
+    const LEAK = /2 rows|bytes, more|"rows":2/;
+    const run = await api('POST', '/tests/run', { ids: [id] });
+    expect(JSON.stringify(run.body)).toMatch(LEAK);
+    expect(JSON.stringify((await api('GET', `/tests/${id}`)).body)).toMatch(LEAK);
+    await proposer('PATCH', `/tools/${ids['mine']}`, { description: 'Products of whoever asks' });
+    const [proposal] = (await api('GET', '/proposals')).body['items'] as { id: string }[];
+    expect(JSON.stringify((await api('GET', `/proposals/${proposal?.id}`)).body)).toMatch(LEAK);
+    const seen = [await proposer('GET', `/proposals/${proposal?.id}`)];
+    expect((await api('POST', `/proposals/${proposal?.id}/reject`, {})).status).toBe(200);
+    await api('PATCH', '/server/config', { deploy_gates: { tests: 'block' } });
+    await api('PATCH', `/tools/${ids['mine']}`, { description: 'Products of the one who asks' });
+    const refused = await api('POST', '/deploy', {});
+    expect([refused.status, JSON.stringify(refused.body)]).toEqual([422, expect.stringMatching(LEAK) as string]);
+    for (const path of [
+      `/tests/${id}`,
+      '/tests',
+      `/tests/${id}/results`,
+      '/deploy/status',
+      `/proposals/${proposal?.id}`,
+      '/history',
+    ]) {
+      seen.push(await agent('GET', path), await proposer('GET', path));
+    }
+    seen.push(await agent('POST', '/deploy', {}), await agent('POST', '/tests/run', { ids: [id] }));
+    for (const answer of seen) expect(answer).not.toMatch(LEAK);
+    expect(JSON.parse(seen[1] ?? '')).toMatchObject({
+      last: { status: 'failed', rows: null, ms: 0, failures: [expect.any(String)] },
+    });
+    expect(JSON.parse(await agent('GET', '/deploy/status'))).toMatchObject({ last_error: expect.stringContaining('tool.mine') });
+    await api('PATCH', '/server/config', { deploy_gates: { tests: 'warn' } });
+    await api('DELETE', `/tests/${id}`);
   });
 });
