@@ -14,7 +14,10 @@ export const ClientFacts = v.object({
     ),
   ),
   host: v.pipe(v.nullable(v.string()), v.description('Host of the client ID, when that is an address')),
-  trusted: v.pipe(v.boolean(), v.description('The consent page is skipped')),
+  trusted: v.pipe(
+    v.boolean(),
+    v.description('The consent page is skipped: for https addresses, and never for the agent endpoint'),
+  ),
 });
 export type ClientFacts = v.InferOutput<typeof ClientFacts>;
 
@@ -62,7 +65,7 @@ const appSwitches = {
   }),
   trusted: field(v.boolean(), {
     label: 'Skip the consent page',
-    help: 'Only for an app of your own: people who are signed in are not asked.',
+    help: 'Only for an app of your own with an https address: people who are signed in are not asked. Local programs and the agent endpoint always ask.',
   }),
 };
 

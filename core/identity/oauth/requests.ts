@@ -9,7 +9,7 @@ import { noteAttempt } from './attempts.ts';
 import { codeAddress, errorAddress } from './authorize.ts';
 import { issuerOf } from './issuer.ts';
 import { type Person, personOf } from './people.ts';
-import { hostOfTarget } from './clients/redirects.ts';
+import { hostOfTarget, targetOf } from './clients/redirects.ts';
 import { type Resource, resourceOf } from './resources.ts';
 import { namedScopes, scopesFor } from './scopes.ts';
 
@@ -36,7 +36,7 @@ export const oauthRequestHandlers: Pick<Handlers, 'oauth_requests.get' | 'oauth_
     const resource = await requiredResource(context.app, row);
     const { person, scopes, narrowed, refused } = await offerOf(context, row, resource);
     return {
-      client: row.client,
+      client: { ...row.client, trusted: skipsConsent(row, resource) },
       resource: row.resource,
       agent: resource.kind === 'agent',
       redirect_host: hostOfTarget(row.redirect_uri),
@@ -117,6 +117,13 @@ async function waiting({ app, browser }: Context, id: string): Promise<RequestRo
   if (row === undefined) throw over();
   return row;
 }
+
+/**
+ * A browser can be sent here by any page, and any program of the computer can take what goes to a loopback address or a private
+ * scheme (RFC 8252, section 8.6): there, and for the endpoint that changes this server, a person is always asked.
+ */
+const skipsConsent = ({ client, redirect_uri }: RequestRow, { kind }: Resource): boolean =>
+  client.trusted && kind !== 'agent' && targetOf(redirect_uri) === 'https';
 
 async function requiredResource(app: App, { resource }: RequestRow): Promise<Resource> {
   const found = await resourceOf(app, resource);

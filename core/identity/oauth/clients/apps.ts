@@ -5,7 +5,7 @@ import type { Handlers } from '#core/run.ts';
 import { readPage } from '#core/store/pages.ts';
 import { tellIdentity } from '../published.ts';
 import { APP_PREFIX } from './clients.ts';
-import { appById, checkRedirects, deleteApp, insertApp, toApp, updateApp } from './stored-apps.ts';
+import { appById, checkRedirects, checkTrusted, deleteApp, insertApp, toApp, updateApp } from './stored-apps.ts';
 
 const newSecret = (): string => randomToken('svc_as_');
 
@@ -18,6 +18,7 @@ export const oauthAppHandlers: Pick<Handlers, Extract<keyof Handlers, `oauth_app
   'oauth_apps.create': async (context, { redirect_uris, ...draft }) => {
     const { app } = context;
     checkRedirects(redirect_uris);
+    checkTrusted(draft.trusted, redirect_uris);
     const client_secret = draft.confidential ? newSecret() : null;
     const values = {
       ...draft,
@@ -30,6 +31,9 @@ export const oauthAppHandlers: Pick<Handlers, Extract<keyof Handlers, `oauth_app
   },
   'oauth_apps.update': async (context, { id, version, ...change }) => {
     if (change.redirect_uris !== undefined) checkRedirects(change.redirect_uris);
+    if (change.trusted === true) {
+      checkTrusted(true, change.redirect_uris ?? (await appById(context.app, id)).redirect_uris);
+    }
     const sent = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
     return toApp(await context.app.store.write((tx) => updateApp(context, tx, id, version, sent)));
   },

@@ -80,3 +80,11 @@ export function checkRedirects(redirect_uris: readonly string[]): void {
   });
   refuseFields(errors);
 }
+
+/** Skipping the consent page has an effect where an answer goes to an https address, and nowhere else. */
+export function checkTrusted(trusted: boolean, redirect_uris: readonly string[]): void {
+  if (!trusted || redirect_uris.some((uri) => targetOf(uri) === 'https')) return;
+  const message =
+    'The consent page can be skipped only for an app with an https address: any program of the computer can take what goes to the others.';
+  refuseFields([{ field: 'trusted', message }]);
+}

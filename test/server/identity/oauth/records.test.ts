@@ -72,12 +72,12 @@ describe('OAuth apps', () => {
 
   test('may have the scheme of an app, and end everything when they are deleted', async () => {
     const redirect_uri = 'com.example.app:/callback';
-    const { body: app } = await owner.ask('POST', 'oauth-apps', { name: 'Mobile', redirect_uris: [redirect_uri], trusted: true });
+    const { body: app } = await owner.ask('POST', 'oauth-apps', { name: 'Mobile', redirect_uris: [redirect_uri] });
     const client_id = String(app['client_id']);
     const ada = await browserOf('ada');
     const { request } = await ada.authorize({ client_id, redirect_uri });
     const { body: shown } = await ada.send('GET', `/api/v1/oauth/requests/${request}`);
-    expect(shown).toMatchObject({ client: { kind: 'app', trusted: true }, redirect_scheme: 'com.example.app:' });
+    expect(shown).toMatchObject({ client: { kind: 'app', trusted: false }, redirect_scheme: 'com.example.app:' });
     const { status, refresh } = await tokens(t, ada, { client_id, redirect_uri }, { client_id, redirect_uri });
     expect(status).toBe(200);
     await owner.ask('DELETE', `oauth-apps/${String(app['id'])}`);
@@ -86,6 +86,32 @@ describe('OAuth apps', () => {
     expect((await owner.ask('GET', 'grants')).body['total']).toBe(0);
     expect(await listEnded(t.app)).toContainEqual(expect.objectContaining({ client_id }));
   });
+});
+
+test('the consent page is skipped for an https address alone, and never for the agent endpoint', async () => {
+  const https = 'https://reports.example.com/cb';
+  const redirect_uris = [https, 'http://127.0.0.1/cb', 'http://localhost:8123/cb', 'com.example.app:/cb'];
+  for (const confidential of [false, true]) {
+    const draft = { name: `Own ${confidential}`, redirect_uris, trusted: true, confidential };
+    const made = await owner.ask('POST', 'oauth-apps', draft);
+    const client_id = String(made.body['client_id']);
+    const ada = await browserOf('ada');
+    const skipped = async (redirect_uri: string, more: object = {}) => {
+      const { request } = await ada.authorize({ client_id, redirect_uri, ...more });
+      return (await ada.send('GET', `/api/v1/oauth/requests/${request}`)).body['client'];
+    };
+    expect(await skipped(https)).toMatchObject({ trusted: true });
+    // Any program of the computer may listen there, and any page may send a browser on its way (RFC 8252, section 8.6).
+    for (const uri of ['http://127.0.0.1:9/cb', 'http://localhost:8123/cb', 'com.example.app:/cb']) {
+      expect(await skipped(uri)).toMatchObject({ trusted: false });
+    }
+    expect(await skipped(https, agent)).toMatchObject({ trusted: false });
+  }
+  const local = { name: 'Local', redirect_uris: ['http://127.0.0.1/cb'], trusted: true };
+  const refused = await owner.ask('POST', 'oauth-apps', local);
+  expect([refused.status, JSON.stringify(refused.body['errors'])]).toEqual([422, expect.stringContaining('trusted')]);
+  const { body: app } = await owner.ask('POST', 'oauth-apps', { ...local, trusted: false });
+  expect((await owner.ask('PATCH', `oauth-apps/${String(app['id'])}`, { trusted: true })).status).toBe(422);
 });
 
 describe('grants', () => {
