@@ -8,7 +8,8 @@ import type { Role } from '#core/contract/identity/roles.ts';
 import { AppError } from '#core/errors.ts';
 import { isPlainText, refuseUnkeepable, toInvalid } from '#core/issues.ts';
 import { readValue } from '#core/read-value.ts';
-import { requireRole } from './identity/roles.ts';
+import { isAdministrator, requireRole } from './identity/roles.ts';
+import { hideClaims } from './definitions/settings/hidden-claims.ts';
 import { resolveNames } from './identity/agent-names.ts';
 import { notedAs, recordBlocked } from './definitions/guard/blocked.ts';
 import { StaleVersion } from './definitions/versioned.ts';
@@ -109,7 +110,7 @@ export interface Door {
   readonly perform: (app: App, name: OperationName, given: Readonly<Record<string, unknown>>, call: Call) => Promise<unknown>;
 }
 
-/** The one door: authorise → parse → handler (which guards what it writes) → strip. A token that proposes changes nothing. */
+/** The one door: authorise → parse → handler (which guards what it writes) → strip and hide. A token that proposes changes nothing. */
 export async function run<N extends OperationName>(app: App, name: N, input: RawInput<N>, call: Call): Promise<Output<N>> {
   const definition: Operation = operations[name];
   authorise(definition, call.actor);
@@ -129,7 +130,8 @@ async function perform<N extends OperationName>(
   const parsed = (call.by_name ? await resolveNames(app, name, given) : given) as Input<N>;
   const context: Context = { ...call, app, door: { run, perform } };
   try {
-    return v.parse(definition.output, await handlers[name](context, parsed)) as Output<N>;
+    const output = v.parse(definition.output, await handlers[name](context, parsed)) as Output<N>;
+    return isAdministrator(call.actor) ? output : hideClaims(output);
   } catch (error) {
     if (error instanceof StaleVersion) throw await withAuthor(app, error);
     if (error instanceof AppError) await recordBlocked(context, notedAs(name), parsed, error);

@@ -74,9 +74,9 @@ export const agentToolHandlers: Pick<Handlers, AgentOnly> = {
     return { from_version, checksum, items, total: changes.length, warnings };
   },
   'agent.list_history': async (context, { details, ...wanted }) =>
-    inShort(await historyHandlers['history.list'](context, wanted), details),
+    inShort(context, await historyHandlers['history.list'](context, wanted), details),
   'agent.get_entity_history': async (context, { details, ...wanted }) =>
-    inShort(await historyHandlers['history.entity'](context, wanted), details),
+    inShort(context, await historyHandlers['history.entity'](context, wanted), details),
   'agent.get_flow_layout': async (context, { skip, limit }) => {
     const layout = await flowHandlers['flow.layout'](context, {});
     const lists = byPlural(FROZEN_KINDS, (kind) => layout[ENTITIES[kind].plural].slice(skip, skip + limit)) as Entities;
@@ -129,8 +129,8 @@ async function deletionResult(
   };
 }
 
-const inShort = ({ items, total }: Output<'history.list'>, details: boolean) => ({
-  items: details ? items : items.map(shortEntry),
+const inShort = ({ actor }: Context, { items, total }: Output<'history.list'>, details: boolean) => ({
+  items: details ? items : items.map((entry) => shortEntry(actor, entry)),
   total,
 });
 

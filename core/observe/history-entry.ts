@@ -1,9 +1,12 @@
 import type { App } from '#core/app.ts';
 import type { ShortEntry } from '#core/contract/agent-tools.ts';
 import { type HistoryEntry, REDACTED } from '#core/contract/history.ts';
+import { hideClaims } from '#core/definitions/settings/hidden-claims.ts';
 import { AppError } from '#core/errors.ts';
+import { isAdministrator } from '#core/identity/roles.ts';
 import { replaceSealed, secretsIn } from '#core/lib/places.ts';
 import { fingerprintOf } from '#core/lib/secrets.ts';
+import type { Actor } from '#core/run.ts';
 import { canonical } from '#snapshots/canonical.ts';
 import type { HistoryRow } from './history.ts';
 
@@ -53,7 +56,9 @@ const SHARED = 40;
  * An entry for a model that looks for one: without the record itself, which the fields of a created or deleted one repeat, and with
  * long values cut to where they differ.
  */
-export function shortEntry({ snapshot: _, changes, ...entry }: HistoryEntry): ShortEntry {
+export function shortEntry(actor: Actor | null, { snapshot: _, ...whole }: HistoryEntry): ShortEntry {
+  // What is cut here is text, in which nothing is hidden later.
+  const { changes, ...entry } = isAdministrator(actor) ? whole : hideClaims(whole);
   const is_whole = entry.entity_type !== 'snapshot' && (entry.version_before === null) !== (entry.version_after === null);
   if (is_whole) return { ...entry, changes: {} };
   return { ...entry, changes: Object.fromEntries(Object.entries(changes).map(([name, both]) => [name, shortChange(both)])) };

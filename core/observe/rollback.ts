@@ -59,7 +59,7 @@ export async function rollback(
         const gone = main === undefined || main.earlier === null;
         const entry = toEntry(inside.app, written);
         // A model reads the record once, as it is now.
-        const shown = context.by_name === true ? { ...shortEntry(entry), snapshot: null } : entry;
+        const shown = context.by_name === true ? { ...shortEntry(context.actor, entry), snapshot: null } : entry;
         const cascaded = await deletedBeside(inside, batch.change.batch_id, new Set(steps.map(({ id }) => id)));
         return { entry: shown, entity: gone ? null : await main.kind.read(inside, main.id), cascaded, total: entries.length };
       });

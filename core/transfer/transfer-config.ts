@@ -31,8 +31,8 @@ export interface SentConfig {
   readonly apps: v.InferOutput<typeof OauthAppItems>;
 }
 
-/** The configuration as `config.update` takes it, without secrets. */
-export async function exportServerConfig(context: Context): Promise<Values> {
+/** The configuration as `config.update` takes it, without secrets. @param whole with what only administrators read. */
+export async function exportServerConfig(context: Context, whole = isAdministrator(context.actor)): Promise<Values> {
   const shown = await configHandlers['config.get'](context, {});
   const { version: _, updated_at: _updated, warnings: _warnings, oauth_clients, ...rest } = shown;
   const kept = Object.entries(rest).filter(([name]) => !name.endsWith('_set'));
@@ -44,7 +44,8 @@ export async function exportServerConfig(context: Context): Promise<Values> {
     oauth_clients: oauth_clients.map(({ client_id, toolsets, claims }) => ({
       client_id,
       ...(toolsets === null ? {} : { toolsets }),
-      ...(Object.keys(claims).length === 0 ? {} : { claims }),
+      // Left out, a client keeps its own.
+      ...(Object.keys(claims).length === 0 || !whole ? {} : { claims }),
     })),
     // Who comes in is an administrator's business alone.
     ...(isAdministrator(context.actor)
@@ -117,7 +118,7 @@ export async function importServerConfig(
     ...(complete === undefined ? {} : { oauth_clients: limited }),
     ...(guard_is_off ? { prompt_guard_enabled: undefined } : {}),
   };
-  const now = await exportServerConfig(inside);
+  const now = await exportServerConfig(inside, true);
   const same = Object.entries(patch).every(([name, value]) => value === undefined || canonical(value) === canonical(now[name]));
   const { warnings } = same ? { warnings: [] } : await configHandlers['config.update'](inside, patch);
   return {

@@ -45,7 +45,10 @@ function mergeClients(
     if (seen.has(client_id)) throw invalidField(`${field}.client_id`, `${field}.client_id is already in the list.`);
     seen.add(client_id);
     const kept = stored.get(client_id);
-    const access = accessOf(toolsets === undefined ? kept?.toolsets : toolsets, (claims as Claims | undefined) ?? kept?.claims);
+    const access = accessOf(
+      toolsets === undefined ? kept?.toolsets : toolsets,
+      mergeClaims(kept?.claims, claims as Claims | undefined),
+    );
     if (client_secret !== undefined && !isMask(client_secret)) {
       return { client_id, client_secret: seal(keyring, clientPlace(client_id), client_secret), ...access };
     }
@@ -58,6 +61,12 @@ function mergeClients(
     return { client_id, client_secret: kept.client_secret, ...access };
   });
 }
+
+/** Who reads a client without its values sends names back, and changes nothing by it. */
+const mergeClaims = (kept: Claims | undefined, sent: Claims | undefined): Claims | undefined =>
+  sent && kept
+    ? Object.fromEntries(Object.entries(sent).map(([name, value]) => [name, value === REDACTED ? (kept[name] ?? value) : value]))
+    : (sent ?? kept);
 
 /** Only what is other than nothing is stored. */
 const accessOf = (toolsets: readonly string[] | null = null, claims: Claims = {}) => ({

@@ -261,3 +261,56 @@ describe('a change of a person holds at the next request', () => {
     expect(JSON.stringify(exported.body)).not.toContain('viewer');
   });
 });
+
+test('what OAuth clients say of their callers is read by administrators alone', async () => {
+  const secret_value = 'tenant-4711';
+  const client = {
+    client_id: 'reports',
+    client_secret: 's'.repeat(32),
+    claims: { tenant: secret_value, plan: { name: secret_value } },
+  };
+  expect((await owner.ask('PATCH', 'server/config', { oauth_clients: [client] })).status).toBe(200);
+  expect((await owner.ask('POST', 'deploy', {})).status).toBe(200);
+  const other = { ...client, claims: { tenant: `${secret_value}-b` } };
+  expect((await owner.ask('PATCH', 'server/config', { oauth_clients: [other] })).status).toBe(200);
+  const { body: agent } = await owner.ask('POST', 'agent-tokens', {
+    name: 'ci',
+    duration_minutes: 60,
+    scopes: ['read', 'write', 'deploy'],
+  });
+  const headers = { authorization: `Bearer ${String(agent['token'])}` };
+  const readers = [
+    await invited('viewer'),
+    await invited('editor'),
+    {
+      ask: (method: string, path: string, body?: object) =>
+        t.request(method, `/api/v1/${path}`, { anonymous: true, headers, ...(body && { body }) }),
+    },
+  ];
+  const places = [
+    'server/config',
+    'history',
+    'history/server_config/server_config',
+    'deploy/diff',
+    'snapshots/1',
+    'export-import/export',
+  ];
+  for (const path of places)
+    expect([path, JSON.stringify((await owner.ask('GET', path)).body).includes(secret_value)]).toEqual([path, true]);
+  for (const reader of readers) {
+    for (const path of places) {
+      const { status, body } = await reader.ask('GET', path);
+      expect([path, status === 200 || status === 403, JSON.stringify(body).includes(secret_value)]).toEqual([path, true, false]);
+    }
+  }
+  const [viewer, , token] = readers;
+  const { body: shown } = (await viewer?.ask('GET', 'server/config')) ?? {};
+  expect(shown?.['oauth_clients']).toMatchObject([{ client_id: 'reports', claims: { tenant: '[redacted]' } }]);
+  // What was read without values changes nothing when it is sent back, in a patch and in an import.
+  const sent = shown?.['oauth_clients'] as object[];
+  expect((await token?.ask('PATCH', 'server/config', { oauth_clients: sent }))?.status).toBe(200);
+  const exported = (await token?.ask('GET', 'export-import/export'))?.body ?? {};
+  expect((await owner.ask('POST', 'export-import/import?mode=overwrite', exported)).status).toBe(200);
+  const { body: kept } = await owner.ask('GET', 'server/config');
+  expect(kept['oauth_clients']).toMatchObject([{ claims: other.claims }]);
+});
