@@ -264,8 +264,8 @@ describe('creating a candidate', () => {
     };
     expect((await s.send('POST', 'tools', adding)).status).toBe(201);
     const names = async (url: URL, headers: Record<string, string>) => {
-      const { result } = (await modern(url, 'tools/list', {}, headers)).body;
-      return (result?.['tools'] as { name: string }[]).map(({ name }) => name);
+      const { result = {} } = (await modern(url, 'tools/list', {}, headers)).body;
+      return (result['tools'] as { name: string }[]).map(({ name }) => name);
     };
     const of_person = await create();
     expect(await names(at(of_person), { authorization: `Bearer ${tokenOf(of_person)}` })).toEqual(['add_order', 'ledger']);
@@ -291,7 +291,7 @@ describe('creating a candidate', () => {
     for (const change of [{ enabled: false }, { role: 'viewer' }]) {
       const username = `editor-${Object.keys(change).join()}`;
       const person = await peopleOf(s.t).join(
-        { id: '', ask: s.send, signIn: () => s.send('GET', 'auth/me') },
+        { id: '', ask: (method, path, body) => s.send(method, path, body as object), signIn: () => s.send('GET', 'auth/me') },
         { username, role: 'editor' },
       );
       const made = await person.ask('POST', 'snapshots/candidate', {});
