@@ -2,7 +2,7 @@ import type { FrozenConnection, FrozenQuery, FrozenTool } from '#snapshots/forma
 import type { SessionState } from '#core/engines/shared/source.ts';
 import { sessionOf } from '#core/lib/call/session.ts';
 import { type Outcome, type QueryPlan, runQuery } from '#core/lib/call/query.ts';
-import { shape, type Shaped, shapeResource } from '#core/lib/call/shape.ts';
+import { mediaBlock, shape, type Shaped, shapeResource, shownText } from '#core/lib/call/shape.ts';
 import { depthFault } from '#core/lib/call/argument-values.ts';
 import { AFTER } from '#core/lib/call/page-schemas.ts';
 import type { Position } from '#core/lib/call/pages.ts';
@@ -100,14 +100,12 @@ function toolMembers({ structured, text, media, note }: Shaped): string | Promis
   const said = note === null ? '' : `,${textBlock(note)}`;
   if (structured !== null && text === null && isLong(structured)) return longMembers(structured, said);
   const json = structured && JSON.stringify(structured);
-  if (json !== null) return `"content":[${textBlock(text ?? json)}${said}],"structuredContent":${json}`;
-  const block = media === null ? textBlock(text ?? '') : mediaBlock(media);
+  if (json !== null) return `"content":[${textBlock(text === null ? json : shownText(text))}${said}],"structuredContent":${json}`;
+  const block = media === null ? textBlock(shownText(text ?? '')) : JSON.stringify(mediaBlock(media));
   return `"content":[${block}${said}]`;
 }
 
 const textBlock = (text: string): string => `{"type":"text","text":${JSON.stringify(text)}}`;
-const mediaBlock = ({ kind, data, mime_type }: NonNullable<Shaped['media']>): string =>
-  JSON.stringify({ type: kind, data, mimeType: mime_type });
 
 /** The members of a `resources/read` result. */
 export function readResource(

@@ -73,13 +73,20 @@ async function runTarget(
   const { return_type, text_format } = target.entity;
   const shaped = shape(result, return_type, transformed, { text_format });
   const { content } = toToolResult(shaped);
-  const text = content.map((block) => ('text' in block ? block.text : block.data)).join('\n');
+  const text = content.map(textOf).join('\n');
   const { structured } = shaped;
   // Structured content, or the one member that it is about.
   const [main] = structured === null ? [] : Object.values(structured);
   const results: readonly (Json | undefined)[] = structured === null ? [shaped.text ?? text] : [structured, main];
   return { ...of_rows, results: [...results.filter((one) => one !== undefined), ...rowsOf(result)], text };
 }
+
+const textOf = (block: ReturnType<typeof toToolResult>['content'][number]): string => {
+  if ('text' in block) return block.text;
+  if ('data' in block) return block.data;
+  const { resource } = block;
+  return 'text' in resource ? resource.text : resource.blob;
+};
 
 /** The variables of an address come as texts. */
 function fromUri(args: Arguments, { parameters }: FrozenQuery): Arguments {

@@ -1,30 +1,40 @@
 export type MediaKind = 'image' | 'audio';
 
-/** First bytes of the types that clients show, in hex; a dot stands for any half byte. */
+/** First bytes of media types, in hex; a dot stands for any half byte. */
 const MAGIC: readonly (readonly [string, string])[] = [
   ['89504e470d0a1a0a', 'image/png'],
   ['ffd8ff', 'image/jpeg'],
   ['474946383', 'image/gif'],
   ['52494646........57454250', 'image/webp'],
-  ['........66747970617669', 'image/avif'],
-  ['........6674797068656963', 'image/heic'],
-  ['424d', 'image/bmp'],
-  ['3c737667', 'image/svg+xml'],
+  ['........667479706176(?:6966|6973)', 'image/avif'],
+  ['........66747970(?:68656963|68656978|68657663|6d696631|6d736631)', 'image/heic'],
+  ['424d........00000000', 'image/bmp'],
+  ['(?:49492a00|4d4d002a)', 'image/tiff'],
+  ['00000100..00', 'image/x-icon'],
   ['52494646........57415645', 'audio/wav'],
   ['494433', 'audio/mpeg'],
-  ['fffb', 'audio/mpeg'],
-  ['fff3', 'audio/mpeg'],
-  ['fff2', 'audio/mpeg'],
-  ['fff1', 'audio/aac'],
-  ['fff9', 'audio/aac'],
+  ['fff[abe23]', 'audio/mpeg'],
+  ['fff[19]', 'audio/aac'],
   ['4f676753', 'audio/ogg'],
   ['664c6143', 'audio/flac'],
   ['........667479704d3441', 'audio/mp4'],
 ];
 const SIGNATURES = MAGIC.map(([hex, mime_type]) => ({ pattern: new RegExp(`^${hex}`), mime_type }));
 
+/** What may stand before the element of an SVG document. */
+const SVG = /^\uFEFF?\s*(?:<(?:\?xml|!DOCTYPE|!--)[^>]*>\s*)*<svg[\s>]/i;
+export const SVG_TYPE = 'image/svg+xml';
+
+/** Characters of base64 that are looked at. */
+const HEAD = 2_048;
+
 /** The type that the first bytes of a base64 text name, or null. */
 export function mimeTypeOf(base64: string): string | null {
-  const head = Buffer.from(base64.slice(0, 64), 'base64').toString('hex');
-  return SIGNATURES.find(({ pattern }) => pattern.test(head))?.mime_type ?? null;
+  const head = Buffer.from(base64.slice(0, HEAD), 'base64');
+  const hex = head.toString('hex', 0, 32);
+  const found = SIGNATURES.find(({ pattern }) => pattern.test(hex))?.mime_type;
+  return found ?? (SVG.test(head.toString('utf8')) ? SVG_TYPE : null);
 }
+
+/** The images that models take. An answer with another one ends the whole conversation in several clients. */
+export const SHOWN_IMAGES: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp']);

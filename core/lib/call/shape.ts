@@ -4,7 +4,7 @@ import type { Json, QueryResult, Row, ValueKind } from '#core/engines/shared/sou
 import { AppError } from '#core/errors.ts';
 import { cellText } from '../csv.ts';
 import type { SchemaColumn } from './masks.ts';
-import { type MediaKind, mimeTypeOf } from './media.ts';
+import { type MediaKind, mimeTypeOf, SHOWN_IMAGES, SVG_TYPE } from './media.ts';
 import { AFTER } from './page-schemas.ts';
 import type { Limit, LimitedResult } from './limits.ts';
 import { csvOf, markdownOf, resultText } from './result-text.ts';
@@ -20,8 +20,15 @@ export interface Shaped {
   readonly structured: { readonly [key: string]: Json } | null;
   /** Beside structured content: what is said in its place to clients that read text. */
   readonly text: string | null;
-  readonly media: { readonly kind: MediaKind; readonly mime_type: string; readonly data: string } | null;
+  readonly media: Media | null;
   readonly note: string | null;
+}
+
+/** Base64. What no model is shown, such as an SVG image, is a resource. */
+export interface Media {
+  readonly kind: MediaKind | 'resource';
+  readonly mime_type: string;
+  readonly data: string;
 }
 
 export type JsonSchema = { readonly [key: string]: unknown };
@@ -143,11 +150,25 @@ const furtherRows = (value: string): string =>
 export function toToolResult({ structured, text, media, note }: Shaped) {
   const written = text ?? (structured === null ? null : JSON.stringify(structured));
   const content = [
-    ...(written === null ? [] : [{ type: 'text' as const, text: written }]),
-    ...(media === null ? [] : [{ type: media.kind, data: media.data, mimeType: media.mime_type }]),
+    ...(written === null ? [] : [{ type: 'text' as const, text: shownText(written) }]),
+    ...(media === null ? [] : [mediaBlock(media)]),
     ...(note === null ? [] : [{ type: 'text' as const, text: note }]),
   ];
   return structured === null ? { content } : { content, structuredContent: structured };
+}
+
+/** APIs of models refuse a whole conversation with a text block of nothing but spaces. */
+export const shownText = (text: string): string => (text.trim() === '' ? 'The result is empty.' : text);
+
+/** Media as content of a result. */
+export function mediaBlock({ kind, mime_type, data }: Media) {
+  if (kind !== 'resource') return { type: kind, data, mimeType: mime_type };
+  const is_svg = mime_type === SVG_TYPE;
+  const body = is_svg ? { text: Buffer.from(data, 'base64').toString('utf8') } : { blob: data };
+  return {
+    type: 'resource' as const,
+    resource: { uri: `sluice://result.${is_svg ? 'svg' : 'bin'}`, mimeType: mime_type, ...body },
+  };
 }
 
 const SHAPES: Readonly<Record<ReturnType, Shape>> = {
@@ -206,10 +227,10 @@ function media(result: LimitedResult, kind: MediaKind): Shaped {
   if (mime_type === null || !mime_type.startsWith(`${kind}/`)) {
     throw new AppError(
       'bad_request',
-      `The first cell of the result is not recognised as ${kind}. Return ${kind} bytes first, or add a column mime_type.`,
+      `The first cell of the result is not recognised as ${kind}. Return the bytes of ${kind === 'audio' ? 'a sound, or add a column mime_type' : 'an image'} first.`,
     );
   }
-  return { ...NOTHING, media: { kind, mime_type, data } };
+  return { ...NOTHING, media: { kind: kind === 'audio' || SHOWN_IMAGES.has(mime_type) ? kind : 'resource', mime_type, data } };
 }
 
 /** What is missing, and how to get it; null: nothing is. */
@@ -229,7 +250,7 @@ const firstCell = (row: Row | undefined, result: QueryResult): Json => {
 
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
-/** The first cell as base64 with its type, from a column `mime_type` or from its first bytes. */
+/** The first cell as base64 with its type: that of its first bytes, else of a column `mime_type`. */
 function firstBytes(result: LimitedResult, wanted: string): { mime_type: string | null; data: string } {
   if (isFirstTooLarge(result)) throw new AppError('too_large', firstTooLarge(result));
   const row = result.rows[0];
@@ -241,8 +262,13 @@ function firstBytes(result: LimitedResult, wanted: string): { mime_type: string 
   const is_bytes = result.columns[0]?.kind === 'bytes' || BASE64.test(text);
   const data = is_bytes ? text : Buffer.from(cellText(cell)).toString('base64');
   const declared = row['mime_type'];
-  return { data, mime_type: typeof declared === 'string' ? declared.trim().toLowerCase() : mimeTypeOf(data) };
+  // Sounds without a signature are common; images are not.
+  const is_audio = typeof declared === 'string' && /^audio\//i.test(declared.trim());
+  return { data, mime_type: mimeTypeOf(data) ?? (is_audio ? plainType(declared) : null) };
 }
+
+/** A media type without parameters. */
+const plainType = (mime_type: string): string => mime_type.split(';', 1)[0]?.trim().toLowerCase() ?? '';
 
 /** One column: its values, one a line. Several: a head line and rows, separated by tabs. */
 function toText({ columns, rows }: QueryResult): string {
@@ -259,17 +285,22 @@ const toMarkdown = (result: QueryResult): string =>
 const TEXTUAL = /^(?:text\/|application\/(?:xml|yaml|x-yaml|toml|sql|javascript|graphql)\b|[^;]*\+(?:xml|yaml)\b)/;
 const JSON_TYPE = /^(?:application\/json\b|[^;]*\+json\b)/;
 
-/** The body of a resource, decided by its `mime_type` (contract section 5): text, or bytes in base64. */
+/**
+ * The body of a resource, decided by its `mime_type` (contract section 5): text, or bytes in base64. An image has the type of its
+ * bytes, as clients hand it on as what it is called.
+ */
 export function shapeResource(
   result: LimitedResult,
   mime_type: string,
   transformed: Transformed | null,
-): { readonly text: string } | { readonly blob: string } {
+): { readonly text: string } | { readonly blob: string; readonly mimeType?: string } {
   const type = mime_type.toLowerCase();
   if (transformed?.kind === 'text') return { text: transformed.text };
   if (transformed?.kind === 'json') return { text: JSON.stringify(transformed.value) };
   if (JSON_TYPE.test(type)) return { text: JSON.stringify(result.rows) };
   if (/^text\/csv\b/.test(type)) return { text: csvOf(result) };
   if (TEXTUAL.test(type)) return { text: result.rows.map((row) => cellText(firstCell(row, result))).join('\n') };
-  return { blob: firstBytes(result, 'content').data };
+  const { data, mime_type: found } = firstBytes(result, 'content');
+  if (!type.startsWith('image/') || found === plainType(type)) return { blob: data };
+  return { blob: data, mimeType: found ?? 'application/octet-stream' };
 }

@@ -1,5 +1,6 @@
 import { type McpRequestContext, ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
 import { limited } from '#core/lib/call/limits.ts';
+import { withText } from '#core/lib/call/prompt-messages.ts';
 import { shape, shapeResource, toToolResult, type Transformed } from '#core/lib/call/shape.ts';
 import { compileValues, NO_CALLER } from '#core/lib/call/values.ts';
 import { literalLength, matchUri, normalUri, parseUriTemplate, typedValues, type UriTemplate } from '#core/lib/uri-template.ts';
@@ -74,7 +75,7 @@ export function createCatalogue(project: Project): (context: McpRequestContext) 
       const prompt = prompts.get(params.name);
       if (prompt === undefined)
         throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'Unknown prompt. Read prompts/list for the names.');
-      const messages = renderPrompt(prompt, checkPromptArguments(prompt, params.arguments ?? {}), project.variables);
+      const messages = withText(renderPrompt(prompt, checkPromptArguments(prompt, params.arguments ?? {}), project.variables));
       return { messages: messages.map(({ role, text }) => ({ role, content: { type: 'text', text } })) };
     });
     return server;

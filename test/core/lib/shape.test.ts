@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import type { Limit } from '#core/lib/call/limits.ts';
 import { csvOf } from '#core/lib/call/result-text.ts';
-import { outputSchema, shape, shapeResource } from '#core/lib/call/shape.ts';
+import { withText } from '#core/lib/call/prompt-messages.ts';
+import { outputSchema, shape, shapeResource, toToolResult } from '#core/lib/call/shape.ts';
 import type { Column, QueryResult, Row, ValueKind } from '#core/engines/shared/source.ts';
 
 const column = (name: string, kind: ValueKind): Column => ({ name, type: kind, kind });
@@ -143,16 +144,44 @@ describe('media', () => {
     expect(shape(bytes(hex), kind, null).media).toMatchObject({ kind, mime_type });
   });
 
-  test('a column mime_type decides, also for base64 text', () => {
-    const result = resultOf([column('b', 'string'), column('mime_type', 'string')], [{ b: PNG, mime_type: 'image/x-icon' }]);
-    expect(shape(result, 'image', null).media).toEqual({ kind: 'image', mime_type: 'image/x-icon', data: PNG });
+  const declared = (hex: string, mime_type: string) => bytes(hex, { mime_type }, [column('mime_type', 'string')]);
+
+  test.each(['image/jpeg', 'image/jpg', 'image/PNG; a=b', 'image/x-icon', 'text/html'])(
+    'the bytes of an image decide, whatever is declared: %s',
+    (mime_type) => {
+      const result = resultOf([column('b', 'string'), column('mime_type', 'string')], [{ b: PNG, mime_type }]);
+      expect(shape(result, 'image', null).media).toEqual({ kind: 'image', mime_type: 'image/png', data: PNG });
+    },
+  );
+
+  test('a declared type names a sound without a signature, without its parameters', () => {
+    expect(shape(declared('00010203', 'audio/L16; rate=8000'), 'audio', null).media).toMatchObject({ mime_type: 'audio/l16' });
+    expect(shape(declared('4f67675300', 'audio/opus'), 'audio', null).media).toMatchObject({ mime_type: 'audio/ogg' });
+  });
+
+  const svg = '<?xml version="1.0"?>\n<!-- made -->\n<svg xmlns="http://www.w3.org/2000/svg"/>';
+  test.each([
+    ['SVG', Buffer.from(svg).toString('hex'), { mimeType: 'image/svg+xml', text: svg }],
+    ['BMP', '424d46000000000000003600', { mimeType: 'image/bmp' }],
+    ['HEIC', '000000186674797068656963', { mimeType: 'image/heic' }],
+    ['AVIF', '000000186674797061766966', { mimeType: 'image/avif' }],
+    ['TIFF', '49492a0008000000', { mimeType: 'image/tiff' }],
+  ])('an image that models are not shown is a resource: %s', (_, hex, expected) => {
+    const { content } = toToolResult(shape(bytes(hex), 'image', null));
+    expect(content).toEqual([
+      {
+        type: 'resource',
+        resource: { uri: expect.any(String), ...expected, ...('text' in expected ? {} : { blob: expect.any(String) }) },
+      },
+    ]);
   });
 
   test.each([
     ['nothing', resultOf([column('b', 'bytes')], [])],
     ['null', resultOf([column('b', 'bytes')], [{ b: null }])],
     ['unknown bytes', bytes('00010203')],
-    ['a wrong mime_type', bytes('89504e47', { mime_type: 'text/html' }, [column('mime_type', 'string')])],
+    ['one zero byte that is called an image', declared('00', 'image/png')],
+    ['half a signature', declared('89504e47', 'image/png')],
     ['sound', bytes('4f67675300')],
   ])('an image of %s is refused', (_, result) => {
     expect(() => shape(result, 'image', null)).toThrow(expect.objectContaining({ code: 'bad_request' }));
@@ -235,7 +264,24 @@ describe('resource bodies', () => {
   });
 
   test('other types are the bytes of the first cell', () => {
-    expect(shapeResource(resultOf([column('b', 'bytes')], [{ b: PNG }]), 'image/png', null)).toEqual({ blob: PNG });
+    const shown = (type: string, b = PNG) => shapeResource(resultOf([column('b', 'bytes')], [{ b }]), type, null);
+    expect(shown('image/png; a=b')).toEqual({ blob: PNG });
+    expect(shown('application/pdf')).toEqual({ blob: PNG });
+    expect(shown('image/jpeg')).toEqual({ blob: PNG, mimeType: 'image/png' });
+    expect(shown('image/png', 'AAAA')).toEqual({ blob: 'AAAA', mimeType: 'application/octet-stream' });
     expect(() => shapeResource(nobody, 'application/pdf', null)).toThrow(expect.objectContaining({ code: 'bad_request' }));
   });
+});
+
+test('no text block is blank: models refuse the whole conversation for one', () => {
+  for (const text of ['', ' \n\t']) {
+    const result = resultOf([column('t', 'string')], [{ t: text }]);
+    expect(toToolResult(shape(result, 'text', null)).content).toEqual([{ type: 'text', text: 'The result is empty.' }]);
+    expect(toToolResult(shape(result, 'rows', { kind: 'text', text })).content).toEqual([
+      { type: 'text', text: 'The result is empty.' },
+    ]);
+  }
+  const message = (text: string) => ({ role: 'user', text });
+  expect(withText([message('Hi'), message(' '), message('there')])).toEqual([message('Hi'), message('there')]);
+  expect(withText([message(''), message('')])).toEqual([message('The result is empty.')]);
 });

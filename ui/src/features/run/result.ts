@@ -75,6 +75,7 @@ const listOf = (value: unknown): Members[] => (Array.isArray(value) ? value.filt
 function toPart(block: Members, from: string | undefined): Part {
   const { type, text, data, mimeType } = block;
   if (type === 'image' || type === 'audio') return { from, kind: type, mime_type: String(mimeType), data: String(data) };
+  if (type === 'resource' && isMembers(block['resource'])) return toContent(block['resource']);
   return { from, kind: 'text', mime_type: 'text/plain', data: typeof text === 'string' ? text : JSON.stringify(block) };
 }
 
