@@ -1,4 +1,5 @@
 import { type CallToolResult, createMcpHandler, ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
+import { withWholeEvents } from '#core/lib/wire-text.ts';
 import type { Tally } from '#core/lib/call/arguments.ts';
 import { AppError } from '#core/errors.ts';
 import type { Log } from '#core/log.ts';
@@ -59,11 +60,13 @@ export function createMcp(link: ServerLink, log: Log, tally: Tally) {
     },
     { onerror: (error) => log.debug('mcp request refused', { reason: error.message.slice(0, 200) }) },
   );
-  return (request: Request, body: unknown, caller: Caller, { id, scopes }: Identity): Promise<Response> =>
-    handler.fetch(request, {
+  return async (request: Request, body: unknown, caller: Caller, { id, scopes }: Identity): Promise<Response> => {
+    const response = await handler.fetch(request, {
       authInfo: { token: caller.token, clientId: id, scopes, extra: { caller } },
       ...(body === undefined ? {} : { parsedBody: body }),
     });
+    return withWholeEvents(response);
+  };
 }
 
 const listingsOf = (tools: readonly AgentTool[], proposes: boolean) =>

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { wellFormedJson } from '#core/lib/wire-text.ts';
 import type { Json } from '#core/engines/shared/source.ts';
 
 type Structured = Readonly<Record<string, Json>>;
@@ -21,7 +22,7 @@ export async function longMembers({ rows, ...rest }: Structured, note: string): 
   let escaped = escape(json);
   for (let start = 0; start < list.length; start += SLICE_ROWS) {
     if (start > 0) await sleep(PAUSE_MS);
-    const piece = JSON.stringify(list.slice(start, start + SLICE_ROWS)).slice(1, -1);
+    const piece = wellFormedJson(JSON.stringify(list.slice(start, start + SLICE_ROWS))).slice(1, -1);
     const comma = start === 0 ? '' : ',';
     json += comma + piece;
     escaped += comma + escape(piece);

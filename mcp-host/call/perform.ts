@@ -6,6 +6,7 @@ import { mediaBlock, shape, type Shaped, shapeResource, shownText } from '#core/
 import { depthFault } from '#core/lib/call/argument-values.ts';
 import { AFTER } from '#core/lib/call/page-schemas.ts';
 import type { Position } from '#core/lib/call/pages.ts';
+import { wellFormedJson } from '#core/lib/wire-text.ts';
 import { matchUri, normalUri, typedValues } from '#core/lib/uri-template.ts';
 import { holderOf } from '#mcp-host/auth/caller.ts';
 import { behindCommit, type Fault, toFault } from '#mcp-host/protocol/fault.ts';
@@ -99,13 +100,13 @@ export function refuseScope({ record }: CallContext, shows: (view: Registry) => 
 function toolMembers({ structured, text, media, note }: Shaped): string | Promise<string> {
   const said = note === null ? '' : `,${textBlock(note)}`;
   if (structured !== null && text === null && isLong(structured)) return longMembers(structured, said);
-  const json = structured && JSON.stringify(structured);
+  const json = structured && wellFormedJson(JSON.stringify(structured));
   if (json !== null) return `"content":[${textBlock(text === null ? json : shownText(text))}${said}],"structuredContent":${json}`;
   const block = media === null ? textBlock(shownText(text ?? '')) : JSON.stringify(mediaBlock(media));
   return `"content":[${block}${said}]`;
 }
 
-const textBlock = (text: string): string => `{"type":"text","text":${JSON.stringify(text)}}`;
+const textBlock = (text: string): string => `{"type":"text","text":${JSON.stringify(text.toWellFormed())}}`;
 
 /** The members of a `resources/read` result. */
 export function readResource(

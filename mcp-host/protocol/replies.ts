@@ -1,3 +1,4 @@
+import { oneLine, wellFormedJson } from '#core/lib/wire-text.ts';
 import type { Log } from '#core/log.ts';
 import { CallerGone } from '#mcp-host/call/context.ts';
 import { largeBody } from '#mcp-host/runtime/runtime.ts';
@@ -12,7 +13,9 @@ const JSON_OK = { status: 200, headers: new Headers(JSON_HEADERS) };
 /** An answer of the MCP endpoint. */
 export function reply(answer: string | Blob, status = 200, headers?: Readonly<Record<string, string>>): Response {
   const init = status === 200 && headers === undefined ? JSON_OK : { status, headers: { ...JSON_HEADERS, ...headers } };
-  return followed(answer, typeof answer === 'string' ? answer.length : answer.size, init);
+  if (typeof answer !== 'string') return followed(answer, answer.size, init);
+  const text = wellFormedJson(answer);
+  return followed(text, text.length, init);
 }
 
 function followed(answer: string | Blob, bytes: number, init: ResponseInit): Response {
@@ -66,7 +69,7 @@ export const EVENT_HEADERS = {
   'x-accel-buffering': 'no',
 };
 /** A message as an event of a stream. */
-export const eventOf = (message: string): string => `event: message\ndata: ${message}\n\n`;
+export const eventOf = (message: string): string => `event: message\ndata: ${oneLine(message)}\n\n`;
 
 /** Events in one piece are no stream: their connection may idle out like any other. */
 export function eventResponse(events: string, headers = new Headers()): Response {

@@ -1,3 +1,4 @@
+import { oneLine } from '#core/lib/wire-text.ts';
 import type { Log } from '#core/log.ts';
 import { errorText, RPC, RpcError } from '#mcp-host/protocol/messages.ts';
 import { idOf, toRpcError } from '#mcp-host/protocol/replies.ts';
@@ -15,8 +16,8 @@ export interface StdioOptions {
 
 /** Serves one peer over lines of JSON. Settles when the input has ended and everything that was asked is answered. */
 export async function serveStdio({ input, connect, write, log }: StdioOptions): Promise<void> {
-  // A message has no line breaks: JSON escapes those within texts.
-  const bridge = connect((text) => write(`${text}\n`));
+  const send = (text: string) => write(`${oneLine(text)}\n`);
+  const bridge = connect(send);
   const open = new Set<Promise<void>>();
   const take = (line: string) => {
     if (line.trim() === '') return;
@@ -24,13 +25,13 @@ export async function serveStdio({ input, connect, write, log }: StdioOptions): 
     try {
       message = JSON.parse(line);
     } catch {
-      write(`${errorText(null, new RpcError(RPC.parse_error, 'The line is not valid JSON.'))}\n`);
+      send(errorText(null, new RpcError(RPC.parse_error, 'The line is not valid JSON.')));
       return;
     }
     const failed = (error: unknown) => {
       const id = idOf(message);
       const fault = toRpcError(error, log, undefined);
-      if (id !== null) write(`${errorText(id, fault)}\n`);
+      if (id !== null) send(errorText(id, fault));
     };
     const taken = bridge
       .take(message)
@@ -39,7 +40,7 @@ export async function serveStdio({ input, connect, write, log }: StdioOptions): 
     open.add(taken);
   };
   await readLines(input, take, () => {
-    write(`${errorText(null, new RpcError(RPC.server, `The line is longer than ${BODY_LIMIT / 1024 / 1024} MiB.`))}\n`);
+    send(errorText(null, new RpcError(RPC.server, `The line is longer than ${BODY_LIMIT / 1024 / 1024} MiB.`)));
   });
   await Promise.allSettled(open);
   bridge.close();

@@ -3,6 +3,7 @@ import * as v from 'valibot';
 import type { App } from '#core/app.ts';
 import type { HostLine, UsageBatch } from '#core/contract/observe/usage-batch.ts';
 import { AppError } from '#core/errors.ts';
+import { oneLine } from '#core/lib/wire-text.ts';
 import { toInvalid } from '#core/issues.ts';
 import { LOG_LEVELS } from '#core/contract/log-levels.ts';
 import type { LogLine } from '#core/log.ts';
@@ -218,7 +219,7 @@ function eventStream({ app, ring, filter, actor, ping_ms }: Reading, signal: Abo
       return `data: ${greeting}\n\n`;
     }
     const frame = reader.next();
-    if (frame !== null) return `${frame.seq === undefined ? '' : `id: ${frame.seq}\n`}data: ${frame.text}\n\n`;
+    if (frame !== null) return `${frame.seq === undefined ? '' : `id: ${frame.seq}\n`}data: ${oneLine(frame.text)}\n\n`;
     if (!ping_due) return null;
     ping_due = false;
     return `data: ${PING}\n\n`;

@@ -6,6 +6,7 @@ import { isCreation, type Operation } from '#core/contract/operation.ts';
 import type { Call } from '#core/run.ts';
 import { authorise, run } from '#core/run.ts';
 import { AppError, invalidField } from '#core/errors.ts';
+import { wellFormedJson } from '#core/lib/wire-text.ts';
 import { isReservedName } from '#core/issues.ts';
 import { asBearer, bearerOf, callerAddress } from './bearer.ts';
 import { readJson } from './body.ts';
@@ -26,6 +27,7 @@ export type ServerEnv = {
 };
 
 const MAX_BODY = 1024 * 1024;
+const JSON_TYPE = { 'content-type': 'application/json' };
 
 /** One route for every operation of the contract. */
 export function addRoutes(app: App, router: Hono<ServerEnv>): void {
@@ -54,7 +56,7 @@ export function addRoutes(app: App, router: Hono<ServerEnv>): void {
           : await asBearer(app, c, bearer, name, definition, work);
       if (session.token !== undefined) writeSession(app, c, session.token);
       const status = isProposed(output) ? 202 : waited ? 200 : (definition.status ?? 200);
-      return status === 204 ? c.body(null, 204) : c.json(output, status);
+      return status === 204 ? c.body(null, 204) : c.body(wellFormedJson(JSON.stringify(output)), status, JSON_TYPE);
     });
   }
 }

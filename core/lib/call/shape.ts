@@ -3,6 +3,7 @@ import type { ReturnType } from '#core/contract/definitions/tools.ts';
 import type { Json, QueryResult, Row, ValueKind } from '#core/engines/shared/source.ts';
 import { AppError } from '#core/errors.ts';
 import { cellText } from '../csv.ts';
+import { wellFormedJson } from '../wire-text.ts';
 import type { SchemaColumn } from './masks.ts';
 import { type MediaKind, mimeTypeOf, SHOWN_IMAGES, SVG_TYPE } from './media.ts';
 import { AFTER } from './page-schemas.ts';
@@ -148,13 +149,16 @@ const furtherRows = (value: string): string =>
 
 /** The result of `tools/call`. Structured content stands also as text, for clients that read only one of them. */
 export function toToolResult({ structured, text, media, note }: Shaped) {
-  const written = text ?? (structured === null ? null : JSON.stringify(structured));
+  const json = structured === null ? null : JSON.stringify(structured);
+  const whole = json === null ? null : wellFormedJson(json);
+  const written = text?.toWellFormed() ?? whole;
   const content = [
     ...(written === null ? [] : [{ type: 'text' as const, text: shownText(written) }]),
     ...(media === null ? [] : [mediaBlock(media)]),
     ...(note === null ? [] : [{ type: 'text' as const, text: note }]),
   ];
-  return structured === null ? { content } : { content, structuredContent: structured };
+  if (structured === null || whole === null) return { content };
+  return { content, structuredContent: whole === json ? structured : (JSON.parse(whole) as typeof structured) };
 }
 
 /** APIs of models refuse a whole conversation with a text block of nothing but spaces. */
@@ -296,10 +300,16 @@ export function shapeResource(
 ): { readonly text: string } | { readonly blob: string; readonly mimeType?: string } {
   const type = mime_type.toLowerCase();
   if (transformed?.kind === 'text') return { text: transformed.text };
-  if (transformed?.kind === 'json') return { text: JSON.stringify(transformed.value) };
-  if (JSON_TYPE.test(type)) return { text: JSON.stringify(result.rows) };
-  if (/^text\/csv\b/.test(type)) return { text: csvOf(result) };
-  if (TEXTUAL.test(type)) return { text: result.rows.map((row) => cellText(firstCell(row, result))).join('\n') };
+  if (transformed?.kind === 'json') return { text: wellFormedJson(JSON.stringify(transformed.value)) };
+  if (JSON_TYPE.test(type)) return { text: wellFormedJson(JSON.stringify(result.rows)) };
+  if (/^text\/csv\b/.test(type)) return { text: csvOf(result).toWellFormed() };
+  if (TEXTUAL.test(type))
+    return {
+      text: result.rows
+        .map((row) => cellText(firstCell(row, result)))
+        .join('\n')
+        .toWellFormed(),
+    };
   const { data, mime_type: found } = firstBytes(result, 'content');
   if (!type.startsWith('image/') || found === plainType(type)) return { blob: data };
   return { blob: data, mimeType: found ?? 'application/octet-stream' };

@@ -1,3 +1,4 @@
+import { sliceOf } from './characters.ts';
 import { AppError } from '#core/errors.ts';
 import { type Budget, fault } from './budget.ts';
 import { isNone, isTruthy, kindOf, numberOf } from './values.ts';
@@ -80,7 +81,7 @@ export function slice(target: Value, bounds: readonly (Value | null)[], line: nu
     if (typeof whole !== 'string' && !Array.isArray(whole)) throw fault(`A slice cannot be taken of ${kindOf(whole)}.`);
     const from = start ?? 0;
     const to = stop ?? whole.length;
-    if (typeof whole === 'string') return whole.slice(from, to);
+    if (typeof whole === 'string') return sliceOf(run.budget, whole, from, stop ?? undefined);
     run.budget.items(whole.length);
     return whole.slice(from, to);
   };

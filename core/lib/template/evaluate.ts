@@ -55,7 +55,8 @@ function append(out: string, { program }: Template, variables: Variables, budget
   } catch (error) {
     throw failure(error, run.line);
   }
-  return run.out;
+  // Data may hold half characters, such as those of JSON in a database.
+  return run.out.toWellFormed();
 }
 
 function failure(error: unknown, line: number): AppError {

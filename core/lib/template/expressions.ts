@@ -44,9 +44,9 @@ export const EXPRESSIONS: Expressions = {
   get({ target, key }, scope, compiler) {
     const from = compiler.value(target, scope);
     const read = compiler.value(key, scope);
-    if (key.type !== 'literal' || typeof key.value !== 'string') return (run) => get(from(run), read(run));
+    if (key.type !== 'literal' || typeof key.value !== 'string') return (run) => get(run.budget, from(run), read(run));
     const name = key.value;
-    return isDenied(name) ? () => undefined : (run) => get(from(run), name);
+    return isDenied(name) ? () => undefined : (run) => get(run.budget, from(run), name);
   },
 
   slice({ target, bounds, line }, scope, compiler) {

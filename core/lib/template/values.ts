@@ -1,4 +1,5 @@
 import { type Budget, fault } from './budget.ts';
+import { characterAt, lengthOf } from './characters.ts';
 import { isNumberText } from './decimal.ts';
 
 /** Marks the one kind of object that a template may change; keys of templates are texts, so none can reach it. */
@@ -36,11 +37,12 @@ export function data(value: unknown): unknown {
 }
 
 /** An own property, a list item (negative from the end), a character, or `length`; undefined for anything else. */
-export function get(target: unknown, key: unknown): unknown {
+export function get(budget: Budget, target: unknown, key: unknown): unknown {
   if (typeof target === 'string' || Array.isArray(target)) {
-    if (key === 'length') return target.length;
+    const is_text = typeof target === 'string';
+    if (key === 'length') return is_text ? lengthOf(budget, target) : target.length;
     if (typeof key !== 'number' || !Number.isInteger(key)) return undefined;
-    return data(target[key < 0 ? target.length + key : key]);
+    return is_text ? characterAt(budget, target, key) : data(target[key < 0 ? target.length + key : key]);
   }
   if (typeof target !== 'object' || target === null) return undefined;
   const name = typeof key === 'number' ? String(key) : key;
@@ -68,15 +70,15 @@ export function itemsOf(budget: Budget, value: unknown): readonly unknown[] {
 }
 
 /** Follows `a.b.0` from item to value, as `attribute=` of the list filters does. */
-export function createGetter(attribute: unknown): (item: unknown) => unknown {
-  if (typeof attribute === 'number') return (item) => get(item, attribute);
+export function createGetter(budget: Budget, attribute: unknown): (item: unknown) => unknown {
+  if (typeof attribute === 'number') return (item) => get(budget, item, attribute);
   if (typeof attribute !== 'string' || attribute.length > 200) throw fault('An attribute is given as its name, such as "total".');
-  if (!attribute.includes('.')) return (item) => get(item, attribute);
+  if (!attribute.includes('.')) return (item) => get(budget, item, attribute);
   const path = attribute.split('.').map((part) => (/^\d{1,6}$/.test(part) ? Number(part) : part));
   return (item) => {
     // A column may itself be named with a dot.
-    const whole = get(item, attribute);
-    return whole === undefined ? path.reduce<unknown>(get, item) : whole;
+    const whole = get(budget, item, attribute);
+    return whole === undefined ? path.reduce<unknown>((value, key) => get(budget, value, key), item) : whole;
   };
 }
 

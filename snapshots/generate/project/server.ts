@@ -1,11 +1,12 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { Readable } from 'node:stream';
+import { Readable, Transform } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createMcpHandler } from '@modelcontextprotocol/server';
-import { serveStdio } from '@modelcontextprotocol/server/stdio';
+import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import { preflight, setCors } from '#core/edge/cors.ts';
 import { isHostAllowed, isOriginAllowed } from '#core/edge/origins.ts';
+import { oneLine, withWholeEvents } from '#core/lib/wire-text.ts';
 import { createCatalogue } from './catalogue.ts';
 import type { Project } from './definitions.ts';
 import { demandSecrets, secret, setting } from './settings.ts';
@@ -23,7 +24,7 @@ export function serve(project: Project): void {
   const factory = createCatalogue(project);
   const close = () => Promise.all(Object.values(project.connections).map((database) => database.close()));
   if (stdio) {
-    serveStdio(factory);
+    serveStdio(factory, { transport: new StdioServerTransport(process.stdin, wholeLines()) });
     endWith(close);
     return;
   }
@@ -33,14 +34,14 @@ export function serve(project: Project): void {
   const handler = createMcpHandler(factory, { onerror: (error) => console.error(error.message) });
   const hosts = new Set([host, ...setting('ALLOWED_HOSTS', '').split(',')].map((name) => name.trim().toLowerCase()));
 
-  const answerMcp = (request: Request): Response | Promise<Response> => {
+  const answerMcp = async (request: Request): Promise<Response> => {
     if (token !== '' && !sameText(request.headers.get('authorization') ?? '', `Bearer ${token}`)) {
       return new Response('Send the token as Authorization: Bearer …', {
         status: 401,
         headers: { 'WWW-Authenticate': 'Bearer' },
       });
     }
-    return handler.fetch(request);
+    return withWholeEvents(await handler.fetch(request));
   };
   let ending = false;
   const answer = async (request: Request): Promise<Response> => {
@@ -85,6 +86,13 @@ export function serve(project: Project): void {
     server.closeAllConnections();
     await close();
   });
+}
+
+/** Standard output, with each message in one line for every reader of lines. */
+function wholeLines(): Transform {
+  const lines = new Transform({ transform: (chunk, _, done) => done(null, oneLine(String(chunk))) });
+  lines.pipe(process.stdout);
+  return lines;
 }
 
 /** From Node's request to a web request, and back. */

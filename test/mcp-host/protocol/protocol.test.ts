@@ -218,6 +218,20 @@ describe('the transport', () => {
     expect(await response.text()).toBe('event: message\ndata: {"jsonrpc":"2.0","id":3,"result":{}}\n\n');
   });
 
+  test('an event is one line for every reader of lines, and answers have whole characters', async () => {
+    const uri = 'db://a\u2028b\u2029c\u0085d\ud83d';
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 3, method: 'resources/read', params: { uri } });
+    const expected = { id: 3, error: { data: { uri: uri.toWellFormed() } } };
+    const event = await raw({ body, headers: { ...json, accept: 'text/event-stream' } });
+    // Where Python and httpx cut.
+    const [, data = '', ...rest] = (await event.text()).split(/\r\n|[\n\v\f\r\x1c-\x1e\x85\u2028\u2029]/);
+    expect(rest).toEqual(['', '']);
+    expect(JSON.parse(data.replace('data: ', ''))).toMatchObject(expected);
+    const text = await (await raw({ body, headers: json })).text();
+    expect(text).not.toContain('\\ud83d');
+    expect(JSON.parse(text)).toMatchObject(expected);
+  });
+
   test('a foreign Host or Origin is refused, naming what to change', async () => {
     const body = '{"jsonrpc":"2.0","id":3,"method":"ping"}';
     const foreign = await raw({ body, headers: { ...json, host: 'evil.example.com' } });

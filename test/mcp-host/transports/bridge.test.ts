@@ -60,6 +60,22 @@ test('a peer that leaves has every call cancelled', async () => {
   await until(() => host.health().connections[0]?.queue.active === 0);
 });
 
+test('each message to standard output is one line for every reader of lines, of whole characters', async () => {
+  const host = await start();
+  const written: string[] = [];
+  const uri = 'db://a\u2028b\u0085c\ud83d';
+  const lines = ['{', JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'resources/read', params: { uri } })];
+  const input = new Blob([`${lines.join('\n')}\n`]).stream();
+  const write = (line: string) => void written.push(line);
+  await serveStdio({ input, connect: (send) => host.connect(send), write, log: createLog('ERROR', () => undefined) });
+  // Where Python and httpx cut.
+  const cut = written.join('').split(/\r\n|[\n\v\f\r\x1c-\x1e\x85\u2028\u2029]/);
+  expect(cut.slice(0, -1).map((line) => JSON.parse(line) as unknown)).toMatchObject([
+    { error: { code: -32_700 } },
+    { id: 1, error: { data: { uri: uri.toWellFormed() } } },
+  ]);
+});
+
 const INITIALIZE = {
   jsonrpc: '2.0',
   id: 1,

@@ -68,12 +68,12 @@ export const FILTERS: Operations = operations({
   selectattr: {
     params: ['attribute', 'test'],
     rest: true,
-    run: (budget, value, [attribute, test, ...args]) => pick(budget, value, createGetter(attribute), test, args, true),
+    run: (budget, value, [attribute, test, ...args]) => pick(budget, value, createGetter(budget, attribute), test, args, true),
   },
   rejectattr: {
     params: ['attribute', 'test'],
     rest: true,
-    run: (budget, value, [attribute, test, ...args]) => pick(budget, value, createGetter(attribute), test, args, false),
+    run: (budget, value, [attribute, test, ...args]) => pick(budget, value, createGetter(budget, attribute), test, args, false),
   },
 });
 
@@ -87,7 +87,7 @@ function map(budget: Budget, value: unknown, [filter, attribute, otherwise, ...a
   const items = itemsOf(budget, value);
   budget.items(items.length);
   if (!isNone(attribute)) {
-    const read = createGetter(attribute);
+    const read = createGetter(budget, attribute);
     return items.map((item) => read(item) ?? otherwise ?? null);
   }
   const operation = named(FILTERS, filter, 'filter');
@@ -138,7 +138,7 @@ function table(budget: Budget, value: unknown, columns: unknown): { names: strin
     : itemsOf(budget, given);
   budget.items(rows.length);
   const texts = names.map((name) => textOf(budget, name));
-  const readers = texts.map(createGetter);
+  const readers = texts.map((text) => createGetter(budget, text));
   const cells = rows.map((row) => {
     budget.step(1 + texts.length);
     if (isMapping(row)) return readers.map((read) => read(row));
@@ -163,7 +163,7 @@ export const METHODS: Operations = operations({
   values: { params: [], run: (budget, value) => pairs(budget, value).map((pair) => (pair as unknown[])[1]) },
   get: {
     params: ['key', 'default'],
-    run: (_, value, [key, otherwise = null]) => (isMapping(value) ? (get(value, key) ?? otherwise) : otherwise),
+    run: (budget, value, [key, otherwise = null]) => (isMapping(value) ? (get(budget, value, key) ?? otherwise) : otherwise),
   },
   upper: method('upper'),
   lower: method('lower'),

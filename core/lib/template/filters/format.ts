@@ -1,3 +1,4 @@
+import { sliceOf } from '../characters.ts';
 import { csvField } from '#core/lib/csv.ts';
 import { type Budget, fault } from '../budget.ts';
 import { toDecimal } from '../decimal.ts';
@@ -38,7 +39,7 @@ const inBase =
     BigInt(integer(budget, value, places)).toString(base);
 
 const KINDS: Readonly<Record<string, Writer>> = {
-  s: (budget, value, places) => textOf(budget, value).slice(0, places),
+  s: (budget, value, places) => sliceOf(budget, textOf(budget, value), 0, places),
   d: integer,
   i: integer,
   f: (_, value, places = 6) => {

@@ -74,7 +74,7 @@ export function pairs(budget: Budget, value: unknown): unknown[] {
 
 export function join(budget: Budget, value: unknown, [d, attribute]: readonly unknown[]): string {
   const between = word(d, '', 'd');
-  const read = isNone(attribute) ? null : createGetter(attribute);
+  const read = isNone(attribute) ? null : createGetter(budget, attribute);
   const items = itemsOf(budget, value);
   budget.items(items.length);
   let total = 0;
@@ -93,7 +93,7 @@ type KeyOf = (item: unknown) => unknown;
 
 /** What an item is sorted, grouped or made unique by: its attribute, in lower case unless `case_sensitive`. */
 function keyReader(budget: Budget, attribute: unknown, case_sensitive: unknown, numeric?: unknown): KeyOf {
-  const read = isNone(attribute) ? (item: unknown) => item : createGetter(attribute);
+  const read = isNone(attribute) ? (item: unknown) => item : createGetter(budget, attribute);
   if (isTruthy(numeric)) {
     return (item) => {
       const value = read(item);
@@ -151,7 +151,7 @@ function extreme(budget: Budget, value: unknown, args: readonly unknown[], direc
 
 /** Adds numbers; as soon as one is the text of a decimal, all are added exactly and the sum is such a text too. */
 function sum(budget: Budget, value: unknown, [attribute, start]: readonly unknown[]): number | string {
-  const read: KeyOf = isNone(attribute) ? (item) => item : createGetter(attribute);
+  const read: KeyOf = isNone(attribute) ? (item) => item : createGetter(budget, attribute);
   const values = [start ?? 0, ...keyed(budget, value, read).map(({ key }) => key)].filter((item) => !isNone(item));
   if (!values.some((item) => typeof item === 'string')) {
     const total = values.reduce<number>((total, item) => total + numberOf(item), 0);
@@ -173,7 +173,7 @@ function sum(budget: Budget, value: unknown, [attribute, start]: readonly unknow
 /** Groups in the order of their keys: objects `{grouper, list}` that also unpack as a pair. */
 function groupBy(budget: Budget, value: unknown, [attribute, otherwise, case_sensitive]: readonly unknown[]): Dict[] {
   if (isNone(attribute)) throw fault('"groupby" needs the attribute to group by.');
-  const read = createGetter(attribute);
+  const read = createGetter(budget, attribute);
   const key_of = keyReader(budget, null, case_sensitive);
   const groups = new Map<string, { key: unknown; grouper: unknown; list: unknown[] }>();
   for (const { item, key: found } of keyed(budget, value, read)) {

@@ -1,10 +1,14 @@
 import { type Budget, fault } from '../budget.ts';
+import { firstAt, lastBefore, lengthOf, partsOf, sliceOf } from '../characters.ts';
 import { onText, type Operation, whole, word } from '../operation.ts';
 import { isNone, isTruthy } from '../values.ts';
 
 const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&#34;', "'": '&#39;' };
 const escape = onText([], (text) => text.replace(/[&<>"']/g, (character) => ESCAPES[character] ?? character));
-const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1).toLowerCase();
+const capitalized = (text: string): string => {
+  const first = firstAt(text, 0);
+  return first.toUpperCase() + text.slice(first.length).toLowerCase();
+};
 
 export const TEXT_FILTERS: Readonly<Record<string, Operation>> = {
   string: onText([], (text) => text),
@@ -41,11 +45,11 @@ export function urlEncode(text: string, part: 'path' | 'query'): string {
 
 export function strip(text: string, chars: unknown, start: boolean, end: boolean): string {
   if (isNone(chars)) return start && end ? text.trim() : start ? text.trimStart() : text.trimEnd();
-  const dropped = new Set(word(chars, '', 'chars').slice(0, 100));
+  const dropped = new Set(word(chars, '', 'chars').slice(0, 200));
   let from = 0;
   let to = text.length;
-  if (start) while (from < to && dropped.has(text.charAt(from))) from++;
-  if (end) while (to > from && dropped.has(text.charAt(to - 1))) to--;
+  for (let one = firstAt(text, from); start && from < to && dropped.has(one); one = firstAt(text, from)) from += one.length;
+  for (let one = lastBefore(text, to); end && to > from && dropped.has(one); one = lastBefore(text, to)) to -= one.length;
   return text.slice(from, to);
 }
 
@@ -53,12 +57,13 @@ export function strip(text: string, chars: unknown, start: boolean, end: boolean
 export function replace(budget: Budget, text: string, old: string, replacement: string, count: number): string {
   const most = count < 0 ? Number.POSITIVE_INFINITY : count;
   if (old === '') {
-    const places = Math.min(text.length + 1, most);
+    const places = Math.min(lengthOf(budget, text) + 1, most);
     budget.items(places);
     budget.text(text.length + places * replacement.length);
     let made = '';
-    for (let index = 0; index <= text.length; index++) made += (index < places ? replacement : '') + text.charAt(index);
-    return made;
+    let index = 0;
+    for (const character of text) made += (index++ < places ? replacement : '') + character;
+    return made + (index < places ? replacement : '');
   }
   let found = occurrences(budget, text, old, most);
   budget.text(text.length + found * (replacement.length - old.length));
@@ -90,10 +95,11 @@ export function splitAt(budget: Budget, text: string, separator: string): string
 function truncate(text: string, [length, killwords, end, leeway]: readonly unknown[], budget: Budget): string {
   const most = whole(length, 255, 'length', 0, 1_000_000);
   const mark = word(end, '...', 'end');
-  if (text.length <= most + whole(leeway, 5, 'leeway', 0, 1_000_000)) return text;
-  if (mark.length > most) throw fault(`"length" must be at least ${mark.length}, the length of "end".`);
+  if (lengthOf(budget, text) <= most + whole(leeway, 5, 'leeway', 0, 1_000_000)) return text;
+  const mark_length = lengthOf(budget, mark);
+  if (mark_length > most) throw fault(`"length" must be at least ${mark_length}, the length of "end".`);
   budget.text(mark.length);
-  const kept = text.slice(0, most - mark.length);
+  const kept = sliceOf(budget, text, 0, most - mark_length);
   const space = kept.lastIndexOf(' ');
   return (isTruthy(killwords) || space < 0 ? kept : kept.slice(0, space)) + mark;
 }
@@ -112,15 +118,20 @@ function wordWrap(text: string, [width, break_long_words, wrapstring]: readonly 
   const add = (line: string) => budget.items(lines.push(line) > budget.limits.items ? lines.length : 1);
   for (const line of splitAt(budget, text, '\n')) {
     let made = '';
+    let made_width = 0;
     for (let rest of line.split(' ')) {
-      if (made !== '' && made.length + 1 + rest.length > most) {
+      let width = lengthOf(budget, rest);
+      if (made !== '' && made_width + 1 + width > most) {
         add(made);
         made = '';
       }
-      while (rest.length > longest) {
-        add(rest.slice(0, most));
-        rest = rest.slice(most);
+      if (width > longest) {
+        const parts = [...partsOf(budget, rest, most)];
+        rest = parts.pop() ?? '';
+        parts.forEach(add);
+        width -= parts.length * most;
       }
+      made_width = made === '' ? width : made_width + 1 + width;
       made = made === '' ? rest : `${made} ${rest}`;
     }
     add(made);
@@ -142,7 +153,7 @@ function indent(text: string, [width, first, blank]: readonly unknown[], budget:
 
 function center(text: string, [width]: readonly unknown[], budget: Budget): string {
   const most = whole(width, 80, 'width', 0, 10_000);
-  const space = most - text.length;
+  const space = most - lengthOf(budget, text);
   if (space <= 0) return text;
   budget.text(most);
   const left = Math.floor(space / 2) + (space & most & 1);

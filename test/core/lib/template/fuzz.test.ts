@@ -256,7 +256,7 @@ test('reading any key of any value gives data', () => {
   }
   for (const holder of holders) {
     for (const key of keys) {
-      const value = get(holder, key);
+      const value = get(createBudget(TEMPLATE_LIMITS), holder, key);
       expect(['function', 'symbol', 'bigint']).not.toContain(typeof value);
       if (typeof key === 'string' && /^__|^constructor$|^prototype$|^inherited$/.test(key)) expect(value).toBeUndefined();
     }

@@ -112,6 +112,25 @@ describe('filters for rows', () => {
   for (const [template, output] of table) test(template.replaceAll('\n', '\\n'), () => expect(render(template)).toBe(output));
 });
 
+describe('characters are whole, also those that JavaScript counts as two', () => {
+  const text = '😀a𐐨b😀';
+  test.each([
+    ['{{ t[0] }}|{{ t[1] }}|{{ t[-1] }}|{{ t[9] }}', '😀|a|😀|'],
+    ['{{ t.length }}|{{ t | length }}', '5|5'],
+    ['{{ t[1:3] }}|{{ t[:-1] }}|{{ t[-2:] }}|{{ t[3:1] }}', 'a𐐨|😀a𐐨b|b😀|'],
+    ["{{ t | replace('', '-') }}|{{ t | replace('', '-', 2) }}", '-😀-a-𐐨-b-😀-|-😀-a𐐨b😀'],
+    ["{{ (t * 3) | wordwrap(4, true, '/') }}", '😀a𐐨b/😀😀a𐐨/b😀😀a/𐐨b😀'],
+    ["{{ t | truncate(3, true, '', 0) }}|{{ t | truncate(5) }}", '😀a𐐨|😀a𐐨b😀'],
+    ["{{ '😀😀' | center(4) }}|", ' 😀😀 |'],
+    ["{{ t | trim('😀') }}|{{ t.strip('😁') }}", 'a𐐨b|😀a𐐨b😀'],
+    ["{{ '%.2s' | format(t) }}|{{ '𐐨A' | capitalize }}", '😀a|𐐀a'],
+    // Half a character came in.
+    ['{{ half }}!{{ half | tojson }}', '\uFFFDx!"\\ud83dx"'],
+  ])('%s', (template, output) => {
+    expect(render(template, { t: text, half: '\ud83dx' })).toBe(output);
+  });
+});
+
 test('white space control and comments work on every kind of tag', () => {
   expect(render('a \n{%- set x = 1 -%}\n b {#- note -#} c {{- x -}} d {%- raw -%} {{ }} {%- endraw -%} e')).toBe('abc1d{{ }}e');
 });
