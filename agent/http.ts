@@ -8,6 +8,7 @@ import { askedHost, askedOrigin, createAddresses } from '#core/edge/asked-addres
 import { clientAddress, forwardedScheme } from '#core/edge/client-address.ts';
 import { preflight, setCors } from '#core/edge/cors.ts';
 import { refuseRegistration, REGISTER_PATH } from '#core/edge/registration.ts';
+import { withOneVersion, withoutNulls } from '#core/edge/mcp-request.ts';
 import { isOurs } from '#core/edge/service-token.ts';
 import { PRODUCT_VERSION } from '#core/version.ts';
 import { enter } from './entrance.ts';
@@ -80,7 +81,7 @@ export function createAgent(options: AgentOptions): AgentFetch {
     const body = request.method === 'POST' ? await readBody(request) : undefined;
     const calls = toolsCalledBy(body);
     if (calls.length > 0) await link.authorize(caller, calls);
-    return mcp(request, body, caller, { id, name, scopes });
+    return mcp(withOneVersion(request), body, caller, { id, name, scopes });
   };
   const answerAny = async (request: Request, address: string | null, request_id: string): Promise<Response> => {
     // The server passes on what it has let in.
@@ -125,7 +126,7 @@ async function readBody(request: Request): Promise<unknown> {
   if (type !== 'application/json') throw new AppError('unsupported_media_type', 'Content-Type must be application/json.');
   const text = await readText(request, BODY);
   try {
-    return JSON.parse(text) as unknown;
+    return withoutNulls(JSON.parse(text));
   } catch (cause) {
     throw new AppError('bad_request', 'The body is not valid JSON.', { cause });
   }

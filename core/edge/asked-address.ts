@@ -44,6 +44,10 @@ export function withoutEndSlashes(url: string): string {
   return url.slice(0, end);
 }
 
+/** An address with a slash at its end names the same resource. */
+export const isSameAudience = (a: unknown, b: string): boolean =>
+  a === b || (typeof a === 'string' && /^https?:/.test(b) && withoutEndSlashes(a) === withoutEndSlashes(b));
+
 const USUAL_PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 };
 
 export function createAddresses(options: AddressOptions): Addresses {

@@ -1,6 +1,7 @@
 import type { CompactJWSHeaderParameters, JWTPayload } from 'jose';
 import { ASYMMETRIC_ALGORITHMS, type JwtIssuer } from '#core/contract/settings/jwt-issuers.ts';
 import { type Claims, type Identity, toIdentity } from '#core/lib/call/identity.ts';
+import { isSameAudience } from './asked-address.ts';
 import { claimAt, type TokenRules, textsOf } from './token-checks.ts';
 
 /** What a token of another issuer must satisfy. */
@@ -13,7 +14,7 @@ export const foreignRules = (
   // Okta sends no type, Keycloak and Entra JWT.
   types: ['at+jwt', 'jwt', ''],
   keyOf,
-  isAudience: (name) => name === audience,
+  isAudience: (name) => isSameAudience(name, audience),
   required: required_claims,
 });
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { AppError } from '#core/errors.ts';
 import type { Log } from '#core/log.ts';
-import type { Addresses } from '#core/edge/asked-address.ts';
+import { type Addresses, isSameAudience } from '#core/edge/asked-address.ts';
 import { audiencePath } from '#core/edge/mcp-endpoint.ts';
 import { fingerprintOf } from '#core/lib/secrets.ts';
 import { boundedText } from '#core/engines/shared/bounded-text.ts';
@@ -149,7 +149,7 @@ export function createIntrospection(options: IntrospectionOptions): Scheme {
     fits: (path: string) => boolean,
   ): boolean => {
     const named: readonly unknown[] = Array.isArray(aud) ? aud : [aud ?? null];
-    if (wanted !== undefined) return named.includes(wanted);
+    if (wanted !== undefined) return named.some((name) => isSameAudience(name, wanted));
     if (aud === undefined || aud === null) return true;
     return named.some((name) => {
       const path = typeof name === 'string' ? audiencePath(addresses.restOf(name)) : null;

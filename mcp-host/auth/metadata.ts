@@ -1,3 +1,4 @@
+import { withoutEndSlashes } from '#core/edge/asked-address.ts';
 import { endpointOf, SSE_PATH } from '#core/edge/mcp-endpoint.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
 import { SCOPE } from './access-tokens.ts';
@@ -15,15 +16,17 @@ export function resourceMetadataUrl(resource: string): string {
 /**
  * The metadata document of a path: RFC 9728 for the resource, RFC 8414 for the issuer of oauth_credentials, each at its
  * path-inserted address and at the root. Null: there is none.
+ * @param asked its path, also with a slash at its end.
  * @param resource URL of the MCP endpoint as this client asked for it. @param sse the same for the transport of 2024-11-05.
  * @param issuer URL of the MCP endpoint that issues its tokens.
  */
 export function metadataAt(
-  path: string,
+  asked: string,
   server: FrozenServer,
   scheme: Scheme | null,
   { resource, sse, issuer }: { readonly resource: string; readonly sse: string; readonly issuer: string },
 ): object | null {
+  const path = withoutEndSlashes(asked);
   const is_sse = server.transport === 'sse' && insertedIn(RESOURCE, sse, SSE_PATH).includes(path);
   const described = is_sse ? { url: sse, path: '' } : resourceAt(path, resource);
   if (described !== null) return scheme && aboutResource(server, scheme, described, issuer);

@@ -69,7 +69,8 @@ const RESOURCE: Kind<ResourceEntry> = {
 
 /** The members of a `tools/call` result. */
 export function callTool(params: Members, context: CallContext, services: CallServices): Promise<string | InputRequired> {
-  const { name, arguments: args = {} } = params;
+  const { name } = params;
+  const args = params['arguments'] ?? {};
   const tool = typeof name === 'string' ? context.registry.tools.get(name) : undefined;
   if (tool === undefined) {
     refuseScope(context, ({ tools }) => typeof name === 'string' && tools.has(name));

@@ -1,4 +1,5 @@
 import { holderOf } from '#mcp-host/auth/caller.ts';
+import { protocolVersionHeader } from '#core/edge/mcp-request.ts';
 import { drawsViews } from '#mcp-host/apps/capability.ts';
 import type { CancelsElsewhere } from '#mcp-host/call/cancels-elsewhere.ts';
 import { opensPages, showsForms } from '#mcp-host/call/confirmation/elicitation.ts';
@@ -121,7 +122,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
 
   const batch = async (body: readonly unknown[], exchange: Exchange): Promise<Response> => {
     const session = sessionOf(exchange, sessions);
-    const version = session?.version ?? exchange.request.headers.get('mcp-protocol-version') ?? HEADERLESS_VERSION;
+    const version = session?.version ?? protocolVersionHeader(exchange.request.headers) ?? HEADERLESS_VERSION;
     if (!BATCH_VERSIONS.has(version) || body.length === 0 || body.length > BATCH) {
       throw new RpcError(RPC.invalid_request, 'Send one message per request. Batches are not part of this protocol version.', {
         http_status: 400,

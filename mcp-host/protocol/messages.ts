@@ -81,7 +81,8 @@ export const isMembers = (value: unknown): value is Members =>
 /** A request or notification out of parsed JSON; null for a response to a request of ours. */
 export function toMessage(value: unknown): RpcMessage | null {
   if (!isMembers(value) || value['jsonrpc'] !== '2.0') throw invalidRequest('The body is not a JSON-RPC 2.0 message.');
-  const { id, method, params = {} } = value;
+  const { id, method } = value;
+  const params = value['params'] ?? {};
   if (method === undefined && ('result' in value || 'error' in value)) return null;
   if (typeof method !== 'string') throw invalidRequest('The message has no method.');
   if (!isMembers(params)) throw new RpcError(RPC.invalid_params, 'params must be an object.', { http_status: 400 });

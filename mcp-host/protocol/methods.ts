@@ -20,7 +20,7 @@ const list =
   (method: ListMethod): Handler =>
   ({ cursor }, { registry }) => {
     const list = registry.lists[method];
-    return (cursor === undefined ? list.pages[0] : pageOf(list, cursor, registry)) ?? '';
+    return (cursor === undefined || cursor === null ? list.pages[0] : pageOf(list, cursor, registry)) ?? '';
   };
 
 function pageOf(list: RenderedList, cursor: unknown, { snapshot_id }: Registry): Page {

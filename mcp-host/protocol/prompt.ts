@@ -38,7 +38,8 @@ export function compilePrompt(entity: FrozenPrompt): PromptPlan {
 /** The members of a `prompts/get` result. */
 export async function getPrompt(params: Members, context: CallContext, services: CallServices): Promise<string> {
   const { registry, record, caller } = context;
-  const { name, arguments: given = {} } = params;
+  const { name } = params;
+  const given = params['arguments'] ?? {};
   refuseScope(context, ({ prompts }) => typeof name === 'string' && !registry.prompts.has(name) && prompts.has(name));
   const prompt = promptNamed(registry, name);
   if (!isMembers(given)) throw new RpcError(RPC.invalid_params, 'params.arguments must be an object.');

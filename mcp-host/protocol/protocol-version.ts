@@ -1,3 +1,4 @@
+import { protocolVersionHeader } from '#core/edge/mcp-request.ts';
 import { isMembers, LEGACY_VERSIONS, META, MODERN_VERSION, RPC, RpcError, type Members, type RpcMessage } from './messages.ts';
 
 /** Which protocol a message speaks: the stateless revision, or one with sessions and its version, when a header names it. */
@@ -15,7 +16,7 @@ const HEADERS = { version: 'MCP-Protocol-Version', method: 'Mcp-Method', name: '
  */
 export function protocolVersionOf(message: RpcMessage, headers: Headers): ProtocolVersion {
   const { method, params, id } = message;
-  const version = header(headers, HEADERS.version);
+  const version = protocolVersionHeader(headers);
   const meta = isMembers(params['_meta']) ? params['_meta'] : {};
   if (!Object.hasOwn(meta, META.version)) return withoutEnvelope(message, meta, version);
 

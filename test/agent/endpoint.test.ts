@@ -119,6 +119,11 @@ describe('a request', () => {
   test('that is no message, too large or of another type is refused', async () => {
     const token = await a.token();
     expect((await post(a.s.url, token, '{"a":')).status).toBe(400);
+    // As many clients write what they leave out, and as proxies copy headers.
+    const copied = { 'mcp-protocol-version': '2025-11-25, 2025-11-25' };
+    expect((await post(a.s.url, token, { ...LIST, params: null }, copied)).body).toHaveProperty('result');
+    const no_arguments = { ...CALL, params: { name: 'get_deploy_status', arguments: null } };
+    expect((await post(a.s.url, token, no_arguments, copied)).body).toHaveProperty('result.structuredContent');
     expect((await post(a.s.url, token, LIST, { 'content-type': 'text/plain' })).status).toBe(415);
     expect((await post(a.s.url, token, JSON.stringify({ a: 'x'.repeat(4 * 1024 * 1024) }))).status).toBe(413);
     const unknown = await post(a.s.url, token, { ...CALL, params: { name: 'drop_everything' } });

@@ -45,6 +45,7 @@ const OLD_GRANT = refuse(
   'invalid_grant',
   'The sign-in has reached the longest lifetime that the administrator allows. Sign in again.',
 );
+const OTHER_RESOURCE = refuse('invalid_grant', 'The person granted access to another resource. Sign in again.');
 const BAD_REFRESH = refuse(
   'invalid_grant',
   'The refresh token is not valid: it was used, has expired, or its grant was revoked.',
@@ -131,8 +132,8 @@ async function byCode(context: Context, client: Client, form: URLSearchParams): 
     row.redirect_uri === form.get('redirect_uri') &&
     isVerifier(verifier, row.code_challenge);
   if (!fits) return BAD_CODE;
-  const target = await sameResource(app, form.get('resource'), row.resource);
-  if (target !== null) return target;
+  if (!(await isSameResource(app, form.get('resource'), row.resource)))
+    return refuse('invalid_target', 'resource is not the one that the person granted access to.');
   const grant: GrantRow = {
     id: row.grant_id,
     person_id: row.person_id,
@@ -184,8 +185,8 @@ async function byRefresh(context: Context, client: Client, form: URLSearchParams
   const { grant } = found;
   if ((await grantEnd(app, grant)) <= now.getTime()) return OLD_GRANT;
   if (Date.parse(found.refresh.expires_at) <= now.getTime()) return BAD_REFRESH;
-  const target = await sameResource(app, form.get('resource'), grant.resource);
-  if (target !== null) return target;
+  // Clients sign in again after invalid_grant; after invalid_target they try the same for ever.
+  if (!(await isSameResource(app, form.get('resource'), grant.resource))) return OTHER_RESOURCE;
   const scopes = form.has('scope') ? toScopes(form.get('scope')) : null;
   const fresh = { refresh_token: randomToken('svc_or_'), expires_at: await refreshEnd(app, grant) };
   const renewed = await app.store.write(async (tx) => {
@@ -248,10 +249,8 @@ async function refreshEnd(app: App, grant: GrantRow): Promise<string> {
 }
 
 /** A token is for the resource of its grant; clients that leave it out mean the same one (RFC 8707 section 2.2). */
-async function sameResource(app: App, asked: string | null, granted: string): Promise<TokenAnswer | null> {
-  if (asked === null || (await resourceOf(app, asked))?.url === granted) return null;
-  return refuse('invalid_target', 'resource is not the one that the person granted access to.');
-}
+const isSameResource = async (app: App, asked: string | null, granted: string): Promise<boolean> =>
+  asked === null || (await resourceOf(app, asked))?.url === granted;
 
 interface Issue {
   readonly person: Person;

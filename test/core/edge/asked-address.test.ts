@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { askedHost, askedOrigin, createAddresses } from '#core/edge/asked-address.ts';
+import { askedHost, askedOrigin, createAddresses, isSameAudience } from '#core/edge/asked-address.ts';
 import { originRefusal } from '#core/edge/origins.ts';
 import { parseEnv } from '#core/env.ts';
 
@@ -66,4 +66,12 @@ test('a refused page is told what helps: a proxy that keeps its name, or the set
   expect(originRefusal('https://ui.example.com', isOurs)).toContain('ProxyPreserveHost');
   expect(originRefusal('https://other.example', isOurs)).toContain('cors_origins');
   expect(originRefusal('null', isOurs)).not.toContain('cors_origins');
+});
+
+test('an address with a slash at its end is the same audience, and nothing else is', () => {
+  expect(isSameAudience('https://mcp.example.com/mcp/', 'https://mcp.example.com/mcp')).toBe(true);
+  expect(isSameAudience('https://mcp.example.com/mcp', 'https://mcp.example.com/mcp/')).toBe(true);
+  expect(isSameAudience('https://mcp.example.com/mcp/x', 'https://mcp.example.com/mcp')).toBe(false);
+  expect(isSameAudience('api://shop/', 'api://shop')).toBe(false);
+  expect(isSameAudience(undefined, 'https://mcp.example.com/mcp')).toBe(false);
 });

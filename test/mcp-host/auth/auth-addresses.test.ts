@@ -108,6 +108,18 @@ describe('the resource', () => {
   });
 });
 
+test('an address with a slash at its end has the same metadata, challenge and tokens', async () => {
+  await start();
+  for (const document of ['oauth-protected-resource/mcp', 'oauth-authorization-server/mcp'])
+    expect(await read(`${document}/`, {})).toEqual(await read(document, {}));
+  const at_slash = new URL(`${host.mcp.href}/`);
+  const refused = await modern(at_slash, 'tools/list', {}, {});
+  expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([401, await challengeFor({})]);
+  const { access_token } = await buy({ resource: at_slash.href });
+  expect(decodeJwt(access_token ?? '').aud).toBe(host.mcp.href);
+  expect((await modern(at_slash, 'tools/list', {}, { authorization: `Bearer ${access_token}` })).status).toBe(200);
+});
+
 describe('a token', () => {
   test('is for the addresses that are ours, and for nothing else', async () => {
     await start();

@@ -207,6 +207,22 @@ describe('the transport', () => {
     expect((await fetch(new URL('/mcpx', host.mcp))).status).toBe(404);
   });
 
+  test('null counts as left out, and equal copies of the version header as one', async () => {
+    const copied = { ...headers, 'mcp-protocol-version': '2026-07-28, 2026-07-28' };
+    expect((await post({ ...call, arguments: null }, copied)).status).toBe(200);
+    const other = await post(call, { ...headers, 'mcp-protocol-version': '2026-07-28, 2025-11-25' });
+    expect(other).toMatchObject({ status: 400, body: { error: { code: -32_020 } } });
+    const bodies = [
+      { method: 'ping', params: null },
+      { method: 'tools/list', params: { cursor: null } },
+      { method: 'tools/call', params: { name: 'tool_1', arguments: null, _meta: null } },
+    ];
+    for (const body of bodies) {
+      const answer = await rpc(host.mcp, { id: 1, ...body }, { 'mcp-protocol-version': '2025-11-25,2025-11-25' });
+      expect([body.method, answer.body]).toEqual([body.method, expect.objectContaining({ result: expect.anything() })]);
+    }
+  });
+
   test('a client that reads only events gets its answer as one', async () => {
     const response = await raw({
       body: '{"jsonrpc":"2.0","id":3,"method":"ping"}',
