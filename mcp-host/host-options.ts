@@ -26,6 +26,8 @@ export interface HostOptions {
   readonly allowed_hosts: readonly string[];
   /** Where the domains that the server sends are kept; absent: nowhere. */
   readonly names_path?: string;
+  /** Where sessions that their clients ended are kept; absent: nowhere. */
+  readonly ended_path?: string;
   /** Proxies in front of the host, whose word on the caller's address counts. */
   readonly trusted_proxies?: readonly Network[];
   /** Nothing is served that anyone who reaches the port could call. */

@@ -26,7 +26,8 @@ import { readinessOf } from './observe/probes.ts';
 import { createDispatch } from './protocol/dispatch.ts';
 import { type Endpoint, WHOLE } from '#core/edge/mcp-endpoint.ts';
 import { createSessionIds } from './protocol/session-ids.ts';
-import { createSessions } from './protocol/sessions.ts';
+import { createEndedSessions } from './protocol/ended-sessions.ts';
+import { ADOPTED_MS, createSessions } from './protocol/sessions.ts';
 import { createStreams } from './protocol/streams.ts';
 import { createReplays } from './replay/replay.ts';
 import { createSamples } from './replay/samples.ts';
@@ -74,8 +75,10 @@ export function createHost(options: HostOptions): Host {
   const cancels = createCancelsElsewhere(redis);
   const running = createRunningCalls({ prefix: boot_id, now, elsewhere: cancels });
   const sources = createSources({ open: options.openSource, openSecret: options.openSecret, log });
+  const ended = createEndedSessions({ now, lasts_ms: ADOPTED_MS, path: options.ended_path, log });
   const sessions = createSessions({
     now,
+    ended,
     ids: createSessionIds(options.auth.keys),
     onEnd: ({ version, opened_at }) => observation.metrics.endSession(version, now() - opened_at),
   });
@@ -349,7 +352,7 @@ export function createHost(options: HostOptions): Host {
 
   return {
     async start() {
-      await Promise.all([auth.load(), names.load(), own_installation.load()]);
+      await Promise.all([auth.load(), names.load(), own_installation.load(), ended.load()]);
       await resume();
       await beside.load();
       await bind(serving.held()?.server ?? options.address);

@@ -44,6 +44,7 @@ export async function hostOptions(env: Env, log: Log): Promise<HostOptions> {
     address: { host: env.SVC_BIND, port: env.SVC_FASTMCP_PORT },
     allowed_hosts: [...acceptedHostNames(env)],
     names_path: join(directory, 'names.json'),
+    ended_path: join(directory, 'ended-sessions'),
     require_auth: env.SVC_REQUIRE_AUTH,
     trusted_proxies: env.SVC_TRUSTED_PROXIES,
     onServe: (server) => {

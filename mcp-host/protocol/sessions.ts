@@ -9,8 +9,8 @@ import type { Viewer } from '#mcp-host/swap/views.ts';
 import { type Endpoint, WHOLE } from '#core/edge/mcp-endpoint.ts';
 import type { McpLogLevel } from './log-levels.ts';
 import { createQuota } from '#mcp-host/limits/quota.ts';
+import { createEndedSessions, type EndedSessions } from './ended-sessions.ts';
 import { type ClientCan, createSessionIds, type SessionFacts, type SessionIds } from './session-ids.ts';
-import { quickHash } from '#mcp-host/runtime/runtime.ts';
 
 /** A session of the protocol revisions before 2026-07-28. It belongs to the endpoint at which it was opened. */
 export interface Session extends Viewer {
@@ -49,6 +49,7 @@ export interface Sessions {
   open(owner: string, version: string, client: string, holder?: string, viewer?: Viewer, can?: ClientCan): Session | null;
   /** Takes on a session that another host opened. Null for an unknown id, for one that ended here and for another's session alike. */
   find(id: string, owner: string, holder?: () => string, viewer?: Viewer): Session | null;
+  /** Its client ended it. */
   end(session: Session): void;
   /** Ends those of callers that are not let in any more. */
   endOf(is_gone: (owner: string) => boolean): void;
@@ -66,6 +67,8 @@ export interface SessionsOptions {
   readonly now: () => number;
   /** Absent: ids count on this host alone. */
   readonly ids?: SessionIds;
+  /** Absent: those that ended are forgotten with this host. */
+  readonly ended?: EndedSessions;
   readonly idle_ms?: number;
   readonly limit?: number;
   /** Of one caller. */
@@ -74,9 +77,7 @@ export interface SessionsOptions {
 }
 
 /** Ids of other hosts are taken on for so long after they were given out. */
-const ADOPTED_MS = 7 * 24 * 3_600_000;
-/** Ended sessions that are remembered: nobody else knows that they ended. */
-const ENDED = 20_000;
+export const ADOPTED_MS = 7 * 24 * 3_600_000;
 
 const NOTHING: ClientCan = { shows_forms: false, opens_pages: false, draws_views: false };
 const EVERYTHING: Viewer = { rights: FULL_RIGHTS, endpoint: WHOLE };
@@ -88,17 +89,14 @@ export function createSessions(options: SessionsOptions): Sessions {
   /** In order of last use, the longest unused first. */
   const sessions = new Map<string, Session>();
   const quota = createQuota<Session>(limit, limit_each);
-  /** Hashes of their ids, which take a twentieth of the memory. */
-  const ended = new Set<number>();
+  const ended = options.ended ?? createEndedSessions({ now, lasts_ms: ADOPTED_MS });
   // A peer on standard input can open no new session: its own ends with it.
   const busy = ({ owner, streaming, running }: Session) => streaming || running.size > 0 || owner === LOCAL.owner;
   /** @param reason for its calls, whose callers may still be there; absent: they ended it themselves. */
   const end = (session: Session, reason?: AppError) => {
     if (sessions.delete(session.id)) {
       quota.remove(session.holder, session);
-      ended.add(quickHash(session.id));
-      const [oldest] = ended;
-      if (ended.size > ENDED && oldest !== undefined) ended.delete(oldest);
+      ended.add(session.id);
       onEnd?.(session);
     }
     for (const call of session.running.keys()) call.abort(reason);
@@ -137,7 +135,7 @@ export function createSessions(options: SessionsOptions): Sessions {
   };
   /** What the session of another host holds beside its id, such as its subscriptions, stays there. */
   const adopt = (id: string, owner: string, holder: string, viewer: Viewer): Session | null => {
-    if (ended.has(quickHash(id))) return null;
+    if (ended.has(id)) return null;
     const facts = ids.read(id, boundTo(owner, viewer.endpoint));
     if (facts === null || now() - facts.opened_at > ADOPTED_MS || !makeRoom(holder)) return null;
     const session = add(id, owner, holder, viewer, facts);
@@ -161,7 +159,10 @@ export function createSessions(options: SessionsOptions): Sessions {
       quota.touch(session.holder, session);
       return session;
     },
-    end: (session) => end(session),
+    end(session) {
+      end(session);
+      ended.keep(session.id);
+    },
     endOf(is_gone) {
       for (const session of sessions.values()) if (is_gone(session.owner)) end(session, SESSION_ENDED);
     },

@@ -49,6 +49,7 @@ export function makeHost(
     address: { host: '127.0.0.1', port: 0 },
     allowed_hosts: ['mcp.example.com'],
     names_path: join(directory, 'names.json'),
+    ended_path: join(directory, 'ended-sessions'),
     openSource: (settings) => openSource(settings, policy),
     openSecret: (sealed, place) => keyring.open(sealed, place),
     file: snapshotFile(join(directory, 'host.json')),

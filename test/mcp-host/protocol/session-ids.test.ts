@@ -1,17 +1,23 @@
 import { expect, test } from 'bun:test';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createEndedSessions } from '#mcp-host/protocol/ended-sessions.ts';
 import { createSessionIds } from '#mcp-host/protocol/session-ids.ts';
-import { createSessions } from '#mcp-host/protocol/sessions.ts';
+import { ADOPTED_MS, createSessions } from '#mcp-host/protocol/sessions.ts';
 
 const KEY = 'the first key of the installation, long enough';
 const OLDER = 'an older key of the installation, long enough';
 const DAY_MS = 24 * 3_600_000;
 
 /** The sessions of a host with these keys, and its clock. */
-function host(keys: readonly string[] = [KEY], limit = 100) {
+function host(keys: readonly string[] = [KEY], limit = 100, path?: string) {
   const clock = { now: 1_000 };
-  const sessions = createSessions({ now: () => clock.now, ids: createSessionIds(keys), limit });
+  const now = () => clock.now;
+  const ended = createEndedSessions({ now, lasts_ms: ADOPTED_MS, path });
+  const sessions = createSessions({ now, ended, ids: createSessionIds(keys), limit });
   const open = (owner = 'token:1') => sessions.open(owner, '2025-06-18', 'Somebody')?.id ?? '';
-  return { clock, sessions, open };
+  return { clock, sessions, open, ended };
 }
 
 test('a host takes on the session of another one, with its version and its client', () => {
@@ -98,4 +104,25 @@ test('whoever comes from another host hears once that lists may have changed', (
   const id = one.open();
   expect([...(one.sessions.find(id, 'token:1')?.missed ?? [])]).toEqual([]);
   expect([...(other.sessions.find(id, 'token:1')?.missed ?? [])].toSorted()).toEqual(['prompts', 'resources', 'tools']);
+});
+
+test('a session that its client ended stays ended when the host starts again, as long as its id would count', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'sluice-ended-'));
+  const path = join(directory, 'ended-sessions');
+  const first = host([KEY], 100, path);
+  await first.ended.load();
+  const [left, kept] = [first.open(), first.open()];
+  const session = first.sessions.find(left, 'token:1');
+  if (session !== null) first.sessions.end(session);
+  expect(first.sessions.find(left, 'token:1')).toBeNull();
+  while (!readFileSync(path, { encoding: 'utf8', flag: 'a+' }).endsWith('\n')) await new Promise(setImmediate);
+  const again = host([KEY], 100, path);
+  await again.ended.load();
+  expect(again.sessions.find(left, 'token:1')).toBeNull();
+  expect(again.sessions.find(kept, 'token:1')).not.toBeNull();
+  const later = host([KEY], 100, path);
+  later.clock.now += ADOPTED_MS;
+  await later.ended.load();
+  expect(readFileSync(path, 'utf8')).toBe('');
+  rmSync(directory, { recursive: true });
 });
