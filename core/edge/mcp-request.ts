@@ -28,6 +28,6 @@ export function withoutNulls(body: unknown): unknown {
   const { params, ...rest } = body;
   if (params === null) return rest;
   if (typeof params !== 'object' || Array.isArray(params)) return body;
-  const given = Object.entries(params as object).filter(([name, value]) => value !== null || !OPTIONAL.includes(name));
+  const given = Object.entries(params).filter(([name, value]) => value !== null || !OPTIONAL.includes(name));
   return { ...rest, params: Object.fromEntries(given) };
 }

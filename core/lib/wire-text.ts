@@ -19,6 +19,6 @@ export function withWholeEvents(response: Response): Response {
   if (response.body === null || response.headers.get('content-type')?.startsWith('text/event-stream') !== true) return response;
   const { status, headers } = response;
   const whole = new TransformStream<string, string>({ transform: (text, out) => out.enqueue(oneLine(text)) });
-  const decoded = response.body.pipeThrough(new TextDecoderStream() as TransformStream<Uint8Array, string>);
+  const decoded = response.body.pipeThrough(new TextDecoderStream());
   return new Response(decoded.pipeThrough(whole).pipeThrough(new TextEncoderStream()), { status, headers });
 }

@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util';
 import { EnvError } from '#core/env.ts';
 import { AppError, didYouMean } from '#core/errors.ts';
 import { reasonOf } from '#core/log.ts';
+import { PRODUCT_VERSION } from '#core/version.ts';
 import { plain } from '#core/transfer/files/words.ts';
 import { resetPassword, resetTwoFactor } from './account.ts';
 import { backup } from './backup.ts';
@@ -41,6 +42,10 @@ export async function runCli(argv: readonly string[], terminal: Terminal): Promi
   if (name === undefined || name === 'help' || name === '--help' || name === '-h') {
     terminal.out(help());
     return name === undefined ? USAGE : 0;
+  }
+  if (name === 'version' || name === '--version' || name === '-v') {
+    terminal.out(`${PRODUCT_VERSION}\n`);
+    return 0;
   }
   try {
     const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
@@ -111,7 +116,7 @@ ${listed(COMMANDS)}
 
 pull, plan and push talk to a running server, from any machine: its address and a token come from --url and --token, or from
 SLUICE_URL and SLUICE_TOKEN; instead of a token, SLUICE_CLIENT_ID and SLUICE_CLIENT_SECRET name an OAuth client for agents. verify talks to
-an MCP host, as its clients do, at --url or SLUICE_MCP_URL, with --token or SLUICE_MCP_TOKEN. Every other command reads the environment of the server (and its generated secrets in development) and
+an MCP host, as its clients do, at --url or SLUICE_MCP_URL, with --token or SLUICE_MCP_TOKEN. --version prints the version of Sluice. Every other command reads the environment of the server (and its generated secrets in development) and
 works on its metadata database, whether or not the server runs. Exit codes: 0 success, 1 failure, 2 plan or verify found a difference, 64 usage error.
 `;
 }

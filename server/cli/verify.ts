@@ -13,7 +13,8 @@ const Definitions = v.object({
   definitions: v.record(v.string(), v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/))),
 });
 type Definitions = v.InferOutput<typeof Definitions>;
-const Lock = v.object({ ...Definitions.entries, url: v.string() });
+/** A copy of what a host answered is one too, with the address beside it. */
+const Lock = v.object({ ...Definitions.entries, url: v.optional(v.string()) });
 
 /** Something is not as it was locked. */
 const DIFFERS = 2;
@@ -61,7 +62,10 @@ function differences(old: Definitions['definitions'], now: Definitions['definiti
 /** The origin of the MCP host, without a trailing slash. An endpoint such as `https://…/mcp/sales` names a toolset. */
 function lockedUrl({ values }: Pick<Arguments, 'values'>, terminal: Terminal, locked: string | undefined): string {
   const set = terminal.environment['SLUICE_MCP_URL'];
-  const url = addressOf(values['url'] ?? locked ?? set);
+  const named = values['url'] ?? locked ?? (set || undefined);
+  if (named === undefined)
+    throw new UsageError('Which MCP host? Set SLUICE_MCP_URL or pass --url, such as https://mcp.example.com.');
+  const url = addressOf(named);
   // The file may come from anybody who proposes a change, and the token goes where it says.
   if (values['url'] === undefined && set && addressOf(set).origin !== url.origin) {
     throw new UsageError(`The file names ${url.origin}, and SLUICE_MCP_URL ${addressOf(set).origin}. Pass --url to choose one.`);

@@ -7,6 +7,7 @@ import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { Secret, TOTP } from 'otpauth';
 import { keyIdOf } from '#core/lib/secrets.ts';
+import { PRODUCT_VERSION } from '#core/version.ts';
 import { COMMANDS, runCli } from '#server/cli/program.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { reachable, redisUrl, testDatabase } from '#test/support/databases.ts';
@@ -55,6 +56,7 @@ describe('the command line', () => {
       expect(help.out).toContain(summary);
     }
     expect(await cli(['backup', '--help'])).toMatchObject({ code: 0, out: expect.stringContaining('sluice backup <file>') });
+    expect(await cli(['--version'])).toEqual({ code: 0, out: `${PRODUCT_VERSION}\n`, err: '' });
     expect((await cli([])).code).toBe(64);
     expect(await cli(['chek'])).toMatchObject({ code: 64, err: expect.stringContaining('Did you mean check?') });
     expect(await cli(['sing'])).toMatchObject({ code: 64, err: 'There is no command sing. sluice help lists them.\n' });

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
 import { oneLine, wellFormedJson, withWholeEvents } from '#core/lib/wire-text.ts';
+import { pythonLines } from '#test/support/python-lines.ts';
 
 test.each([
   ['half a character', '\ud83d'],
@@ -18,12 +19,9 @@ test('a pair that somebody else escaped stays a pair', () => {
   expect(wellFormedJson('["\\ud83d\\ude00\\uD83D"]')).toBe('["\\ud83d\\ude00\ufffd"]');
 });
 
-/** As Python's `str.splitlines` and httpx cut a stream. */
-const asPython = (text: string): string[] => text.split(/\r\n|[\n\v\f\r\x1c-\x1e\x85\u2028\u2029]/);
-
 test('a message stays in one line, however its reader cuts', () => {
   const text = 'a\u2028b\u2029c\u0085d\x1ce\vf\ng\ud83d';
-  const [line = '', ...rest] = asPython(oneLine(JSON.stringify({ text })));
+  const [line = '', ...rest] = pythonLines(oneLine(JSON.stringify({ text })));
   expect(rest).toEqual([]);
   expect(JSON.parse(line)).toEqual({ text: text.toWellFormed() });
 });
@@ -37,6 +35,6 @@ test('events of a library are made whole too, also when they come in pieces', as
     },
   });
   const response = withWholeEvents(new Response(body, { headers: { 'content-type': 'text/event-stream' } }));
-  const lines = asPython(await response.text());
+  const lines = pythonLines(await response.text());
   expect(lines).toEqual(['data: {"text":"é\\u2028😀\\u2029"}', '', '']);
 });

@@ -4,6 +4,7 @@ import { PRODUCT_VERSION } from '#core/version.ts';
 import { connectionOf, controlServer, ENVELOPE, modern, rpc, snapshotOf, sqliteFolder, testHost, toolOf } from '../support.ts';
 import { useHost } from '../use-host.ts';
 import { until } from '#test/support/until.ts';
+import { pythonLines } from '#test/support/python-lines.ts';
 
 const { control, host } = useHost('all');
 const connection = connectionOf({});
@@ -239,8 +240,7 @@ describe('the transport', () => {
     const body = JSON.stringify({ jsonrpc: '2.0', id: 3, method: 'resources/read', params: { uri } });
     const expected = { id: 3, error: { data: { uri: uri.toWellFormed() } } };
     const event = await raw({ body, headers: { ...json, accept: 'text/event-stream' } });
-    // Where Python and httpx cut.
-    const [, data = '', ...rest] = (await event.text()).split(/\r\n|[\n\v\f\r\x1c-\x1e\x85\u2028\u2029]/);
+    const [, data = '', ...rest] = pythonLines(await event.text());
     expect(rest).toEqual(['', '']);
     expect(JSON.parse(data.replace('data: ', ''))).toMatchObject(expected);
     const text = await (await raw({ body, headers: json })).text();

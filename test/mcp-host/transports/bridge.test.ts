@@ -5,6 +5,7 @@ import { serveStdio } from '#mcp-host/transports/stdio.ts';
 import { connectionOf, ENVELOPE, hostHere, snapshotOf, type TestHost, toolOf } from '../support.ts';
 import { useHost } from '../use-host.ts';
 import { until } from '#test/support/until.ts';
+import { pythonLines } from '#test/support/python-lines.ts';
 
 /** Longer than the moment after which a call watches whether its caller leaves. */
 const SLOW = 'with recursive c(n) as (select 1 union all select n + 1 from c where n < 150000) select count(*) as n from c';
@@ -68,8 +69,7 @@ test('each message to standard output is one line for every reader of lines, of 
   const input = new Blob([`${lines.join('\n')}\n`]).stream();
   const write = (line: string) => void written.push(line);
   await serveStdio({ input, connect: (send) => host.connect(send), write, log: createLog('ERROR', () => undefined) });
-  // Where Python and httpx cut.
-  const cut = written.join('').split(/\r\n|[\n\v\f\r\x1c-\x1e\x85\u2028\u2029]/);
+  const cut = pythonLines(written.join(''));
   expect(cut.slice(0, -1).map((line) => JSON.parse(line) as unknown)).toMatchObject([
     { error: { code: -32_700 } },
     { id: 1, error: { data: { uri: uri.toWellFormed() } } },

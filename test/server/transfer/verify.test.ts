@@ -134,6 +134,10 @@ test('verify stores a lock file and tells what changed since, with exit codes fo
     err: expect.stringContaining('Pass --url to choose one.'),
   });
   expect(await t.with(elsewhere, 'verify', lock, '--url', `${origin()}/mcp/sales`)).toMatchObject({ code: 0 });
+  // What a host answers, as it was downloaded.
+  writeFileSync(lock, await (await ask('sales')).text());
+  expect(await verify()).toMatchObject({ code: 64, err: expect.stringContaining('--url') });
+  expect(await verify('--url', origin())).toMatchObject({ code: 0, out: '3 definitions as locked (version 3).\n' });
   writeFileSync(lock, '{}');
   expect(await verify()).toMatchObject({ code: 1, err: expect.stringContaining('is not a lock file') });
 });

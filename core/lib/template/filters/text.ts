@@ -48,8 +48,8 @@ export function strip(text: string, chars: unknown, start: boolean, end: boolean
   const dropped = new Set(word(chars, '', 'chars').slice(0, 200));
   let from = 0;
   let to = text.length;
-  for (let one = firstAt(text, from); start && from < to && dropped.has(one); one = firstAt(text, from)) from += one.length;
-  for (let one = lastBefore(text, to); end && to > from && dropped.has(one); one = lastBefore(text, to)) to -= one.length;
+  if (start) for (let one = firstAt(text, from); from < to && dropped.has(one); one = firstAt(text, from)) from += one.length;
+  if (end) for (let one = lastBefore(text, to); to > from && dropped.has(one); one = lastBefore(text, to)) to -= one.length;
   return text.slice(from, to);
 }
 
