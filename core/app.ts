@@ -24,6 +24,7 @@ import { createLintIndex, type LintIndex } from './deploy/checks/lint.ts';
 import type { Pending } from './deploy/pending.ts';
 import { createOverlays, type Overlays } from './proposals/overlays.ts';
 import { createProviderLink, type ProviderLink } from './identity/providers/metadata.ts';
+import { type Waits, WAITS } from './waits.ts';
 import type { ClientDocument, FetchDocument } from './identity/oauth/clients/documents.ts';
 
 export interface AppOptions {
@@ -35,12 +36,15 @@ export interface AppOptions {
   readonly ids: () => string;
   /** What hashing a new password costs; absent: the standard. */
   readonly password_work?: PasswordWork;
+  /** How long others are waited for, where it is not the standard. */
+  readonly waits?: Waits;
   /** How the metadata document of an OAuth client is fetched; by default from public addresses alone, through the address guard. */
   readonly fetch_document?: FetchDocument;
 }
 
 /** The whole product without its edges: what handlers work with. */
 export interface App extends AppOptions {
+  readonly waits: Waits;
   readonly keyring: Keyring;
   /** Names this installation to its hosts: the same for every server of its metadata database. */
   readonly installation_id: string;
@@ -94,6 +98,7 @@ export interface App extends AppOptions {
 const BACKGROUND_MS = 2_500;
 
 export async function createApp(options: AppOptions): Promise<App> {
+  const { waits = WAITS } = options;
   const { keyring, installation_id } = await openKeyring(options);
   const policy: DialPolicy = {
     ...dialPolicy(options.env),
@@ -111,12 +116,13 @@ export async function createApp(options: AppOptions): Promise<App> {
   const closing = new AbortController();
   const app: App = {
     ...options,
+    waits,
     keyring,
     installation_id,
     policy,
     sources,
     hosts: createHostRegistry(options.clock),
-    providers: createProviderLink(policy),
+    providers: createProviderLink(policy, waits.provider_ms),
     countries: createCountries({ ...options, policy }),
     deploy_lock: createLock(),
     generated_lock: createLock(),

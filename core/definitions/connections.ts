@@ -34,10 +34,6 @@ export const connection = createEntity<'connection', Draft>('connection', {
   remove: removeConnection,
 });
 
-const TEST_TIMEOUT_MS = 10_000;
-const SILENT =
-  'The database did not answer within 10 seconds. Check the host and the port, and that firewalls and security groups allow this server.';
-
 export const connectionHandlers: Pick<Handlers, Extract<keyof Handlers, `connections.${string}`>> = {
   ...connection.handlers,
   'connections.types': () => ({ items: [...CONNECTION_TYPES], total: CONNECTION_TYPES.length }),
@@ -48,7 +44,7 @@ export const connectionHandlers: Pick<Handlers, Extract<keyof Handlers, `connect
   'connections.test': async (context, { id }) => {
     const row = await connection.noun.get(context, id);
     const source = await context.app.sources.of(row).catch(toFailure);
-    return 'success' in source ? source : testSource(source);
+    return 'success' in source ? source : testSource(source, context.app.waits.connection_test_ms);
   },
   'connections.test_draft': async (context, draft) => {
     const refusal = [
@@ -70,7 +66,7 @@ export const connectionHandlers: Pick<Handlers, Extract<keyof Handlers, `connect
     if (blocked !== null) return blocked;
     const source = await context.app.sources.open(settings as ConnectionSettings).catch(toFailure);
     if ('success' in source) return source;
-    const result = await testSource(source);
+    const result = await testSource(source, context.app.waits.connection_test_ms);
     await source.close().catch(() => undefined);
     return result;
   },
@@ -106,11 +102,11 @@ export function toConnection(row: ConnectionRow): Connection {
   };
 }
 
-async function testSource(source: Source): Promise<TestResult> {
+async function testSource(source: Source, within_ms: number): Promise<TestResult> {
   const started = performance.now();
   const latency = () => Math.round((performance.now() - started) * 10) / 10;
   try {
-    const report = await answerWithin(source.test(), TEST_TIMEOUT_MS);
+    const report = await answerWithin(source.test(), within_ms);
     return {
       success: true,
       message: 'Connected.',
@@ -122,7 +118,8 @@ async function testSource(source: Source): Promise<TestResult> {
   } catch (error) {
     // A server of another kind often takes the connection and then waits.
     const is_silent = error instanceof AppError && error.code === 'timeout';
-    return { ...toFailure(error), latency_ms: latency(), ...(is_silent ? { message: SILENT } : {}) };
+    const message = `The database did not answer within ${within_ms / 1_000} seconds. Check the host and the port, and that firewalls and security groups allow this server.`;
+    return { ...toFailure(error), latency_ms: latency(), ...(is_silent ? { message } : {}) };
   }
 }
 

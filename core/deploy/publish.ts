@@ -6,8 +6,6 @@ import { writeGenerated } from './generated.ts';
 import { publishSnapshot } from './snapshot-event.ts';
 import type { StoredSnapshot } from './stored-snapshots.ts';
 
-/** How long a receipt waits for hosts (contract section 9). */
-const ACK_TIMEOUT_MS = 5_000;
 /** A host that reported within this time connects again: it, this server or the network was interrupted. */
 const RECENT_MS = 30_000;
 
@@ -24,7 +22,7 @@ export async function publish(app: App, snapshot: StoredSnapshot, { changed, war
   await app.hosts.refresh().catch(() => undefined);
   const is_expected = app.hosts.list().length > 0 || (await isHostExpected(app));
   // An answer may come before the last host was told.
-  const acknowledged = app.hosts.acknowledged(snapshot.checksum, ACK_TIMEOUT_MS, is_expected);
+  const acknowledged = app.hosts.acknowledged(snapshot.checksum, app.waits.hosts_ms, is_expected);
   await publishSnapshot(app, snapshot);
   await signal(app, 'deployment');
   app.background(writeGenerated(app, snapshot));

@@ -7,6 +7,7 @@ import { parseEnv } from '#core/env.ts';
 import type { PasswordWork } from '#core/identity/passwords.ts';
 import { createMemoryKv } from '#core/cluster/memory.ts';
 import { createLog, type LogLine } from '#core/log.ts';
+import { WAITS } from '#core/waits.ts';
 import { createHttp } from '#server/http/http.ts';
 import { type Calls, callsOver, type Problem } from './calls.ts';
 import { type Dialect, emptyMetadata } from './metadata.ts';
@@ -40,7 +41,7 @@ export interface RequestOptions {
 
 const SECRET = 'k'.repeat(16) + '0123456789abcdefg';
 
-export interface TestAppOptions extends Pick<AppOptions, 'password_work' | 'fetch_document'> {
+export interface TestAppOptions extends Pick<AppOptions, 'password_work' | 'fetch_document' | 'waits'> {
   /** Instead of the store of this run. */
   readonly metadata?: Dialect;
 }
@@ -52,7 +53,7 @@ export const LIGHT_WORK: PasswordWork = { memory_kib: 8, passes: 1 };
 export async function testApp(
   variables: Record<string, string> = {},
   database_url?: string,
-  { password_work = LIGHT_WORK, metadata, fetch_document }: TestAppOptions = {},
+  { password_work = LIGHT_WORK, metadata, fetch_document, waits = WAITS }: TestAppOptions = {},
 ): Promise<TestApp> {
   const directory = mkdtempSync(join(tmpdir(), 'sluice-'));
   const own = database_url === undefined ? await emptyMetadata(directory, metadata) : null;
@@ -80,6 +81,7 @@ export async function testApp(
     clock: () => new Date(now),
     ids: () => Bun.randomUUIDv7(),
     password_work,
+    waits,
     ...(fetch_document === undefined ? {} : { fetch_document }),
   });
   const http = createHttp(app);

@@ -6,9 +6,6 @@ import { readsOnly } from './issuer.ts';
 import { runningCanary } from './stored-canaries.ts';
 import { candidateHeads } from './stored-candidates.ts';
 
-/** How long hosts may take to load what is new. */
-const LOAD_MS = 5_000;
-
 /** What an answer names that a host gives when it holds a state. */
 export const besideRequest = (revision: string): string => `beside:${revision}`;
 
@@ -36,7 +33,7 @@ export const besideEvent = async (app: App): Promise<HostEvent> => ({ event: 'be
 export async function publishBeside(app: App): Promise<string[]> {
   await app.hosts.refresh().catch(() => undefined);
   const news = await besideNews(app);
-  return app.hosts.answers(besideRequest(news.revision), LOAD_MS, async () => {
+  return app.hosts.answers(besideRequest(news.revision), app.waits.hosts_ms, async () => {
     app.hosts.publish({ event: 'beside', data: news });
     await signal(app, 'deployment');
   });

@@ -2,8 +2,7 @@ import { AppError } from '#core/errors.ts';
 import { boundedText } from '#core/engines/shared/bounded-text.ts';
 import type { DialPolicy } from '#core/engines/shared/source.ts';
 
-/** An answer of a provider is read to its end within so long, and no more of it than this. */
-const WITHIN_MS = 5_000;
+/** No more of an answer of a provider is read. */
 const MOST_CHARACTERS = 256 * 1024;
 /** Statuses whose answer has no body (RFC 9110). */
 const BODILESS = new Set([204, 205, 304]);
@@ -17,18 +16,19 @@ export interface Question {
 /** Asks a provider under the address rule; follows no redirect. Rejects with `provider_failed`, or with a refusal of the rule. */
 export type Ask = (url: string, question: Question) => Promise<Response>;
 
-export function createAsk(policy: DialPolicy): Ask {
+/** @param within_ms until an answer was read to its end. */
+export function createAsk(policy: DialPolicy, within_ms: number): Ask {
   return async (url, { method, headers, body = null }) => {
     const { guardedFetch } = await import('#core/engines/shared/dial.ts');
     try {
       await refusePlainHttp(url, policy);
-      const init = { method, headers: new Headers(headers), body, signal: AbortSignal.timeout(WITHIN_MS) };
+      const init = { method, headers: new Headers(headers), body, signal: AbortSignal.timeout(within_ms) };
       const answer = await guardedFetch(url, init, policy);
       const text = await boundedText(answer, MOST_CHARACTERS);
       const { status } = answer;
       return new Response(BODILESS.has(status) ? null : text, { status, headers: answer.headers });
     } catch (cause) {
-      throw asProviderFault(cause);
+      throw asProviderFault(cause, within_ms);
     }
   };
 }
@@ -46,12 +46,11 @@ export async function refusePlainHttp(url: string, policy: DialPolicy): Promise<
   );
 }
 
-const SLOW = 'The identity provider took longer than 5 seconds to answer.';
-
-function asProviderFault(cause: unknown): AppError {
+function asProviderFault(cause: unknown, within_ms: number): AppError {
   if (!(cause instanceof AppError)) {
     const late = cause instanceof Error && (cause.name === 'TimeoutError' || cause.name === 'AbortError');
-    return new AppError('provider_failed', late ? SLOW : 'The connection to the identity provider failed.', { cause });
+    const slow = `The identity provider took longer than ${within_ms / 1_000} seconds to answer.`;
+    return new AppError('provider_failed', late ? slow : 'The connection to the identity provider failed.', { cause });
   }
   if (cause.code === 'database_unreachable') return new AppError('provider_failed', cause.detail, { cause });
   if (cause.code !== 'too_large') return cause;

@@ -21,8 +21,8 @@ const FRESH_MS = 600_000;
 const FAILED_MS = 5_000;
 const REMEMBERED = 100;
 
-export function createProviderLink(policy: DialPolicy, ticks = () => performance.now()): ProviderLink {
-  const ask = createAsk(policy);
+export function createProviderLink(policy: DialPolicy, within_ms: number, ticks = () => performance.now()): ProviderLink {
+  const ask = createAsk(policy, within_ms);
   const known = createExpiringMap<Promise<Metadata>>(ticks, REMEMBERED);
   return {
     ask,

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
+import { WAITS } from '#core/waits.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { createAuthority } from '#test/support/certificates.ts';
 
@@ -54,15 +55,18 @@ test('certificates are read, and those that an earlier version stored stay until
 const NOT_DER = '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n';
 
 test('a database that takes the connection and says nothing is a matter of host and port', async () => {
+  const impatient = await testApp({}, undefined, { waits: { ...WAITS, connection_test_ms: 100 } });
+  await impatient.signIn();
   const silent = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data: () => undefined } });
   try {
-    const { body } = await t.send('connections.test_draft', { ...postgres, port: silent.port });
+    const { body } = await impatient.send('connections.test_draft', { ...postgres, port: silent.port });
     expect(body).toMatchObject({
       success: false,
       code: 'timeout',
-      message: expect.stringContaining('Check the host and the port'),
+      message: expect.stringContaining('did not answer within 0.1 seconds. Check the host and the port'),
     });
   } finally {
     silent.stop(true);
+    await impatient.close();
   }
-}, 30_000);
+});

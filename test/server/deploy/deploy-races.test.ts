@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { HostEvent } from '#core/deploy/hosts.ts';
+import { WAITS } from '#core/waits.ts';
 import { followDeployments } from '#core/deploy/deployment-follow.ts';
 import { readSnapshot, textsOf } from '#core/deploy/stored-snapshots.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
@@ -51,6 +52,10 @@ test('a host that lacks what is deployed gets it, although nothing changed', asy
 });
 
 test('a host that refuses a snapshot is named with its reason, at once', async () => {
+  await t.close();
+  // Waiting for more than the refusal would outlast the test.
+  t = await testApp({}, undefined, { waits: { ...WAITS, hosts_ms: 3_600_000 } });
+  await t.signIn();
   t.app.hosts.connect('h1', ({ event, data }: HostEvent) => {
     if (event !== 'snapshot' && event !== 'listen') return;
     const request_id = event === 'listen' ? (data as { request_id: string }).request_id : null;
@@ -59,9 +64,7 @@ test('a host that refuses a snapshot is named with its reason, at once', async (
       t.app.hosts.acknowledge('h1', { boot_id: 'b', version: null, checksum: null, load_ms: null, url: null, error, request_id }),
     );
   });
-  await tool();
   const { body } = await deploy();
-  expect(Number(body['duration_ms'])).toBeLessThan(4_000);
   expect(body['hosts']).toMatchObject([{ id: 'h1', error: 'The disk is full.' }]);
   expect(String(body['warnings'])).toContain('rejected the snapshot: The disk is full.');
 });

@@ -19,7 +19,6 @@ export interface ClientDocument {
 /** Fetches without following a redirect. */
 export type FetchDocument = (url: string, init: { headers: Record<string, string>; signal: AbortSignal }) => Promise<Response>;
 
-const TIMEOUT_MS = 5_000;
 const MOST_CHARACTERS = 10 * 1_024;
 const SHORTEST_MS = 30_000;
 const LONGEST_MS = 24 * 3_600_000;
@@ -74,7 +73,7 @@ export async function clientDocument(app: App, client_id: string, ip: string | n
   if (flying !== undefined) return flying;
   const flight = (async () => {
     await countFetch(app, siteOf(ip ?? ''));
-    const found = await fetchOnce(client_id, app.fetch_document ?? fetchPublic(app));
+    const found = await fetchOnce(client_id, app.fetch_document ?? fetchPublic(app), app.waits.client_document_ms);
     if (found.keep_ms > 0) await app.kv.set(keyOf(client_id), JSON.stringify(found.document), found.keep_ms);
     return found.document;
   })()
@@ -107,8 +106,9 @@ function tooMany({ retry_after }: Counted): AppError {
 async function fetchOnce(
   client_id: string,
   fetchDocument: FetchDocument,
+  within_ms: number,
 ): Promise<{ document: ClientDocument; keep_ms: number }> {
-  const signal = AbortSignal.timeout(TIMEOUT_MS);
+  const signal = AbortSignal.timeout(within_ms);
   const response = await fetchDocument(client_id, { headers: { accept: 'application/json' }, signal });
   if (response.status !== 200) {
     await response.body?.cancel();
