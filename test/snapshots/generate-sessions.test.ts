@@ -5,6 +5,7 @@ import { openPostgresql } from '#snapshots/generate/project/drivers/postgresql.t
 import type { Database, Limits, NetworkSettings } from '#snapshots/generate/project/definitions.ts';
 import { reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
 import { openTcpProxy } from '#test/support/tcp-proxy.ts';
+import { until } from '#test/support/until.ts';
 
 /** What a session of a generated project keeps is what the next caller finds: the pool has one. */
 const SERVERS = [
@@ -17,10 +18,10 @@ const SERVERS = [
     fails_locked: 'select pg_advisory_lock(7), 1 / (x - x) from generate_series(1, 1) x',
     sleep: 'select pg_sleep(4)',
     text: 'select cast($1 as text) as a',
-    endless: "select repeat('x', 200) as a from generate_series(1, 20000000)",
-    running: `select count(*) as a from pg_stat_activity where state = 'active' and query like '%generate_series(1, 20000000)%' and query not like '%pg_stat_activity%'`,
+    endless: "select repeat('x', 200) as a from (select generate_series(1, 2000000000)) endless",
+    running: `select count(*) as a from pg_stat_activity where state = 'active' and query like '%generate_series(1, 2000000000)%' and query not like '%pg_stat_activity%'`,
     large: 'select repeat(md5(x::text), 31250) as a from generate_series(1, 200) x',
-    returning: 'insert into wide select x, repeat(md5(x::text), 3125) from generate_series(1, 4000) x returning note',
+    returning: 'insert into wide select x, repeat(md5(x::text), 3125) from generate_series(1, 2000) x returning note',
     left: [
       ['setting', `select set_config('app.person', 'ann', false)`, `select nullif(current_setting('app.person', true), '') as a`],
       ['time zone', `set time zone 'Asia/Tokyo'`, `select current_setting('TimeZone') as a`],
@@ -39,11 +40,11 @@ const SERVERS = [
     fails_locked: `select get_lock('kept', 1), (select 1 union select 2)`,
     sleep: 'select sleep(4)',
     text: 'select ? as a',
-    endless: "select repeat('x', 200) as a from seq_1_to_20000000",
+    endless: "select repeat('x', 200) as a from seq_1_to_2000000000",
     running:
-      "select count(*) as a from information_schema.processlist where info like '%seq_1_to_20000000%' and info not like '%processlist%'",
+      "select count(*) as a from information_schema.processlist where info like '%seq_1_to_2000000000%' and info not like '%processlist%'",
     large: 'select repeat(md5(seq), 31250) as a from seq_1_to_200',
-    returning: 'insert into wide select seq, left(repeat(md5(seq), 3125), 60000) from seq_1_to_5000 returning note',
+    returning: 'insert into wide select seq, left(repeat(md5(seq), 3125), 60000) from seq_1_to_4000 returning note',
     left: [
       ['variable', `set @person = 'ann'`, 'select @person as a'],
       ['row limit', 'set sql_select_limit = 1', 'select @@sql_select_limit > 1 as a'],
@@ -119,9 +120,7 @@ for (const {
       for (const writes of [false, true]) {
         expect(await faultOf(run(fails_locked, writes))).not.toBe('');
         // The server may need a moment to see that a session was ended.
-        const until = performance.now() + 2_000;
-        while ((await locksHeld()) > 0 && performance.now() < until) await Bun.sleep(10);
-        expect(await locksHeld()).toBe(0);
+        await until(async () => (await locksHeld()) === 0);
       }
     });
 
@@ -172,16 +171,14 @@ for (const {
     });
 
     test('ends a read in the server once it has all its rows', async () => {
-      const started = performance.now();
       const limits = { writes: false, timeout_ms: 20_000, max_rows: 5, max_bytes: 1_000, signal: AbortSignal.timeout(20_000) };
       const found = await database.query({ text: endless, values: [], types: [], typed: false }, limits);
       expect(found).toMatchObject({ truncated: true });
-      while (Number((await server.run(running))[0]?.['a']) > 0 && performance.now() - started < 4_000) await Bun.sleep(20);
-      expect(performance.now() - started).toBeLessThan(4_000);
+      await until(async () => Number((await server.run(running))[0]?.['a']) === 0);
     });
 
     test('holds no more of a large result than the limit of bytes', async () => {
-      const limits = { timeout_ms: 20_000, max_rows: 1_000, max_bytes: 2_000_000, signal: AbortSignal.timeout(20_000) };
+      const limits = { timeout_ms: 55_000, max_rows: 1_000, max_bytes: 2_000_000, signal: AbortSignal.timeout(55_000) };
       const result = async (writes: boolean, statement: string) => {
         Bun.gc(true);
         const before = process.memoryUsage().rss;
