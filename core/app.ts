@@ -36,6 +36,8 @@ export interface AppOptions {
   readonly ids: () => string;
   /** What hashing a new password costs; absent: the standard. */
   readonly password_work?: PasswordWork;
+  /** Whether deployed versions are written to `SVC_GENERATED_DIR` as projects, each by a program of its own; absent: they are. */
+  readonly writes_projects?: boolean;
   /** How long others are waited for, where it is not the standard. */
   readonly waits?: Waits;
   /** How the metadata document of an OAuth client is fetched; by default from public addresses alone, through the address guard. */

@@ -25,7 +25,7 @@ export async function publish(app: App, snapshot: StoredSnapshot, { changed, war
   const acknowledged = app.hosts.acknowledged(snapshot.checksum, app.waits.hosts_ms, is_expected);
   await publishSnapshot(app, snapshot);
   await signal(app, 'deployment');
-  app.background(writeGenerated(app, snapshot));
+  if (app.writes_projects !== false) app.background(writeGenerated(app, snapshot));
   const hosts = await acknowledged;
   const late = hosts
     .filter(({ acked_ms }) => acked_ms === null)

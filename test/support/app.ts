@@ -41,7 +41,7 @@ export interface RequestOptions {
 
 const SECRET = 'k'.repeat(16) + '0123456789abcdefg';
 
-export interface TestAppOptions extends Pick<AppOptions, 'password_work' | 'fetch_document' | 'waits'> {
+export interface TestAppOptions extends Pick<AppOptions, 'password_work' | 'fetch_document' | 'waits' | 'writes_projects'> {
   /** Instead of the store of this run. */
   readonly metadata?: Dialect;
 }
@@ -49,11 +49,14 @@ export interface TestAppOptions extends Pick<AppOptions, 'password_work' | 'fetc
 /** Hashing a password costs as little as it can: tests sign in again and again. */
 export const LIGHT_WORK: PasswordWork = { memory_kib: 8, passes: 1 };
 
-/** A whole server in this process: a fresh store (embedded, or PostgreSQL when TEST_METADATA says so), a clock that stands still, its own folder. */
+/**
+ * A whole server in this process: a fresh store (embedded, or PostgreSQL when TEST_METADATA says so), a clock that stands still, its own
+ * folder. Deployed projects are not written unless the test looks at them: that starts a program for each deploy.
+ */
 export async function testApp(
   variables: Record<string, string> = {},
   database_url?: string,
-  { password_work = LIGHT_WORK, metadata, fetch_document, waits = WAITS }: TestAppOptions = {},
+  { password_work = LIGHT_WORK, metadata, fetch_document, waits = WAITS, writes_projects = false }: TestAppOptions = {},
 ): Promise<TestApp> {
   const directory = mkdtempSync(join(tmpdir(), 'sluice-'));
   const own = database_url === undefined ? await emptyMetadata(directory, metadata) : null;
@@ -82,6 +85,7 @@ export async function testApp(
     ids: () => Bun.randomUUIDv7(),
     password_work,
     waits,
+    writes_projects,
     ...(fetch_document === undefined ? {} : { fetch_document }),
   });
   const http = createHttp(app);

@@ -11,8 +11,8 @@ let t: TestApp;
 let file: string;
 let connection_id: string;
 let events: string[];
-beforeEach(async () => {
-  t = await testApp();
+async function start(writes_projects = false): Promise<void> {
+  t = await testApp({}, undefined, { writes_projects });
   await t.signIn();
   mkdirSync(join(t.directory, 'databases'));
   file = join(t.directory, 'databases/shop.sqlite');
@@ -25,8 +25,13 @@ beforeEach(async () => {
   connection_id = String(created.body['id']);
   events = [];
   connectHost('h1');
-});
+}
+beforeEach(() => start());
 afterEach(() => t.close());
+const startWritingProjects = async () => {
+  await t.close();
+  await start(true);
+};
 
 /** A host as the server sees one: it takes what it is sent and says so. */
 function connectHost(id: string, refuse_listen = false): () => void {
@@ -284,6 +289,7 @@ test('who stopped the server and who started it again stands in the history', as
 });
 
 test('generated projects go with their snapshots, and drafts that were left behind with them', async () => {
+  await startWritingProjects();
   const folder = t.app.env.SVC_GENERATED_DIR;
   for (const name of ['3', '7.4711.draft', '150', 'notes', '9.txt']) mkdirSync(join(folder, name), { recursive: true });
   const { snapshots } = t.app.store.tables;
@@ -296,12 +302,12 @@ test('generated projects go with their snapshots, and drafts that were left behi
   t.app.snapshot_cache.versions.clear();
   await t.request('PATCH', '/api/v1/server/config', { body: { server_name: 'Shop' } });
   expect((await deploy()).body['snapshot_version']).toBe(150);
-  const until = performance.now() + 10_000;
-  while (readdirSync(folder).length > 3 && performance.now() < until) await Bun.sleep(50);
+  await until(() => readdirSync(folder).length <= 3);
   expect(readdirSync(folder).toSorted()).toEqual(['150', '9.txt', 'notes']);
 }, 20_000);
 
 test('a generated project that lacks a file is written again by a deploy that changes nothing', async () => {
+  await startWritingProjects();
   const readme = join(t.app.env.SVC_GENERATED_DIR, '1', 'README.md');
   const source = join(t.app.env.SVC_GENERATED_DIR, '1', 'src/main.ts');
   const settled = () => until(async () => existsSync(readme) && !t.app.generated_lock.busy());
@@ -310,7 +316,9 @@ test('a generated project that lacks a file is written again by a deploy that ch
   await settled();
   await Bun.write(source, '// mine');
   expect((await deploy()).body['changed']).toBe(false);
-  await Bun.sleep(2_000);
+  // The deploy looks at the folder a moment later.
+  await until(() => t.app.generated_lock.busy());
+  await settled();
   expect(await Bun.file(source).text()).toBe('// mine');
   rmSync(readme);
   await deploy();
