@@ -32,18 +32,20 @@ describe('three hosts', () => {
 
   test('the calls of all hosts run on both versions; nothing differs between equal ones', async () => {
     await calls();
-    expect(await shop.replay({ version: 1, calls: 100 })).toEqual({
+    const { samples, slower, ...found } = await shop.replay({ version: 1, calls: 100 });
+    expect(found).toEqual({
       against: 'v1',
       calls: 9,
       same: 9,
       changed: 0,
       failed: 0,
-      slower: 0,
       skipped: 0,
-      samples: [],
       notes: [],
       hosts: ['host-0', 'host-1', 'host-2'].map((id) => ({ id, calls: 3, error: null })),
     });
+    // On a busy machine one side of a pair may take twice as long; nothing else tells them apart.
+    expect(samples.map(({ outcome }) => outcome)).toEqual(samples.map(() => 'slower'));
+    expect(slower).toBe(samples.length);
     expect((await shop.replay({ version: 1, calls: 3 })).calls).toBe(3);
   });
 
