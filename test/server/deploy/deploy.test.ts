@@ -1,18 +1,17 @@
 import { Database } from 'bun:sqlite';
 import { afterEach, beforeEach, expect, test } from 'bun:test';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { HostEvent } from '#core/deploy/hosts.ts';
 import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
 import { storeExtras } from '#test/support/extras.ts';
-import { until } from '#test/support/until.ts';
 
 let t: TestApp;
 let file: string;
 let connection_id: string;
 let events: string[];
-async function start(writes_projects = false): Promise<void> {
-  t = await testApp({}, undefined, { writes_projects });
+beforeEach(async () => {
+  t = await testApp();
   await t.signIn();
   mkdirSync(join(t.directory, 'databases'));
   file = join(t.directory, 'databases/shop.sqlite');
@@ -25,13 +24,8 @@ async function start(writes_projects = false): Promise<void> {
   connection_id = String(created.body['id']);
   events = [];
   connectHost('h1');
-}
-beforeEach(() => start());
+});
 afterEach(() => t.close());
-const startWritingProjects = async () => {
-  await t.close();
-  await start(true);
-};
 
 /** A host as the server sees one: it takes what it is sent and says so. */
 function connectHost(id: string, refuse_listen = false): () => void {
@@ -287,50 +281,6 @@ test('who stopped the server and who started it again stands in the history', as
   const [entry] = await entries();
   expect((await t.request('POST', `/api/v1/history/${String(entry?.['id'])}/rollback`, { body: {} })).status).toBe(422);
 });
-
-test('generated projects go with their snapshots, and drafts that were left behind with them', async () => {
-  await startWritingProjects();
-  const folder = t.app.env.SVC_GENERATED_DIR;
-  for (const name of ['3', '7.4711.draft', '150', 'notes', '9.txt']) mkdirSync(join(folder, name), { recursive: true });
-  const { snapshots } = t.app.store.tables;
-  await tool();
-  await deploy();
-  await t.app.store.write(async (tx) => {
-    await tx.update(snapshots).set({ version: 149 });
-    await tx.update(t.app.store.tables.deployment).set({ active_version: 149 });
-  });
-  t.app.snapshot_cache.versions.clear();
-  await t.request('PATCH', '/api/v1/server/config', { body: { server_name: 'Shop' } });
-  expect((await deploy()).body['snapshot_version']).toBe(150);
-  await until(() => readdirSync(folder).length <= 3);
-  expect(readdirSync(folder).toSorted()).toEqual(['150', '9.txt', 'notes']);
-}, 20_000);
-
-test('a generated project that lacks a file is written again by a deploy that changes nothing', async () => {
-  await startWritingProjects();
-  const readme = join(t.app.env.SVC_GENERATED_DIR, '1', 'README.md');
-  const source = join(t.app.env.SVC_GENERATED_DIR, '1', 'src/main.ts');
-  const settled = () => until(async () => existsSync(readme) && !t.app.generated_lock.busy());
-  await tool();
-  await deploy();
-  await settled();
-  await Bun.write(source, '// mine');
-  expect((await deploy()).body['changed']).toBe(false);
-  // The deploy looks at the folder a moment later.
-  await until(() => t.app.generated_lock.busy());
-  await settled();
-  expect(await Bun.file(source).text()).toBe('// mine');
-  rmSync(readme);
-  await deploy();
-  await settled();
-  expect(readFileSync(readme, 'utf8')).toContain('snapshot 1');
-  expect(await Bun.file(source).text()).not.toBe('// mine');
-  await t.request('PATCH', '/api/v1/server/config', { body: { server_name: 'Shop' } });
-  await deploy();
-  rmSync(t.app.env.SVC_GENERATED_DIR, { recursive: true });
-  expect((await t.request('POST', '/api/v1/snapshots/1/activate', { body: {} })).status).toBe(200);
-  await settled();
-}, 40_000);
 
 test('the generated project is answered and written, without any secret', async () => {
   await storeExtras(t.app, connection_id, { api_token: 'canary-token' });
