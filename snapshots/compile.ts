@@ -9,6 +9,7 @@ import { outputSchema } from '#core/lib/call/shape.ts';
 import { classify } from '#core/lib/sql/classify.ts';
 import type { SqlDialect } from '#core/lib/sql/dialect.ts';
 import { limitNames, parseSql, unusedParameters } from '#core/lib/sql/parse.ts';
+import { type Reads, readsIn, withReads } from '#core/lib/sql/reads.ts';
 import type { Classification, Statement } from '#core/lib/sql/statement.ts';
 import { parseTemplate } from '#core/lib/template/parse.ts';
 import { AppError, invalidField } from '#core/errors.ts';
@@ -107,8 +108,17 @@ function checkTemplate(template: string | null): void {
   }
 }
 
-/** The same artifact with what the database says of its columns. */
-export function describeCompiled(compiled: Compiled, definition: QueryDefinition, description: Description | null): Compiled {
+/** What the database says of a statement in all its forms. */
+export interface DescribedStatement extends Pick<Description, 'columns'> {
+  readonly reads: Reads;
+}
+
+/** The same artifact with what the database says of its columns and of its parameters. */
+export function describeCompiled(
+  compiled: Compiled,
+  definition: QueryDefinition,
+  description: DescribedStatement | null,
+): Compiled {
   const traced = new Map((compiled.columns ?? []).map(({ name, origin }) => [name, origin]));
   const columns = (description?.columns ?? null)?.map((column: TracedColumn) => {
     const origin = column.origin ?? traced.get(column.name);
@@ -117,7 +127,7 @@ export function describeCompiled(compiled: Compiled, definition: QueryDefinition
   return {
     ...compiled,
     columns: columns ?? null,
-    statement: { ...compiled.statement, typed: description?.typed ?? false },
+    statement: withReads(compiled.statement, description?.reads),
     output_schema: outputSchema(
       definition.return_type,
       schemaColumns(columns ?? null, definition.masks ?? []),
@@ -140,7 +150,7 @@ export async function currentArtifact(
   const dialect = dialects?.find(({ name }) => name === stored?.statement.dialect);
   const compiled = await compileQuery(definition, db_type, dialect);
   if (stored === undefined || stored.columns === null || !isOlder(stored, definition, db_type)) return compiled;
-  return describeCompiled(compiled, definition, { columns: stored.columns, typed: stored.statement.typed });
+  return describeCompiled(compiled, definition, { columns: stored.columns, reads: readsIn(stored.statement) });
 }
 
 function isOlder({ key }: Compiled, definition: QueryDefinition, db_type: DbType): boolean {

@@ -3,14 +3,22 @@ import { and, eq, inArray, sql } from 'drizzle-orm';
 import { withTimeout } from '#core/lib/with-timeout.ts';
 import type { App } from '#core/app.ts';
 import type { Db } from '#core/store/open.ts';
-import { sourceOffset, type Variant, variants, wholeVariant } from '#core/lib/sql/bind.ts';
+import { leavesOf, sourceOffset, type Variant, variants, wholeVariant } from '#core/lib/sql/bind.ts';
 import type { SqlDialect } from '#core/lib/sql/dialect.ts';
+import { type Reads, readsIn, readsOf, withReads } from '#core/lib/sql/reads.ts';
 import type { Statement } from '#core/lib/sql/statement.ts';
 import { AppError, type ErrorCode, type FieldError, refuseFields } from '#core/errors.ts';
 import { unknownMasks } from '#core/lib/call/masks.ts';
-import type { BoundStatement, Description, Source } from '#core/engines/shared/source.ts';
+import type { DescribedText, Description, Source } from '#core/engines/shared/source.ts';
+import type { StopSignal } from '#core/engines/shared/stop.ts';
 import { canonical, checksum } from '#snapshots/canonical.ts';
-import { type Compiled, compileQuery, describeCompiled, type QueryDefinition } from '#snapshots/compile.ts';
+import {
+  type Compiled,
+  compileQuery,
+  describeCompiled,
+  type DescribedStatement,
+  type QueryDefinition,
+} from '#snapshots/compile.ts';
 import { freezeConnection } from '#snapshots/entities.ts';
 import type { ConnectionRow } from './source-pool.ts';
 
@@ -39,7 +47,7 @@ export async function prepareDefinition(
   const dialect = await grammarOf(app, connection, earlier);
   const compiled = await compileQuery(definition, connection.db_type, dialect).catch(namingField('sql_query'));
   if (compiled.classification.passthrough || compiled.classification.forbidden) return compiled;
-  const described = await describeOn(app, connection, compiled, definition.sql_query).catch(namingField('sql_query'));
+  const described = await describeForms(app, connection, compiled, definition.sql_query).catch(namingField('sql_query'));
   if (!(described instanceof AppError)) {
     const traced = await traceColumns(app, connection, compiled, definition, described);
     refuseFaults(unknownMasks(definition.masks ?? [], described.columns.length === 0 ? null : traced.columns));
@@ -48,7 +56,7 @@ export async function prepareDefinition(
   const warned = { ...compiled, warnings: [...compiled.warnings, `${UNCHECKED}: ${described.detail}`] };
   const known = earlier?.connection_id === connection.id ? (await readCompiled(app, [earlier.id])).get(earlier.id) : undefined;
   if (known === undefined || known.columns === null || !isSameStatement(known, compiled)) return warned;
-  return describeCompiled(warned, definition, { columns: known.columns, typed: known.statement.typed });
+  return describeCompiled(warned, definition, { columns: known.columns, reads: readsIn(known.statement) });
 }
 
 /** The grammar of a database as its settings make it now; when it is down, the one in which it was read before. */
@@ -71,12 +79,12 @@ async function traceColumns(
   connection: ConnectionRow,
   { statement }: Compiled,
   { masks = [] }: QueryDefinition,
-  described: Description,
-): Promise<Description> {
+  described: DescribedStatement,
+): Promise<DescribedStatement> {
   if (masks.length === 0) return described;
   const source = await app.sources.of(connection);
-  const { text, types } = wholeVariant(statement, dialectNamed(statement.dialect));
-  const origins = await answerWithin(source.origins?.(text, types) ?? Promise.resolve([]), DESCRIBE_TIMEOUT_MS);
+  const form = wholeVariant(statement, dialectNamed(statement.dialect));
+  const origins = await answerWithin(source.origins?.(form) ?? Promise.resolve([]), DESCRIBE_TIMEOUT_MS);
   const columns = described.columns.map((column, n) => ({ ...column, origin: origins[n] ?? null }));
   return { ...described, columns };
 }
@@ -86,7 +94,7 @@ function refuseFaults(errors: FieldError[]): void {
 }
 
 const isSameStatement = (one: Compiled, other: Compiled): boolean =>
-  canonical({ ...one.statement, typed: false }) === canonical({ ...other.statement, typed: false });
+  canonical(withReads(one.statement)) === canonical(withReads(other.statement));
 
 const UNCHECKED = 'The statement was not checked';
 
@@ -100,19 +108,61 @@ export function withoutUnchecked<C extends Compiled>(compiled: C): C {
  * @returns what the database says of every form of the statement, or why it could not be asked.
  * Rejects with the database's own message when it refuses the statement.
  */
-async function describeOn(
+export function describeForms(
   app: App,
   connection: ConnectionRow,
-  { statement }: Compiled,
+  { statement }: Pick<Compiled, 'statement'>,
   sql: string,
-): Promise<Description | AppError> {
-  const forms = variants(statement, dialectNamed(statement.dialect));
-  const described = await askDatabase(app, connection, forms);
-  if (described instanceof AppError) return described;
-  const [whole] = described;
-  for (const [n, form] of described.entries()) if (form instanceof AppError) throw pointAt(form, sql, statement, forms[n]);
-  if (whole === undefined || whole instanceof AppError) throw new AppError('internal', 'The statement has no form.');
-  return { columns: whole.columns, typed: described.some((form) => !(form instanceof AppError) && form.typed) };
+): Promise<DescribedStatement | AppError> {
+  return readForms(statement, sql, (forms) => askDatabase(app, connection, forms));
+}
+
+/** The same of a source that is open. Rejects when the database could not be asked. */
+export async function describeNow(
+  source: Source,
+  statement: Statement,
+  sql: string,
+  signal: StopSignal,
+): Promise<DescribedStatement> {
+  const described = await readForms(statement, sql, (forms) => describeTexts(source, forms, signal));
+  if (described instanceof AppError) throw described;
+  return described;
+}
+
+/** Rounds until all forms of a statement read its parameters alike. */
+const MOST_ROUNDS = 3;
+
+async function readForms(
+  statement: Statement,
+  sql: string,
+  ask: (forms: readonly Variant[]) => Promise<(Description | AppError)[] | AppError>,
+): Promise<DescribedStatement | AppError> {
+  const dialect = dialectNamed(statement.dialect);
+  let asked = withReads(statement);
+  for (let round = 0; round < MOST_ROUNDS; round++) {
+    const forms = variants(asked, dialect);
+    const described = await ask(forms);
+    if (described instanceof AppError) return described;
+    const reads: Reads[] = [];
+    for (const [n, form] of described.entries()) {
+      if (form instanceof AppError) throw pointAt(form, sql, statement, forms[n]);
+      reads.push(readsOf(asked, forms[n]!, form.reads ?? []));
+    }
+    const [whole] = described;
+    if (whole === undefined || whole instanceof AppError) throw new AppError('internal', 'The statement has no form.');
+    const all = (reads[0] ?? []).map((first, leaf) => first?.as ?? reads.find((own) => own[leaf]?.as !== undefined)?.[leaf]?.as);
+    const isAlike = (own: Reads): boolean => own.every((read, leaf) => read === undefined || read.as === all[leaf]);
+    if (reads.every(isAlike)) return { columns: whole.columns, reads: reads[0] ?? [] };
+    asked = withReads(
+      statement,
+      all.map((as) => (as === undefined ? undefined : { as })),
+    );
+  }
+  const names = [...new Set(leavesOf(statement.nodes).flatMap((node) => (typeof node === 'string' ? [] : [`:${node.name}`])))];
+  throw new AppError(
+    'invalid',
+    `With and without its optional blocks the database takes ${names.join(', ')} as different types. Write a cast of each, such as cast(${names[0]} as text).`,
+  );
 }
 
 /** A database's complaint about a form of a statement, with the place in the text that its author wrote. */
@@ -132,15 +182,16 @@ export function pointAt(error: AppError, sql: string, statement: Statement, form
  * What a database says now of many statements whole: their optional blocks kept, which name everything that their other forms
  * do. A refusal stands in the place of its statement; the reason comes instead of everything when it could not be asked.
  */
-export function describeWhole(
+export async function describeWhole(
   app: App,
   connection: ConnectionRow,
   compiled: readonly Pick<Compiled, 'statement'>[],
-): Promise<(Description | AppError)[] | AppError> {
-  return askDatabase(
-    app,
-    connection,
-    compiled.map(({ statement }) => wholeVariant(statement, dialectNamed(statement.dialect))),
+): Promise<(DescribedStatement | AppError)[] | AppError> {
+  const forms = compiled.map(({ statement }) => wholeVariant(statement, dialectNamed(statement.dialect)));
+  const described = await askDatabase(app, connection, forms);
+  if (described instanceof AppError) return described;
+  return described.map((one, n) =>
+    one instanceof AppError ? one : { columns: one.columns, reads: readsOf(compiled[n]!.statement, forms[n]!, one.reads ?? []) },
   );
 }
 
@@ -159,21 +210,27 @@ export async function schemaMark(app: App, connection: ConnectionRow): Promise<s
 async function askDatabase(
   app: App,
   connection: ConnectionRow,
-  statements: readonly BoundStatement[],
+  statements: readonly DescribedText[],
 ): Promise<(Description | AppError)[] | AppError> {
   if (statements.length === 0) return [];
-  const ask = async (source: Source): Promise<(Description | AppError)[]> => {
-    if (source.describeAll !== undefined) return source.describeAll(statements);
-    return Promise.all(statements.map(({ text, types }) => source.describe(text, types).catch(asAppError)));
-  };
   try {
-    const described = await answerWithin(app.sources.of(connection).then(ask), DESCRIBE_TIMEOUT_MS);
+    const asked = app.sources.of(connection).then((source) => describeTexts(source, statements));
+    const described = await answerWithin(asked, DESCRIBE_TIMEOUT_MS);
     const unreachable = described.find((one) => one instanceof AppError && UNREACHABLE.includes(one.code));
     return unreachable instanceof AppError ? unreachable : described;
   } catch (error) {
     if (!(error instanceof AppError) || !UNREACHABLE.includes(error.code)) throw error;
     return error;
   }
+}
+
+async function describeTexts(
+  source: Source,
+  statements: readonly DescribedText[],
+  signal?: StopSignal,
+): Promise<(Description | AppError)[]> {
+  if (source.describeAll !== undefined) return source.describeAll(statements, signal);
+  return Promise.all(statements.map(({ text, types }) => source.describe(text, types, signal).catch(asAppError)));
 }
 
 function asAppError(error: unknown): AppError {

@@ -1,12 +1,11 @@
 import type { App } from '#core/app.ts';
 import { type ConnectionRow, unreadableSecret } from '#core/definitions/source-pool.ts';
-import { describeWhole, schemaMark, withoutUnchecked } from '#core/definitions/statements.ts';
-import type { Description } from '#core/engines/shared/source.ts';
+import { describeForms, describeWhole, schemaMark, withoutUnchecked } from '#core/definitions/statements.ts';
 import type { DefinitionKind } from '#core/contract/entities.ts';
 import type { Drifted } from '#core/contract/deploy/drift.ts';
 import { createCollection } from '#core/observe/garbage.ts';
 import { AppError } from '#core/errors.ts';
-import { type Compiled, describeCompiled } from '#snapshots/compile.ts';
+import { type Compiled, describeCompiled, type DescribedStatement } from '#snapshots/compile.ts';
 import { resourceFreezer, toolFreezer } from '#snapshots/entities.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
 import type { Frozen, FrozenView, Problem } from '#snapshots/freeze.ts';
@@ -14,6 +13,8 @@ import { freezeOne, type Outcome } from '#snapshots/freeze-one.ts';
 import { columnDifferences } from './checks/columns.ts';
 import { readDefinitions, readWorkingCopy, type WorkingCopy } from './working-copy.ts';
 import { pagesOf } from '#core/lib/slices.ts';
+import { withReads } from '#core/lib/sql/reads.ts';
+import { canonical } from '#snapshots/canonical.ts';
 
 export interface Prepared extends Frozen {
   readonly server: FrozenServer;
@@ -122,7 +123,7 @@ async function prepareSome(
   const described = await describeWhole(
     app,
     connection,
-    queries.map(({ artifact }) => artifact),
+    queries.map(({ artifact }) => ({ statement: withReads(artifact.statement) })),
   );
   if (described instanceof AppError) return described;
   for (const [n, query] of queries.entries()) {
@@ -130,22 +131,47 @@ async function prepareSome(
     if (answer === undefined) continue;
     copy.unprepared.add(query.outcome.id);
     if (answer instanceof AppError) {
-      said.problems.push({ entity_type: query.outcome.entity_type, name: query.outcome.name, message: answer.detail });
+      said.problems.push(problemOf(query, answer));
     } else if (withoutUnchecked(query.artifact) === query.stored && sameDescription(query.artifact, answer)) {
       // Put again meanwhile, it is another definition.
       if (copy.state.outcome(query.outcome.id) === query.outcome) copy.unprepared.delete(query.outcome.id);
       const { leaf } = query.outcome;
       if (leaf !== null && mark !== null) app.asked_statements.asked.set(leaf.hash, { connection_id: connection.id, mark });
-    } else await takeDescription(app, view, query, answer, said);
+    } else {
+      const now = await inAllForms(app, connection, query, answer);
+      if (now instanceof AppError) said.problems.push(problemOf(query, now));
+      else await takeDescription(app, view, query, now, said);
+    }
   }
   return null;
+}
+
+const problemOf = ({ outcome: { entity_type, name } }: Query, { detail: message }: AppError): Problem => ({
+  entity_type,
+  name,
+  message,
+});
+
+/** A statement whose parameters are read otherwise now is described in every form, as it was when it was saved. */
+async function inAllForms(
+  app: App,
+  connection: ConnectionRow,
+  { artifact, definition }: Query,
+  whole: DescribedStatement,
+): Promise<DescribedStatement | AppError> {
+  const has_blocks = artifact.statement.nodes.some((node) => typeof node === 'object' && 'block' in node);
+  if (!has_blocks || sameReads(artifact, whole)) return whole;
+  return describeForms(app, connection, artifact, definition.sql_query).catch((error: unknown) => {
+    if (error instanceof AppError) return error;
+    throw error;
+  });
 }
 
 async function takeDescription(
   app: App,
   view: FrozenView,
   { outcome, row, stored, artifact, definition }: Query,
-  now: Description,
+  now: DescribedStatement,
   { instead, texts, refreshed, drifted }: Said,
 ): Promise<void> {
   const { entity_type: kind, name } = outcome;
@@ -185,8 +211,13 @@ async function readQueries(app: App, { fresh }: WorkingCopy, asked: readonly Out
   return queries;
 }
 
-const sameDescription = ({ statement, columns }: Compiled, now: Description): boolean =>
-  statement.typed === now.typed &&
+const sameReads = ({ statement }: Compiled, { reads }: DescribedStatement): boolean =>
+  canonical(statement) === canonical(withReads(statement, reads));
+
+const sameDescription = (artifact: Compiled, now: DescribedStatement): boolean =>
+  sameReads(artifact, now) && sameColumns(artifact, now);
+
+const sameColumns = ({ columns }: Compiled, now: DescribedStatement): boolean =>
   columns?.length === now.columns.length &&
   now.columns.every(
     ({ name, type, kind }, n) => columns[n]?.name === name && columns[n].type === type && columns[n].kind === kind,

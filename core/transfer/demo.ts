@@ -34,7 +34,7 @@ function knowingSpreadsheets(app: App): App {
   const of: App['sources']['of'] = async (row) => {
     const source = await sources.of(row);
     if (row.db_type !== FOLDER_TYPE || row.database !== SAMPLE_FOLDER) return source;
-    return { ...source, describeAll: async (statements) => statements.map(() => ({ columns: EXPENSES_COLUMNS, typed: false })) };
+    return { ...source, describeAll: async (statements) => statements.map(() => ({ columns: EXPENSES_COLUMNS })) };
   };
   return { ...app, sources: { ...sources, of } };
 }

@@ -168,7 +168,6 @@ ${members({
 })}  sql: ${sqlLiteral(statement.nodes)},
 ${members({
   types: statement.types,
-  typed: statement.typed,
   parameters: query.parameters,
   timeout_ms: query.timeout_ms,
   max_rows: query.max_rows,

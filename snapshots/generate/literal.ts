@@ -38,7 +38,9 @@ function body(nodes: readonly SqlNode[]): string {
 
 function hole(node: Exclude<SqlNode, string>): string {
   if ('block' in node) return `whenGiven(${node.names.map((name) => JSON.stringify(name)).join(', ')})\`${body(node.block)}\``;
-  return `${tagOf(node)}(${JSON.stringify(node.name)})`;
+  const { as, apart } = node;
+  const read = as === undefined && apart === undefined ? '' : `, ${literal({ as, apart })}`;
+  return `${tagOf(node)}(${JSON.stringify(node.name)}${read})`;
 }
 
 const TAGS = { in: 'anyOf', not_in: 'noneOf', limit: 'limitOf', offset: 'offsetOf', value: 'value' } as const;

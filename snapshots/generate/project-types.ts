@@ -131,7 +131,7 @@ export interface BoundStatement {
   readonly text: string;
   readonly values: readonly Json[];
   readonly types: readonly BoundType[];
-  readonly typed: boolean;
+  readonly declared?: readonly (string | null)[];
 }
 export type SessionMode = 'fixed' | 'read' | 'write';
 export interface SessionState {

@@ -40,7 +40,7 @@ const DRIVERS = {
     );
     const queue = createQueue({ name: 'bench', max_concurrency: POOL, queue_limit: 1_000, queue_timeout_ms: 60_000 });
     return async (value) => {
-      const statement = { text, values: [value], types: ['integer' as const], typed: false };
+      const statement = { text, values: [value], types: ['integer' as const] };
       let slot: PipelineSlot | null = null;
       const pipeline = (sessions: number) => (slot ??= source.pipelineSlot?.(statement, sessions) ?? null) !== null;
       await queue.enter(undefined, pipeline);

@@ -62,7 +62,7 @@ async function median(work: (id: number) => Promise<unknown>): Promise<string> {
 
 const direct = (from: string) => (id: number) => raw.runAndReadAll(`SELECT * FROM ${from} WHERE id = $1`, [BigInt(id)]);
 const served = (table: string) => (id: number) =>
-  source.query({ text: `SELECT * FROM ${table} WHERE id = $1`, values: [id], types: ['integer'], typed: false }, options);
+  source.query({ text: `SELECT * FROM ${table} WHERE id = $1`, values: [id], types: ['integer'] }, options);
 
 const lines = ['| point lookup, p50, one at a time | Sluice | DuckDB on the file | DuckDB on a table |', '|---|---|---|---|'];
 for (const kind of ['parquet', 'csv']) {
@@ -74,7 +74,7 @@ process.stdout.write(`${lines.join('\n')}\n`);
 await source.close();
 
 const seconds = (began: number): string => `${((performance.now() - began) / 1_000).toFixed(2)} s`;
-const ask = (from: ReturnType<typeof open>, text: string) => from.query({ text, values: [], types: [], typed: false }, options);
+const ask = (from: ReturnType<typeof open>, text: string) => from.query({ text, values: [], types: [] }, options);
 const report = (what: string, result: string): void => void process.stdout.write(`- ${what}: ${result}\n`);
 const put = (name: string, text: string): void => {
   const path = join(root, 'databases', name);
@@ -134,7 +134,7 @@ report(
 report(
   'point lookup in it, p50',
   await median((id) =>
-    big.query({ text: 'SELECT * FROM large WHERE id = $1', values: [id], types: ['integer'], typed: false }, options),
+    big.query({ text: 'SELECT * FROM large WHERE id = $1', values: [id], types: ['integer'] }, options),
   ),
 );
 await big.close();

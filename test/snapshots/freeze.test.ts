@@ -188,7 +188,10 @@ test('an artifact of an older compiler is made anew with what the database said 
     transform_template: null,
   };
   const columns = [{ name: 'name', type: 'text', kind: 'string' as const }];
-  const made = describeCompiled(await compileQuery(definition, 'postgresql'), definition, { columns, typed: true });
+  const made = describeCompiled(await compileQuery(definition, 'postgresql'), definition, {
+    columns,
+    reads: [undefined, { as: 'text' }],
+  });
   const older = { ...made, key: compiledKey(definition, 'postgresql', COMPILER - 1), output_schema: {} };
   expect(await currentArtifact(made, definition, 'postgresql')).toBe(made);
   expect(await currentArtifact(older, definition, 'postgresql')).toEqual(made);

@@ -18,7 +18,7 @@ import { openTlsFront } from '#test/support/sqld-server.ts';
 import { until } from '#test/support/until.ts';
 
 const limits = { writes: false, timeout_ms: 5_000, max_rows: 2, max_bytes: 10_000, signal: new AbortController().signal };
-const plain = (text: string) => ({ text, values: [], types: [], typed: false });
+const plain = (text: string) => ({ text, values: [], types: [] });
 
 test('a generated project writes lists and typed parameters as the host does', () => {
   const database = openClickhouse(settings({ port: 1 }));
@@ -30,7 +30,7 @@ test('a generated project writes lists and typed parameters as the host does', (
     { name: 'some', type: 'array', items: 'string' },
   ]);
   for (const values of [{ low: 1, some: ['a'] }, { low: null, some: [] }, { some: null }]) {
-    const bound = bind({ dialect: 'clickhouse', sql: nodes, types, typed: false }, values, database);
+    const bound = bind({ dialect: 'clickhouse', sql: nodes, types }, values, database);
     const expected = bindOurs(ours, CLICKHOUSE_DIALECT, values);
     expect(bound).toEqual({ ...expected, values: [...expected.values], types: [...expected.types] });
   }
@@ -127,7 +127,7 @@ describe.skipIf(!hasClickhouse)('a generated project on a ClickHouse server', ()
       join(project, 'ask.mjs'),
       `import { connections } from './compiled/connections.js';
        const limits = { writes: false, timeout_ms: 5000, max_rows: 10, max_bytes: 10000, signal: new AbortController().signal };
-       const ask = (text) => connections.house.query({ text, values: [], types: [], typed: false }, limits);
+       const ask = (text) => connections.house.query({ text, values: [], types: [] }, limits);
        console.log(JSON.stringify((await ask('select id, price from item order by id limit 1')).rows));
        console.log(await ask('select nope from item').catch(({ code, detail }) => code + ' ' + detail));
        await connections.house.close();`,

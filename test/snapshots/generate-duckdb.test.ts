@@ -17,7 +17,7 @@ afterAll(() => files.remove());
 
 test('a generated project reads a DuckDB file with the same limits, values and refusals', async () => {
   const database = openDuckdb({ path });
-  const statement = { dialect: 'duckdb', types: { low: 'integer', some: { array: 'integer' } }, typed: false } as const;
+  const statement = { dialect: 'duckdb', types: { low: 'integer', some: { array: 'integer' } } } as const;
   const text = sql`SELECT id FROM t WHERE id >= ${value('low')} AND id ${anyOf('some')} ORDER BY id`;
   const bound = bind({ ...statement, sql: text }, { low: 1, some: [0, 1, 2, 3] });
   expect(await database.query(bound, limits)).toMatchObject({
@@ -25,10 +25,9 @@ test('a generated project reads a DuckDB file with the same limits, values and r
     truncated: true,
     affected_rows: null,
   });
-  const typed = bind({ ...statement, typed: true, sql: sql`SELECT ${value('low')} AS a` }, { low: null });
+  const typed = bind({ ...statement, sql: sql`SELECT ${value('low', { as: 'BIGINT' })} AS a` }, { low: null });
   expect((await database.query(typed, limits)).rows).toEqual([{ a: null }]);
-  const plain = (each: string) =>
-    database.query({ text: each, values: [], types: [], typed: false }, { ...limits, timeout_ms: 300 });
+  const plain = (each: string) => database.query({ text: each, values: [], types: [] }, { ...limits, timeout_ms: 300 });
   expect((await refusal(plain("from read_csv('/etc/passwd')"))).code).toBe('sql_error');
   expect((await refusal(plain('drop table t'))).code).toBe('not_read_only');
   expect((await refusal(plain('select count(*) from range(1000000000000) where hash(range) = 5'))).code).toBe('timeout');
@@ -39,7 +38,7 @@ test('a generated project reads a DuckDB file with the same limits, values and r
 test('a call of a generated project ends at its timeout while another statement runs, and when its caller is gone', async () => {
   const database = openDuckdb({ path });
   const ask = (text: string, more: object) =>
-    database.query({ text, values: [], types: [], typed: false }, { ...limits, ...more }).catch(asFault);
+    database.query({ text, values: [], types: [] }, { ...limits, ...more }).catch(asFault);
   const started = performance.now();
   const slow = ask('select count(*) from range(1000000000000) where hash(range) = 5', { timeout_ms: 2_000 });
   expect(await ask('select 1', { timeout_ms: 200 })).toMatchObject({ code: 'timeout' });
@@ -52,6 +51,6 @@ test('a call of a generated project ends at its timeout while another statement 
 
 test('a folder of files is refused with a sentence', async () => {
   const database = openDuckdb({ path: files.folder });
-  const error = await refusal(database.query({ text: 'select 1', values: [], types: [], typed: false }, limits));
+  const error = await refusal(database.query({ text: 'select 1', values: [], types: [] }, limits));
   expect(error.detail).toStartWith('This project reads DuckDB from one .duckdb file');
 });

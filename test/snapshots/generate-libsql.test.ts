@@ -29,7 +29,7 @@ test.each([
   const database = await open();
   const started = performance.now();
   const limits = { writes: false, max_rows: 10, max_bytes: 10_000, timeout_ms, signal: AbortSignal.timeout(aborted_ms) };
-  const fault = await database.query({ text: LONG, values: [], types: [], typed: false }, limits).catch(asFault);
+  const fault = await database.query({ text: LONG, values: [], types: [] }, limits).catch(asFault);
   expect(fault).toMatchObject({ code });
   expect(performance.now() - started).toBeLessThan(3_000);
   await database.close();
@@ -39,7 +39,7 @@ test('the generated driver reads and writes a libSQL server, and keeps nothing o
   const database = await open();
   const run = (text: string, writes: boolean) =>
     database.query(
-      { text, values: [], types: [], typed: false },
+      { text, values: [], types: [] },
       { writes, max_rows: 10, max_bytes: 10_000, timeout_ms: 5_000, signal: AbortSignal.timeout(5_000) },
     );
   expect(await run("INSERT INTO item (name) VALUES ('pen')", true)).toMatchObject({ affected_rows: 1 });

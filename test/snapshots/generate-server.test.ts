@@ -13,7 +13,7 @@ import { onlyToolset } from '#snapshots/toolsets.ts';
 import { connectionOf, parameterOf, resourceOf, snapshotOf, toolOf } from '#test/mcp-host/support.ts';
 
 const limits = { max_rows: 10, max_bytes: 10_000, timeout_ms: 5_000, signal: new AbortController().signal };
-const plain = (text: string) => ({ text, values: [], types: [], typed: false });
+const plain = (text: string) => ({ text, values: [], types: [] });
 const ORIGIN = 'https://app.example';
 
 let folder: string;

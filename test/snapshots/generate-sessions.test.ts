@@ -92,7 +92,7 @@ for (const {
       signal = new AbortController().signal,
       more: Partial<Limits> = {},
     ) => {
-      const bound = { text: statement, values, types: values.map(() => 'string' as const), typed: false };
+      const bound = { text: statement, values, types: values.map(() => 'string' as const) };
       const limits = { writes, timeout_ms: 5_000, max_rows: 10, max_bytes: 10_000, signal, ...more };
       const { rows } = await database.query(bound, limits);
       return rows[0]?.['a'];
@@ -160,7 +160,7 @@ for (const {
       const proxy = await openTcpProxy(target, { toClient: (bytes) => (dead ? Buffer.alloc(0) : bytes) });
       const through = open({ ...settings, host: '127.0.0.1', port: proxy.port, ssl_mode: 'disable' });
       const limits = { writes: true, timeout_ms: 500, max_rows: 10, max_bytes: 10_000, signal: AbortSignal.timeout(20_000) };
-      const ask = () => through.query({ text: 'select 1 as a', values: [], types: [], typed: false }, limits).catch(asFault);
+      const ask = () => through.query({ text: 'select 1 as a', values: [], types: [] }, limits).catch(asFault);
       expect(await ask()).toMatchObject({ rows: [{ a: 1 }] });
       dead = true;
       const started = performance.now();
@@ -172,7 +172,7 @@ for (const {
 
     test('ends a read in the server once it has all its rows', async () => {
       const limits = { writes: false, timeout_ms: 20_000, max_rows: 5, max_bytes: 1_000, signal: AbortSignal.timeout(20_000) };
-      const found = await database.query({ text: endless, values: [], types: [], typed: false }, limits);
+      const found = await database.query({ text: endless, values: [], types: [] }, limits);
       expect(found).toMatchObject({ truncated: true });
       await until(async () => Number((await server.run(running))[0]?.['a']) === 0);
     });
@@ -182,7 +182,7 @@ for (const {
       const result = async (writes: boolean, statement: string) => {
         Bun.gc(true);
         const before = process.memoryUsage().rss;
-        const bound = { text: statement, values: [], types: [], typed: false };
+        const bound = { text: statement, values: [], types: [] };
         const { truncated } = await database.query(bound, { ...limits, writes });
         expect(truncated).toBe(true);
         return (process.memoryUsage().rss - before) / 2 ** 20;
@@ -209,7 +209,7 @@ describe.skipIf(!reachable.mysql)('a read of a generated project with mysql', ()
       const database = openMysql(settingsOf(server));
       await server.run('create table item (id int primary key)');
       const limits = { writes: false, timeout_ms: 5_000, max_rows: 10, max_bytes: 10_000, signal: AbortSignal.timeout(5_000) };
-      const fault = await database.query({ text, values: [], types: [], typed: false }, limits).catch(asFault);
+      const fault = await database.query({ text, values: [], types: [] }, limits).catch(asFault);
       expect(fault).toMatchObject({ code: 'not_read_only' });
       await database.close();
       await server.drop();

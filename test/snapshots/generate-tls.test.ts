@@ -35,7 +35,7 @@ const SERVERS = [
 ] as const;
 
 const limits = { writes: false, timeout_ms: 5_000, max_rows: 10, max_bytes: 10_000 };
-const plain = (text: string) => ({ text, values: [], types: [], typed: false });
+const plain = (text: string) => ({ text, values: [], types: [] });
 const ask = (database: Database, text: string, more = {}) =>
   database.query(plain(text), { ...limits, signal: AbortSignal.timeout(5_000), ...more });
 

@@ -5,9 +5,10 @@ import type { PlanNode } from '#core/engines/shared/plans/plan-reader.ts';
 import type { Source } from '#core/engines/shared/source.ts';
 import { AppError } from '#core/errors.ts';
 import { bind } from '#core/lib/sql/bind.ts';
+import { withReads } from '#core/lib/sql/reads.ts';
 import type { Handlers } from '#core/run.ts';
 import { withTimeout } from '#core/lib/with-timeout.ts';
-import { pointAt } from '../statements.ts';
+import { describeNow } from '../statements.ts';
 import { boundStatement } from './bound.ts';
 import { withinPreview } from './within.ts';
 
@@ -23,15 +24,13 @@ const MOST_TABLES = 20;
 export const explainHandlers: Pick<Handlers, 'preview.explain'> = {
   'preview.explain': async (context, input) => {
     const { app } = context;
-    const { connection, dialect, parsed, values, session, form } = await boundStatement(context, input, false);
+    const { connection, dialect, parsed, values, session } = await boundStatement(context, input, false);
     const { engine, label } = kindOf(connection.db_type);
     if (engine.plans === undefined) throw new AppError('invalid', `${label.label} does not explain statements here.`);
     const [reader, source] = await Promise.all([engine.plans(), app.sources.of(connection)]);
     const { nodes, text, sizes } = await withinPreview(context, async (signal, left) => {
-      const { typed } = await source.describe(form.text, form.types, signal).catch((error: unknown) => {
-        throw error instanceof AppError ? pointAt(error, input.sql_query, parsed, form) : error;
-      });
-      const statement = bind({ ...parsed, typed }, dialect, values);
+      const { reads } = await describeNow(source, parsed, input.sql_query, signal);
+      const statement = bind(withReads(parsed, reads), dialect, values);
       const options = { ...LIMITS, timeout_ms: left(), session, signal };
       const { rows } = await (source.explain?.(statement, reader.prefix, options) ??
         source.query({ ...statement, text: reader.prefix + statement.text }, options));

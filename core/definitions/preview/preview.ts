@@ -1,6 +1,7 @@
 import type { Input } from '#core/contract/index.ts';
 import { transformScope } from '#core/lib/call/values.ts';
 import { bind } from '#core/lib/sql/bind.ts';
+import { withReads } from '#core/lib/sql/reads.ts';
 import { shape, shapeResource, toToolResult, type Transformed } from '#core/lib/call/shape.ts';
 import type { TextFormat } from '#core/contract/definitions/pages.ts';
 import type { ReturnType } from '#core/contract/definitions/tools.ts';
@@ -14,7 +15,7 @@ import type { QueryResult, Source } from '#core/engines/shared/source.ts';
 import { boundStatement } from './bound.ts';
 import { maskedFor } from './pretended.ts';
 import { withinPreview } from './within.ts';
-import { atField, pointAt } from '../statements.ts';
+import { atField, describeNow } from '../statements.ts';
 
 const MAX_BYTES = 4 * 1024 * 1024;
 
@@ -35,12 +36,10 @@ async function execute(context: Context, input: Input<'preview.execute'>, writes
   const source = await app.sources.of(connection);
   const { fetched, traced, took } = await withinPreview(context, async (signal, left) => {
     if (writes) await refuseLasting(source, form.text);
-    const { typed } = await source.describe(form.text, form.types, signal).catch((error: unknown) => {
-      throw error instanceof AppError ? pointAt(error, sql_query, parsed, form) : error;
-    });
-    const traced = masks.length === 0 ? null : ((await source.origins?.(form.text, form.types, signal)) ?? []);
+    const { reads } = await describeNow(source, parsed, sql_query, signal);
+    const traced = masks.length === 0 ? null : ((await source.origins?.(form, signal)) ?? []);
     const started = performance.now();
-    const fetched = await source.query(bind({ ...parsed, typed }, dialect, values), {
+    const fetched = await source.query(bind(withReads(parsed, reads), dialect, values), {
       ...(writes ? ({ mode: 'write', rollback: true } as const) : ({ mode: 'read' } as const)),
       timeout_ms: left(),
       max_rows: limit,

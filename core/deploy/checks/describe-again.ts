@@ -5,6 +5,7 @@ import { describeWhole, readCompiled, schemaMark } from '#core/definitions/state
 import type { Description } from '#core/engines/shared/source.ts';
 import { AppError } from '#core/errors.ts';
 import { outputSchema } from '#core/lib/call/shape.ts';
+import { withReads } from '#core/lib/sql/reads.ts';
 import { canonical } from '#snapshots/canonical.ts';
 import type { Compiled } from '#snapshots/compile.ts';
 import { freezeConnection } from '#snapshots/entities.ts';
@@ -153,14 +154,14 @@ async function compared(
 function differencesOf(
   frozen: FrozenTool | FrozenResource,
   stored: Compiled | undefined,
-  now: Description | AppError | undefined,
+  now: Pick<Description, 'columns'> | AppError | undefined,
 ): string[] {
   if (now === undefined) return [];
   if (now instanceof AppError) return [`The database refuses the statement: ${now.detail}`];
   const told = frozen.listing['outputSchema'] ?? null;
   const is_frozen =
     stored !== undefined &&
-    canonical({ ...stored.statement, typed: false }) === canonical({ ...frozen.statement, typed: false }) &&
+    canonical(withReads(stored.statement)) === canonical(withReads(frozen.statement)) &&
     (told === null || canonical(stored.output_schema) === canonical(told));
   if (is_frozen && stored.columns !== null) return columnDifferences(stored.columns, now.columns);
   if (told === null || !('return_type' in frozen)) return [];

@@ -75,7 +75,6 @@ export function openClickhouse(settings: ConnectionSettings, policy: DialPolicy)
     explain: (statement, prefix, options) => query(statement, options, prefix),
     describe: async (text, types, caller) => ({
       columns: await using({ ...OWN_LIMITS, signal: caller }, (signal) => describe(text, types, OWN_LIMITS.timeout_ms, signal)),
-      typed: false,
     }),
     ...createCatalogue(look, ability),
     async schemaMark() {

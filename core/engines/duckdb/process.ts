@@ -2,10 +2,11 @@ import { AppError } from '#core/errors.ts';
 import { is_compiled } from '#core/product.ts';
 import { type Child, type ChildEnded, startChild } from '../shared/files/child.ts';
 import type { PooledSession } from '../shared/session-pool.ts';
-import type { Column } from '../shared/source.ts';
+import type { Column, Description } from '../shared/source.ts';
 import { NOT_BUILT_IN, NOT_INSTALLED, OUT_OF_MEMORY, toDuckdbError, toOpeningError } from './errors.ts';
 import type { DuckdbAnswer, DuckdbQuestion } from './messages.ts';
-import type { DuckdbDescribed, DuckdbRows, DuckdbRun, DuckdbText } from './requests.ts';
+import { nameOf } from './typed.ts';
+import type { DuckdbRows, DuckdbRun, DuckdbText } from './requests.ts';
 
 /** KiB of private memory of a process that runs statements: `memory_limit` does not count the constants that they build. */
 const SERVING_MEMORY = 600_000;
@@ -19,7 +20,7 @@ const ON_DENO = 'DuckDB connections need a host that runs on Bun; this one runs 
 export interface DuckdbSession extends PooledSession {
   readonly version: string;
   run(request: DuckdbRun, signal: AbortSignal): Promise<DuckdbRows>;
-  describe(statements: readonly DuckdbText[], signal: AbortSignal): Promise<(DuckdbDescribed | AppError)[]>;
+  describe(statements: readonly DuckdbText[], signal: AbortSignal): Promise<(Description | AppError)[]>;
 }
 
 /** A child program with a bound of its own on memory. @param limits what `ulimit` sets there, on Linux. */
@@ -71,7 +72,10 @@ export async function openDuckdbSession(path: string, isCurrent: () => boolean, 
       return answer.statements.map((one, n) =>
         'fault' in one
           ? toDuckdbError(one.fault, statements[n]?.text)
-          : { columns: one.columns satisfies readonly Column[], typed: one.typed },
+          : {
+              columns: one.columns satisfies readonly Column[],
+              ...(one.typed && { reads: (statements[n]?.types ?? []).map((type) => ({ as: nameOf(type) })) }),
+            },
       );
     },
     close: () => child.kill(),

@@ -21,7 +21,8 @@ import { createCatalogue } from './catalogue.ts';
 import { openFolder, refuseUnread } from './files/folder.ts';
 import { isDuckdbFile, type ServedFile, serveFile } from './path.ts';
 import { type DuckdbSession, openDuckdbSession } from './process.ts';
-import { typedText } from './typed.ts';
+import type { DuckdbText } from './requests.ts';
+import { declaredText } from './typed.ts';
 
 /** Programs of one connection: each takes some 40 MB for itself while it is idle. */
 const MOST_SESSIONS = 4;
@@ -50,7 +51,7 @@ export function openDuckdb(settings: ConnectionSettings, policy: DialPolicy): So
   async function query(statement: BoundStatement, options: RunOptions, prefix?: string): Promise<QueryResult> {
     if (options.mode === 'write') throw new AppError('not_read_only', WRITES);
     const { types, values } = statement;
-    const text = statement.typed ? typedText(statement.text, types, values) : statement.text;
+    const text = declaredText(statement);
     const { max_rows, max_bytes } = options;
     const found = await using(options, (session, signal) =>
       session.run({ text, types, values, policy: 'read', prefix, max_rows, max_bytes }, signal),
@@ -83,10 +84,8 @@ export function openDuckdb(settings: ConnectionSettings, policy: DialPolicy): So
     return JSON.parse(found.rows) as Row[];
   }
 
-  const describeAll = (
-    statements: readonly Pick<BoundStatement, 'text' | 'types'>[],
-    caller?: StopSignal,
-  ): Promise<(Description | AppError)[]> => own((session, signal) => session.describe(statements, signal), caller);
+  const describeAll = (statements: readonly DuckdbText[], caller?: StopSignal): Promise<(Description | AppError)[]> =>
+    own((session, signal) => session.describe(statements, signal), caller);
 
   return {
     query: (statement, options) => query(statement, options),
@@ -97,7 +96,7 @@ export function openDuckdb(settings: ConnectionSettings, policy: DialPolicy): So
         throw described ?? new AppError('internal', 'Nothing was described.');
       return described;
     },
-    describeAll: (statements) => describeAll(statements),
+    describeAll,
     async schemaMark() {
       const [row] = await look(SCHEMA_SQL, [], []);
       return createHash('sha256').update(textOf(row?.['schema'])).digest('hex');

@@ -1,6 +1,6 @@
 import { tokenize } from '#core/lib/sql/tokenize.ts';
 import { fits64Bits, integerOf } from '../shared/rows.ts';
-import type { BoundType, Json } from '../shared/source.ts';
+import type { BoundStatement, BoundType, Json } from '../shared/source.ts';
 import { scanDuckdb } from './scanner.ts';
 
 type ScalarType = Exclude<BoundType, object>;
@@ -32,7 +32,18 @@ export function typedText(text: string, types: readonly (BoundType | null)[], va
   return typed;
 }
 
-function nameOf(type: BoundType, value: Json): string {
+/** The text that is run: with a type behind each value that is declared. */
+export const declaredText = ({ text, types, values, declared = [] }: BoundStatement): string =>
+  declared.some((as) => as !== null)
+    ? typedText(
+        text,
+        types.map((type, at) => (declared[at] == null ? null : type)),
+        values,
+      )
+    : text;
+
+/** DuckDB's name of a declared type, or of one that holds the value. */
+export function nameOf(type: BoundType, value: Json = null): string {
   if (typeof type === 'object')
     return `${isHuge(type.array, Array.isArray(value) ? value : [value]) ? 'HUGEINT' : NAMES[type.array]}[]`;
   return isHuge(type, [value]) ? 'HUGEINT' : NAMES[type];

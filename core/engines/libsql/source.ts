@@ -20,7 +20,7 @@ export function openLibsql(settings: ConnectionSettings, policy: DialPolicy): So
     query: runner.query,
     async describe(text, _, signal) {
       const { cols } = await runner.converse({ ...OWN, signal }, (stream) => stream.describe(text));
-      return { columns: toColumns(cols), typed: false };
+      return { columns: toColumns(cols) };
     },
     ...createCatalogue(look),
     cannotCount: (text) => replacesRows(text, look),

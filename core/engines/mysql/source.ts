@@ -106,7 +106,7 @@ export function openMysql(settings: ConnectionSettings, policy: DialPolicy): Sou
 
   async function look(text: string, values: BoundStatement['values']): Promise<Row[]> {
     const types = values.map((value) => (typeof value === 'number' ? ('integer' as const) : ('string' as const)));
-    return (await query({ text, values, types, typed: false }, OWN)).rows;
+    return (await query({ text, values, types }, OWN)).rows;
   }
 
   async function reach(text: string) {
@@ -129,8 +129,8 @@ export function openMysql(settings: ConnectionSettings, policy: DialPolicy): Sou
     query,
     grammar: () =>
       withDeadline(OWN.timeout_ms, undefined, (signal) => runner.using('read', signal, async ({ server }) => server.dialect)),
-    describe: async (text, types, signal) => ({ columns: (await describe(text, types, signal)).columns, typed: false }),
-    origins: async (text, _, signal) => [...(await describe(text, [], signal)).origins],
+    describe: async (text, types, signal) => ({ columns: (await describe(text, types, signal)).columns }),
+    origins: async ({ text }, signal) => [...(await describe(text, [], signal)).origins],
     async tables(filter) {
       const found = [filter.schema ?? null, ...pattern(filter)];
       const [count] = await look(COUNT_TABLES, found);

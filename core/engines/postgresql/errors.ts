@@ -95,7 +95,7 @@ export function isCode(error: unknown, ...codes: readonly string[]): boolean {
 export const isSessionFault = (error: unknown): boolean =>
   !(error instanceof AppError) && !(error instanceof Error && isServerError(error));
 
-function isServerError(error: Error): error is Error & ServerError {
+export function isServerError(error: Error): error is Error & ServerError {
   return 'severity_local' in error;
 }
 

@@ -14,7 +14,8 @@ import {
 import { type Incoming, readColumns, readCount, readOids, readTag } from '#core/lib/postgres/reader.ts';
 import type { Fetched, FetchOptions, Memory, SourceColumns } from './plan.ts';
 import { openRows, type RowSink } from './rows.ts';
-import { declaredOid, isJsonOid, keepsZone, scalarOf } from './types.ts';
+import { oidOf } from './declared.ts';
+import { isJsonOid, keepsZone, scalarOf } from './types.ts';
 import { toBound, withoutZone } from './values.ts';
 import type { BoundStatement } from '../shared/source.ts';
 
@@ -36,30 +37,40 @@ export const enoughOf = (max_bytes: number): number => 2 * max_bytes + 1024 * 10
 /** @param name empty: until the next such statement. */
 export async function prepare(
   line: Line,
-  { text, types, typed }: Pick<BoundStatement, 'text' | 'types' | 'typed'>,
+  { text, declared = [] }: Pick<BoundStatement, 'text' | 'declared'>,
   name: string,
   kind: Kind,
 ): Promise<Kept> {
+  return { name, ...(await prepareText(line, text, declared.map(oidOf), name, kind)) };
+}
+
+/** @param types oids of the placeholders; 0 or absent: the database infers it. */
+export async function prepareText(
+  line: Line,
+  text: string,
+  types: readonly number[],
+  name = '',
+  kind: Kind = 'within',
+): Promise<Omit<Kept, 'name'>> {
   let oids: readonly number[] = [];
   let columns: SourceColumns = [];
-  const declared = typed ? types.map(declaredOid) : [];
   const on = (message: Incoming) => {
     if (message.type === 't') oids = readOids(message);
     if (message.type === 'T') columns = readColumns(message);
   };
-  await line.exchange(Buffer.concat([parseMessage(name, text, declared), describeMessages(name), SYNC]), kind, { on });
-  return { name, oids, columns };
+  await line.exchange(Buffer.concat([parseMessage(name, text, types), describeMessages(name), SYNC]), kind, { on });
+  return { oids, columns };
 }
 
 /** Why an answer does not count: the placeholders of the kept statement have other types now. */
 export const RETYPED = new Error('The placeholders of the statement have other types now.');
 
 /**
- * Asks for the types that the placeholders of an untyped statement have now. It travels in one write with the statement, before
+ * Asks for the types that the placeholders of a statement have now. It travels in one write with the statement, before
  * what may fail for them.
  */
-export const askTypes = ({ text }: Pick<BoundStatement, 'text'>): Buffer =>
-  Buffer.concat([parseMessage('', text, []), describeMessages('')]);
+export const askTypes = ({ text, declared = [] }: Pick<BoundStatement, 'text' | 'declared'>): Buffer =>
+  Buffer.concat([parseMessage('', text, declared.map(oidOf)), describeMessages('')]);
 
 /** Whether a message answers `askTypes`, and not with the types that the session keeps. */
 export const isRetyping = (message: Incoming, oids: Kept['oids']): boolean =>
@@ -123,10 +134,10 @@ function nextStep(type: string, rows: RowSink): Buffer | null {
   return rows.truncated() ? closePortal : MORE;
 }
 
-export function valuesOf({ values, types, typed }: BoundStatement, { oids }: Kept): (string | null)[] {
+export function valuesOf({ values, types }: BoundStatement, { oids }: Kept): (string | null)[] {
   return values.map((value, i) => {
     const type = types[i] ?? 'string';
-    const oid = typed ? declaredOid(type) : (oids[i] ?? 0);
+    const oid = oids[i] ?? 0;
     const bound = toBound(scalarOf(type) === 'datetime' && !keepsZone(oid) ? withoutZone(value) : value, type);
     if (bound === null || typeof bound === 'string') return bound;
     return isJsonOid(oid) ? bound.json : String(bound);

@@ -114,7 +114,6 @@ export const typesQuestion = (oids: readonly number[]): BoundStatement => ({
   text: TYPES_SQL,
   values: [oids],
   types: [{ array: 'integer' }],
-  typed: false,
 });
 
 export function learnTypes(rows: readonly Row[], memory: Memory): void {

@@ -5,7 +5,7 @@ import { lastRow } from '#core/lib/postgres/reader.ts';
 import { isCode } from './errors.ts';
 import { askTypes, execute, type Kept, prepare, RETYPED, valuesOf } from './fetch.ts';
 import type { Fetched, FetchOptions, Memory } from './plan.ts';
-import { declaredOid, isNarrowed } from './types.ts';
+import { isNarrowed } from './types.ts';
 import { keepSettings, sendSettings } from '#core/lib/postgres/settings.ts';
 import { settingValues } from './session-values.ts';
 import type { BoundStatement, RunOptions, SessionState } from '../shared/source.ts';
@@ -122,4 +122,6 @@ export const isStale = (error: unknown, { values }: BoundStatement): boolean =>
   (error instanceof Error && 'routine' in error && STALE.has(String(error.routine)));
 
 /** Two statements of one text with other declared types are two. */
-const keyOf = ({ text, types, typed }: BoundStatement): string => (typed ? `${types.map(declaredOid).join()} ${text}` : text);
+const keyOf = ({ text, declared }: BoundStatement): string =>
+  declared === undefined || !declared.some(isDeclared) ? text : `${declared.join()} ${text}`;
+const isDeclared = (as: string | null): boolean => as !== null;

@@ -1,11 +1,13 @@
 import { AppError, commitError } from '#core/errors.ts';
 import { simpleQuery, unnamed } from '#core/lib/postgres/messages.ts';
 import { settingsAlone } from '#core/lib/postgres/settings.ts';
+import type { ParameterType } from '#core/lib/sql/statement.ts';
 import { tokenize } from '#core/lib/sql/tokenize.ts';
 import { readTag } from '#core/lib/postgres/reader.ts';
 import { isCode, isSessionFault, LOST, translateError } from './errors.ts';
 import { changesBetween, countChanges } from './count.ts';
-import { execute, prepare } from './fetch.ts';
+import { execute, prepare, prepareText } from './fetch.ts';
+import { inferTypes } from './infer.ts';
 import {
   type Fetched,
   type FetchOptions,
@@ -21,7 +23,7 @@ import { scanPostgres } from './sql/scanner.ts';
 import { settingValues } from './session-values.ts';
 import { boundTypeOf } from './types.ts';
 import { OWN_LIMITS } from '../shared/rows.ts';
-import type { BoundStatement, BoundType, RunOptions } from '../shared/source.ts';
+import type { BoundStatement, BoundType, DescribedText, RunOptions } from '../shared/source.ts';
 import { STOP_GRACE, type StopSignal } from '../shared/stop.ts';
 import { within } from '../shared/deadline.ts';
 
@@ -253,28 +255,23 @@ function stoppable<Result>(session: PostgresSession, signal: StopSignal, work: (
   });
 }
 
-/** SQLSTATEs that say that a placeholder's type could not be inferred, or was inferred wrongly. */
-const NOT_INFERRED = ['42P18', '42P08', '42725', '42883', '42804'];
-
 /**
- * Asks about statements without running them, all in one go; a refusal stands in the place of its statement. What the database
- * cannot infer it is asked again with the declared types. The session is reset.
+ * Asks about statements without running them, all in one go, and how their placeholders are read; a refusal stands in the place
+ * of its statement. The session is reset.
  */
 export async function describeStatements(
   session: PostgresSession,
-  statements: readonly Pick<BoundStatement, 'text' | 'types'>[],
+  statements: readonly DescribedText[],
   { database, signal }: Call,
 ): Promise<(Described | AppError)[]> {
-  const describe = async ({ text, types }: Pick<BoundStatement, 'text' | 'types'>, typed: boolean): Promise<Described> => {
-    const { columns, oids } = await prepare(session.line, { text, types, typed }, '', 'within');
-    return { source: columns, typed, parameters: typed ? [] : oids.map(boundTypeOf) };
-  };
-  const describeOne = (statement: Pick<BoundStatement, 'text' | 'types'>): Promise<Described | AppError> =>
-    describe(statement, false)
-      .catch((error: unknown) => {
-        if (statement.types.length === 0 || !isCode(error, ...NOT_INFERRED)) throw error;
-        return describe(statement, true);
-      })
+  const prepareWith = async (text: string, oids: readonly number[]) => prepareText(session.line, text, oids);
+  const describeOne = (statement: DescribedText): Promise<Described | AppError> =>
+    inferTypes(prepareWith, statement)
+      .then(({ columns, oids, reads }): Described => ({
+        source: columns,
+        reads,
+        parameters: oids.map((oid, use) => (reads[use]?.as === undefined ? boundTypeOf(oid) : null)),
+      }))
       .catch((error: unknown) => {
         if (isSessionFault(error)) session.abandon();
         const translated = translateError(error, { database, text: statement.text });
@@ -293,7 +290,6 @@ export async function describeStatements(
 
 export interface Described {
   readonly source: SourceColumns;
-  /** Only the declared types made the statement describable. */
-  readonly typed: boolean;
+  readonly reads: readonly ParameterType[];
   readonly parameters: readonly (BoundType | null)[];
 }

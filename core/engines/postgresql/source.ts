@@ -25,6 +25,7 @@ import { noTable, OWN_LIMITS, pageOf, textOf } from '../shared/rows.ts';
 import type {
   BoundStatement,
   ConnectionSettings,
+  DescribedText,
   Description,
   DialPolicy,
   QueryResult,
@@ -88,24 +89,21 @@ export function openPostgres(settings: ConnectionSettings, policy: DialPolicy): 
     return !seen.plain && trust.known(statement.text) === true ? pipelining.slot(statement, sessions) : null;
   }
 
-  const describeIn = (statements: readonly Pick<BoundStatement, 'text' | 'types'>[], signal?: StopSignal) =>
+  const describeIn = (statements: readonly DescribedText[], signal?: StopSignal) =>
     using('read', { timeout_ms: OWN_TIMEOUT, signal }, (session, call) => describeStatements(session, statements, call));
 
-  async function describeNow(
-    statements: readonly Pick<BoundStatement, 'text' | 'types'>[],
-    signal?: StopSignal,
-  ): Promise<(Description | AppError)[]> {
+  async function describeNow(statements: readonly DescribedText[], signal?: StopSignal): Promise<(Description | AppError)[]> {
     const answers = await describeIn(statements, signal);
     for (const one of answers) if (!(one instanceof AppError)) await learn(one.source);
     return answers.map((one) =>
       one instanceof AppError
         ? one
-        : { columns: describedColumns(one.source, memory), typed: one.typed, parameters: one.parameters },
+        : { columns: describedColumns(one.source, memory), reads: one.reads, parameters: one.parameters },
     );
   }
 
   async function ask(question: Question): Promise<Row[]> {
-    return (await query({ ...question, typed: false }, { mode: 'read', ...OWN_LIMITS })).rows;
+    return (await query(question, { mode: 'read', ...OWN_LIMITS })).rows;
   }
 
   return {
@@ -117,9 +115,9 @@ export function openPostgres(settings: ConnectionSettings, policy: DialPolicy): 
         throw described ?? new AppError('internal', 'No description came.');
       return described;
     },
-    describeAll: (statements) => describeNow(statements),
-    async origins(text, types, signal) {
-      const [described] = await describeIn([{ text, types }], signal);
+    describeAll: (statements, signal) => describeNow(statements, signal),
+    async origins(statement, signal) {
+      const [described] = await describeIn([statement], signal);
       if (described === undefined || described instanceof AppError) return [];
       const rows = await ask(originsQuestion(described.source.map(({ table, attribute }) => ({ table, attribute }))));
       return rows.map(({ name }) => (typeof name === 'string' ? name : null));

@@ -83,24 +83,8 @@ export function arrayOf(name: string, parseItem: ParseText | undefined, delimite
   return { name: `${name}[]`, kind: 'array', parse: (text) => parseArray(text, parseItem, delimiter) };
 }
 
-/** Sent with a statement whose placeholders the database cannot infer: wide types that convert to the others by themselves. */
-const DECLARED: Readonly<Record<ScalarType, readonly [oid: number, array: number]>> = {
-  string: [25, 1009],
-  integer: [20, 1016],
-  number: [1700, 1231],
-  boolean: [16, 1000],
-  date: [1082, 1182],
-  datetime: [1184, 1185],
-  uuid: [2950, 2951],
-  json: [3802, 3807],
-};
-
 /** Of a list: the type of its elements. */
 export const scalarOf = (type: BoundType): ScalarType => (typeof type === 'string' ? type : type.array);
-
-export function declaredOid(type: BoundType): number {
-  return typeof type === 'string' ? DECLARED[type][0] : DECLARED[type.array][1];
-}
 
 const PARAMETER: Readonly<Record<string, ScalarType>> = {
   boolean: 'boolean',
@@ -138,7 +122,9 @@ const KEEP_ZONE = new Set(
 );
 export const keepsZone = (oid: number): boolean => KEEP_ZONE.has(oid);
 
-const ARRAYS: ReadonlyMap<number, number> = new Map(BUILT_IN.map(([oid, array]) => [oid, array]));
+/** The oid of a type's array, and the other way around. */
+export const ARRAYS: ReadonlyMap<number, number> = new Map(BUILT_IN.map(([oid, array]) => [oid, array]));
+export const ELEMENTS: ReadonlyMap<number, number> = new Map(BUILT_IN.map(([oid, array]) => [array, oid]));
 
 type Loses = (text: string, type: ScalarType) => boolean;
 
@@ -148,7 +134,8 @@ type Loses = (text: string, type: ScalarType) => boolean;
  */
 const NARROW: readonly (readonly [oid: number, loses: Loses])[] = [
   // date, time and timestamp
-  [1082, (text) => text.length > 10],
+  // Words such as now are a date or a moment, as their column is.
+  [1082, (text) => !/^\d{4}-\d\d-\d\d$/.test(text)],
   [1083, (text) => !/^[\d:.]+$/.test(text)],
   // A datetime comes in UTC, which is what the wider type takes it for.
   [1114, (text, type) => type !== 'datetime' && /[zZ]$|[+-]\d\d(?::?\d\d)?$/.test(text.slice(10))],
@@ -170,10 +157,9 @@ const LOSES: ReadonlyMap<number, Loses> = new Map(
 );
 
 /** Whether a value of the statement loses something in the type that the database inferred for its placeholder. */
-export function isNarrowed({ values, types, typed }: BoundStatement, oids: readonly number[]): boolean {
-  if (typed) return false;
+export function isNarrowed({ values, types, declared }: BoundStatement, oids: readonly number[]): boolean {
   return oids.some((oid, i) => {
-    const loses = LOSES.get(oid);
+    const loses = declared?.[i] ? undefined : LOSES.get(oid);
     return loses !== undefined && holds(values[i] ?? null, scalarOf(types[i] ?? 'string'), loses);
   });
 }

@@ -1,6 +1,6 @@
 import type { ScalarType } from '#core/contract/definitions/parameters.ts';
 import { utcDatetime } from '#core/lib/text/datetimes.ts';
-import { listText, numberText } from '../shared/rows.ts';
+import { listText, numberText, plainDigits } from '../shared/rows.ts';
 import type { BoundType, Json } from '../shared/source.ts';
 
 /** Turns PostgreSQL's text of one value into the encoding of contract section 4. */
@@ -146,7 +146,8 @@ export function withoutZone(value: Json): Json {
 
 function scalarText(value: Json, type: ScalarType): string {
   if (type === 'json') return JSON.stringify(value);
-  return typeof value === 'string' ? value : JSON.stringify(value);
+  if (typeof value === 'string') return value;
+  return type === 'number' || type === 'integer' ? plainDigits(JSON.stringify(value)) : JSON.stringify(value);
 }
 
 function arrayLiteral(items: readonly Json[], type: ScalarType): string {

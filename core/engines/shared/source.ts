@@ -3,6 +3,7 @@ import type { ScalarType } from '#core/contract/definitions/parameters.ts';
 import type { SessionRole, SessionValue } from '#core/contract/definitions/session-values.ts';
 import type { Table, TableColumn } from '#core/contract/definitions/schema.ts';
 import type { AppError } from '#core/errors.ts';
+import type { ParameterType } from '#core/lib/sql/statement.ts';
 import type { Network } from './network.ts';
 import type { StopSignal } from './stop.ts';
 
@@ -98,16 +99,22 @@ export interface BoundStatement {
   readonly text: string;
   readonly values: readonly Json[];
   readonly types: readonly BoundType[];
-  /** True: send the declared types too, because the database could not infer them (PostgreSQL only). */
-  readonly typed: boolean;
+  /** The type that the database is told for each value, by its own name; null: it infers one. Absent: it infers all. */
+  readonly declared?: readonly (string | null)[];
   /** The grammar that it was read in. Absent: any of the engine. */
   readonly dialect?: string;
 }
 
+/** A text to describe. */
+export interface DescribedText extends Pick<BoundStatement, 'text' | 'types' | 'declared'> {
+  /** The parameter of each placeholder; absent: each has one of its own. */
+  readonly names?: readonly string[];
+}
+
 export interface Description {
   readonly columns: readonly Column[];
-  /** True when the database could only describe the statement with the declared types. */
-  readonly typed: boolean;
+  /** How the database reads each placeholder. Absent: it infers the types of all. */
+  readonly reads?: readonly ParameterType[];
   /** The type that the database gives each placeholder; null where it gives none that a parameter has. Absent: it does not say. */
   readonly parameters?: readonly (BoundType | null)[];
 }
@@ -195,9 +202,9 @@ export interface Source {
   /** Asks the database about a statement without running it. `types` are the declared types of its placeholders. */
   describe(text: string, types: readonly BoundType[], signal?: StopSignal): Promise<Description>;
   /** The same of many statements, where a database can be asked about them at once; a refusal stands in its place. */
-  describeAll?(statements: readonly Pick<BoundStatement, 'text' | 'types'>[]): Promise<(Description | AppError)[]>;
+  describeAll?(statements: readonly DescribedText[], signal?: StopSignal): Promise<(Description | AppError)[]>;
   /** The name that each column of a statement has in its table; null for what is computed. Absent: the database does not say. */
-  origins?(text: string, types: readonly BoundType[], signal?: StopSignal): Promise<(string | null)[]>;
+  origins?(statement: DescribedText, signal?: StopSignal): Promise<(string | null)[]>;
   /** Another text after any change of what statements may name, where the database can tell that for less than preparing them; else null. */
   schemaMark?(): Promise<string | null>;
   query(statement: BoundStatement, options: RunOptions): Promise<QueryResult>;

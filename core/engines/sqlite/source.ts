@@ -78,10 +78,13 @@ export function openSqlite(settings: ConnectionSettings, policy: DialPolicy): So
     return JSON.parse(found.rows) as Row[];
   }
 
-  async function describeNow(statements: readonly { readonly text: string }[]): Promise<(Description | AppError)[]> {
+  async function describeNow(
+    statements: readonly { readonly text: string }[],
+    caller?: StopSignal,
+  ): Promise<(Description | AppError)[]> {
     const texts = statements.map(({ text }) => text);
-    const answers = await own((session, signal) => session.describe(texts, signal));
-    return answers.map((columns) => (columns instanceof AppError ? columns : { columns, typed: false }));
+    const answers = await own((session, signal) => session.describe(texts, signal), caller);
+    return answers.map((columns) => (columns instanceof AppError ? columns : { columns }));
   }
 
   return {
@@ -89,7 +92,7 @@ export function openSqlite(settings: ConnectionSettings, policy: DialPolicy): So
     async describe(text, _, caller) {
       const [columns] = await own((session, signal) => session.describe([text], signal), caller);
       if (!Array.isArray(columns)) throw columns;
-      return { columns, typed: false };
+      return { columns };
     },
     describeAll: describeNow,
     /** What the schema says, not how often it was changed: another file may have come in the place of this one. */

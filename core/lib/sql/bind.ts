@@ -7,6 +7,10 @@ export type BoundValues = Readonly<Record<string, Json | undefined>>;
 
 /** One text of a statement that the database must accept; its values are all null. */
 export interface Variant extends BoundStatement {
+  /** The parameter of each placeholder. */
+  readonly names: readonly string[];
+  /** Each use of a parameter has a placeholder of its own. */
+  readonly separate: boolean;
   /** Where each leaf of the nodes begins in the text, in order; -1 for the leaves of a dropped block. */
   readonly pieces: readonly number[];
 }
@@ -15,6 +19,7 @@ export interface Variant extends BoundStatement {
 interface Shape {
   readonly text: string;
   readonly types: readonly BoundType[];
+  readonly declared: readonly (string | null)[];
   /** Name of the value of each placeholder, and which element of it (-1: the whole value). */
   readonly names: readonly string[];
   readonly elements: readonly number[];
@@ -41,6 +46,8 @@ const MAX_EXHAUSTIVE_TEXT = 1_000_000;
 /** Length of an array that is null: `IN (NULL)` is unknown for every row, as it is on PostgreSQL. */
 const NULL_ARRAY = -1;
 
+type ParameterNode = Extract<SqlNode, { name: string }>;
+
 const plans = new WeakMap<Statement, Plan>();
 
 /**
@@ -58,7 +65,7 @@ export function bind(statement: Statement, dialect: SqlDialect, values: BoundVal
     if (element < 0 || !Array.isArray(value)) bound[i] = value;
     else bound[i] = value[Math.min(element, value.length - 1)] ?? null;
   }
-  return { text: shape.text, values: bound, types: shape.types, typed: statement.typed, dialect: statement.dialect };
+  return { text: shape.text, values: bound, types: shape.types, declared: shape.declared, dialect: statement.dialect };
 }
 
 /**
@@ -80,7 +87,7 @@ export function wholeVariant(statement: Statement, dialect: SqlDialect): Variant
 /** Every text that can arise from the blocks, or the `variants` alone when those are too many or too long (`complete` is false). */
 export function everyVariant(statement: Statement, dialect: SqlDialect): { variants: Variant[]; complete: boolean } {
   const { blocks } = planOf(statement, dialect);
-  const size = leaves(statement.nodes).reduce((sum, node) => sum + (typeof node === 'string' ? node.length : 10), 0);
+  const size = leavesOf(statement.nodes).reduce((sum, node) => sum + (typeof node === 'string' ? node.length : 10), 0);
   if (blocks.length > MAX_EXHAUSTIVE || size * 2 ** blocks.length > MAX_EXHAUSTIVE_TEXT)
     return { variants: variants(statement, dialect), complete: false };
   // Counted down, so that the text with all blocks comes first.
@@ -99,13 +106,14 @@ export function sourceOffset(sql: string, statement: Statement, dialect: SqlDial
   let leaf = 0;
   for (const [i, start] of variant.pieces.entries()) if (start >= 0 && start <= offset) leaf = i;
   const from = leafOffsets(sql, statement, dialect)[leaf] ?? 0;
-  const node = leaves(statement.nodes)[leaf];
+  const node = leavesOf(statement.nodes)[leaf];
   if (typeof node !== 'string') return from;
   return from + Math.min(Math.max(offset - (variant.pieces[leaf] ?? 0), 0), node.length);
 }
 
-function leaves(nodes: readonly SqlNode[]): Exclude<SqlNode, { block: unknown }>[] {
-  return nodes.flatMap((node) => (typeof node === 'object' && 'block' in node ? leaves(node.block) : [node]));
+/** Texts and parameters in their order, those of blocks too. */
+export function leavesOf(nodes: readonly SqlNode[]): Exclude<SqlNode, { block: unknown }>[] {
+  return nodes.flatMap((node) => (typeof node === 'object' && 'block' in node ? leavesOf(node.block) : [node]));
 }
 
 function own(values: BoundValues, name: string): Json | undefined {
@@ -116,7 +124,7 @@ function planOf(statement: Statement, dialect: SqlDialect): Plan {
   const known = plans.get(statement);
   if (known) return known;
   const blocks = statement.nodes.flatMap((node) => (typeof node === 'object' && 'block' in node ? [node.names] : []));
-  const arrays = leaves(statement.nodes).flatMap((node) => (typeof node === 'object' && node.in ? [node.name] : []));
+  const arrays = leavesOf(statement.nodes).flatMap((node) => (typeof node === 'object' && node.in ? [node.name] : []));
   const plan: Plan = {
     blocks,
     arrays: dialect.no_row === null && dialect.list === undefined ? [] : [...new Set(arrays)],
@@ -135,7 +143,7 @@ function shapeOf(statement: Statement, dialect: SqlDialect, { blocks, arrays, sh
   if (known) return known;
   const kept = key.slice(0, blocks.length);
   const lengths = new Map(arrays.map((name) => [name, paddedLength(own(values, name))]));
-  const shape = compose(statement, dialect, (index) => kept[index] === '1', lengths);
+  const shape = compose(statement, dialect, (index) => kept[index] === '1', lengths, false);
   const oldest = shapes.keys().next();
   if (shapes.size >= MAX_SHAPES && !oldest.done) shapes.delete(oldest.value);
   shapes.set(key, shape);
@@ -160,8 +168,9 @@ function distinct(statement: Statement, dialect: SqlDialect, choices: readonly (
 
 function toVariant(statement: Statement, dialect: SqlDialect, keep: (index: number) => boolean): Variant {
   const lengths = new Map(planOf(statement, dialect).arrays.map((name) => [name, 1]));
-  const { text, types, names, pieces } = compose(statement, dialect, keep, lengths);
-  return { text, types, values: names.map(() => null), typed: statement.typed, pieces };
+  const separate = dialect.describes_uses === true || !dialect.reuses;
+  const { text, types, names, declared, pieces } = compose(statement, dialect, keep, lengths, separate);
+  return { text, types, names, declared, values: names.map(() => null), separate, pieces };
 }
 
 function compose(
@@ -169,41 +178,45 @@ function compose(
   dialect: SqlDialect,
   keep: (index: number) => boolean,
   lengths: ReadonlyMap<string, number>,
+  separate: boolean,
 ): Shape {
   const names: string[] = [];
   const elements: number[] = [];
   const absent: Json[] = [];
   const types: BoundType[] = [];
+  const declared: (string | null)[] = [];
   const pieces: number[] = [];
   const numbers = new Map<string, number>();
   let text = '';
   let blocks = 0;
 
-  const placeholder = (name: string, element: number, type: BoundType, place?: LimitPlace): string => {
+  const placeholder = ({ name, as, apart = 0, place }: ParameterNode, element: number, type: BoundType): string => {
     const bounds = dialect.unlimited === null ? undefined : place;
-    const key = `${element} ${bounds ?? ''} ${name}`;
+    const key = `${element} ${bounds ?? ''} ${apart} ${as ?? ''} ${name}`;
     const known = numbers.get(key);
-    if (known !== undefined && dialect.reuses) return dialect.placeholder(known, -1, type, bounds);
+    if (known !== undefined && dialect.reuses && !separate) return dialect.placeholder(known, -1, type, bounds);
     names.push(name);
     elements.push(element);
     absent.push(bounds === undefined ? null : (dialect.unlimited?.[bounds] ?? null));
     types.push(type);
+    declared.push(as ?? null);
     numbers.set(key, names.length);
     return dialect.placeholder(names.length, element, type, bounds);
   };
 
-  const list = (name: string, negated: boolean, type: BoundType): string => {
-    const length = lengths.get(name) ?? 1;
+  const list = (node: ParameterNode, type: BoundType): string => {
+    const length = lengths.get(node.name) ?? 1;
+    const negated = node.in === 'not_in';
     if (dialect.list) {
       if (length === NULL_ARRAY) return '= NULL';
-      return dialect.list(length === 0 ? null : placeholder(name, -1, type), negated);
+      return dialect.list(length === 0 ? null : placeholder(node, -1, type), negated);
     }
-    if (dialect.no_row === null) return `${negated ? '<> ALL' : '= ANY'}(${placeholder(name, -1, type)})`;
+    if (dialect.no_row === null) return `${negated ? '<> ALL' : '= ANY'}(${placeholder(node, -1, type)})`;
     const item = typeof type === 'object' ? type.array : type;
     const operator = negated ? 'NOT IN' : 'IN';
     if (length === NULL_ARRAY) return `${operator} (NULL)`;
     if (length === 0) return `${operator} ${dialect.no_row}`;
-    return `${operator} (${Array.from({ length }, (_, i) => placeholder(name, i, item)).join(', ')})`;
+    return `${operator} (${Array.from({ length }, (_, i) => placeholder(node, i, item)).join(', ')})`;
   };
 
   const add = (nodes: readonly SqlNode[], dropped: boolean): void => {
@@ -224,11 +237,11 @@ function compose(
         if (/[\w$\u0080-\uffff]/.test(text.at(-1) ?? '')) text += ' ';
         pieces.push(text.length);
         const type = statement.types[node.name] ?? 'string';
-        text += node.in ? list(node.name, node.in === 'not_in', type) : placeholder(node.name, -1, type, node.place);
+        text += node.in ? list(node, type) : placeholder(node, -1, type);
       }
     }
   };
 
   add(statement.nodes, false);
-  return { text, names, elements, absent, types, pieces };
+  return { text, names, elements, absent, types, declared, pieces };
 }

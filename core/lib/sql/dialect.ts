@@ -17,6 +17,8 @@ export interface SqlDialect {
   readonly unlimited: Readonly<Record<LimitPlace, Json>> | null;
   /** A name that stands twice is sent once. */
   readonly reuses: boolean;
+  /** Each use of a name is described as a placeholder of its own: the database may infer another type for it. */
+  readonly describes_uses?: boolean;
   /** What `IN` looks into when a list is empty; null: a list is one value, compared by `= ANY`. */
   readonly no_row: string | null;
   /** How a list that is one value is compared where `= ANY` does not do that; null stands for a list that is empty. */

@@ -236,7 +236,7 @@ function build(
   const { nodes } = between(0, tokens.length, 0, end);
   const types: Record<string, BoundType> = Object.create(null);
   for (const name of names) types[name] = declared.get(name)!;
-  return { statement: { dialect: dialect.name, nodes, names: [...names], types: { ...types }, typed: false }, offsets };
+  return { statement: { dialect: dialect.name, nodes, names: [...names], types: { ...types } }, offsets };
 }
 
 interface InList {

@@ -3,13 +3,21 @@ import type { BoundType } from '#core/engines/shared/source.ts';
 /** A parameter that is all of a LIMIT or an OFFSET. */
 export type LimitPlace = 'limit' | 'offset';
 
+/** How the database reads one use of a parameter, as it was found when the statement was described. */
+export interface ParameterType {
+  /** The database's own name of the type that it is told; absent: it infers one. */
+  readonly as?: string;
+  /** Uses of one name that the database infers different types for have different numbers; absent: 0. */
+  readonly apart?: number;
+}
+
 /**
  * A piece of a parsed statement. Text is sent as it stands; `name` is a bound value; with `in` the node replaces the whole
  * `IN (:name)` or `NOT IN (:name)` of an array parameter; a `block` is kept only when every name in it was given.
  */
 export type SqlNode =
   | string
-  | { readonly name: string; readonly in?: 'in' | 'not_in'; readonly place?: LimitPlace }
+  | ({ readonly name: string; readonly in?: 'in' | 'not_in'; readonly place?: LimitPlace } & ParameterType)
   | { readonly block: readonly SqlNode[]; readonly names: readonly string[] };
 
 /** A statement as JSON, ready to be bound: what a snapshot keeps. */
@@ -21,8 +29,6 @@ export interface Statement {
   readonly names: readonly string[];
   /** Declared type of each name that appears. */
   readonly types: Readonly<Record<string, BoundType>>;
-  /** The database needs the declared types to infer placeholders (PostgreSQL only). */
-  readonly typed: boolean;
 }
 
 export interface Classification {

@@ -15,7 +15,6 @@ export interface Query {
   /** Type of each bound name. */
   readonly types: Readonly<Record<string, BoundType>>;
   /** PostgreSQL could not infer the types of the placeholders: they are sent with the statement. */
-  readonly typed: boolean;
   readonly parameters: readonly Parameter[];
   readonly timeout_ms: number;
   readonly max_rows: number;

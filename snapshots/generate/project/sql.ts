@@ -5,10 +5,16 @@ export type Dialect = 'postgresql' | 'duckdb' | 'mysql' | 'sqlite' | 'clickhouse
 
 export type LimitPlace = 'limit' | 'offset';
 
+/** How the database reads a value: the type that it is told, and whether it takes it apart from other uses of the name. */
+interface Read {
+  readonly as?: string;
+  readonly apart?: number;
+}
+
 /** A piece of SQL: text, a bound value, a list for IN, or a block that is kept only when every name in it was given. */
 export type SqlNode =
   | string
-  | { readonly name: string; readonly in?: 'in' | 'not_in'; readonly place?: LimitPlace }
+  | ({ readonly name: string; readonly in?: 'in' | 'not_in'; readonly place?: LimitPlace } & Read)
   | { readonly block: readonly SqlNode[]; readonly names: readonly string[] };
 
 export function sql(texts: TemplateStringsArray, ...nodes: readonly SqlNode[]): SqlNode[] {
@@ -16,26 +22,27 @@ export function sql(texts: TemplateStringsArray, ...nodes: readonly SqlNode[]): 
 }
 
 /** A value that is bound, never pasted into the text. */
-export const value = (name: string): SqlNode => ({ name });
+export const value = (name: string, read?: Read): SqlNode => ({ name, ...read });
 /** The value of a LIMIT: without one, there is no limit. */
-export const limitOf = (name: string): SqlNode => ({ name, place: 'limit' });
+export const limitOf = (name: string, read?: Read): SqlNode => ({ name, place: 'limit', ...read });
 /** The value of an OFFSET: without one, no row is skipped. */
-export const offsetOf = (name: string): SqlNode => ({ name, place: 'offset' });
+export const offsetOf = (name: string, read?: Read): SqlNode => ({ name, place: 'offset', ...read });
 /** `IN (…)` over the elements of an array. */
-export const anyOf = (name: string): SqlNode => ({ name, in: 'in' });
+export const anyOf = (name: string, read?: Read): SqlNode => ({ name, in: 'in', ...read });
 /** `NOT IN (…)` over the elements of an array. */
-export const noneOf = (name: string): SqlNode => ({ name, in: 'not_in' });
+export const noneOf = (name: string, read?: Read): SqlNode => ({ name, in: 'not_in', ...read });
 
 /** A part that is left out unless all these names were given. */
 export const whenGiven =
   (...names: readonly string[]) =>
   (texts: TemplateStringsArray, ...nodes: readonly SqlNode[]): SqlNode => ({ block: sql(texts, ...nodes), names });
 
+type Value = Extract<SqlNode, { name: string }>;
+
 interface Statement {
   readonly dialect: Dialect;
   readonly sql: readonly SqlNode[];
   readonly types: Readonly<Record<string, BoundType>>;
-  readonly typed: boolean;
 }
 
 const isPostgres = (dialect: Dialect): dialect is 'postgresql' | 'duckdb' => dialect === 'postgresql' || dialect === 'duckdb';
@@ -59,14 +66,15 @@ export function bind(
   given: Readonly<Record<string, Json | undefined>>,
   database: Pick<Database, 'placeholder' | 'list'> = {},
 ): BoundStatement {
-  const { dialect, types, typed } = statement;
+  const { dialect, types } = statement;
   const mark = database.placeholder ?? ((number: number) => (isPostgres(dialect) ? `$${number}` : '?'));
   const values: Json[] = [];
   const kinds: BoundType[] = [];
+  const declared: (string | null)[] = [];
   const numbers = new Map<string, number>();
   let text = '';
   add(statement.sql);
-  return { text, values, types: kinds, typed };
+  return { text, values, types: kinds, declared };
 
   function valueOf(name: string): Json | undefined {
     return Object.hasOwn(given, name) ? given[name] : undefined;
@@ -83,19 +91,21 @@ export function bind(
       } else {
         // "limit:n" must not become the name limit$1.
         if (/[\w$\u0080-\uffff]/.test(text.at(-1) ?? '')) text += ' ';
-        text += node.in ? list(node.name, node.in === 'not_in') : placeholder(node.name, node.place);
+        text += node.in ? list(node) : placeholder(node);
       }
     }
   }
 
-  function list(name: string, negated: boolean): string {
-    if (isPostgres(dialect)) return `${negated ? '<> ALL' : '= ANY'}(${placeholder(name)})`;
+  function list(node: Value): string {
+    const { name } = node;
+    const negated = node.in === 'not_in';
+    if (isPostgres(dialect)) return `${negated ? '<> ALL' : '= ANY'}(${placeholder(node)})`;
     const operator = negated ? 'NOT IN' : 'IN';
     const items = valueOf(name);
     const elements = Array.isArray(items) ? items : [items];
     if (dialect === 'clickhouse') {
       if (items === undefined || items === null) return '= NULL';
-      return database.list?.(elements.length === 0 ? null : placeholder(name), negated) ?? '';
+      return database.list?.(elements.length === 0 ? null : placeholder(node), negated) ?? '';
     }
     if (items === undefined || items === null) return `${operator} (NULL)`;
     if (elements.length === 0) return `${operator} ${NO_ROW[dialect]}`;
@@ -103,19 +113,20 @@ export function bind(
     return `${operator} (${elements.map((item: Json) => push(item, typeof type === 'object' ? type.array : type)).join(', ')})`;
   }
 
-  function placeholder(name: string, place?: LimitPlace): string {
+  function placeholder({ name, as, apart = 0, place }: Value): string {
     const bounds = place && UNLIMITED[dialect] ? place : undefined;
-    const key = `${bounds ?? ''} ${name}`;
+    const key = `${bounds ?? ''} ${apart} ${as ?? ''} ${name}`;
     const known = numbers.get(key);
     const type = types[name] ?? 'string';
     if (known !== undefined) return mark(known, -1, type, bounds);
     if (isPostgres(dialect) || dialect === 'clickhouse') numbers.set(key, values.length + 1);
-    return push(valueOf(name) ?? (bounds && UNLIMITED[dialect]?.[bounds]) ?? null, type, bounds);
+    return push(valueOf(name) ?? (bounds && UNLIMITED[dialect]?.[bounds]) ?? null, type, as, bounds);
   }
 
-  function push(item: Json, type: BoundType, place?: LimitPlace): string {
+  function push(item: Json, type: BoundType, as?: string, place?: LimitPlace): string {
     values.push(item);
     kinds.push(type);
+    declared.push(as ?? null);
     return mark(values.length, -1, type, place);
   }
 }

@@ -249,7 +249,7 @@ const frozen = (id: string, name: string, description: string, size = 0) =>
     return_type: 'row',
     parameters: [],
     transform_template: null,
-    statement: { dialect: 'sqlite', nodes: ['select 1'], names: [], types: {}, typed: false },
+    statement: { dialect: 'sqlite', nodes: ['select 1'], names: [], types: {} },
     listing: { name, description, inputSchema: { type: 'object', filler: 'word '.repeat(size) } },
   });
 async function together(...all: Facts[]) {

@@ -225,7 +225,7 @@ describe.skipIf(!reachable.postgres)('pipelined statements', () => {
 
   test('what was lost before it began is measured as fast still', async () => {
     await warm();
-    const other = { text: `select 1 as one from pg_sleep(0)`, values: [], types: [], typed: false };
+    const other = { text: `select 1 as one from pg_sleep(0)`, values: [], types: [] };
     const limits = { mode: 'fixed' as const, max_rows: 10, max_bytes: 10_000, timeout_ms: 10_000 };
     for (let round = 0; round < 6; round++) {
       await Promise.all(Array.from({ length: PLACES }, () => source.query(other, limits)));

@@ -8,6 +8,7 @@ export const POSTGRESQL_DIALECT: SqlDialect = {
   placeholder: (number) => `$${number}`,
   unlimited: null,
   reuses: true,
+  describes_uses: true,
   no_row: null,
   question_operator: true,
   bracket_names: false,

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { AppError } from '#core/errors.ts';
 import { type DuckdbEngine, faultOf, openDuckdbEngine } from '#core/engines/duckdb/engine.ts';
 import { toDuckdbError } from '#core/engines/duckdb/errors.ts';
-import { typedText } from '#core/engines/duckdb/typed.ts';
+import { declaredText } from '#core/engines/duckdb/typed.ts';
 import { untilAborted, withDeadline } from '#core/engines/shared/deadline.ts';
 import type { BoundStatement, QueryResult, Row } from '#core/engines/shared/source.ts';
 import type { Database, Limits } from '../definitions.ts';
@@ -21,7 +21,8 @@ export function openDuckdb({ path }: { readonly path: string }): Database {
     return openDuckdbEngine(path);
   }
 
-  async function run({ text, values, types, typed }: BoundStatement, limits: Limits, stop: AbortSignal): Promise<QueryResult> {
+  async function run(statement: BoundStatement, limits: Limits, stop: AbortSignal): Promise<QueryResult> {
+    const { text, values, types } = statement;
     const { max_rows, max_bytes } = limits;
     if (limits.writes) throw new AppError('not_read_only', 'DuckDB connections are read-only.');
     stop.throwIfAborted();
@@ -34,8 +35,7 @@ export function openDuckdb({ path }: { readonly path: string }): Database {
     const interrupt = () => engine.stop();
     stop.addEventListener('abort', interrupt, { once: true });
     try {
-      const sent = typed ? typedText(text, types, values) : text;
-      const found = await engine.run({ text: sent, values, types, policy: 'read', max_rows, max_bytes });
+      const found = await engine.run({ text: declaredText(statement), values, types, policy: 'read', max_rows, max_bytes });
       return { ...found, rows: JSON.parse(found.rows) as Row[], affected_rows: null };
     } catch (error) {
       stop.throwIfAborted();

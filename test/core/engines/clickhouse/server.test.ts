@@ -58,7 +58,7 @@ describe.skipIf(!hasClickhouse)('ClickHouse 18.16 over HTTP', () => {
         pair: [1, [null, 2]],
       });
       expect(rows[1]).toMatchObject({ name: 'ünïcode 😀 "quoted" \n\t\\', born: null, tags: [] });
-      expect(await source.describe(text, [])).toEqual({ columns: [...columns], typed: false });
+      expect(await source.describe(text, [])).toEqual({ columns: [...columns] });
       expect(columns.map(({ kind }) => kind).join(' ')).toBe(
         'integer string string string bigint string string array integer number json',
       );

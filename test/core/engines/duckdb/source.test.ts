@@ -148,7 +148,7 @@ describe('values', () => {
       'SELECT $1 AS id, $2 AS ids',
       ['18446744073709551615', ['5', '18446744073709551615']],
       ['integer', { array: 'integer' }],
-      true,
+      ['BIGINT', 'BIGINT[]'],
     );
     expect((await source.query(typed, READ)).rows).toEqual([{ id: '18446744073709551615', ids: [5, '18446744073709551615'] }]);
   });
@@ -156,10 +156,13 @@ describe('values', () => {
   test('a placeholder that DuckDB cannot type is described with the declared type', async () => {
     const text = 'SELECT id, name FROM item WHERE $1 IS NULL OR id = $1 OR name = $2 ORDER BY id';
     const described = await source.describe(text, ['integer', 'string']);
-    expect(described).toMatchObject({ typed: true, columns: [{ name: 'id', kind: 'integer' }, { name: 'name' }] });
-    const found = await source.query(sql(text, [2, null], ['integer', 'string'], true), READ);
+    expect(described).toMatchObject({
+      reads: [{ as: 'BIGINT' }, { as: 'VARCHAR' }],
+      columns: [{ name: 'id', kind: 'integer' }, { name: 'name' }],
+    });
+    const found = await source.query(sql(text, [2, null], ['integer', 'string'], ['BIGINT', 'VARCHAR']), READ);
     expect(found.rows).toMatchObject([{ id: 2 }]);
-    expect(await source.describe('SELECT id FROM item WHERE id = $1', ['integer'])).toMatchObject({ typed: false });
+    expect((await source.describe('SELECT id FROM item WHERE id = $1', ['integer'])).reads).toBeUndefined();
   });
 
   test('a repeated column name keeps every value', async () => {

@@ -51,7 +51,7 @@ describe.skipIf(!reachable.mysql)('settings of a connection', () => {
   test('take a bound moment for what it is', async () => {
     const text = 'select count(*) as n from moments where at = ?';
     for (const moment of ['2026-01-01T00:30:00Z', '2026-01-01T02:30:00+02:00']) {
-      const statement = { text, values: [moment], types: ['datetime' as const], typed: false };
+      const statement = { text, values: [moment], types: ['datetime' as const] };
       expect((await source.query(statement, READ)).rows).toEqual([{ n: 1 }]);
     }
   });

@@ -78,7 +78,7 @@ describe.skipIf(!reachable.mysql)('MariaDB values', () => {
     const text = 'SELECT *, id + 1 AS more, NULL AS nothing, price IS NULL AS missing FROM every_type WHERE id > ?';
     const description = await source.describe(text, ['integer']);
     const result = await source.query(sql(text, [0], ['integer']), READ);
-    expect(description).toEqual({ columns: [...result.columns], typed: false });
+    expect(description).toEqual({ columns: [...result.columns] });
     const kinds = Object.fromEntries(description.columns.map(({ name, type, kind }) => [name, `${type}: ${kind}`]));
     expect(kinds).toMatchObject({
       id: 'bigint: bigint',

@@ -78,7 +78,7 @@ describe.skipIf(!reachable.postgres)('fixed statements on PostgreSQL', () => {
   test('a statement takes one statement only, and values are never text of it', async () => {
     expect((await refusal(source.query(sql('select 1; select 2'), FIXED))).code).toBe('sql_error');
     const value = `'; select set_config('default_transaction_read_only', 'off', false) --`;
-    const bound = { text: 'select $1::text as back', values: [value], types: ['string' as const], typed: false };
+    const bound = { text: 'select $1::text as back', values: [value], types: ['string' as const] };
     expect((await source.query(bound, FIXED)).rows).toEqual([{ back: value }]);
     expect((await refusal(source.query({ ...bound, values: ['a\0b'] }, FIXED))).code).toBe('sql_error');
     expect((await source.query(bound, FIXED)).rows).toEqual([{ back: value }]);
@@ -86,7 +86,7 @@ describe.skipIf(!reachable.postgres)('fixed statements on PostgreSQL', () => {
 
   test('a column that gets another type makes no kept statement useless', async () => {
     await database.run(`create table retyped as select 5 as id, 'five' as word`);
-    const bound = { text: 'select word from retyped where id = $1', values: [5], types: ['integer' as const], typed: false };
+    const bound = { text: 'select word from retyped where id = $1', values: [5], types: ['integer' as const] };
     const answers = [];
     for (const type of ['int', 'text', 'numeric', 'varchar(5)', 'bigint']) {
       await database.run(`alter table retyped alter column id type ${type} using id::text::${type}`);
@@ -101,7 +101,7 @@ describe.skipIf(!reachable.postgres)('fixed statements on PostgreSQL', () => {
   test('a column that became wider takes the values that it has room for now', async () => {
     await database.run('create table widened as select 5 as id');
     const run = async (value: Json, type: 'integer' | 'number' = 'integer') => {
-      const bound = { text: 'select id from widened where id = $1', values: [value], types: [type], typed: false };
+      const bound = { text: 'select id from widened where id = $1', values: [value], types: [type] };
       return ((await source.pipelineSlot?.(bound, 1)?.query(FIXED)) ?? (await source.query(bound, FIXED))).rows;
     };
     for (const [type, value, row] of [
@@ -130,7 +130,7 @@ describe.skipIf(!reachable.postgres)('fixed statements on PostgreSQL', () => {
     for (const [n, [from, to, value, type, kept]] of cases.entries()) {
       await database.run(`create table wider${n} (id int, held ${from})`);
       const text = `select id from wider${n} where held = $1`;
-      const bound = { text, values: [value], types: [type], typed: false };
+      const bound = { text, values: [value], types: [type] };
       const run = async () => ((await source.pipelineSlot?.(bound, 1)?.query(FIXED)) ?? (await source.query(bound, FIXED))).rows;
       for (let i = 0; i < 4; i++) expect(await run()).toEqual([]);
       await database.run(`alter table wider${n} alter column held type ${to}`);

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { fc } from '#test/support/chance.ts';
+import { candidatesOf } from '#core/engines/postgresql/declared.ts';
 import { openPostgres } from '#core/engines/postgresql/source.ts';
 import { parseArray, parseBytes, parseTimestamptz, toBound } from '#core/engines/postgresql/values.ts';
 import type { BoundType, Json, Source } from '#core/engines/shared/source.ts';
@@ -189,9 +190,9 @@ describe.skipIf(!reachable.postgres)('values of PostgreSQL', () => {
 
     test.each(BOUND)('%s %j', async (cast, value, type, back = value) => {
       const text = `select $1::${cast} as value`;
-      for (const typed of [false, true]) {
+      for (const declared of [undefined, candidatesOf(type).slice(0, 1)]) {
         for (const mode of [FIXED, READ]) {
-          expect((await source.query(sql(text, [value], [type], typed), mode)).rows).toEqual([{ value: back }]);
+          expect((await source.query(sql(text, [value], [type], declared), mode)).rows).toEqual([{ value: back }]);
         }
       }
     });
@@ -219,9 +220,10 @@ describe.skipIf(!reachable.postgres)('values of PostgreSQL', () => {
       ];
       for (const [where, value, type, matches, without] of cases) {
         const text = `select id from things where ${where} order by id`;
-        const { typed } = await source.describe(text, [type]);
+        const { reads = [] } = await source.describe(text, [type]);
+        const declared = reads.map(({ as = null }) => as);
         const ids = async (bound: Json) =>
-          (await source.query(sql(text, [bound], [type], typed), FIXED)).rows.map(({ id }) => id);
+          (await source.query(sql(text, [bound], [type], declared), FIXED)).rows.map(({ id }) => id);
         expect([where, await ids(value)]).toEqual([where, matches as Json[]]);
         expect([where, await ids(null)]).toEqual([where, without as Json[]]);
       }
@@ -230,12 +232,13 @@ describe.skipIf(!reachable.postgres)('values of PostgreSQL', () => {
     test('what cannot be inferred is described with the declared type, what can is not', async () => {
       expect(await source.describe('select $1 + $2 as sum', ['integer', 'integer'])).toEqual({
         columns: [{ name: 'sum', type: 'bigint', kind: 'bigint' }],
-        typed: true,
-        parameters: [],
+        // The first is what the second makes it.
+        reads: [{}, { as: 'int8' }],
+        parameters: ['integer', null],
       });
-      expect((await source.describe('select $1 is null as x', ['date'])).typed).toBe(true);
-      expect((await source.describe('select $1::int as x', ['string'])).typed).toBe(false);
-      const found = await source.query(sql('select $1 + $2 as sum', [big, 1], ['integer', 'integer'], true), READ);
+      expect((await source.describe('select $1 is null as x', ['date'])).reads).toEqual([{ as: 'date' }]);
+      expect((await source.describe('select $1::int as x', ['string'])).reads).toEqual([{}]);
+      const found = await source.query(sql('select $1 + $2 as sum', [big, 1], ['integer', 'integer'], ['int8', 'int8']), READ);
       expect(found.rows).toEqual([{ sum: '9007199254740994' }]);
     });
 

@@ -22,7 +22,7 @@ export async function planPages(
   const { dialect } = engineOf(db_type);
   const definition = { sql_query, parameters: [], return_type: 'rows', transform_template: null } as const;
   const described = await source.describe(sql_query, []);
-  const compiled = describeCompiled(await compileQuery(definition, db_type), definition, described);
+  const compiled = describeCompiled(await compileQuery(definition, db_type), definition, { ...described, reads: [] });
   const query: FrozenQuery = {
     connection_id: 'c',
     statement: parseSql(sql_query, dialect, []),

@@ -28,7 +28,10 @@ for (const kind of ['postgresql', 'mysql'] as const) {
       const definition = { sql_query: SQL, parameters: [], return_type: 'rows', transform_template: null } as const;
       const described = await source.describe(SQL, []);
       await source.close();
-      const compiled = describeCompiled(await compileQuery(definition, database.settings.db_type), definition, described);
+      const compiled = describeCompiled(await compileQuery(definition, database.settings.db_type), definition, {
+        ...described,
+        reads: [],
+      });
       for (const columns of [['id'], ['day', 'id']]) {
         for (const desc of [false, true]) {
           const by = pageColumns(

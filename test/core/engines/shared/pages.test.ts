@@ -267,7 +267,7 @@ for (const { kind, up, open } of KINDS) {
         }
       }
       const { rows } = await bench.source.query(
-        { text: 'select id, small, day from things', values: [], types: [], typed: true },
+        { text: 'select id, small, day from things', values: [], types: [] },
         { mode: 'read', timeout_ms: 10_000, max_rows: 1_000, max_bytes: 1_000_000 },
       );
       const groupOf = new Map(rows.map(({ id, small, day }) => [id, [small ?? null, day ?? null]] as const));

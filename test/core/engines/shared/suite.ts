@@ -16,8 +16,13 @@ export const READ: RunOptions = { mode: 'read', timeout_ms: 10_000, max_rows: 1_
 export const FIXED: RunOptions = { ...READ, mode: 'fixed' };
 export const WRITE: RunOptions = { ...READ, mode: 'write' };
 
-export function sql(text: string, values: readonly Json[] = [], types: readonly BoundType[] = [], typed = false): BoundStatement {
-  return { text, values, types, typed };
+export function sql(
+  text: string,
+  values: readonly Json[] = [],
+  types: readonly BoundType[] = [],
+  declared?: readonly (string | null)[],
+): BoundStatement {
+  return { text, values, types, ...(declared !== undefined && { declared }) };
 }
 
 /** The AppError that a call rejects with; anything else fails the test. */

@@ -2,13 +2,13 @@ import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv
 import * as v from 'valibot';
 import { Parameter } from '#core/contract/definitions/parameters.ts';
 import type { ReturnType } from '#core/contract/definitions/tools.ts';
+import { describeNow } from '#core/definitions/statements.ts';
 import { dialectNamed, engineOf } from '#core/engines/index.ts';
 import type { Json } from '#core/engines/shared/source.ts';
 import { createPseudonym } from '#core/lib/call/masks.ts';
 import { planQuery, runQuery } from '#core/lib/call/query.ts';
 import { shape } from '#core/lib/call/shape.ts';
 import { NO_CALLER } from '#core/lib/call/values.ts';
-import { wholeVariant } from '#core/lib/sql/bind.ts';
 import { compileQuery, describeCompiled } from '#snapshots/compile.ts';
 import type { FrozenQuery } from '#snapshots/format.ts';
 import type { OpenEngine } from './every-engine.ts';
@@ -34,8 +34,8 @@ export async function toolOn(
   const declared = parameters.map((parameter) => v.parse(Parameter, parameter));
   const definition = { sql_query, parameters: declared, return_type, transform_template: null };
   const compiled = await compileQuery(definition, db_type, dialect);
-  const { text, types } = wholeVariant(compiled.statement, dialect);
-  const described = describeCompiled(compiled, definition, await source.describe(text, types));
+  const stop = new AbortController().signal;
+  const described = describeCompiled(compiled, definition, await describeNow(source, compiled.statement, sql_query, stop));
   const output_schema = described.output_schema ?? {};
   const validate = validator.getValidator<Structured>(output_schema);
   const plan = planQuery(

@@ -71,8 +71,7 @@ describe('values', () => {
   test('the description of a statement agrees with its result', async () => {
     const text = 'SELECT *, price * 2 AS twice FROM item WHERE id > ?';
     const description = await source.describe(text, ['integer']);
-    const result = await source.query({ text, values: [0], types: ['integer'], typed: false }, READ);
-    expect(description.typed).toBe(false);
+    const result = await source.query({ text, values: [0], types: ['integer'] }, READ);
     expect(description.columns).toEqual([...result.columns]);
     expect(description.columns.map(({ type, kind }) => `${type} ${kind}`)).toEqual([
       'INTEGER bigint',
@@ -97,7 +96,6 @@ describe('values', () => {
         text,
         values: ['9007199254740993', 5, true, null, [1, 'two'], ['x'], '2020-01-01'],
         types: ['integer', 'number', 'boolean', 'string', 'json', { array: 'string' }, 'date'],
-        typed: false,
       },
       READ,
     );
@@ -182,7 +180,6 @@ describe('writing', () => {
       text: 'INSERT INTO t (a) VALUES (?), (?)',
       values: ['x', 'y'],
       types: ['string', 'string'] as const,
-      typed: false,
     };
     expect(await target.query(insert, WRITE)).toEqual({ columns: [], rows: [], truncated: false, affected_rows: 2 });
     const returning = await target.query(sql("INSERT INTO t (a) VALUES ('z') RETURNING id, a"), WRITE);

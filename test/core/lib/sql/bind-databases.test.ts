@@ -88,7 +88,7 @@ describe.skipIf(!hasChdb)('with the engine of ClickHouse', () => {
   afterAll(() => chdb?.stop());
   semantics('clickhouse', async (text, values, types) => {
     const source = openClickhouse({ ...SETTINGS, database: 'default', port: 8123 }, { ...localPolicy, fetch: chdb.fetch });
-    const { rows } = await source.query({ text, values, types, typed: false }, READ);
+    const { rows } = await source.query({ text, values, types }, READ);
     await source.close();
     return rows;
   });

@@ -56,7 +56,7 @@ for (const { kind, up, names, write, tables, user, drop } of KINDS) {
     });
 
     const ids = async (table: string, session: SessionState | undefined) => {
-      const statement = { text: `select id from ${table} order by id`, values: [], types: [], typed: false };
+      const statement = { text: `select id from ${table} order by id`, values: [], types: [] };
       const { rows } = await source.query(statement, {
         mode: 'read',
         timeout_ms: 5_000,

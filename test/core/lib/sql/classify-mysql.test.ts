@@ -11,7 +11,7 @@ const PARAMETERS: readonly DeclaredParameter[] = [
 const judge = (sql: string) => classify(parseSql(sql, 'mysql', PARAMETERS));
 /** Past the parser, as a snapshot that somebody altered would be. */
 const judgeRaw = (text: string) => {
-  const statement: Statement = { dialect: 'mysql', nodes: [text], names: [], types: {}, typed: false };
+  const statement: Statement = { dialect: 'mysql', nodes: [text], names: [], types: {} };
   return classify(statement);
 };
 

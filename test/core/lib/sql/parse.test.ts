@@ -31,7 +31,6 @@ describe('nodes', () => {
       nodes: ['select ', { name: 'a' }, ', ', { name: 'b' }, ', ', { name: 'a' }],
       names: ['a', 'b'],
       types: { a: 'integer', b: 'string' },
-      typed: false,
     });
   });
   test('an array parameter has the type of its items', () => {

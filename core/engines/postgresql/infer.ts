@@ -1,0 +1,289 @@
+import { AppError } from '#core/errors.ts';
+import type { ParameterType } from '#core/lib/sql/statement.ts';
+import { tokenize } from '#core/lib/sql/tokenize.ts';
+import type { BoundType, DescribedText } from '../shared/source.ts';
+import { asInt4, candidatesOf, isFillable, isKept, oidOf } from './declared.ts';
+import { isCode, isServerError } from './errors.ts';
+import { scanPostgres } from './sql/scanner.ts';
+import { ARRAYS, ELEMENTS, TYPES } from './types.ts';
+
+/** What the database says of a text. */
+export interface Answer<Columns> {
+  readonly columns: Columns;
+  /** Of its placeholders, in order. */
+  readonly oids: readonly number[];
+}
+/** Prepares a text with the oids of its placeholders (0: inferred); rejects with the server's error. */
+export type Prepare<Columns> = (text: string, oids: readonly number[]) => Promise<Answer<Columns>>;
+
+export interface Inferred<Columns> extends Answer<Columns> {
+  readonly reads: readonly ParameterType[];
+}
+
+type Declared = readonly (string | null)[];
+interface Settled<Columns> {
+  readonly declared: Declared;
+  readonly answer: Answer<Columns>;
+}
+interface ServerError extends Error {
+  readonly code: string;
+  readonly position?: string;
+}
+
+/** SQLSTATEs that say that a placeholder's type could not be inferred, or was inferred wrongly. */
+const NOT_INFERRED = ['42P18', '42P08', '42725', '42883', '42804'];
+/** The same that name the placeholder. */
+const NAMED = ['42P18', '42P08'];
+/** Expressions that the database compares with each other, such as those of GROUP BY and DISTINCT ON. */
+const COMPARED = ['42803', '42P10'];
+/** Placeholders around a fault that are tried. */
+const NEAREST = 8;
+
+/**
+ * How the database reads each use of a statement's parameters: what it infers where that holds every value of the declared type,
+ * else the declared type. Rejects with `invalid` for a use that takes no value of its type, and with the server's error.
+ */
+export async function inferTypes<Columns>(
+  prepare: Prepare<Columns>,
+  { text, types, declared: start, names }: DescribedText,
+): Promise<Inferred<Columns>> {
+  const given: Declared = types.map((_, i) => start?.[i] ?? null);
+  const groups = names?.map((name) => names.indexOf(name));
+  const reading = { text, types, given, ...(names !== undefined && { names }) };
+  const found = await settled(prepare, reading).catch((error: unknown) => {
+    if (groups === undefined || !isCode(error, ...COMPARED)) throw error;
+    return null;
+  });
+  if (found !== null) return shared(prepare, reading, found);
+  // Uses that are compared with each other have to be the same placeholder.
+  const { text: one, firsts, indices } = grouped(text, groups ?? []);
+  const pick = <T>(list: readonly T[]): T[] => firsts.map((use) => list[use]!);
+  const { declared, answer } = await settled(prepare, {
+    text: one,
+    types: pick(types),
+    given: pick(given),
+    names: pick(names ?? []),
+  });
+  const reads = indices.map((index) => readAs(declared[index] ?? null, 0));
+  return { ...answer, reads, oids: indices.map((index) => answer.oids[index] ?? 0) };
+}
+
+interface Reading {
+  readonly text: string;
+  readonly types: readonly BoundType[];
+  readonly given: Declared;
+  readonly names?: readonly string[];
+}
+
+const readAs = (as: string | null, apart: number): ParameterType => ({
+  ...(as !== null && { as }),
+  ...(apart > 0 && { apart }),
+});
+
+/** Uses of one name that are read alike share a placeholder where the statement means the same then. */
+async function shared<Columns>(
+  prepare: Prepare<Columns>,
+  { text, names }: Reading,
+  { declared, answer }: Settled<Columns>,
+): Promise<Inferred<Columns>> {
+  const { oids } = answer;
+  if (names === undefined || new Set(names).size === names.length)
+    return { ...answer, reads: declared.map((as) => readAs(as, 0)) };
+  const keys = names.map((name, use) => `${oids[use]} ${name}`);
+  const groups = keys.map((key) => keys.indexOf(key));
+  const told = groups.map((first) => declared.find((as, use) => as !== null && groups[use] === first) ?? null);
+  const { text: one, firsts } = grouped(text, groups);
+  const together = await attempt(
+    prepare,
+    one,
+    firsts.map((use) => told[use] ?? null),
+  );
+  const is_same = !('error' in together) && firsts.every((use, index) => together.answer.oids[index] === oids[use]);
+  if (is_same) return { ...together.answer, oids, reads: numbered(names, told, groups) };
+  return {
+    ...answer,
+    reads: numbered(
+      names,
+      declared,
+      names.map((_, use) => use),
+    ),
+  };
+}
+
+/** Numbers groups that have the name and the declared type in common. */
+function numbered(names: readonly string[], declared: Declared, groups: readonly number[]): ParameterType[] {
+  return names.map((name, use) => {
+    const own = groups[use];
+    const alike = groups.filter((_, other) => names[other] === name && declared[other] === declared[use]);
+    return readAs(declared[use] ?? null, [...new Set(alike)].indexOf(own ?? use));
+  });
+}
+
+/** The text in which uses of one group are one placeholder, numbered as they appear. */
+function grouped(text: string, groups: readonly number[]) {
+  const firsts = [...new Set(groups)];
+  const indices = groups.map((group) => firsts.indexOf(group));
+  const pieces = tokenize(text, { scan: scanPostgres }).map(({ kind, start, end }) => {
+    const piece = text.slice(start, end);
+    return kind === 'placeholder' ? `$${(indices[Number(piece.slice(1)) - 1] ?? 0) + 1}` : piece;
+  });
+  return { text: pieces.join(''), firsts, indices };
+}
+
+async function attempt<Columns>(prepare: Prepare<Columns>, text: string, declared: Declared) {
+  try {
+    return { declared, answer: await prepare(text, declared.map(oidOf)) };
+  } catch (error) {
+    if (!(error instanceof Error) || !isServerError(error) || !/^(?:42|22|0A)/.test(error.code)) throw error;
+    return { declared, error: error as ServerError };
+  }
+}
+
+async function settled<Columns>(prepare: Prepare<Columns>, reading: Reading): Promise<Settled<Columns>> {
+  const described = await describable(prepare, reading);
+  const result = await declaredWhereLost(prepare, reading, described);
+  refuseUnfillable(reading, result);
+  return result;
+}
+
+/** Declares what the database cannot infer. */
+async function describable<Columns>(prepare: Prepare<Columns>, reading: Reading): Promise<Settled<Columns>> {
+  const { text, types, given } = reading;
+  const first = await attempt(prepare, text, given);
+  if (!('error' in first)) return first;
+  if (types.length === 0 || !isCode(first.error, ...NOT_INFERRED)) throw first.error;
+  const places = placesOf(text, types.length);
+  let { declared, error } = first;
+  for (let left = 2 * types.length; left > 0; left--) {
+    const named = isCode(error, ...NAMED) ? Number(/\$(\d+)/.exec(error.message)?.[1] ?? 0) - 1 : -1;
+    const near = named >= 0 ? [named] : nearest(places, declared, error);
+    const next = await oneMore(prepare, reading, declared, near, error);
+    if (next === null) break;
+    if (!('error' in next)) return next;
+    ({ declared, error } = next);
+  }
+  for (const which of [0, 1]) {
+    const all = given.map(
+      (own, i) => own ?? candidatesOf(types[i] ?? 'string').at(which) ?? candidatesOf(types[i] ?? 'string')[0]!,
+    );
+    const together = await attempt(prepare, text, all);
+    if (!('error' in together)) return together;
+  }
+  throw explained(reading, first.error);
+}
+
+/** Declares the first of some uses with which the statement is described, or which moves the fault elsewhere. */
+async function oneMore<Columns>(
+  prepare: Prepare<Columns>,
+  { text, types }: Reading,
+  declared: Declared,
+  uses: readonly number[],
+  before: ServerError,
+) {
+  for (const use of uses) {
+    if (declared[use] !== null) continue;
+    for (const candidate of candidatesOf(types[use] ?? 'string')) {
+      const next = await attempt(prepare, text, declared.with(use, candidate));
+      if (!('error' in next) || isElsewhere(next.error, before)) return next;
+    }
+  }
+  return null;
+}
+
+const isElsewhere = (error: ServerError, before: ServerError): boolean =>
+  isCode(error, ...NOT_INFERRED) &&
+  (error.position !== before.position || (isCode(error, ...NAMED) && error.message !== before.message));
+
+/** Where each placeholder begins, by its number from 0. */
+function placesOf(text: string, count: number): number[] {
+  const places = Array.from({ length: count }, () => -1);
+  for (const { kind, start, end } of tokenize(text, { scan: scanPostgres }))
+    if (kind === 'placeholder') places[Number(text.slice(start + 1, end)) - 1] = start;
+  return places;
+}
+
+function nearest(places: readonly number[], declared: Declared, { position }: ServerError): number[] {
+  const at = Number(position ?? 0);
+  const far = (use: number): number => Math.abs((places[use] ?? 0) - at);
+  const open = places.flatMap((_, use) => (declared[use] === null ? [use] : []));
+  return open.toSorted((one, other) => far(one) - far(other)).slice(0, NEAREST);
+}
+
+/** Declares what was inferred as a type that does not hold every value, as far as the statement is described then. */
+async function declaredWhereLost<Columns>(
+  prepare: Prepare<Columns>,
+  { text, types }: Reading,
+  described: Settled<Columns>,
+): Promise<Settled<Columns>> {
+  let { declared, answer } = described;
+  const isLost = (use: number): boolean =>
+    declared[use] === null && !isKept(types[use] ?? 'string', answer.oids[use] ?? 0, ELEMENTS);
+  for (;;) {
+    const lost = types.flatMap((_, use) => (isLost(use) ? [use] : []));
+    const next = lost.length === 0 ? null : await declaredMore(prepare, text, types, declared, lost);
+    if (next === null) return { declared, answer };
+    ({ declared, answer } = next);
+  }
+}
+
+/** All of some uses together, or the first of them with which the statement is described. */
+async function declaredMore<Columns>(
+  prepare: Prepare<Columns>,
+  text: string,
+  types: readonly BoundType[],
+  declared: Declared,
+  uses: readonly number[],
+): Promise<Settled<Columns> | null> {
+  const trials = function* (): Generator<Declared> {
+    const best = (use: number): string => candidatesOf(types[use] ?? 'string')[0]!;
+    const all = declared.map((own, use) => (uses.includes(use) ? best(use) : own));
+    yield all;
+    for (const use of uses.length > 1 ? uses : []) yield declared.with(use, best(use));
+    for (const use of uses) {
+      const [, other] = candidatesOf(types[use] ?? 'string');
+      if (other !== undefined) yield declared.with(use, other);
+    }
+    if (all.some((own) => asInt4(own) !== own)) {
+      for (const use of uses) yield declared.with(use, best(use)).map(asInt4);
+      yield all.map(asInt4);
+    }
+  };
+  for (const trial of trials()) {
+    const next = await attempt(prepare, text, trial);
+    if (!('error' in next)) return next;
+  }
+  return null;
+}
+
+const wordOf = (type: BoundType): string => (typeof type === 'string' ? type : `array of ${type.array}`);
+
+function refuseUnfillable<Columns>({ text, types, names }: Reading, { declared, answer }: Settled<Columns>): void {
+  for (const [use, type] of types.entries()) {
+    const oid = answer.oids[use] ?? 0;
+    if (declared[use] !== null || isFillable(type, oid, ELEMENTS)) continue;
+    const inferred = TYPES.get(oid)?.name ?? 'another type';
+    const parameter = names?.[use] === undefined ? `$${use + 1}` : `:${names[use]}`;
+    const instead =
+      typeof type === 'object' && ARRAYS.has(oid)
+        ? `write = any(${parameter}) or IN (${parameter}) to compare with each element`
+        : `declare a type that fits, or write a cast that says what is meant, such as cast(${parameter} as text)::${inferred}`;
+    throw new AppError(
+      'invalid',
+      `The parameter ${parameter} is declared as ${wordOf(type)}, but the database takes it as ${inferred} here: ${instead}.`,
+      { position: placesOf(text, types.length)[use] ?? 0 },
+    );
+  }
+}
+
+/** Says which parameter it is whose type nothing tells; what else the server refuses it explains itself. */
+function explained({ types, names }: Reading, error: ServerError): Error {
+  const use = isCode(error, ...NAMED) ? Number(/\$(\d+)/.exec(error.message)?.[1] ?? 0) - 1 : -1;
+  const name = names?.[use];
+  if (name === undefined) return error;
+  const type = candidatesOf(types[use] ?? 'string')[0];
+  return new AppError(
+    'invalid',
+    `The database cannot tell which type :${name} has here, and refuses it as ${type}. Write a cast, such as cast(:${name} as ${type}).`,
+    { cause: error },
+  );
+}
