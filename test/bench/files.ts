@@ -133,9 +133,7 @@ report(
 );
 report(
   'point lookup in it, p50',
-  await median((id) =>
-    big.query({ text: 'SELECT * FROM large WHERE id = $1', values: [id], types: ['integer'] }, options),
-  ),
+  await median((id) => big.query({ text: 'SELECT * FROM large WHERE id = $1', values: [id], types: ['integer'] }, options)),
 );
 await big.close();
 raw.closeSync();
