@@ -1,7 +1,7 @@
 import type { BoundStatement, BoundType, Json } from '#core/engines/shared/source.ts';
 import { leafOffsets } from './parse.ts';
 import type { SqlDialect } from './dialect.ts';
-import type { LimitPlace, SqlNode, Statement } from './statement.ts';
+import type { SqlNode, Statement } from './statement.ts';
 
 export type BoundValues = Readonly<Record<string, Json | undefined>>;
 
