@@ -36,8 +36,9 @@ const NOT_INFERRED = ['42P18', '42P08', '42725', '42883', '42804'];
 const NAMED = ['42P18', '42P08'];
 /** Expressions that the database compares with each other, such as those of GROUP BY and DISTINCT ON. */
 const COMPARED = ['42803', '42P10'];
-/** Placeholders around a fault that are tried. */
+/** Placeholders around a fault that are tried, and descriptions of one statement for all of them. */
 const NEAREST = 8;
+const MOST_ATTEMPTS = 100;
 
 /**
  * How the database reads each use of a statement's parameters: what it infers where that holds every value of the declared type,
@@ -152,16 +153,8 @@ async function describable<Columns>(prepare: Prepare<Columns>, reading: Reading)
   const first = await attempt(prepare, text, given);
   if (!('error' in first)) return first;
   if (types.length === 0 || !isCode(first.error, ...NOT_INFERRED)) throw first.error;
-  const places = placesOf(text, types.length);
-  let { declared, error } = first;
-  for (let left = 2 * types.length; left > 0; left--) {
-    const named = isCode(error, ...NAMED) ? Number(/\$(\d+)/.exec(error.message)?.[1] ?? 0) - 1 : -1;
-    const near = named >= 0 ? [named] : nearest(places, declared, error);
-    const next = await oneMore(prepare, reading, declared, near, error);
-    if (next === null) break;
-    if (!('error' in next)) return next;
-    ({ declared, error } = next);
-  }
+  const found = await search(prepare, reading, first, { left: MOST_ATTEMPTS });
+  if (found !== null) return found;
   for (const which of [0, 1]) {
     const all = given.map(
       (own, i) => own ?? candidatesOf(types[i] ?? 'string').at(which) ?? candidatesOf(types[i] ?? 'string')[0]!,
@@ -172,20 +165,32 @@ async function describable<Columns>(prepare: Prepare<Columns>, reading: Reading)
   throw explained(reading, first.error);
 }
 
-/** Declares the first of some uses with which the statement is described, or which moves the fault elsewhere. */
-async function oneMore<Columns>(
+interface Failed {
+  readonly declared: Declared;
+  readonly error: ServerError;
+}
+
+/** Declares uses near a fault, one after the other, until the statement is described; those that move the fault on come first. */
+async function search<Columns>(
   prepare: Prepare<Columns>,
-  { text, types }: Reading,
-  declared: Declared,
-  uses: readonly number[],
-  before: ServerError,
-) {
-  for (const use of uses) {
-    if (declared[use] !== null) continue;
+  reading: Reading,
+  { declared, error }: Failed,
+  budget: { left: number },
+): Promise<Settled<Columns> | null> {
+  const { text, types } = reading;
+  const moved: Failed[] = [];
+  for (const use of suspects(reading, declared, error)) {
     for (const candidate of candidatesOf(types[use] ?? 'string')) {
+      if (budget.left-- <= 0) return null;
       const next = await attempt(prepare, text, declared.with(use, candidate));
-      if (!('error' in next) || isElsewhere(next.error, before)) return next;
+      if (!('error' in next)) return next;
+      if (isElsewhere(next.error, error)) moved.push(next);
     }
+  }
+  const on = moved.toSorted((one, other) => Number(isBefore(one.error, error)) - Number(isBefore(other.error, error)));
+  for (const next of on) {
+    const found = await search(prepare, reading, next, budget);
+    if (found !== null) return found;
   }
   return null;
 }
@@ -193,6 +198,22 @@ async function oneMore<Columns>(
 const isElsewhere = (error: ServerError, before: ServerError): boolean =>
   isCode(error, ...NOT_INFERRED) &&
   (error.position !== before.position || (isCode(error, ...NAMED) && error.message !== before.message));
+const isBefore = (error: ServerError, before: ServerError): boolean =>
+  !isCode(error, ...NAMED) && Number(error.position ?? 0) < Number(before.position ?? 0);
+
+/** The number from 0 of the placeholder that an error names; -1: none. */
+const namedIn = (error: ServerError): number =>
+  isCode(error, ...NAMED) ? Number(/\$(\d+)/.exec(error.message)?.[1] ?? 0) - 1 : -1;
+
+/** Uses that a fault may be about and that are not declared yet, the nearest first. */
+function suspects({ text, types }: Reading, declared: Declared, error: ServerError): number[] {
+  const named = namedIn(error);
+  const open = types.flatMap((_, use) => (declared[use] === null && (named < 0 || named === use) ? [use] : []));
+  const at = Number(error.position ?? 0);
+  const places = placesOf(text, types.length);
+  const far = (use: number): number => Math.abs((places[use] ?? 0) - at);
+  return open.toSorted((one, other) => far(one) - far(other)).slice(0, NEAREST);
+}
 
 /** Where each placeholder begins, by its number from 0. */
 function placesOf(text: string, count: number): number[] {
@@ -200,13 +221,6 @@ function placesOf(text: string, count: number): number[] {
   for (const { kind, start, end } of tokenize(text, { scan: scanPostgres }))
     if (kind === 'placeholder') places[Number(text.slice(start + 1, end)) - 1] = start;
   return places;
-}
-
-function nearest(places: readonly number[], declared: Declared, { position }: ServerError): number[] {
-  const at = Number(position ?? 0);
-  const far = (use: number): number => Math.abs((places[use] ?? 0) - at);
-  const open = places.flatMap((_, use) => (declared[use] === null ? [use] : []));
-  return open.toSorted((one, other) => far(one) - far(other)).slice(0, NEAREST);
 }
 
 /** Declares what was inferred as a type that does not hold every value, as far as the statement is described then. */
@@ -243,6 +257,8 @@ async function declaredMore<Columns>(
       const [, other] = candidatesOf(types[use] ?? 'string');
       if (other !== undefined) yield declared.with(use, other);
     }
+    const wide = declared.flatMap((own, use) => (asInt4(own) === own ? [] : [use]));
+    for (const use of uses) for (const other of wide) yield declared.with(use, best(use)).with(other, asInt4(declared[other] ?? null));
     if (all.some((own) => asInt4(own) !== own)) {
       for (const use of uses) yield declared.with(use, best(use)).map(asInt4);
       yield all.map(asInt4);
@@ -277,7 +293,7 @@ function refuseUnfillable<Columns>({ text, types, names }: Reading, { declared, 
 
 /** Says which parameter it is whose type nothing tells; what else the server refuses it explains itself. */
 function explained({ types, names }: Reading, error: ServerError): Error {
-  const use = isCode(error, ...NAMED) ? Number(/\$(\d+)/.exec(error.message)?.[1] ?? 0) - 1 : -1;
+  const use = namedIn(error);
   const name = names?.[use];
   if (name === undefined) return error;
   const type = candidatesOf(types[use] ?? 'string')[0];

@@ -23,21 +23,21 @@ export interface CallableTool {
 
 const validator = new AjvJsonSchemaValidator();
 
-/** A tool as it is described, frozen and called, without the way over HTTP. */
-export async function toolOn(
+type Options = { readonly return_type?: ReturnType; readonly mode?: FrozenQuery['mode'] };
+
+/** A tool as it is saved and frozen. */
+export async function planOn(
   { source, db_type }: Pick<OpenEngine, 'source' | 'db_type'>,
   sql_query: string,
   parameters: readonly v.InferInput<typeof Parameter>[],
-  { return_type = 'rows', mode = 'read' }: { readonly return_type?: ReturnType; readonly mode?: FrozenQuery['mode'] } = {},
-): Promise<CallableTool> {
+  { return_type = 'rows', mode = 'read' }: Options = {},
+) {
   const dialect = dialectNamed((await source.grammar?.()) ?? engineOf(db_type).dialect.name);
   const declared = parameters.map((parameter) => v.parse(Parameter, parameter));
   const definition = { sql_query, parameters: declared, return_type, transform_template: null };
   const compiled = await compileQuery(definition, db_type, dialect);
   const stop = new AbortController().signal;
   const described = describeCompiled(compiled, definition, await describeNow(source, compiled.statement, sql_query, stop));
-  const output_schema = described.output_schema ?? {};
-  const validate = validator.getValidator<Structured>(output_schema);
   const plan = planQuery(
     {
       connection_id: 'c',
@@ -51,6 +51,20 @@ export async function toolOn(
     },
     dialect,
   );
+  return { plan, described };
+}
+
+/** A tool as it is described, frozen and called, without the way over HTTP. */
+export async function toolOn(
+  { source, db_type }: Pick<OpenEngine, 'source' | 'db_type'>,
+  sql_query: string,
+  parameters: readonly v.InferInput<typeof Parameter>[],
+  options: Options = {},
+): Promise<CallableTool> {
+  const { return_type = 'rows' } = options;
+  const { plan, described } = await planOn({ source, db_type }, sql_query, parameters, options);
+  const output_schema = described.output_schema ?? {};
+  const validate = validator.getValidator<Structured>(output_schema);
   return {
     output_schema,
     async call(args) {
