@@ -131,8 +131,8 @@ describe.skipIf(!reachable.postgres)('a parameter of PostgreSQL is its value cas
       { mode },
     );
   const rows = async (sql: string, types: Declared, values: Values) => {
-    const { call } = await tool(sql, types);
-    return (await call(values))['rows'] as { x: Json }[];
+    const made = await tool(sql, types);
+    return (await made.call(values))['rows'] as { x: Json }[];
   };
 
   test.each(CASES)('%s %j', async (sql, types, values, answer) => {
