@@ -258,7 +258,8 @@ async function declaredMore<Columns>(
       if (other !== undefined) yield declared.with(use, other);
     }
     const wide = declared.flatMap((own, use) => (asInt4(own) === own ? [] : [use]));
-    for (const use of uses) for (const other of wide) yield declared.with(use, best(use)).with(other, asInt4(declared[other] ?? null));
+    for (const use of uses)
+      for (const other of wide) yield declared.with(use, best(use)).with(other, asInt4(declared[other] ?? null));
     if (all.some((own) => asInt4(own) !== own)) {
       for (const use of uses) yield declared.with(use, best(use)).map(asInt4);
       yield all.map(asInt4);

@@ -56,7 +56,10 @@ export function usesOf(one: OracleCase): Use[] {
 }
 
 /** The statement with a text in the place of each use. */
-export const toReference = ({ pieces, values, whole = false }: OracleCase, write: (use: Use, index: number) => string): string => {
+export const toReference = (
+  { pieces, values, whole = false }: OracleCase,
+  write: (use: Use, index: number) => string,
+): string => {
   let index = 0;
   return textOf(pieces, (use) => write(use, index++), whole ? 'whole' : values);
 };
@@ -128,7 +131,11 @@ export function makeCase(grammar: Grammar, random: Random): OracleCase {
       else if (list !== undefined) {
         const column = columnOf(word);
         const type = typeof column?.type === 'string' ? column.type : 'integer';
-        add({ name: declare({ array: type }, column ?? null, false), column: column ?? null, list: list === 'in ' ? 'in' : 'not_in' });
+        add({
+          name: declare({ array: type }, column ?? null, false),
+          column: column ?? null,
+          list: list === 'in ' ? 'in' : 'not_in',
+        });
       } else {
         const name = (same === '!' ? again.get(word) : undefined) ?? parameter(word, columnOf(word));
         if (same === '!') again.set(word, name);

@@ -88,7 +88,9 @@ async function differenceOf(
     return 'failed';
   } else if ('rows' in product && isSame(product.rows, answer.rows)) return 'agreed';
   const { types, values } = one;
-  return [toSql(one), JSON.stringify({ types, values }), `product   ${shown(product)}`, `reference ${shown(answer)}`, text].join('\n');
+  return [toSql(one), JSON.stringify({ types, values }), `product   ${shown(product)}`, `reference ${shown(answer)}`, text].join(
+    '\n',
+  );
 }
 
 const shown = (answer: object): string => JSON.stringify(answer).slice(0, 600);
@@ -138,7 +140,10 @@ async function askDatabase(dialect: OracleDialect, { ask }: OracleDatabase, one:
   const write = (chosen: readonly Literal[], of: keyof Literal) =>
     toReference(one, (use, index) => literalOf(dialect, use, chosen[index]?.[of] ?? ''));
   let left = MOST_READINGS;
-  let text = write(choices.flatMap(([first]) => first ?? []), 'text');
+  let text = write(
+    choices.flatMap(([first]) => first ?? []),
+    'text',
+  );
   let answer = await ask(text);
   if ('rows' in answer) return { text, answer, is_complete: true };
   for (const chosen of inOrder(choices)) {

@@ -244,7 +244,10 @@ export const POSTGRESQL: OracleDialect = {
   refusals: [/ but the database takes it as /, /^The database cannot tell which type /, /^With and without its optional blocks /],
 };
 
-export async function openPostgresql(settings: ConnectionSettings, run: (text: string) => Promise<unknown>): Promise<OracleDatabase> {
+export async function openPostgresql(
+  settings: ConnectionSettings,
+  run: (text: string) => Promise<unknown>,
+): Promise<OracleDatabase> {
   for (const text of SCRIPT) await run(text);
   const { host, port, username, database } = settings;
   const raw = { to: 25, from: [...TYPES.keys()], serialize: String, parse: (text: string) => text };
