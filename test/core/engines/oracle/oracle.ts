@@ -64,22 +64,20 @@ export async function compare(
       const found = await differenceOf(dialect, database, one);
       if (found === 'agreed') agreed++;
       else if (found === 'failed') failed++;
-      else if (found instanceof RegExp) refused.set(found.source, (refused.get(found.source) ?? 0) + 1);
-      else differences.push(`TEST_SEED=${seed + number} ORACLE_CASES=1\n${found}`);
+      else if ('refusal' in found) refused.set(found.refusal.source, (refused.get(found.refusal.source) ?? 0) + 1);
+      else differences.push(`TEST_SEED=${seed + number} ORACLE_CASES=1\n${found.difference}`);
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));
   return { agreed, failed, refused, differences };
 }
 
-async function differenceOf(
-  dialect: OracleDialect,
-  database: OracleDatabase,
-  one: OracleCase,
-): Promise<'agreed' | 'failed' | RegExp | string> {
+type Found = 'agreed' | 'failed' | { readonly refusal: RegExp } | { readonly difference: string };
+
+async function differenceOf(dialect: OracleDialect, database: OracleDatabase, one: OracleCase): Promise<Found> {
   const product = await askProduct(dialect, database.source, one);
   const refusal = 'refused' in product ? dialect.refusals.find((pattern) => pattern.test(product.refused)) : undefined;
-  if (refusal !== undefined) return refusal;
+  if (refusal !== undefined) return { refusal };
   const { text, answer, is_complete } = await askDatabase(dialect, database, one);
   if ('fault' in answer) {
     if (!('rows' in product) || !is_complete) return 'failed';
@@ -88,9 +86,14 @@ async function differenceOf(
     return 'failed';
   } else if ('rows' in product && isSame(product.rows, answer.rows)) return 'agreed';
   const { types, values } = one;
-  return [toSql(one), JSON.stringify({ types, values }), `product   ${shown(product)}`, `reference ${shown(answer)}`, text].join(
-    '\n',
-  );
+  const lines = [
+    toSql(one),
+    JSON.stringify({ types, values }),
+    `product   ${shown(product)}`,
+    `reference ${shown(answer)}`,
+    text,
+  ];
+  return { difference: lines.join('\n') };
 }
 
 const shown = (answer: object): string => JSON.stringify(answer).slice(0, 600);

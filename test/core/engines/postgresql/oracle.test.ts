@@ -1,10 +1,11 @@
 import postgres from 'postgres';
 import { openPostgres } from '#core/engines/postgresql/source.ts';
 import { TYPES } from '#core/engines/postgresql/types.ts';
-import type { BoundType, ConnectionSettings, Json } from '#core/engines/shared/source.ts';
-import { localPolicy } from '#test/support/databases.ts';
-import type { OracleColumn } from './grammar.ts';
-import type { Answer, OracleDatabase, OracleDialect } from './oracle.ts';
+import type { BoundType, Json } from '#core/engines/shared/source.ts';
+import { localPolicy, reachable, testDatabase } from '#test/support/databases.ts';
+import type { OracleColumn } from '../oracle/grammar.ts';
+import type { Answer, OracleDatabase, OracleDialect } from '../oracle/oracle.ts';
+import { runOracle } from '../oracle/suite.ts';
 
 const MADE = 'id int, small smallint, qty int, big bigint, price numeric(10,2), ratio real, score double precision, name text,';
 const MORE = `code varchar(12), fixed char(6), note citext, mood mood, flag boolean, day date, at timestamptz, plain timestamp, clock time,
@@ -234,7 +235,7 @@ const inUtc = (moment: Json): Json => {
 /** SQLSTATEs of a statement that is not read, whatever its values are. */
 const OF_TYPES = /^42|^0A/;
 
-export const POSTGRESQL: OracleDialect = {
+const DIALECT: OracleDialect = {
   db_type: 'postgresql',
   writes: true,
   columns: COLUMNS,
@@ -244,11 +245,10 @@ export const POSTGRESQL: OracleDialect = {
   refusals: [/ but the database takes it as /, /^The database cannot tell which type /, /^With and without its optional blocks /],
 };
 
-export async function openPostgresql(
-  settings: ConnectionSettings,
-  run: (text: string) => Promise<unknown>,
-): Promise<OracleDatabase> {
-  for (const text of SCRIPT) await run(text);
+async function open(): Promise<OracleDatabase> {
+  const own = await testDatabase('postgresql');
+  for (const text of SCRIPT) await own.run(text);
+  const { settings } = own;
   const { host, port, username, database } = settings;
   const raw = { to: 25, from: [...TYPES.keys()], serialize: String, parse: (text: string) => text };
   const driver = postgres({
@@ -283,11 +283,16 @@ export async function openPostgresql(
     async close() {
       await source.close();
       await driver.end();
+      await own.drop();
     },
   };
 }
 
+/** As a result of the product holds it. */
 function parsed(oid: number, cell: unknown): Json {
-  if (cell === null || cell === undefined) return null;
-  return TYPES.get(oid)?.parse?.(String(cell)) ?? (TYPES.get(oid)?.parse === undefined ? String(cell) : null);
+  if (typeof cell !== 'string') return null;
+  const parse = TYPES.get(oid)?.parse;
+  return parse === undefined ? cell : parse(cell);
 }
+
+runOracle({ dialect: DIALECT, up: reachable.postgres, open });
