@@ -42,6 +42,15 @@ const TRANSLATIONS: Readonly<Record<string, Translate>> = {
   '57P02': lost,
   '57P03': () => unreachable('The database is starting up or shutting down; try again in a moment.', 'failed'),
   '57P05': lost,
+  '25P04': () =>
+    new AppError('timeout', 'The statement reached the time limit that the server has for a transaction (transaction_timeout).'),
+  // transaction control within a procedure
+  '2D000': () =>
+    new AppError(
+      'sql_error',
+      'The procedure ends its transaction (COMMIT or ROLLBACK), which it cannot do here: every call runs in a transaction of Sluice. Take COMMIT and ROLLBACK out of the procedure; what it wrote is committed when the call ends.',
+      { reason: '2D000' },
+    ),
   '25006': (error) =>
     new AppError(
       'not_read_only',

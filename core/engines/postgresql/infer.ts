@@ -25,6 +25,10 @@ interface Settled<Columns> {
   readonly declared: Declared;
   readonly answer: Answer<Columns>;
 }
+interface Failed {
+  readonly declared: Declared;
+  readonly error: ServerError;
+}
 interface ServerError extends Error {
   readonly code: string;
   readonly position?: string;
@@ -131,7 +135,7 @@ function grouped(text: string, groups: readonly number[]) {
   return { text: pieces.join(''), firsts, indices };
 }
 
-async function attempt<Columns>(prepare: Prepare<Columns>, text: string, declared: Declared) {
+async function attempt<Columns>(prepare: Prepare<Columns>, text: string, declared: Declared): Promise<Settled<Columns> | Failed> {
   try {
     return { declared, answer: await prepare(text, declared.map(oidOf)) };
   } catch (error) {
@@ -163,11 +167,6 @@ async function describable<Columns>(prepare: Prepare<Columns>, reading: Reading)
     if (!('error' in together)) return together;
   }
   throw explained(reading, first.error);
-}
-
-interface Failed {
-  readonly declared: Declared;
-  readonly error: ServerError;
 }
 
 /** Declares uses near a fault, one after the other, until the statement is described; those that move the fault on come first. */

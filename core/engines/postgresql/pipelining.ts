@@ -11,6 +11,7 @@ import type { SessionPool } from '../shared/session-pool.ts';
 import type { BoundStatement, QueryResult, RunOptions, PipelineSlot, SessionMode } from '../shared/source.ts';
 import { STOP_GRACE, type StopSignal } from '../shared/stop.ts';
 import type { Timeouts } from '../shared/timeouts.ts';
+import { lateAfter, timeOf } from './time-limit.ts';
 
 /**
  * Fixed statements that were measured as fast, several on their way on one session: each has its own Sync, so that they know
@@ -103,13 +104,16 @@ class PipelinedCall implements Exchange, PipelineSlot {
     this.rows = openRows(kept.columns, options, memory);
     const cancel = () => this.#stop(new AppError('cancelled', 'The caller disconnected, so the statement was cancelled.'));
     // What has not begun has had none of its time.
-    const timeout = timeouts.add(timeout_ms, () => this.#stop(this.#is_running() ? lateAfter(timeout_ms) : DISPLACED));
+    const timeout = timeouts.add(timeout_ms, () =>
+      this.#stop(this.#is_running() ? lateAfter(this.#session, timeout_ms) : DISPLACED),
+    );
     signal?.addEventListener('abort', cancel, { once: true });
     this.#forget = () => {
       timeout.clear();
       signal?.removeEventListener('abort', cancel);
     };
-    if (this.#session.timeout_ms !== timeout_ms) this.#pipeline.setTimeout((this.#session.timeout_ms = timeout_ms));
+    const limit_ms = timeOf(this.#session, timeout_ms);
+    if (this.#session.timeout_ms !== limit_ms) this.#pipeline.setTimeout((this.#session.timeout_ms = limit_ms));
     try {
       this.#pipeline.send(kept, this.#statement, this, options.session);
     } catch (error) {
@@ -176,7 +180,8 @@ class PipelinedCall implements Exchange, PipelineSlot {
       return DISPLACED;
     }
     if (isCode(error, '57014')) {
-      return performance.now() - this.since > this.#timeout_ms - 100 ? lateAfter(this.#timeout_ms) : DISPLACED;
+      const is_late = performance.now() - this.since > timeOf(this.#session, this.#timeout_ms) - 100;
+      return is_late ? lateAfter(this.#session, this.#timeout_ms) : DISPLACED;
     }
     const translated = this.#translate(error);
     if (translated.reason !== LOST) return translated;
@@ -207,6 +212,3 @@ class PipelinedCall implements Exchange, PipelineSlot {
     this.#context.timeouts.add(STOP_GRACE, () => this.#reject(reason));
   }
 }
-
-const lateAfter = (timeout_ms: number): AppError =>
-  new AppError('timeout', `The statement did not finish within ${timeout_ms} ms and was stopped.`);

@@ -21,6 +21,7 @@ import {
 import type { PostgresSession } from './session.ts';
 import { scanPostgres } from './sql/scanner.ts';
 import { settingValues } from './session-values.ts';
+import { lateAfter, timeOf } from './time-limit.ts';
 import { boundTypeOf } from './types.ts';
 import { OWN_LIMITS } from '../shared/rows.ts';
 import type { BoundStatement, BoundType, DescribedText, RunOptions } from '../shared/source.ts';
@@ -59,9 +60,8 @@ export async function runStatement(
   try {
     return await RECIPES[limits.mode](session, statement, limits, call);
   } catch (error) {
-    if (isCode(error, '57014') && performance.now() - began > limits.timeout_ms - 100) {
-      throw new AppError('timeout', `The statement did not finish within ${limits.timeout_ms} ms and was stopped.`);
-    }
+    if (isCode(error, '57014') && performance.now() - began > timeOf(session, limits.timeout_ms) - 100)
+      throw lateAfter(session, limits.timeout_ms);
     const translated = translateError(error, { database: call.database, text: statement.text });
     if (translated.reason === LOST) session.retire();
     throw translated;
@@ -78,7 +78,8 @@ async function runFixed(session: PostgresSession, statement: BoundStatement, lim
   if (pipeline === null) throw new AppError('internal', 'A session for fixed statements lacks what runs them.');
   const began = performance.now();
   const fetched = await stoppable(session, call.signal, () => {
-    if (session.timeout_ms !== limits.timeout_ms) pipeline.setTimeout((session.timeout_ms = limits.timeout_ms));
+    const timeout_ms = timeOf(session, limits.timeout_ms);
+    if (session.timeout_ms !== timeout_ms) pipeline.setTimeout((session.timeout_ms = timeout_ms));
     return pipeline.fetch(statement, { ...limits, portal: large.has(text) }, call.memory);
   });
   latencies.note(text, performance.now() - began, fetched.rows.length);
@@ -204,7 +205,7 @@ async function commit(session: PostgresSession, patience_ms: number): Promise<vo
 
 /** All are sent without waiting for the first. A transaction that did not begin as asked ends the call here. */
 async function begin(session: PostgresSession, text: string, { timeout_ms, session: told }: Limits): Promise<void> {
-  const settings = { ...session.settings, statement_timeout: String(timeout_ms) };
+  const settings = { ...session.settings, statement_timeout: String(timeOf(session, timeout_ms)) };
   const { line, names } = session;
   const calls = Object.keys(settings).map((name, n) => `set_config('${name}', $${n + 1}, true)`);
   await Promise.all([

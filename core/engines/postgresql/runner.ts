@@ -48,12 +48,13 @@ export function createPostgresRunner(
   const pool = createSessionPool<SessionMode, PostgresSession, StopSignal>({ limit: settings.pool_size, idle_ms: IDLE_MS, open });
 
   async function open(mode: SessionMode, signal: StopSignal): Promise<PostgresSession> {
-    const start = { mode, timeout_ms: OWN_LIMITS.timeout_ms, plain: seen.plain };
+    const start = { mode, plain: seen.plain };
     let session: PostgresSession;
     try {
       session = await openPostgresSession(settings, policy, start, toAbortSignal(signal));
     } catch (error) {
-      if (seen.plain || !isSettingRefused(error)) throw error;
+      // Another login may have found it out meanwhile.
+      if (start.plain || !isSettingRefused(error)) throw error;
       seen.plain = true;
       return open(mode, signal);
     }

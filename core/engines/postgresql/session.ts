@@ -16,8 +16,10 @@ export interface PostgresSession extends PooledSession {
   readonly read_only: boolean;
   /** True once rows came in beyond what a call may have; the session is then over. */
   readonly flooded: () => boolean;
-  /** Milliseconds that the database gives a statement outside of an explicit transaction. */
+  /** Milliseconds that the database gives a statement outside of an explicit transaction; -1: it was not set yet. */
   timeout_ms: number;
+  /** Milliseconds that the account, the database or the server gives each statement; 0: no limit. */
+  readonly limit_ms: number;
   /** Of the settings that each statement of a call has of its caller. */
   readonly names: readonly string[];
   /** Of a session for fixed statements: what runs them. */
@@ -101,7 +103,8 @@ export async function openPostgresSession(
     line,
     encrypted,
     read_only,
-    timeout_ms: start.timeout_ms,
+    timeout_ms: -1,
+    limit_ms: signed.limit_ms,
     pipeline: start.mode === 'fixed' && read_only ? openReadOnlyPipeline(line, signed.version >= CHAINS_SINCE, names) : null,
     names,
     settings: start.plain ? plainSettings(settings) : {},

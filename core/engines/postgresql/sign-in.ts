@@ -4,13 +4,12 @@ import { type Line, openLine } from '#core/lib/postgres/line.ts';
 import { type LoggedIn, login, LoginFault } from '#core/lib/postgres/login.ts';
 import { simpleQuery } from '#core/lib/postgres/messages.ts';
 import { lastRow } from '#core/lib/postgres/reader.ts';
-import { notPostgres, translateError } from './errors.ts';
+import { isSessionFault, notPostgres, translateError } from './errors.ts';
 import { sessionSettings } from './extras.ts';
 import type { ConnectionSettings, SessionMode } from '../shared/source.ts';
 
 export interface SessionStart {
   readonly mode: SessionMode;
-  readonly timeout_ms: number;
   /** A pooler in between refuses or forgets settings at the start; the recipe of each call makes them instead. */
   readonly plain: boolean;
 }
@@ -39,6 +38,8 @@ export interface SignedIn {
   readonly version: number;
   /** The database can keep something in a session that no reset ends. */
   readonly lasting: boolean;
+  /** Milliseconds that the account, the database or the server gives each statement; 0: no limit, or it does not say. */
+  readonly limit_ms: number;
 }
 
 const LOGIN_MS = 10_000;
@@ -46,10 +47,18 @@ const LOGIN_MS = 10_000;
 const LASTING = `exists (select from pg_catalog.pg_foreign_server)
   or exists (select from pg_catalog.pg_extension where extname operator(pg_catalog.=) 'dblink')
   or exists (select from pg_catalog.pg_language where lanname operator(pg_catalog.<>) all (array['internal', 'c', 'sql', 'plpgsql']::name[]))`;
+/** What the account has before anything sets it for a call. */
+const LIMIT = `pg_catalog.current_setting('statement_timeout')`;
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, min: 60_000, h: 3_600_000, d: 86_400_000 };
+function millisecondsOf(text: string): number {
+  const [, digits, unit = 'ms'] = /^(\d+)(ms|s|min|h|d)?$/.exec(text) ?? [];
+  return Number(digits ?? 0) * (UNITS[unit] ?? 1);
+}
+
 /** Relatives are asked for nothing more: not all of them know it. */
 const helloOf = ({ db_type }: ConnectionSettings): string =>
   `select pg_catalog.current_setting('default_transaction_read_only')
-    ${db_type === 'postgresql' ? `, pg_catalog.current_setting('server_version_num'), ${LASTING}` : ''}`;
+    ${db_type === 'postgresql' ? `, pg_catalog.current_setting('server_version_num'), ${LASTING}, ${LIMIT}` : ''}`;
 const HUNG_UP = 'The server closed the connection during the login; check the host, the port and ssl_mode.';
 const UNSUPPORTED =
   'The database asks for a way to sign in that is not supported; set scram-sha-256, md5 or password for this account in pg_hba.conf.';
@@ -84,8 +93,9 @@ export async function signIn(
     if (rest.length > 0) line.take(rest);
     const row = lastRow();
     await line.exchange(simpleQuery(helloOf(settings)), 'alone', { rows: row });
-    const [read_only, version = '0', lasting] = row.cells;
-    return { line, backend, read_only: read_only === 'on', version: Number(version), lasting: lasting === 't' };
+    const [read_only, version = '0', lasting, limit = await limitOf(line)] = row.cells;
+    const limit_ms = millisecondsOf(limit ?? '');
+    return { line, backend, read_only: read_only === 'on', version: Number(version), lasting: lasting === 't', limit_ms };
   } catch (error) {
     socket.destroy();
     if (signal.aborted) throw signal.reason;
@@ -95,6 +105,17 @@ export async function signIn(
   } finally {
     limit.removeEventListener('abort', end);
   }
+}
+
+/** A relative that does not know the setting has no limit. */
+async function limitOf(line: Line): Promise<string> {
+  const row = lastRow();
+  try {
+    await line.exchange(simpleQuery(`select ${LIMIT}`), 'alone', { rows: row });
+  } catch (error) {
+    if (isSessionFault(error)) throw error;
+  }
+  return row.cells[0] ?? '';
 }
 
 /** Nobody's statement has been sent yet: whatever else goes wrong is the server's doing. */
@@ -109,7 +130,7 @@ function explain(error: unknown, settings: ConnectionSettings): AppError {
   return translated.code === 'internal' ? notPostgres() : translated;
 }
 
-function startupSettings({ mode, timeout_ms, plain }: SessionStart, own: Readonly<Record<string, string>>) {
+function startupSettings({ mode, plain }: SessionStart, own: Readonly<Record<string, string>>) {
   const { application_name = '' } = own;
   if (plain) return { client_encoding: 'UTF8', application_name };
   return {
@@ -117,7 +138,6 @@ function startupSettings({ mode, timeout_ms, plain }: SessionStart, own: Readonl
     ...own,
     ...SESSION_SETTINGS,
     ...FURTHER_SETTINGS,
-    statement_timeout: String(timeout_ms),
     ...(mode === 'write' ? {} : { default_transaction_read_only: 'on' }),
   };
 }

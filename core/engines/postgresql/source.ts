@@ -37,6 +37,7 @@ import type {
 import type { StopSignal } from '../shared/stop.ts';
 import { plainWarnings, verifiesCertificate } from '../shared/tls.ts';
 import { createTrust, LOOK_MS } from '../shared/trust.ts';
+import { LIMITS_SQL, toLimit } from './time-limit.ts';
 
 /** Milliseconds for our own questions: describe, tables, columns, test. */
 const OWN_TIMEOUT = OWN_LIMITS.timeout_ms;
@@ -106,6 +107,13 @@ export function openPostgres(settings: ConnectionSettings, policy: DialPolicy): 
     return (await query(question, { mode: 'read', ...OWN_LIMITS })).rows;
   }
 
+  /** A relative may not have what tells them. */
+  const limitsNow = (): Promise<Row[]> =>
+    ask({ text: LIMITS_SQL, values: [], types: [] }).catch((error: unknown) => {
+      if (settings.db_type === 'postgresql' || !(error instanceof AppError) || error.code !== 'sql_error') throw error;
+      return [];
+    });
+
   return {
     query,
     pipelineSlot,
@@ -144,9 +152,11 @@ export function openPostgres(settings: ConnectionSettings, policy: DialPolicy): 
       const [row] = await ask({ text: VERSION_SQL, values: [], types: [] });
       const roles = await ask({ text: ROLES_SQL, values: [], types: [] });
       const superuser = row?.['superuser'] === true;
+      const limits = (await limitsNow()).map(toLimit);
       const told = settingNames(settings).length === 0 ? [] : callerWarnings(await ask(callerQuestion(settings)));
       return {
         server_version: textOf(row?.['version']),
+        limits,
         warnings: [...rightsWarnings(superuser, roles), ...told, ...transportWarnings()],
         superuser,
       };
