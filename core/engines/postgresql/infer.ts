@@ -140,7 +140,7 @@ async function attempt<Columns>(prepare: Prepare<Columns>, text: string, declare
     return { declared, answer: await prepare(text, declared.map(oidOf)) };
   } catch (error) {
     if (!(error instanceof Error) || !isServerError(error) || !/^(?:42|22|0A)/.test(error.code)) throw error;
-    return { declared, error: error as ServerError };
+    return { declared, error };
   }
 }
 

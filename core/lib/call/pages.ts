@@ -53,7 +53,7 @@ export function cutRows(result: QueryResult, masked: QueryResult, limits: Limits
 /**
  * One page of what was fetched. It ends where the columns of the order have other values in the next row: so every row is in one
  * page, whether they tell all rows apart or not.
- * @param result the rows as they are: the position of the next page is theirs.
+ * @param after where the page begins. @param result the rows as they are: the position of the next page is theirs.
  * @param masked the same as the caller sees them, which have to fit.
  * @returns `next`: null on the last page.
  */
@@ -62,10 +62,13 @@ export function cutPage(
   masked: QueryResult,
   { keys }: Paging,
   limits: Limits,
+  after: Position | null,
 ): { readonly result: LimitedResult; readonly next: Position | null } {
   const { rows } = result;
   const { count: fit, limit } = fitting(masked.rows, limits);
-  if (fit === rows.length && !result.truncated) return { result: masked, next: null };
+  const is_last = fit === rows.length && !result.truncated;
+  if (!is_last || after !== null) refuseRetyped(result, keys);
+  if (is_last) return { result: masked, next: null };
   const positionOf = (row: Row | undefined): Position => keys.map(({ column }) => row?.[column] ?? null);
   const textOf = (row: Row | undefined): string => JSON.stringify(positionOf(row));
   // A row that was not fetched may have the same values as the last one that was.
@@ -84,6 +87,16 @@ export function cutPage(
     );
   }
   return { result: { ...masked, rows: masked.rows.slice(0, end), truncated: true }, next };
+}
+
+/** A position is compared in the type that its column had: rows would be skipped or come twice. */
+function refuseRetyped({ columns }: QueryResult, keys: Paging['keys']): void {
+  for (const { column, type } of keys) {
+    const now = columns.find(({ name }) => name === column)?.type ?? type;
+    if (type === null || now === type) continue;
+    const detail = `The column ${column} is ${now} now and was ${type} when this version was deployed, so its pages cannot be continued. Deploy again.`;
+    throw new AppError('sql_error', detail);
+  }
 }
 
 const listed = (names: readonly string[]): string => names.join(', ');

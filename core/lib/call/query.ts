@@ -150,7 +150,10 @@ export async function runQuery(plan: QueryPlan, values: Values, run: Run): Promi
   }
   // Nothing behind this line sees what is masked, but for the position of the next page.
   const masked = mask === null ? result : mask(result, run.facts.caller.identity.groups, run.pseudonym);
-  const page = paging === null ? { result: cutRows(result, masked, query), next: null } : cutPage(result, masked, paging, query);
+  const page =
+    paging === null
+      ? { result: cutRows(result, masked, query), next: null }
+      : cutPage(result, masked, paging, query, run.after ?? null);
   const parsed = template();
   const transformed = parsed && applyTransform(parsed, { rows: page.result.rows, ...transformScope(values, run.facts) });
   return { ...page, transformed, wait_ms };

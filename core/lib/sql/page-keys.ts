@@ -19,6 +19,8 @@ export interface PageRules {
   readonly quote: (name: string) => string;
   /** Whether two values are the same, or both null. */
   readonly same: string;
+  /** Columns of a result have the types with which they were described. */
+  readonly same_types?: boolean;
   /** Whether an order can say where nulls come: an index in that order is used then. */
   readonly nulls_last: boolean;
   /** Null: values of such a column are not ordered, or not read back as they were. @param name quoted. */

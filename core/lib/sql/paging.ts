@@ -23,7 +23,15 @@ export interface Paging {
   /** An index on the first column answers the first page in one part. */
   readonly begins_whole: boolean;
   /** The cells of a row that say where the next page begins, by the names under which they are bound. */
-  readonly keys: readonly { readonly column: string; readonly name: string; readonly write: (cell: Json) => Json }[];
+  readonly keys: readonly PagePosition[];
+}
+
+interface PagePosition {
+  readonly column: string;
+  readonly name: string;
+  readonly write: (cell: Json) => Json;
+  /** In which its cells are compared; null: results do not say it as the description did. */
+  readonly type: string | null;
 }
 
 /** No parameter can have such a name. */
@@ -114,6 +122,11 @@ export function pagingOf(
       nulls: within([`WHERE ${by} IS NULL`, ...nulls], orderOf(rest)),
     },
     begins_whole: pages.nulls_last && !first.desc,
-    keys: keys.map(({ key, column }, index) => ({ column, name: nameOf(index), write: key.write })),
+    keys: keys.map(({ key, column }, index) => ({
+      column,
+      name: nameOf(index),
+      write: key.write,
+      type: pages.same_types === true ? (columns[index]?.type ?? null) : null,
+    })),
   };
 }

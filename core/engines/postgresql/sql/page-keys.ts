@@ -20,6 +20,7 @@ const withoutBlanks: PageKey['write'] = (cell) => (typeof cell === 'string' ? ce
 export const POSTGRESQL_PAGES: PageRules = {
   quote: doubled('"'),
   same: 'IS NOT DISTINCT FROM',
+  same_types: true,
   nulls_last: true,
   key(name, { type, kind }) {
     if (EXACT.has(type)) return cast(name, type);

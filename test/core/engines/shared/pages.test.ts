@@ -238,6 +238,30 @@ for (const { kind, up, open } of KINDS) {
     }
 
     if (kind === 'postgresql') {
+      test('pages end with a sentence when the type of their column is another one now', async () => {
+        const run = bench.run!;
+        await run('create table seen_days (id int, day date)');
+        await run("insert into seen_days select n, date '2026-01-05' + n / 2 from generate_series(1, 6) as n");
+        const plan = await planPages(
+          bench,
+          'select id, day from seen_days',
+          [
+            { column: 'day', desc: false },
+            { column: 'id', desc: false },
+          ],
+          {
+            max_rows: 1,
+          },
+        );
+        const refused = await walkPages(bench.source, plan, async (page) => {
+          if (page === 2)
+            await run("alter table seen_days alter day type timestamptz using day + time '10:00' + id * interval '1 min'");
+        }).catch((error: unknown) => error);
+        expect(refused).toMatchObject({ code: 'sql_error', detail: expect.stringContaining('Deploy again') as string });
+        const all = await planPages(bench, 'select id, day from seen_days', [{ column: 'id', desc: false }], { max_rows: 100 });
+        expect((await walkPages(bench.source, all)).flat()).toEqual([1, 2, 3, 4, 5, 6]);
+      });
+
       test('pages by a number of any digits keep the rows that have none', async () => {
         const run = bench.run!;
         const [is_recent] = (await run("select current_setting('server_version_num')::int >= 140000 as is")) as { is: boolean }[];
