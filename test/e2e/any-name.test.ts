@@ -1,15 +1,16 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import fc from 'fast-check';
-import { type Programs, startPrograms } from '#test/support/programs.ts';
+import type { Product } from '#test/support/programs.ts';
+import { startProduct } from '#test/support/products.ts';
 
 /** Names that every object of JavaScript has without being given them, and one that it has not. */
 const NAMES = ['__proto__', 'constructor', 'prototype', 'toString', 'valueOf', 'hasOwnProperty', '__defineGetter__', 'plain'];
-let programs: Programs;
+let programs: Product;
 let connection_id: string;
 let client: Client;
 beforeAll(async () => {
-  programs = await startPrograms({ env: { SVC_DEMO: 'false' } });
+  programs = await startProduct({ env: { SVC_DEMO: 'false' } });
   await programs.signIn();
   connection_id = (await programs.api<{ id: string }>('POST', '/connections/sample', {})).id;
   client = new Client({ name: 'names', version: '1' }, { versionNegotiation: { mode: 'auto' } });

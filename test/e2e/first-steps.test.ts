@@ -1,22 +1,21 @@
 import { afterAll, beforeAll, expect } from 'bun:test';
 import type { Browser, Page } from 'playwright-core';
 import { expectAccessible } from '#test/support/axe.ts';
-import { browserTest, look, openBrowser, openPage } from '#test/support/browser.ts';
+import { browserTest, look, openPage, sharedBrowser } from '#test/support/browser.ts';
 import { connectClient } from '#test/support/mcp-clients.ts';
-import { type Programs, removeFolder, startPrograms, until } from '#test/support/programs.ts';
+import { type Product, until } from '#test/support/programs.ts';
+import { startProduct } from '#test/support/products.ts';
 
 const ACCOUNT = { username: 'ada', password: 'correct horse battery' };
 
-let programs: Programs;
+let programs: Product;
 let browser: Browser;
 beforeAll(async () => {
-  programs = await startPrograms({ env: { SVC_DEMO: 'false' } });
-  browser = await openBrowser();
+  programs = await startProduct({ env: { SVC_DEMO: 'false' } });
+  browser = await sharedBrowser();
 }, 90_000);
 afterAll(async () => {
-  await browser?.close();
   await programs?.stop();
-  if (programs !== undefined) removeFolder(programs);
 }, 60_000);
 
 browserTest(

@@ -4,7 +4,8 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { reachable, testDatabase } from '#test/support/databases.ts';
 import { connectClient } from '#test/support/mcp-clients.ts';
-import { type Programs, removeFolder, startPrograms } from '#test/support/programs.ts';
+import type { Product } from '#test/support/programs.ts';
+import { startProduct } from '#test/support/products.ts';
 
 /** The script of the guide to REST, as it stands there. */
 const SCRIPT =
@@ -13,13 +14,12 @@ const SCRIPT =
 const ROWS =
   "insert into products values (1, 'Atlas', 4.50, '2026-01-05', true), (2, 'Basket', 8.25, '2026-02-06', true), (3, 'Candle', 12, '2026-03-07', false)";
 
-let programs: Programs;
+let programs: Product;
 beforeAll(async () => {
-  programs = await startPrograms({ env: { SVC_DEMO: 'false' } });
+  programs = await startProduct({ env: { SVC_DEMO: 'false' } });
 }, 30_000);
 afterAll(async () => {
   await programs.stop();
-  removeFolder(programs);
 });
 
 interface Shop {

@@ -5,7 +5,8 @@ import { StreamableHTTPClientTransport as LegacyTransport } from '@modelcontextp
 import { memoryProvider } from '#test/support/oauth-provider.ts';
 import { type PersonBrowser, personBrowser } from '#test/support/person-browser.ts';
 import { freePort } from '#test/support/free-port.ts';
-import { type Programs, removeFolder, startPrograms, until } from '#test/support/programs.ts';
+import { type Product, until } from '#test/support/programs.ts';
+import { startProduct } from '#test/support/products.ts';
 
 const INFO = { name: 'test', version: '1.0.0' };
 const REDIRECT = 'http://127.0.0.1:45454/callback';
@@ -14,10 +15,10 @@ const ACCOUNT = { username: 'ada', password: 'correct horse' };
 
 const port = freePort();
 const PUBLIC_URL = `http://127.0.0.1:${port}`;
-let programs: Programs;
+let programs: Product;
 let browser: PersonBrowser;
 beforeAll(async () => {
-  programs = await startPrograms({ port, env: { SVC_PUBLIC_URL: PUBLIC_URL } });
+  programs = await startProduct({ port, env: { SVC_PUBLIC_URL: PUBLIC_URL } });
   await programs.signIn();
   await programs.api('PATCH', '/server/config', { auth_type: 'oauth' });
   await programs.api('POST', '/deploy', {});
@@ -26,7 +27,6 @@ beforeAll(async () => {
 }, LIMIT_MS);
 afterAll(async () => {
   await programs.stop();
-  removeFolder(programs);
 }, LIMIT_MS);
 
 /** What the person does in the browser. @returns the answer to the client. */

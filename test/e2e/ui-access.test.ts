@@ -199,7 +199,8 @@ browserTest(
   'of more than a hundred access tokens the first hundred are shown, and the others on request',
   async () => {
     const { total } = await ui.programs.api<{ total: number }>('GET', '/mcp-tokens');
-    for (let n = total; n < 103; n += 1) await ui.programs.api('POST', '/mcp-tokens', { name: `client ${n}` });
+    const missing = Array.from({ length: 103 - total }, (_, n) => `client ${n}`);
+    await Promise.all(missing.map((name) => ui.programs.api('POST', '/mcp-tokens', { name })));
     const opened = await ui.signedIn();
     const { page } = opened;
     await page.goto(`${ui.programs.url}/access`);

@@ -345,6 +345,7 @@ browserTest(
     const opened = await ui.signedIn();
     const { page } = opened;
     page.on('dialog', (dialog) => void dialog.accept());
+    await page.clock.install();
     await page.goto(`${ui.programs.url}/prompts/new`);
     await page.getByLabel('Name', { exact: true }).fill('half_written');
     await page.getByText('Not saved yet').waitFor();
@@ -354,7 +355,8 @@ browserTest(
     await page.getByRole('main').getByRole('button', { name: 'Discard' }).click();
     await page.getByText('Not saved yet').waitFor({ state: 'detached' });
     expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('');
-    await page.waitForTimeout(600);
+    // Longer than the draft waits for the next letter.
+    await page.clock.runFor(1_000);
     await page.reload();
     await page.getByLabel('Name', { exact: true }).waitFor();
     expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('');

@@ -3,7 +3,7 @@ import { expectAccessible } from '#test/support/axe.ts';
 import { browserTest } from '#test/support/browser.ts';
 import { reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
 import { connectClient } from '#test/support/mcp-clients.ts';
-import { type Programs, until } from '#test/support/programs.ts';
+import { type Product, until } from '#test/support/programs.ts';
 import { close, LIMIT_MS, startUi } from '#test/support/ui.ts';
 
 let database: TestDatabase | undefined;
@@ -12,7 +12,7 @@ const ui = startUi({ live: true, needed, prepare: callTools, cleanup: async () =
 const calls = needed ? browserTest : browserTest.skip;
 
 /** One call each of a tool that logs its arguments, of one with masks, and of one that logs none. */
-async function callTools(programs: Programs): Promise<void> {
+async function callTools(programs: Product): Promise<void> {
   database = await testDatabase('postgresql');
   await database.run('create table orders (month text, channel text, email text, total int)');
   await database.run(

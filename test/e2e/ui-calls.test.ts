@@ -3,7 +3,7 @@ import { expectAccessible } from '#test/support/axe.ts';
 import { browserTest } from '#test/support/browser.ts';
 import { reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
 import { connectClient } from '#test/support/mcp-clients.ts';
-import { type Programs, until } from '#test/support/programs.ts';
+import { type Product, until } from '#test/support/programs.ts';
 import { close, inspectAll, LIMIT_MS, startUi, untilPolled } from '#test/support/ui.ts';
 
 let database: TestDatabase | undefined;
@@ -16,7 +16,7 @@ async function dropDatabase(): Promise<void> {
 }
 
 /** Tools of which one has lost its column and one takes its time. */
-async function deploySlow(programs: Programs): Promise<void> {
+async function deploySlow(programs: Product): Promise<void> {
   database = await testDatabase('postgresql');
   await database.run('create table orders (id int, channel text)');
   const { host, port, database: name, username } = database.settings;

@@ -3,8 +3,8 @@ import { expect } from 'bun:test';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { browserTest } from '#test/support/browser.ts';
-import type { Programs } from '#test/support/programs.ts';
-import { close, LIMIT_MS, startUi, toast } from '#test/support/ui.ts';
+import type { Product } from '#test/support/programs.ts';
+import { close, LIMIT_MS, quietOf, startUi, toast } from '#test/support/ui.ts';
 
 const HEBREW = 'חנות';
 const ARABIC = 'مكتب المبيعات';
@@ -16,7 +16,7 @@ const ids = { connection: '', tool: '' };
 /** The guard refuses the last one in what models read; names of people and tokens are not looked at. */
 const ui = startUi({ prepare, env: { SVC_PROMPT_GUARD_ENABLED: 'false' } });
 
-async function prepare({ api, directory }: Programs): Promise<void> {
+async function prepare({ api, directory }: Product): Promise<void> {
   new Database(join(directory, 'databases', 'names.sqlite')).run('create table things (id integer primary key, name text)');
   const settings = { db_type: 'sqlite', database: 'names.sqlite' };
   ids.connection = (await api<{ id: string }>('POST', '/connections', { name: HEBREW, ...settings })).id;
@@ -75,6 +75,7 @@ browserTest(
   async () => {
     const opened = await ui.signedIn();
     const { page } = opened;
+    const quiet = quietOf(page);
     const found: Record<string, string[]> = {};
     const read = async (name: string) => {
       const texts = await moved(page);
@@ -94,7 +95,7 @@ browserTest(
     for (const path of [...places, ...more]) {
       await page.goto(`${ui.programs.url}${path}`);
       await page.locator('h1').waitFor();
-      await page.waitForLoadState('networkidle');
+      await quiet();
       await read(path);
     }
 

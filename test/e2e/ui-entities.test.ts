@@ -3,7 +3,7 @@ import type { Locator, Page } from 'playwright-core';
 import { expectAccessible } from '#test/support/axe.ts';
 import { browserTest } from '#test/support/browser.ts';
 import { until } from '#test/support/programs.ts';
-import { close, inEveryLook, LIMIT_MS, startUi, toast } from '#test/support/ui.ts';
+import { close, inEveryLook, LIMIT_MS, quietOf, startUi, toast } from '#test/support/ui.ts';
 
 const ui = startUi({ role: 'server' });
 
@@ -231,6 +231,7 @@ browserTest(
     const { page } = opened;
     // The page's clock stands still, so that the machine's load decides nothing.
     await page.clock.install();
+    const quiet = quietOf(page);
     const boxOf = async (target: Locator) => {
       const box = await target.boundingBox();
       if (box === null) throw new Error('Nothing to press.');
@@ -245,7 +246,7 @@ browserTest(
       await page.mouse.down();
       // Longer than every pause in typing; then what it asks the server for may come.
       await page.clock.runFor(1_000);
-      await Bun.sleep(500);
+      await quiet();
       await page.mouse.up();
       await page.clock.resume();
     };

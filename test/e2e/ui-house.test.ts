@@ -1,7 +1,7 @@
 import { expect } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { browserTest } from '#test/support/browser.ts';
-import { close, LIMIT_MS, startUi } from '#test/support/ui.ts';
+import { close, LIMIT_MS, quietOf, startUi } from '#test/support/ui.ts';
 
 const ui = startUi({ live: true });
 
@@ -23,12 +23,13 @@ browserTest(
     const { page } = opened;
     await page.clock.install();
     const asked = requestsOf(page);
+    const quiet = quietOf(page);
     /** Time passes for the page while its answers come in real time. */
     const metricsAgain = async () => {
       const before = count(asked, 'GET /metrics/stats');
       for (let step = 0; step < 40 && count(asked, 'GET /metrics/stats') === before; step += 1) {
         await page.clock.runFor(5_000);
-        await Bun.sleep(100);
+        await quiet();
       }
       expect(count(asked, 'GET /metrics/stats')).toBeGreaterThan(before);
     };
@@ -53,7 +54,7 @@ browserTest(
         Object.defineProperty(document, 'visibilityState', { configurable: true, get: () => (value ? 'hidden' : 'visible') });
       }, hidden);
     await hide(true);
-    await Bun.sleep(500);
+    await quiet();
     asked.length = 0;
     await page.clock.runFor(120_000);
     expect(asked).toEqual([]);
@@ -62,7 +63,7 @@ browserTest(
 
     // Nobody has touched anything for long: the session may end by itself.
     await page.clock.fastForward(20 * 60_000);
-    await Bun.sleep(500);
+    await quiet();
     asked.length = 0;
     await page.clock.runFor(120_000);
     expect(asked).toEqual([]);
@@ -81,11 +82,12 @@ browserTest(
     const { page } = opened;
     await page.clock.install();
     const asked = requestsOf(page);
+    const quiet = quietOf(page);
     await page.goto(`${ui.programs.url}/flow`);
     await page.locator('.flow-node').first().waitFor();
     for (let step = 0; step < 12; step += 1) {
       await page.clock.runFor(5_000);
-      await Bun.sleep(50);
+      await quiet();
     }
     expect(count(asked, 'GET /metrics/stats')).toBeGreaterThan(1);
     expect(count(asked, 'GET /flow')).toBe(1);

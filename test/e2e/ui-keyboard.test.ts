@@ -1,7 +1,7 @@
 import { expect } from 'bun:test';
 import type { Locator, Page } from 'playwright-core';
 import { browserTest, openPage } from '#test/support/browser.ts';
-import { ACCOUNT, close, LIMIT_MS, startUi, toast } from '#test/support/ui.ts';
+import { ACCOUNT, close, drawn, LIMIT_MS, startUi, toast } from '#test/support/ui.ts';
 
 const ui = startUi({ live: true });
 
@@ -157,7 +157,7 @@ browserTest(
       await page.getByRole('menuitem', { name: 'Restore this version' }).and(page.locator(':focus')).waitFor();
       await page.keyboard.press(key);
       await dialog.getByRole('button', { name: 'Cancel' }).and(page.locator(':focus')).waitFor();
-      await Bun.sleep(500);
+      await page.evaluate(drawn);
       expect(await dialog.count()).toBe(1);
       await page.keyboard.press('Escape');
       await dialog.waitFor({ state: 'detached' });

@@ -4,7 +4,7 @@ import type { Output } from '#core/contract/index.ts';
 import { expectAccessible } from '#test/support/axe.ts';
 import { browserTest, look } from '#test/support/browser.ts';
 import { connectClient } from '#test/support/mcp-clients.ts';
-import { type Programs, until } from '#test/support/programs.ts';
+import { type Product, until } from '#test/support/programs.ts';
 import { close, LIMIT_MS, startUi } from '#test/support/ui.ts';
 import { toBatch } from '#test/support/usage.ts';
 
@@ -18,7 +18,7 @@ const BEGAN = Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS;
 const minute = (back: number) => BEGAN - back * MINUTE_MS;
 
 /** Of 300 tools over five databases, and twenty minutes ago a failure of one tool of the demo. */
-async function tellCalls(programs: Programs): Promise<void> {
+async function tellCalls(programs: Product): Promise<void> {
   const call = (name: string, connection_id: string, client: string | undefined, at: number, error: string | null = null) => ({
     kind: 'tool' as const,
     name,

@@ -2,9 +2,9 @@ import { expect } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { browserTest } from '#test/support/browser.ts';
 import { startPrograms } from '#test/support/programs.ts';
-import { ACCOUNT, close, LIMIT_MS, startUi } from '#test/support/ui.ts';
+import { ACCOUNT, close, LIMIT_MS, startUiPrograms } from '#test/support/ui.ts';
 
-const ui = startUi({ live: true });
+const ui = startUiPrograms({ live: true });
 
 const LOST = 'The server did not answer, but it may have applied the change.';
 const description = (page: Page) => page.getByLabel('Description', { exact: true });

@@ -2,47 +2,17 @@ import { expect } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { expectAccessible } from '#test/support/axe.ts';
 import { browserTest } from '#test/support/browser.ts';
-import { type Programs, until } from '#test/support/programs.ts';
+import { until } from '#test/support/programs.ts';
 import { close, inspectAll, LIMIT_MS, startUi, untilPolled } from '#test/support/ui.ts';
-import { toBatch } from '#test/support/usage.ts';
+import { reportBusyHour } from '#test/support/usage.ts';
 
 const SERVICE_TOKEN = 'observed-'.repeat(5);
-const MINUTE_MS = 60_000;
 
-const ui = startUi({ live: true, env: { SVC_AGENT_SERVICE_TOKEN: SERVICE_TOKEN }, prepare: tellCalls });
-
-/** What a busy host would have told within the last hours: 300 calls, of which 12 failed. */
-async function tellCalls(programs: Programs): Promise<void> {
-  const { items: tools } = await programs.api<{ items: { id: string; name: string; connection_id: string }[] }>('GET', '/tools');
-  const now = Date.now();
-  const call = (name: string, minutes: number, duration_ms: number, error: string | null) => {
-    const tool = tools.find((candidate) => candidate.name === name);
-    return {
-      timestamp: new Date(now - minutes * MINUTE_MS).toISOString(),
-      kind: 'tool' as const,
-      name,
-      entity_id: tool?.id ?? null,
-      connection_id: tool?.connection_id ?? null,
-      duration_ms,
-      wait_ms: 0,
-      rows: 3,
-      bytes: 120,
-      success: error === null,
-      error,
-      snapshot_version: 1,
-      client: 'claude-code/2.1',
-    };
-  };
-  const items = Array.from({ length: 300 }, (_, n) =>
-    call(n % 3 === 0 ? 'list_orders' : 'search_products', 5 + (n % 50), 10 + (n % 7), n % 25 === 0 ? 'timeout' : null),
-  );
-  const answer = await fetch(`${programs.url}/api/internal/hosts/busy/usage`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', 'x-service-token': SERVICE_TOKEN },
-    body: JSON.stringify({ boot_id: 'busy', seq: 1, ...toBatch(items) }),
-  });
-  expect(answer.status).toBe(204);
-}
+const ui = startUi({
+  live: true,
+  env: { SVC_AGENT_SERVICE_TOKEN: SERVICE_TOKEN },
+  prepare: (programs) => reportBusyHour(programs, SERVICE_TOKEN),
+});
 
 const main = (page: Page) => page.getByRole('main');
 const address = (page: Page): Record<string, string> => {
@@ -267,20 +237,5 @@ browserTest(
     ]);
     await rename(demo?.name ?? 'demo');
   },
-  LIMIT_MS,
-);
-
-browserTest(
-  'every page fits a phone and a desk, light and dark, without a fault',
-  () =>
-    inspectAll(ui, [
-      { name: 'overview', path: '/', ready: { css: '.dash-top a' } },
-      { name: 'metrics', path: '/metrics?of=tool%3Alist_orders', ready: { css: '.chart-canvas canvas' } },
-      { name: 'logs', path: '/logs', ready: { css: '.log-line' } },
-      { name: 'calls', path: '/logs?view=requests', ready: { css: 'tr[data-row]' } },
-      { name: 'queue', path: '/queue', ready: { css: '.queue-bar' } },
-      { name: 'flow', path: '/flow?mode=definitions&view=graph', ready: { css: '.flow-node' } },
-      { name: 'flow-list', path: '/flow?mode=definitions&view=list', ready: { css: '.flow-rows a' } },
-    ]),
   LIMIT_MS,
 );

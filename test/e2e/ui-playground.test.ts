@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { expectAccessible } from '#test/support/axe.ts';
 import { browserTest, look } from '#test/support/browser.ts';
 import { until } from '#test/support/programs.ts';
-import { close, inEveryLook, inspect, LIMIT_MS, startUi } from '#test/support/ui.ts';
+import { close, inEveryLook, inspect, LIMIT_MS, quietOf, startUi } from '#test/support/ui.ts';
 
 const ui = startUi({ live: true });
 
@@ -19,9 +19,10 @@ browserTest(
   async () => {
     const opened = await ui.signedIn(1280, 'light');
     const { page } = opened;
+    const quiet = quietOf(page);
     await page.goto(`${ui.programs.url}/playground?tool=list_orders`);
     await page.getByRole('heading', { name: 'List orders' }).waitFor();
-    await page.waitForLoadState('networkidle');
+    await quiet();
     await page.getByRole('button', { name: 'Call', exact: true }).click();
     await page.getByText('This argument is required.').first().waitFor();
     await expectAccessible(page, 'a form with faults');

@@ -6,7 +6,7 @@ import { browserTest } from '#test/support/browser.ts';
 import { until } from '#test/support/programs.ts';
 import { testIssuer } from '#test/support/issuer.ts';
 import { testKey } from '#test/support/signed-tokens.ts';
-import { ACCOUNT, close, inspect, inspectAll, LIMIT_MS, startUi, toast } from '#test/support/ui.ts';
+import { ACCOUNT, close, inspect, LIMIT_MS, startUi, toast } from '#test/support/ui.ts';
 
 const ui = startUi();
 
@@ -253,22 +253,6 @@ browserTest(
 );
 
 browserTest(
-  'settings and account look right on a phone and on a screen, in light and dark',
-  async () => {
-    await inspectAll(ui, [
-      { path: '/settings', name: 'settings', ready: 'Network' },
-      { path: '/settings/auth', name: 'settings-auth', ready: 'Browser access' },
-      { path: '/settings/tls', name: 'settings-tls', ready: 'No request since' },
-      { path: '/settings/variables', name: 'settings-variables', ready: 'Add variable' },
-      { path: '/settings/guard', name: 'settings-guard', ready: 'override.ignore_previous' },
-      { path: '/settings/agent', name: 'settings-agent', ready: 'Agent endpoint enabled' },
-      { path: '/account', name: 'account', ready: 'This device' },
-    ]);
-  },
-  LIMIT_MS,
-);
-
-browserTest(
   'the second factor is set up from its picture, its codes are shown once, and other sessions are ended',
   async () => {
     const other = await ui.signedIn();
@@ -297,10 +281,8 @@ browserTest(
     await dialog.locator('[aria-invalid=true]').waitFor();
     const secret = ((await dialog.locator('.account-secret').textContent()) ?? '').replaceAll(/[^A-Z2-7]/g, '');
     const totp = new TOTP({ secret: Secret.fromBase32(secret) });
-    // A step is taken once: the one before confirms the setup, so that this one is left for turning it off.
-    // Late in a step the code would be two steps old when it arrives.
-    if (Date.now() % 30_000 > 22_000) await Bun.sleep(30_500 - (Date.now() % 30_000));
-    await dialog.getByLabel('Code').fill(totp.generate({ timestamp: Date.now() - 30_000 }));
+    // The code of the step before, or after, this one is valid as well; a recovery code turns it off.
+    await dialog.getByLabel('Code').fill(totp.generate());
     // The codes come with the answer: the dialog waits for it.
     const answer = Promise.withResolvers<void>();
     await page.route('**/verify-setup', async (route) => {

@@ -1,49 +1,71 @@
 import { expect } from 'bun:test';
-import type { Page } from 'playwright-core';
+import type { Page, Response } from 'playwright-core';
 import { browserTest } from '#test/support/browser.ts';
-import { close, LIMIT_MS, PATHS, startUi } from '#test/support/ui.ts';
+import { ACCOUNT, close, LIMIT_MS, PATHS, quietOf, startUi } from '#test/support/ui.ts';
 
 const ui = startUi({ live: true });
 
-/** Longer than it takes to click, on a slow machine too: what was not given up comes after the end of the session. */
-const DELAY_MS = 700;
+interface Held {
+  /** Lets what waits go on, and what comes later wait again. */
+  next(): void;
+  /** Lets everything go on. */
+  release(): void;
+}
 
-/** Every request but that of the sign-out itself is on its way for long. */
-async function delayRequests(page: Page): Promise<void> {
+/** Requests, but those of the session itself, wait until they are let go on. */
+async function holdRequests(page: Page, paths = /./): Promise<Held> {
+  let gate = Promise.withResolvers<void>();
   await page.route('**/api/v1/**', async (route) => {
     const { pathname } = new URL(route.request().url());
-    if (!pathname.includes('/auth/')) await Bun.sleep(DELAY_MS);
+    if (!pathname.includes('/auth/') && paths.test(pathname)) await gate.promise;
+    // One that the page has given up is gone.
     await route.continue().catch(() => undefined);
   });
+  return {
+    next() {
+      gate.resolve();
+      gate = Promise.withResolvers();
+    },
+    release: () => gate.resolve(),
+  };
 }
 
 async function signOut(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Sign out' }).click();
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
-  // What was still on its way arrives.
-  await Bun.sleep(DELAY_MS + 100);
 }
 
 browserTest(
   'no request reaches the server after a sign-out, from any page',
   async () => {
-    for (const path of PATHS) {
-      const opened = await ui.signedIn();
-      const { page } = opened;
-      const refused: string[] = [];
-      page.on('response', (response) => {
+    const opened = await ui.signedIn();
+    const { page, context } = opened;
+    const quiet = quietOf(page);
+    const refused: string[] = [];
+    for (const [index, path] of PATHS.entries()) {
+      if (index > 0) await context.request.post(`${ui.programs.url}/api/v1/auth/login`, { data: ACCOUNT });
+      const note = (response: Response) => {
         if (response.status() === 401) refused.push(`${path}: ${response.url()}`);
-      });
+      };
       // At once, and when the second requests, which follow from the first, are on their way.
-      await delayRequests(page);
+      const held = await holdRequests(page);
       await page.goto(`${ui.programs.url}${path}`);
-      const leave = page.getByRole('button', { name: 'Sign out' });
-      await leave.waitFor();
-      await Bun.sleep(PATHS.indexOf(path) % 2 === 0 ? 0 : DELAY_MS);
+      await page.getByRole('button', { name: 'Sign out' }).waitFor();
+      if (index % 2 === 1) {
+        const answered = page.waitForResponse(/\/api\/v1\/(?!auth\/)/);
+        held.next();
+        await answered;
+      }
+      page.on('response', note);
       await signOut(page);
-      expect(refused).toEqual([]);
-      await close(opened);
+      // What was not given up reaches the server only now.
+      held.release();
+      await quiet();
+      page.off('response', note);
+      await page.unroute('**/api/v1/**');
     }
+    expect(refused).toEqual([]);
+    await close(opened);
   },
   LIMIT_MS,
 );
@@ -53,10 +75,13 @@ browserTest(
   async () => {
     const connections = await ui.signedIn();
     const tested = connections.page.waitForRequest(/\/connections\/[^/]+\/test$/);
-    await delayRequests(connections.page);
+    const quiet = quietOf(connections.page);
+    const held = await holdRequests(connections.page, /\/test$/);
     await connections.page.goto(`${ui.programs.url}/connections`);
     await tested;
     await signOut(connections.page);
+    held.release();
+    await quiet();
     await close(connections);
 
     const playground = await ui.signedIn();

@@ -1,6 +1,6 @@
 import { expect } from 'bun:test';
 import { browserTest } from '#test/support/browser.ts';
-import { close, LIMIT_MS, startUi, toast } from '#test/support/ui.ts';
+import { close, LIMIT_MS, quietOf, startUi, toast } from '#test/support/ui.ts';
 
 const ui = startUi({ live: true });
 
@@ -205,6 +205,7 @@ browserTest(
   async () => {
     const opened = await ui.signedIn();
     const { page } = opened;
+    const quiet = quietOf(page);
     for (const [path, api, shown] of [
       ['/tools', 'tools', 'get_customer'],
       ['/history', 'history', 'get_customer'],
@@ -232,7 +233,7 @@ browserTest(
       await stale.first().waitFor({ state: 'detached' });
       await main.getByText(shown).first().waitFor({ state: 'detached' });
       late.resolve();
-      await page.waitForTimeout(300);
+      await quiet();
       await main.getByText('sales_by_category').first().waitFor();
       await page.unroute(`**/api/v1/${api}?*`);
     }

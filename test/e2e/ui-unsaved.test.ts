@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { browserTest } from '#test/support/browser.ts';
 import { until } from '#test/support/programs.ts';
-import { ACCOUNT, close, LIMIT_MS, startUi, toast } from '#test/support/ui.ts';
+import { ACCOUNT, close, LIMIT_MS, quietOf, startUi, toast } from '#test/support/ui.ts';
 
 const ui = startUi({ live: true });
 
@@ -23,6 +23,7 @@ browserTest(
     const opened = await ui.signedIn();
     const { page } = opened;
     page.on('dialog', (dialog) => void dialog.accept());
+    const quiet = quietOf(page);
     await page.goto(`${ui.programs.url}/tools`);
     await page.getByRole('row', { name: 'get_customer' }).getByRole('button', { name: /^More/ }).click();
     await page.getByRole('menuitem', { name: 'Disable' }).click();
@@ -35,7 +36,7 @@ browserTest(
     await name(page).fill('half_written');
     await page.getByRole('button', { name: 'Undo' }).click();
     await toast(page, 'Undone for 1 tool.').waitFor();
-    await page.waitForTimeout(500);
+    await quiet();
     expect(await name(page).inputValue()).toBe('half_written');
 
     await page.getByLabel('Description', { exact: true }).fill('Written by half.');
@@ -45,7 +46,7 @@ browserTest(
     await again.getByLabel('Password', { exact: true }).fill(ACCOUNT.password);
     await page.keyboard.press('Enter');
     await again.waitFor({ state: 'detached' });
-    await page.waitForTimeout(500);
+    await quiet();
     expect(await name(page).inputValue()).toBe('half_written');
     expect(await page.getByLabel('Description', { exact: true }).inputValue()).toBe('Written by half.');
     await page.getByRole('main').getByRole('button', { name: 'Discard' }).click();
@@ -203,6 +204,7 @@ browserTest(
     const tool = await toolNamed('search_products');
     const opened = await ui.signedIn();
     const { page } = opened;
+    const quiet = quietOf(page);
     await page.goto(`${ui.programs.url}/tools/${tool.id}`);
     await page.getByLabel('Description', { exact: true }).fill('Not meant to be saved');
     await page.getByRole('button', { name: 'More for search_products' }).click();
@@ -211,7 +213,7 @@ browserTest(
     await question.waitFor();
     await page.keyboard.press('Control+s');
     await page.keyboard.press('Control+Enter');
-    await page.waitForTimeout(500);
+    await quiet();
     expect((await toolNamed('search_products')).description).toBe(tool.description);
     await page.keyboard.press('Escape');
     await question.waitFor({ state: 'detached' });

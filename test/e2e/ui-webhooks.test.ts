@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto';
 import { expectAccessible } from '#test/support/axe.ts';
 import { browserTest } from '#test/support/browser.ts';
 import { until } from '#test/support/programs.ts';
-import { close, inspectAll, LIMIT_MS, startUi, toast } from '#test/support/ui.ts';
+import { close, drawn, inspectAll, LIMIT_MS, startUi, toast } from '#test/support/ui.ts';
 
 const ui = startUi();
 
@@ -85,11 +85,11 @@ browserTest(
 
     await receiver.stop(true);
     await page.getByRole('button', { name: 'More for Team chat' }).click();
-    const drawn = page.waitForResponse(/\/api\/v1\/notices(\?|$)/);
+    const answered = page.waitForResponse(/\/api\/v1\/notices(\?|$)/);
     newer.resolve();
-    await drawn;
+    await (await answered).finished();
     await page.unroute(/\/api\/v1\/notices(\?|$)/);
-    await Bun.sleep(200);
+    await page.evaluate(drawn);
     await page.getByRole('menuitem', { name: 'Send test event' }).click();
     await row.getByText('Failed').waitFor();
     await toast(page, /^The event was not delivered\. \S/).waitFor();

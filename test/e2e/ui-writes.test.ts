@@ -6,11 +6,11 @@ import type { Page } from 'playwright-core';
 import { expectAccessible } from '#test/support/axe.ts';
 import { browserTest } from '#test/support/browser.ts';
 import { until } from '#test/support/programs.ts';
-import { close, LIMIT_MS, startUi } from '#test/support/ui.ts';
+import { close, LIMIT_MS, startUiPrograms } from '#test/support/ui.ts';
 
 let file = '';
 let tool_id = '';
-const ui = startUi({
+const ui = startUiPrograms({
   live: true,
   async prepare(programs) {
     const folder = join(programs.directory, 'databases');

@@ -27,6 +27,11 @@ export async function openBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath: executable, args: FLAGS });
 }
 
+let shared: Promise<Browser> | null = null;
+
+/** One for every test file of this process, each of which opens profiles of its own in it; it ends with the process. */
+export const sharedBrowser = (): Promise<Browser> => (shared ??= openBrowser());
+
 export interface Look {
   readonly width: number;
   readonly scheme: 'light' | 'dark';

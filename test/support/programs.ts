@@ -14,13 +14,13 @@ export const isAnswered = (url: string): Promise<boolean> =>
     () => false,
   );
 
-export interface Programs {
+/** An installation that runs: server, host and agent. */
+export interface Product {
   readonly url: string;
   readonly mcp_url: string;
   readonly directory: string;
   readonly port: number;
   readonly agent_port: number;
-  readonly process: Bun.Subprocess;
   /** Everything that was printed so far. */
   output(this: void): string;
   /** A REST call with the administrator's cookie; throws with the answer when it is not 2xx. */
@@ -29,44 +29,39 @@ export interface Programs {
   demo(): Promise<void>;
   /** Creates the administrator, or signs in. */
   signIn(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** One whose programs are processes of their own. */
+export interface Programs extends Product {
+  readonly process: Bun.Subprocess;
   stop(signal?: 'SIGTERM' | 'SIGKILL'): Promise<void>;
 }
 
-export interface ProgramOptions {
+export interface ProductOptions {
   readonly env?: Record<string, string>;
-  /** An earlier run's folder and ports, to start again. */
-  readonly again?: Programs;
   /** Without one, `SVC_ROLE` is not set. */
   readonly role?: 'all' | 'server';
   /** A folder that is there already. */
   readonly directory?: string;
   /** The front port, when others must know it before. */
   readonly port?: number;
+}
+
+export interface ProgramOptions extends ProductOptions {
+  /** An earlier run's folder and ports, to start again. */
+  readonly again?: Product;
   /** Another program than `bun server/main.ts`. */
   readonly command?: readonly string[];
 }
 
 /** The real programs as `npm start` runs them, in a folder of their own, on free ports. Ready when it answers. */
 export async function startPrograms(options: ProgramOptions = {}): Promise<Programs> {
-  const directory = options.again?.directory ?? options.directory ?? mkdtempSync(join(tmpdir(), 'sluice-run-'));
-  const port = options.again?.port ?? options.port ?? freePort();
-  const mcp_port = options.again === undefined ? freePort() : Number(new URL(options.again.mcp_url).port);
-  const agent_port = options.again?.agent_port ?? freePort();
+  const address = addressOf(options, options.again);
   let printed = '';
   const child = Bun.spawn([...(options.command ?? [process.execPath, 'server/main.ts'])], {
-    cwd: options.command === undefined ? ROOT : directory,
-    env: {
-      PATH: process.env['PATH'] ?? '',
-      SVC_ENV: 'dev',
-      ...(options.role && { SVC_ROLE: options.role }),
-      SVC_PORT: String(port),
-      SVC_FASTMCP_PORT: String(mcp_port),
-      SVC_AGENT_MCP_PORT: String(agent_port),
-      SVC_DATA_DIR: directory,
-      SVC_GENERATED_DIR: join(directory, 'generated'),
-      SVC_ALLOW_PRIVATE_NETWORKS: 'true',
-      ...options.env,
-    },
+    cwd: options.command === undefined ? ROOT : address.directory,
+    env: { PATH: process.env['PATH'] ?? '', ...variablesOf(address, options) },
     stdout: 'pipe',
     stderr: 'pipe',
   });
@@ -75,6 +70,54 @@ export async function startPrograms(options: ProgramOptions = {}): Promise<Progr
       for await (const chunk of stream) printed += Buffer.from(chunk).toString();
     })();
   }
+  const product = productAt(address, () => printed);
+  await until(
+    async () => (await fetch(`${product.url}/api/health`)).ok,
+    60_000,
+    () => printed,
+  );
+  return {
+    ...product,
+    process: child,
+    async stop(signal = 'SIGTERM') {
+      child.kill(signal);
+      await child.exited;
+    },
+  };
+}
+
+/** Where an installation is: its folder and its ports. */
+export interface ProductAddress {
+  readonly directory: string;
+  readonly port: number;
+  readonly mcp_port: number;
+  readonly agent_port: number;
+}
+
+export const addressOf = (options: ProductOptions, again?: Product): ProductAddress => ({
+  directory: again?.directory ?? options.directory ?? mkdtempSync(join(tmpdir(), 'sluice-run-')),
+  port: again?.port ?? options.port ?? freePort(),
+  mcp_port: again === undefined ? freePort() : Number(new URL(again.mcp_url).port),
+  agent_port: again?.agent_port ?? freePort(),
+});
+
+export const variablesOf = (address: ProductAddress, { role, env }: ProductOptions): Record<string, string> => ({
+  SVC_ENV: 'dev',
+  ...(role && { SVC_ROLE: role }),
+  SVC_PORT: String(address.port),
+  SVC_FASTMCP_PORT: String(address.mcp_port),
+  SVC_AGENT_MCP_PORT: String(address.agent_port),
+  SVC_DATA_DIR: address.directory,
+  SVC_GENERATED_DIR: join(address.directory, 'generated'),
+  SVC_ALLOW_PRIVATE_NETWORKS: 'true',
+  ...env,
+});
+
+/** What tests do with the installation at an address. */
+export function productAt(
+  { directory, port, mcp_port, agent_port }: ProductAddress,
+  output: () => string,
+): Omit<Product, 'stop'> {
   const url = `http://127.0.0.1:${port}`;
   let cookie = '';
   const send = async (method: string, path: string, body?: unknown) => {
@@ -87,44 +130,31 @@ export async function startPrograms(options: ProgramOptions = {}): Promise<Progr
     if (set !== null) cookie = set.split(';')[0] ?? '';
     return { ok: response.ok, status: response.status, text: await response.text() };
   };
-  await until(
-    async () => (await fetch(`${url}/api/health`)).ok,
-    60_000,
-    () => printed,
-  );
   return {
     url,
     mcp_url: `http://127.0.0.1:${mcp_port}/mcp`,
     directory,
     port,
     agent_port,
-    process: child,
-    output: () => printed,
+    output,
     async api<T>(method: string, path: string, body?: unknown) {
       const { ok, status, text } = await send(method, path, body);
       if (!ok) throw new Error(`${method} ${path} answered ${status}: ${text}`);
       return (text === '' ? {} : JSON.parse(text)) as T;
     },
-    demo: () =>
-      until(
-        () => printed.includes('curl'),
-        30_000,
-        () => printed,
-      ),
+    async demo() {
+      await untilWithin(30_000, () => output().includes('curl'), output);
+    },
     async signIn() {
       const account = { username: 'ada', password: 'correct horse' };
       const made = await send('POST', '/auth/setup', account);
       if (!made.ok) await send('POST', '/auth/login', account);
     },
-    async stop(signal = 'SIGTERM') {
-      child.kill(signal);
-      await child.exited;
-    },
   };
 }
 
 /** Removes the folder of stopped programs. */
-export const removeFolder = ({ directory }: Programs): void => rmSync(directory, { recursive: true, force: true });
+export const removeFolder = ({ directory }: Product): void => rmSync(directory, { recursive: true, force: true });
 
 /** `until` of until.ts with a limit of its own, for what takes longer. */
 export async function until(

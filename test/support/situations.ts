@@ -1,6 +1,6 @@
 import type { TestDatabase } from './databases.ts';
 import { connectClient, type McpClient } from './mcp-clients.ts';
-import type { Programs } from './programs.ts';
+import type { Product } from './programs.ts';
 import { until } from './until.ts';
 
 /** Ten things that go wrong on a real server, and the rule that has to find each (issue 20). */
@@ -72,7 +72,7 @@ const TOOLS: Readonly<Record<string, Tool>> = {
 };
 
 /** Deploys ten tools, calls them as clients do, and waits until the server has stored what happened. */
-export async function seedSituations(programs: Programs, database: TestDatabase): Promise<void> {
+export async function seedSituations(programs: Product, database: TestDatabase): Promise<void> {
   const { api } = programs;
   await database.run(TABLE);
   const { host, port, database: name, username } = database.settings;

@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, expect } from 'bun:test';
 import type { Browser, BrowserContext, Locator, Page, Request } from 'playwright-core';
 import { expectAccessible } from './axe.ts';
-import { look, openBrowser, openPage } from './browser.ts';
-import { type ProgramOptions, type Programs, removeFolder, startPrograms, until } from './programs.ts';
+import { look, openPage, sharedBrowser } from './browser.ts';
+import { is_full_layer } from './layer.ts';
+import { startProduct } from './products.ts';
+import { type Product, type ProductOptions, type Programs, removeFolder, startPrograms, until } from './programs.ts';
 
 /** The administrator of `Programs.signIn`. */
 export const ACCOUNT = { username: 'ada', password: 'correct horse' } as const;
@@ -13,6 +15,8 @@ const READY_MS = 60_000;
 /** Longer than any page waits between two looks at the server. */
 export const POLL_MS = 15_500;
 const QUIET_MS = 100;
+/** What a poll brings is shown after so long; if not, the next poll may bring it. */
+const SHOWN_MS = 250;
 
 export interface Opened {
   readonly page: Page;
@@ -51,47 +55,64 @@ export const PATHS = [
   '/account',
 ];
 
-/** How a page is opened that has to be fit for every look: narrow and in light, wide and in dark. */
+/** What a page has to be fit for. */
 const FIRST_LOOKS: readonly Look[] = [
   { width: 360, scheme: 'light' },
   { width: 1280, scheme: 'dark' },
 ];
 
-export interface Ui {
+export interface Ui<P extends Product = Product> {
   /** From the first test on. */
-  readonly programs: Programs;
+  readonly programs: P;
   readonly browser: Browser;
   /** A page of a fresh profile in which the administrator is signed in. */
   signedIn(this: void, width?: number, scheme?: 'light' | 'dark'): Promise<Opened>;
 }
 
-interface UiOptions extends ProgramOptions {
+interface UiOptions<P extends Product> extends ProductOptions {
   /** Waits until a host serves what the demo has deployed. */
   readonly live?: boolean;
   /** False: nothing is started, since the tests of the file are skipped. */
   readonly needed?: boolean;
   /** What has to be there before the first test. */
-  readonly prepare?: (programs: Programs) => Promise<void>;
+  readonly prepare?: (programs: P) => Promise<void>;
   readonly cleanup?: () => Promise<void>;
 }
 
-/** The programs, their administrator and a browser for the tests of one file. */
-export function startUi({ live = false, needed = true, prepare, cleanup, ...options }: UiOptions = {}): Ui {
-  let programs: Programs | undefined;
+/** A fresh installation with its administrator for the tests of one file, and the browser that every file of this process shares. */
+export const startUi = (options: UiOptions<Product> = {}): Ui => uiOf(startProduct, (product) => product.stop(), options);
+
+/** The same with programs that are processes of their own, for tests that kill them or start them again. */
+export const startUiPrograms = (options: UiOptions<Programs> = {}): Ui<Programs> =>
+  uiOf(
+    startPrograms,
+    async (programs) => {
+      await programs.stop();
+      removeFolder(programs);
+    },
+    options,
+  );
+
+function uiOf<P extends Product>(
+  start: (options: ProductOptions) => Promise<P>,
+  end: (programs: P) => Promise<void>,
+  { live = false, needed = true, prepare, cleanup, ...options }: UiOptions<P>,
+): Ui<P> {
+  let programs: P | undefined;
   let browser: Browser | undefined;
   beforeAll(async () => {
     if (!needed) return;
     // A browser takes as long to start as the programs.
-    [programs, browser] = await Promise.all([startPrograms(options), openBrowser()]);
+    [programs, browser] = await Promise.all([start(options), sharedBrowser()]);
     await programs.signIn();
     if (live) await serves(programs);
     else if (options.env?.['SVC_DEMO'] !== 'false') await hasDemo(programs);
     await prepare?.(programs);
   }, 2 * READY_MS);
   afterAll(async () => {
-    await browser?.close();
-    await programs?.stop();
-    if (programs !== undefined) removeFolder(programs);
+    // A test that failed has left its profile open.
+    for (const context of browser?.contexts() ?? []) await context.close();
+    if (programs !== undefined) await end(programs);
     await cleanup?.();
   }, READY_MS);
 
@@ -117,13 +138,13 @@ export function startUi({ live = false, needed = true, prepare, cleanup, ...opti
 }
 
 /** The demo is imported and deployed once the server answers. Where a folder has other definitions, it never is. */
-const hasDemo = (programs: Programs): Promise<void> =>
+const hasDemo = (programs: Product): Promise<void> =>
   until(
     async () => (await programs.api<{ snapshot_version: number | null }>('GET', '/deploy/status')).snapshot_version !== null,
     5_000,
   ).catch(() => undefined);
 
-const serves = (programs: Programs): Promise<void> =>
+const serves = (programs: Product): Promise<void> =>
   until(
     async () => {
       const { hosts } = await programs.api<{ hosts: { snapshot_version: number | null }[] }>('GET', '/deploy/status');
@@ -146,7 +167,7 @@ export const toast = (page: Page, text: string | RegExp) => page.getByRole('stat
 export async function untilPolled(page: Page, shown: Locator): Promise<void> {
   for (let turn = 0; turn < 40 && !(await shown.isVisible()); turn++) {
     await page.clock.fastForward(POLL_MS);
-    await Bun.sleep(100);
+    await shown.waitFor({ timeout: SHOWN_MS }).catch(() => undefined);
   }
   await shown.waitFor();
 }
@@ -194,6 +215,10 @@ export interface Walk {
   readonly width: number;
 }
 
+/** In the page: what follows from another size of the window is drawn. */
+export const drawn = (): Promise<void> =>
+  new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve())));
+
 /** Colours move to those of another theme, however short the time. */
 async function settled(): Promise<void> {
   const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
@@ -203,26 +228,47 @@ async function settled(): Promise<void> {
   while (document.getAnimations().some(moves));
 }
 
-/** Walks through a page that is opened narrow in light and wide in dark, and inspected in the other theme as well wherever the walk stops. */
+/**
+ * Walks through a page and inspects it wherever the walk stops, so that every stop is seen at each width and in each theme. The daily
+ * layer walks once and widens the page at every stop, in the other theme; the themes change places from stop to stop. The full layer
+ * opens the page at each width and inspects it in both themes there.
+ */
 export async function inEveryLook(
   open: (width: number, scheme: Look['scheme']) => Promise<Opened>,
   walk: (page: Page, walk: Walk) => Promise<void>,
   { looks = FIRST_LOOKS, asked = [] as readonly number[] } = {},
 ): Promise<void> {
-  for (const first of looks) {
+  for (const first of is_full_layer ? looks : looks.slice(0, 1)) {
     const opened = await open(first.width, first.scheme);
     const { page } = opened;
+    let stops = 0;
     const check = async (name: string) => {
-      for (const scheme of [first.scheme, first.scheme === 'light' ? 'dark' : 'light'] as const) {
-        await page.emulateMedia({ colorScheme: scheme });
-        await page.evaluate(settled);
-        await inspect(page, name, { width: first.width, scheme });
-      }
-      await page.emulateMedia({ colorScheme: first.scheme });
+      const turned = stops++ % 2 === 1;
+      for (const { width, scheme } of is_full_layer ? bothThemes(first) : looks)
+        await inspectAs(page, name, { width, scheme: turned ? other(scheme) : scheme });
+      await showAs(page, first);
     };
     await walk(page, { check, width: first.width });
     await close(opened, asked);
   }
+}
+
+const other = (scheme: Look['scheme']): Look['scheme'] => (scheme === 'light' ? 'dark' : 'light');
+const bothThemes = ({ width, scheme }: Look): readonly Look[] => [
+  { width, scheme },
+  { width, scheme: other(scheme) },
+];
+
+async function showAs(page: Page, { width, scheme }: Look): Promise<void> {
+  const size = page.viewportSize();
+  if (size !== null && size.width !== width) await page.setViewportSize({ ...size, width });
+  await page.emulateMedia({ colorScheme: scheme });
+}
+
+export async function inspectAs(page: Page, name: string, look: Look): Promise<void> {
+  await showAs(page, look);
+  await page.evaluate(settled);
+  await inspect(page, name, look);
 }
 
 /** Walks pages in every look. */

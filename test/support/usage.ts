@@ -1,4 +1,5 @@
 import type { CallGroup, CallNote, Calls } from '#core/contract/observe/usage-batch.ts';
+import type { Product } from './programs.ts';
 
 type Columns = { [K in keyof Calls]-?: NonNullable<Calls[K]> };
 
@@ -65,3 +66,38 @@ export const callsOf = ({ groups, calls, notes = [] }: Batch): Call[] =>
     const took = { duration_ms, wait_ms, database_ms };
     return { ...group, ...note, timestamp: time, ...took, rows, bytes, tokens, truncated, error, success: error === null };
   });
+
+const MINUTE_MS = 60_000;
+
+/** Reports to the server what a busy host would have reported within the last hour: 300 calls of the demo, of which 12 failed. */
+export async function reportBusyHour(product: Product, service_token: string): Promise<void> {
+  const { items: tools } = await product.api<{ items: { id: string; name: string; connection_id: string }[] }>('GET', '/tools');
+  const now = Date.now();
+  const call = (name: string, minutes: number, duration_ms: number, error: string | null) => {
+    const tool = tools.find((candidate) => candidate.name === name);
+    return {
+      timestamp: new Date(now - minutes * MINUTE_MS).toISOString(),
+      kind: 'tool' as const,
+      name,
+      entity_id: tool?.id ?? null,
+      connection_id: tool?.connection_id ?? null,
+      duration_ms,
+      wait_ms: 0,
+      rows: 3,
+      bytes: 120,
+      success: error === null,
+      error,
+      snapshot_version: 1,
+      client: 'claude-code/2.1',
+    };
+  };
+  const calls = Array.from({ length: 300 }, (_, n) =>
+    call(n % 3 === 0 ? 'list_orders' : 'search_products', 5 + (n % 50), 10 + (n % 7), n % 25 === 0 ? 'timeout' : null),
+  );
+  const answer = await fetch(`${product.url}/api/internal/hosts/busy/usage`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-service-token': service_token },
+    body: JSON.stringify({ boot_id: 'busy', seq: 1, ...toBatch(calls) }),
+  });
+  if (answer.status !== 204) throw new Error(`The server answered ${answer.status}: ${await answer.text()}`);
+}

@@ -1,0 +1,154 @@
+import { expect } from 'bun:test';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { browserTest } from '#test/support/browser.ts';
+import { crowded } from '#test/support/crowded.ts';
+import { is_full_layer } from '#test/support/layer.ts';
+import { close, inspectAs, LIMIT_MS, type Look, POLL_MS, quietOf, startUi } from '#test/support/ui.ts';
+import { reportBusyHour } from '#test/support/usage.ts';
+
+const SERVICE_TOKEN = 'observed-'.repeat(5);
+
+const ui = startUi({
+  live: true,
+  env: { SVC_AGENT_SERVICE_TOKEN: SERVICE_TOKEN },
+  prepare: (programs) => reportBusyHour(programs, SERVICE_TOKEN),
+});
+
+/** Paths of each part, some with what is there when the page shows what it has. */
+const PAGES: Readonly<Record<string, readonly (string | readonly [path: string, ready: string])[]>> = {
+  definitions: [
+    ['/', '.dash-top a'],
+    '/connections',
+    '/connections/new',
+    '/connections/{connection}',
+    '/tools',
+    '/tools/{tool}',
+    '/tools/new',
+    '/resources',
+    '/resources/new',
+    '/prompts',
+    '/prompts/new',
+    '/toolsets',
+    '/toolsets/new',
+    '/tests',
+  ],
+  deploys: ['/deploy', '/deploy?view=versions', '/deploy?view=code', '/history', '/transfer', '/proposals', '/playground'],
+  observation: [
+    '/metrics',
+    ['/metrics?of=tool%3Alist_orders', '.chart-canvas canvas'],
+    '/insights',
+    ['/logs', '.log-line'],
+    ['/logs?view=requests', 'tr[data-row]'],
+    ['/queue', '.queue-bar'],
+    '/flow',
+    ['/flow?mode=definitions&view=graph', '.flow-node'],
+    ['/flow?mode=definitions&view=list', '.flow-rows a'],
+  ],
+  access: ['/access', '/agents', '/people', '/sign-in', '/account', '/welcome', '/confirm', '/invite'],
+  settings: [
+    ['/settings', 'text=Network'],
+    ['/settings/auth', 'text=Browser access'],
+    ['/settings/tls', 'text=No request since'],
+    ['/settings/variables', 'text=Add variable'],
+    ['/settings/guard', 'text=override.ignore_previous'],
+    ['/settings/agent', 'text=Agent endpoint enabled'],
+    '/settings/sign_in',
+    '/settings/webhooks',
+    '/settings/lint',
+  ],
+};
+
+const NARROW = 360;
+const WIDE = 1280;
+const LOOKS: readonly Look[] = [
+  { width: NARROW, scheme: 'light' },
+  { width: WIDE, scheme: 'dark' },
+  { width: NARROW, scheme: 'dark' },
+  { width: WIDE, scheme: 'light' },
+];
+/** Twice the size of the texts in a window as it is, and of everything: it has half the width then. */
+const SIZES = [
+  { name: 'text', width: 1280, text: '200%' },
+  { name: 'text on a tablet', width: 900, text: '200%' },
+  { name: 'page', width: 640, text: '' },
+];
+/** How often a page looks at the server again while it is watched, and how often it may still have to draw what it has. */
+const POLLS = 3;
+const MOST_SETTLES = 5;
+
+/** What each page of the daily layer is tried with differs from that of the page before it; the full layer tries everything. */
+const turned = <T>(all: readonly T[], index: number, count: number): readonly T[] =>
+  is_full_layer
+    ? all
+    : Array.from({ length: count }, (_, n) => all[(index * count + n) % all.length]).filter((one) => one !== undefined);
+
+/** Elements that were not there when it was marked. */
+const mark = (page: Page) =>
+  page.evaluate(() => {
+    for (const element of document.querySelectorAll('body *')) Object.assign(element, { marked: true });
+  });
+const unmarked = (page: Page) =>
+  page.evaluate(() =>
+    [...document.querySelectorAll('body *')]
+      .filter((element) => !('marked' in element))
+      .map((element) => `${element.tagName}.${element.getAttribute('class')}`),
+  );
+
+/** Elements that a page to which nothing happens has made anew: focus, open menus and what was typed are lost with the old ones. */
+async function redrawn(page: Page, quiet: () => Promise<void>): Promise<string[]> {
+  let found: string[] = [];
+  for (let turn = 0; turn < MOST_SETTLES; turn += 1) {
+    await mark(page);
+    for (let poll = 0; poll < POLLS; poll += 1) {
+      await page.clock.fastForward(POLL_MS);
+      await quiet();
+    }
+    found = await unmarked(page);
+    if (found.length === 0) break;
+  }
+  return found;
+}
+
+/** What is cut off, over something else or out of reach at 200 %. */
+async function crowdedAt(page: Page, path: string, { name, width, text }: (typeof SIZES)[number]): Promise<string[]> {
+  await page.setViewportSize({ width, height: 900 });
+  await page.evaluate((size) => (document.documentElement.style.fontSize = size), text);
+  const folder = process.env['SCREENSHOTS'];
+  if (folder !== undefined)
+    await page.screenshot({ fullPage: true, path: join(folder, `${name}-${path.replaceAll(/\W+/g, '-')}.png`) });
+  const found = await crowded(page);
+  return found.map((one) => `${name}: ${one}`);
+}
+
+for (const [part, pages] of Object.entries(PAGES)) {
+  browserTest(
+    `each page is accessible, fits every width, theme and size of text, and keeps its elements: ${part}`,
+    async () => {
+      const idOf = async (noun: string) =>
+        (await ui.programs.api<{ items: { id: string }[] }>('GET', `/${noun}`)).items[0]?.id ?? '';
+      const ids = { connection: await idOf('connections'), tool: await idOf('tools') };
+      const opened = await ui.signedIn(NARROW);
+      const { page } = opened;
+      await page.clock.install();
+      const quiet = quietOf(page);
+      const found: Record<string, string[]> = {};
+      for (const [index, one] of pages.entries()) {
+        const [pattern, ready] = typeof one === 'string' ? [one, 'h1'] : one;
+        const path = pattern.replace('{connection}', ids.connection).replace('{tool}', ids.tool);
+        await page.setViewportSize({ width: index % 2 === 0 ? NARROW : WIDE, height: 900 });
+        await page.goto(`${ui.programs.url}${path}`);
+        await page.locator('h1').waitFor();
+        await page.locator(ready).first().waitFor();
+        await quiet();
+        for (const look of turned(LOOKS, index, 2)) await inspectAs(page, path, look);
+        const faults = [...(await redrawn(page, quiet)).map((element) => `made anew: ${element}`)];
+        for (const size of turned(SIZES, index, 1)) faults.push(...(await crowdedAt(page, path, size)));
+        if (faults.length > 0) found[path] = faults;
+      }
+      expect(found).toEqual({});
+      await close(opened, [404]);
+    },
+    2 * LIMIT_MS,
+  );
+}
