@@ -75,7 +75,7 @@ export const FULL_ONLY: readonly Group[] = [
     ],
     daily: [],
   },
-  { name: 'screenshots', files: ['test/e2e/ui-looks', 'test/e2e/ui-contrast', 'test/e2e/ui-text-sizes'], daily: [] },
+  { name: 'screenshots', files: ['test/e2e/ui-looks', 'test/e2e/ui-contrast'], daily: [] },
 ];
 
 /** Run only when a filter names them: they take minutes. */
@@ -102,7 +102,6 @@ const WAITING: readonly string[] = [
   'test/server/deploy/drift-servers',
   'test/core/engines/duckdb/process',
   'test/e2e/first-run',
-  'test/e2e/ui-still',
   'test/faults/network',
   'test/faults/stores',
   'test/mcp-host/transports/listener-idle',

@@ -2,6 +2,7 @@ import { test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { atEnd } from './at-end.ts';
 
 /** The shell without a window takes about 40 % less processor time than the whole browser. */
 const PLACES = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
@@ -30,7 +31,12 @@ export async function openBrowser(): Promise<Browser> {
 let shared: Promise<Browser> | null = null;
 
 /** One for every test file of this process, each of which opens profiles of its own in it; it ends with the process. */
-export const sharedBrowser = (): Promise<Browser> => (shared ??= openBrowser());
+export function sharedBrowser(): Promise<Browser> {
+  if (shared !== null) return shared;
+  const opening = openBrowser();
+  atEnd.push(async () => (await opening).close());
+  return (shared = opening);
+}
 
 export interface Look {
   readonly width: number;

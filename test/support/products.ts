@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url';
+import { atEnd } from './at-end.ts';
 import { addressOf, type Product, productAt, type ProductOptions, variablesOf } from './programs.ts';
 
 export type ProductRequest =
@@ -31,6 +32,11 @@ function productsProcess(): ProductsProcess {
     ipc: (message: ProductMessage) => listeners.get(message.id)?.(message),
   });
   child.unref();
+  // What it cost is counted once it is waited for.
+  atEnd.push(async () => {
+    child.disconnect();
+    await child.exited;
+  });
   return (shared = { child, listeners });
 }
 
