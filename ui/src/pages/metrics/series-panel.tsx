@@ -204,6 +204,8 @@ function Failures(props: FailuresProps) {
       again: () => props.refreshed,
     },
   );
+  // The list stays the same while its entries do, or what stands for none would be made anew by each poll.
+  const entries = createMemo(() => failures.data()?.items);
   return (
     <div class="metrics-failures">
       <h3>Latest errors</h3>
@@ -211,7 +213,7 @@ function Failures(props: FailuresProps) {
       <Aging of={failures}>
         <ul>
           <For
-            each={failures.data()?.items}
+            each={entries()}
             fallback={
               <Show when={failures.data()}>
                 <li class="soft small">No errors in this time.</li>
