@@ -9,16 +9,14 @@ import { reportBusyHour } from '#test/support/usage.ts';
 
 const SERVICE_TOKEN = 'observed-'.repeat(5);
 
-const ui = startUi({
-  live: true,
-  env: { SVC_AGENT_SERVICE_TOKEN: SERVICE_TOKEN },
-  prepare: (programs) => reportBusyHour(programs, SERVICE_TOKEN),
-});
+const ui = startUi({ live: true, env: { SVC_AGENT_SERVICE_TOKEN: SERVICE_TOKEN } });
 
-/** Paths of each part, some with what is there when the page shows what it has. */
-const PAGES: Readonly<Record<string, readonly (string | readonly [path: string, ready: string])[]>> = {
+/** A path, and what is there when the page shows what it has. */
+type Place = string | readonly [path: string, ready: string];
+
+const PAGES: Readonly<Record<string, readonly Place[]>> = {
   definitions: [
-    ['/', '.dash-top a'],
+    '/',
     '/connections',
     '/connections/new',
     '/connections/{connection}',
@@ -34,17 +32,6 @@ const PAGES: Readonly<Record<string, readonly (string | readonly [path: string, 
     '/tests',
   ],
   deploys: ['/deploy', '/deploy?view=versions', '/deploy?view=code', '/history', '/transfer', '/proposals', '/playground'],
-  observation: [
-    '/metrics',
-    ['/metrics?of=tool%3Alist_orders', '.chart-canvas canvas'],
-    '/insights',
-    ['/logs', '.log-line'],
-    ['/logs?view=requests', 'tr[data-row]'],
-    ['/queue', '.queue-bar'],
-    '/flow',
-    ['/flow?mode=definitions&view=graph', '.flow-node'],
-    ['/flow?mode=definitions&view=list', '.flow-rows a'],
-  ],
   access: ['/access', '/agents', '/people', '/sign-in', '/account', '/welcome', '/confirm', '/invite'],
   settings: [
     ['/settings', 'text=Network'],
@@ -58,6 +45,19 @@ const PAGES: Readonly<Record<string, readonly (string | readonly [path: string, 
     '/settings/lint',
   ],
 };
+
+const OBSERVATION: readonly Place[] = [
+  ['/', '.dash-top a'],
+  '/metrics',
+  ['/metrics?of=tool%3Alist_orders', '.chart-canvas canvas'],
+  '/insights',
+  ['/logs', '.log-line'],
+  ['/logs?view=requests', 'tr[data-row]'],
+  ['/queue', '.queue-bar'],
+  '/flow',
+  ['/flow?mode=definitions&view=graph', '.flow-node'],
+  ['/flow?mode=definitions&view=list', '.flow-rows a'],
+];
 
 const NARROW = 360;
 const WIDE = 1280;
@@ -121,34 +121,54 @@ async function crowdedAt(page: Page, path: string, { name, width, text }: (typeo
   return found.map((one) => `${name}: ${one}`);
 }
 
+interface Probes {
+  /** The page is accessible and fits. */
+  readonly looks?: boolean;
+  /** It keeps its elements. */
+  readonly still?: boolean;
+}
+
+/** Opens each page and answers what is wrong with it. */
+async function walk(pages: readonly Place[], { looks = false, still = false }: Probes): Promise<Record<string, string[]>> {
+  const idOf = async (noun: string) => (await ui.programs.api<{ items: { id: string }[] }>('GET', `/${noun}`)).items[0]?.id ?? '';
+  const ids = { connection: await idOf('connections'), tool: await idOf('tools') };
+  const opened = await ui.signedIn(NARROW);
+  const { page } = opened;
+  await page.clock.install();
+  const quiet = quietOf(page);
+  const found: Record<string, string[]> = {};
+  for (const [index, place] of pages.entries()) {
+    const [pattern, ready] = typeof place === 'string' ? [place, 'h1'] : place;
+    const path = pattern.replace('{connection}', ids.connection).replace('{tool}', ids.tool);
+    const faults: string[] = [];
+    await page.setViewportSize({ width: index % 2 === 0 ? NARROW : WIDE, height: 900 });
+    await page.goto(`${ui.programs.url}${path}`);
+    await page.locator('h1').waitFor();
+    if (looks) await page.locator(ready).first().waitFor();
+    await quiet();
+    if (looks) for (const look of turned(LOOKS, index, 2)) await inspectAs(page, path, look);
+    if (still) faults.push(...(await redrawn(page, quiet)).map((element) => `made anew: ${element}`));
+    if (looks) for (const size of turned(SIZES, index, 1)) faults.push(...(await crowdedAt(page, path, size)));
+    if (faults.length > 0) found[path] = faults;
+  }
+  await close(opened, [404]);
+  return found;
+}
+
 for (const [part, pages] of Object.entries(PAGES)) {
   browserTest(
     `each page is accessible, fits every width, theme and size of text, and keeps its elements: ${part}`,
-    async () => {
-      const idOf = async (noun: string) =>
-        (await ui.programs.api<{ items: { id: string }[] }>('GET', `/${noun}`)).items[0]?.id ?? '';
-      const ids = { connection: await idOf('connections'), tool: await idOf('tools') };
-      const opened = await ui.signedIn(NARROW);
-      const { page } = opened;
-      await page.clock.install();
-      const quiet = quietOf(page);
-      const found: Record<string, string[]> = {};
-      for (const [index, one] of pages.entries()) {
-        const [pattern, ready] = typeof one === 'string' ? [one, 'h1'] : one;
-        const path = pattern.replace('{connection}', ids.connection).replace('{tool}', ids.tool);
-        await page.setViewportSize({ width: index % 2 === 0 ? NARROW : WIDE, height: 900 });
-        await page.goto(`${ui.programs.url}${path}`);
-        await page.locator('h1').waitFor();
-        await page.locator(ready).first().waitFor();
-        await quiet();
-        for (const look of turned(LOOKS, index, 2)) await inspectAs(page, path, look);
-        const faults = [...(await redrawn(page, quiet)).map((element) => `made anew: ${element}`)];
-        for (const size of turned(SIZES, index, 1)) faults.push(...(await crowdedAt(page, path, size)));
-        if (faults.length > 0) found[path] = faults;
-      }
-      expect(found).toEqual({});
-      await close(opened, [404]);
-    },
+    async () => expect(await walk(pages, { looks: true, still: true })).toEqual({}),
     2 * LIMIT_MS,
   );
 }
+
+browserTest(
+  'each page of what is observed keeps its elements while nothing is called, is accessible and fits with hundreds of calls',
+  async () => {
+    expect(await walk(OBSERVATION, { still: true })).toEqual({});
+    await reportBusyHour(ui.programs, SERVICE_TOKEN);
+    expect(await walk(OBSERVATION, { looks: true })).toEqual({});
+  },
+  2 * LIMIT_MS,
+);
