@@ -22,7 +22,7 @@ let shared: ProductsProcess | null = null;
 let last_id = 0;
 
 function productsProcess(): ProductsProcess {
-  if (shared !== null && shared.child.exitCode === null) return shared;
+  if (shared !== null) return shared;
   const listeners: ProductsProcess['listeners'] = new Map();
   const child = Bun.spawn([process.execPath, PROGRAM], {
     env: { PATH: process.env['PATH'] ?? '' },
@@ -32,6 +32,7 @@ function productsProcess(): ProductsProcess {
     ipc: (message: ProductMessage) => listeners.get(message.id)?.(message),
   });
   child.unref();
+  void child.exited.then(() => (shared = null));
   // What it cost is counted once it is waited for.
   atEnd.push(async () => {
     child.disconnect();
