@@ -259,6 +259,8 @@ browserTest(
       .getByRole('group', { name: 'curl command' })
       .getByText(/curl -X POST/)
       .waitFor();
+    // The types of parameters that came back with the statement follow from it.
+    await page.getByRole('button', { name: /^Type of limit integer/ }).waitFor();
     await page.keyboard.press('Control+s');
     await page.getByRole('heading', { name: 'search_customers', level: 1 }).waitFor();
     await page.getByRole('button', { name: 'More for search_customers' }).click();
