@@ -40,7 +40,7 @@ export interface ControlOptions {
   readonly onRefused?: (answer: { readonly error: string } | { readonly request_id: string }) => void;
   /** Events are handed over one after the other, but for the lists of who counts, which wait for nothing. */
   readonly onEvent: (event: ControlEvent) => Promise<void>;
-  /** Without an event for so long the connection counts as lost. */
+  /** Without a byte for so long a connection counts as lost: over a slow link a snapshot takes long, and is not begun anew. */
   readonly quiet_ms?: number;
   readonly min_retry_ms?: number;
   readonly max_retry_ms?: number;
@@ -108,7 +108,7 @@ export function createControl(options: ControlOptions): Control {
     const query = new URLSearchParams({ id, have: options.have() });
     const attempt = new AbortController();
     current = attempt;
-    const watchdog = setTimeout(() => attempt.abort(new Error(`no event for ${quiet_ms} ms`)), quiet_ms);
+    const watchdog = createWatchdog(attempt, quiet_ms);
     try {
       const response = await fetch(`${base}/stream?${query}`, { headers, signal: AbortSignal.any([end.signal, attempt.signal]) });
       if (!response.ok || response.body === null) throw new Error(await reason(response));
@@ -119,13 +119,10 @@ export function createControl(options: ControlOptions): Control {
         log.error('server_refused', { detail: refused });
         options.onRefused?.({ error: refused });
       }
-      await readEvents(response.body, (event, data) => {
-        watchdog.refresh();
-        handle(event, data);
-      });
+      await readEvents(response.body, handle, watchdog.refresh);
       throw new Error('the server ended the stream');
     } finally {
-      clearTimeout(watchdog);
+      watchdog.end();
       connected = false;
     }
   };
@@ -157,16 +154,34 @@ export function createControl(options: ControlOptions): Control {
     },
     async fetchBeside(name, have) {
       const query = new URLSearchParams({ have });
-      const response = await fetch(`${base}/${encodeURIComponent(id)}/beside/${encodeURIComponent(name)}?${query}`, {
-        headers,
-        signal: AbortSignal.any([end.signal, AbortSignal.timeout(POST_TIMEOUT_MS)]),
-      });
-      if (!response.ok) throw Object.assign(new Error(await reason(response)), { status: response.status });
-      return (await response.json()) as SnapshotNews;
+      const attempt = new AbortController();
+      const watchdog = createWatchdog(attempt, quiet_ms);
+      try {
+        const response = await fetch(`${base}/${encodeURIComponent(id)}/beside/${encodeURIComponent(name)}?${query}`, {
+          headers,
+          signal: AbortSignal.any([end.signal, attempt.signal]),
+        });
+        if (!response.ok) throw Object.assign(new Error(await reason(response)), { status: response.status });
+        const decoder = new TextDecoder();
+        let text = '';
+        for await (const chunk of response.body ?? []) {
+          watchdog.refresh();
+          text += decoder.decode(chunk, { stream: true });
+        }
+        return JSON.parse(text) as SnapshotNews;
+      } finally {
+        watchdog.end();
+      }
     },
     state: () => ({ connected, last_event_at }),
     close: () => end.abort(new Error('the host is shutting down')),
   };
+}
+
+/** Ends an attempt during which nothing arrives for so long. */
+function createWatchdog(attempt: AbortController, quiet_ms: number): { refresh(this: void): void; end(this: void): void } {
+  const timer = setTimeout(() => attempt.abort(new Error(`nothing arrived for ${quiet_ms} ms`)), quiet_ms);
+  return { refresh: () => void timer.refresh(), end: () => clearTimeout(timer) };
 }
 
 async function reason(response: Response): Promise<string> {
@@ -176,13 +191,20 @@ async function reason(response: Response): Promise<string> {
   return `the server answered ${response.status}${hint}${detail}`;
 }
 
-/** Server-Sent Events of a body, until it ends. Events without a name are left out. */
-export async function readEvents(body: ReadableStream<Uint8Array>, take: (event: string, data: string) => void): Promise<void> {
+/** Server-Sent Events of a body, until it ends. Events without a name are left out. @param arrived is called with every piece. */
+export async function readEvents(
+  body: ReadableStream<Uint8Array>,
+  take: (event: string, data: string) => void,
+  arrived?: () => void,
+): Promise<void> {
   const decoder = new TextDecoder();
   const parser = createParser({
     onEvent: ({ event, data }) => {
       if (event !== undefined) take(event, data);
     },
   });
-  for await (const chunk of body) parser.feed(decoder.decode(chunk, { stream: true }));
+  for await (const chunk of body) {
+    arrived?.();
+    parser.feed(decoder.decode(chunk, { stream: true }));
+  }
 }

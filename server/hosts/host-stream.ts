@@ -12,9 +12,9 @@ export interface HostStream {
 }
 
 /** Sent at a time: what a reader takes shows that it reads. */
-const PIECE = 256 * 1024;
-/** A reader that takes nothing for so long has stalled. */
-const STALL_MS = 20_000;
+const PIECE = 64 * 1024;
+/** A reader that takes nothing for so long has stalled: the system holds some megabytes on the way, which a slow link takes long for. */
+const STALL_MS = 120_000;
 const PING_MS = 10_000;
 /** To serve a snapshot or to stop: the later word counts. */
 const KIND: Readonly<Record<HostEvent['event'], string>> = {

@@ -1,6 +1,8 @@
 import { expect, test } from 'bun:test';
+import { createLog } from '#core/log.ts';
 import { fc } from '#test/support/chance.ts';
-import { readEvents } from '#mcp-host/swap/control.ts';
+import { until } from '#test/support/until.ts';
+import { createControl, readEvents } from '#mcp-host/swap/control.ts';
 
 /** A body that arrives cut at these places. */
 const arriving = (bytes: Uint8Array, cuts: readonly number[]): ReadableStream<Uint8Array> => {
@@ -47,4 +49,54 @@ test('an event between two chunks of line breaks is heard when it ends, not befo
   await writer.close();
   await reading;
   expect(heard).toEqual(['a 1', 'b 2']);
+});
+
+test('what comes slowly comes in one go, however long it takes: only a connection without a byte is lost', async () => {
+  const quiet_ms = 250;
+  const news = { version: 7, padding: 'x'.repeat(60) };
+  /** In twelve pieces, which take longer together than a connection may be quiet. */
+  const slowly = (text: string): ReadableStream<Uint8Array> =>
+    new ReadableStream({
+      async start(controller) {
+        const bytes = Buffer.from(text);
+        const size = Math.ceil(bytes.length / 12);
+        for (let at = 0; at < bytes.length; at += size) {
+          await Bun.sleep(quiet_ms / 5);
+          controller.enqueue(bytes.subarray(at, at + size));
+        }
+        // The stream stays open, and quiet.
+        if (!text.startsWith('event')) controller.close();
+      },
+    });
+  let streams = 0;
+  const server = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    fetch({ url }) {
+      const is_stream = new URL(url).pathname.endsWith('/stream');
+      streams += is_stream ? 1 : 0;
+      return new Response(slowly(is_stream ? `event: snapshot\ndata: ${JSON.stringify(news)}\n\n` : JSON.stringify(news)));
+    },
+  });
+  const connections: number[] = [];
+  const reasons: unknown[] = [];
+  const control = createControl({
+    server_url: server.url.origin,
+    service_token: 'x',
+    id: 'h1',
+    log: createLog('DEBUG', ({ message, fields }) => {
+      if (message === 'control_lost') reasons.push(fields['reason']);
+    }),
+    now: () => 0,
+    have: () => '',
+    quiet_ms,
+    onEvent: ({ data }) => Promise.resolve(void connections.push('version' in data ? streams : 0)),
+  });
+  control.start();
+  expect(await control.fetchBeside('candidate', '')).toMatchObject(news);
+  await until(() => reasons.length > 0);
+  control.close();
+  await server.stop(true);
+  expect(connections).toEqual([1]);
+  expect(String(reasons[0])).toContain(`nothing arrived for ${quiet_ms} ms`);
 });
