@@ -24,13 +24,19 @@ const refused = () =>
 /**
  * The identity behind `svc_…` or `svc_at_…`, found by the digest of the token, or behind the access token of a signed-in person. Being asked is a use: it keeps what idles out alive.
  * Throws `unauthenticated` for every token that does not count, without saying why.
+ * @param through_agent our own agent endpoint asks, which shows its service token.
  */
-export async function authenticateBearer(app: App, token: string, ip: string | null): Promise<Bearer> {
+export async function authenticateBearer(app: App, token: string, ip: string | null, through_agent: boolean): Promise<Bearer> {
   const person = looksLikeAccessToken(token) ? await agentPerson(app, token) : null;
+  if (person !== null && !through_agent) throw new AppError('unauthenticated', FOR_AGENT_ENDPOINT);
   if (person !== null) return person;
   if (!/^svc_(?:at_)?[A-Za-z0-9]{40}$/.test(token)) throw refused();
   return token.startsWith('svc_at_') ? ofClient(app, token, ip) : ofToken(app, token, ip);
 }
+
+/** A token is for the resource that its person agreed to, and no other one accepts it (RFC 8707). */
+const FOR_AGENT_ENDPOINT =
+  'This access token is for the agent endpoint, /agent-mcp, and opens no REST address. Use a token of an agent or the secret of an OAuth client for REST.';
 
 async function ofToken(app: App, token: string, ip: string | null): Promise<Bearer> {
   const { agent_tokens: table } = app.store.tables;

@@ -61,7 +61,7 @@ export function addAgentRoutes(app: App, router: Hono<ServerEnv>, live_logs: Liv
   router.post('/api/internal/agent/authorize', async (c) => {
     const { token, client_address, calls } = parse(Authorize, await readJson(c.req.raw, SMALL));
     await requireAgents(app);
-    const bearer = await authenticateBearer(app, token, client_address);
+    const bearer = await authenticateBearer(app, token, client_address, true);
     try {
       await countCalls(app, bearer, calls.length);
     } catch (error) {
@@ -81,7 +81,7 @@ export function addAgentRoutes(app: App, router: Hono<ServerEnv>, live_logs: Liv
   });
   router.post('/api/internal/agent/activity', async (c) => {
     const { token, client_address, tool, error } = parse(Refused, await readJson(c.req.raw, SMALL));
-    const bearer = await authenticateBearer(app, token, client_address);
+    const bearer = await authenticateBearer(app, token, client_address, true);
     await tellActivity(app, bearer, { tool_name: tool, client_ip: client_address, error, duration_ms: 0 });
     return c.body(null, 204);
   });

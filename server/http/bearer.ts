@@ -38,7 +38,7 @@ export function bearerOf(c: Edge): string | null {
 export async function refuseOthers(app: App, c: Edge, sentence: string): Promise<never> {
   const token = bearerOf(c);
   if (token === null) throw new AppError('unauthenticated', 'Sign in first. This request has no valid session.');
-  await authenticateBearer(app, token, callerAddress(app, c));
+  await authenticateBearer(app, token, callerAddress(app, c), isAgent(app, c));
   throw new AppError('admin_only', sentence);
 }
 
@@ -53,8 +53,8 @@ export async function asBearer<T>(
 ): Promise<T> {
   const started = performance.now();
   const client_ip = callerAddress(app, c);
-  const bearer = await authenticateBearer(app, token, client_ip);
   const through_agent = isAgent(app, c);
+  const bearer = await authenticateBearer(app, token, client_ip, through_agent);
   const told = (error: string | null) =>
     tellActivity(app, bearer, { tool_name: agent ?? name, client_ip, error, duration_ms: performance.now() - started });
   try {

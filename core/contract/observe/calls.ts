@@ -135,7 +135,6 @@ export const calls = {
   'calls.cancel': operation('POST /calls/{id}/cancel', 'deploy', {
     input: v.strictObject({ id: textBetween(1, 128) }),
     output: Nothing,
-    status: 202,
     summary:
       'Cancel a running call: its statement is cancelled in the database and its caller is told. A commit that was sent is not undone',
   }),

@@ -9,6 +9,7 @@ import type { TokenAnswer } from '#core/identity/agent-grants.ts';
 import { authorize } from '#core/identity/oauth/authorize.ts';
 import { register } from '#core/identity/oauth/clients/registrations.ts';
 import { serverMetadata } from '#core/identity/oauth/metadata.ts';
+import { prepareKeys } from '#core/identity/oauth/keys.ts';
 import { publicKeys } from '#core/identity/oauth/published.ts';
 import { revokeToken } from '#core/identity/oauth/revoke.ts';
 import { answerTokenRequest } from '#core/identity/oauth/tokens.ts';
@@ -61,12 +62,14 @@ export function addOauth(app: App, router: Hono<ServerEnv>, front: Front): void 
     c.req.method === 'POST' ? answerRegistration(app, c) : refuseToken(405, 'invalid_request', 'Use POST.', { allow: 'POST' }),
   );
   router.all('/oauth/revoke', (c) => answerRevocation(app, c));
-  router.get('/oauth/jwks', async (c) =>
-    c.json({ keys: await publicKeys(app) }, 200, {
+  router.get('/oauth/jwks', async (c) => {
+    // What is read before the first sign-in is kept by caches: an empty set would refuse the tokens of the next minutes.
+    await prepareKeys(app);
+    return c.json({ keys: await publicKeys(app) }, 200, {
       'content-type': 'application/jwk-set+json',
       'cache-control': 'public, max-age=300',
-    }),
-  );
+    });
+  });
 }
 
 async function answerAuthorize(app: App, c: Edge): Promise<Response> {

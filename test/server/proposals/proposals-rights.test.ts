@@ -76,12 +76,14 @@ describe('proposals', () => {
     const endpoint = { resource: 'http://localhost:3000/agent-mcp' };
     const { access, body } = await tokens(shop.t, browser, { ...endpoint, scope: 'propose' }, endpoint);
     expect(body['scope']).toBe('propose');
-    const made = await shop.as(access, 'POST', '/tools', ordersTool(shop.connection_id, { name: 'signed_in' }));
+    // As the agent endpoint calls.
+    const service = { 'x-service-token': shop.t.app.env.SVC_AGENT_SERVICE_TOKEN };
+    const made = await shop.as(access, 'POST', '/tools', ordersTool(shop.connection_id, { name: 'signed_in' }), service);
     expect([made.status, made.body['proposed']]).toEqual([202, true]);
     expect((await shop.api('GET', '/tools?search=signed_in')).body['total']).toBe(0);
     const listed = (await shop.api('GET', '/proposals?state=open')).body['items'] as Item[];
     expect(listed).toMatchObject([{ author: { type: 'oauth_client', name: 'ada (Claude Code)' } }]);
-    expect((await shop.as(access, 'POST', '/deploy', {})).status).toBe(403);
+    expect((await shop.as(access, 'POST', '/deploy', {}, service)).status).toBe(403);
     await reject(made.body['proposal_id']);
   });
 

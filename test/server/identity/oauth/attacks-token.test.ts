@@ -190,15 +190,24 @@ describe('a refresh token', () => {
 });
 
 describe('at the API', () => {
-  const call = async (bearer: string, path = '/api/v1/tools') =>
-    (await t.request('GET', path, { anonymous: true, headers: { authorization: `Bearer ${bearer}` } })).status;
+  /** As the agent endpoint calls, with its own service token beside that of the person. */
+  const headersOf = (bearer: string) => ({
+    authorization: `Bearer ${bearer}`,
+    'x-service-token': t.app.env.SVC_AGENT_SERVICE_TOKEN,
+  });
+  const call = async (bearer: string, path = '/api/v1/tools', headers: Record<string, string> = headersOf(bearer)) =>
+    (await t.request('GET', path, { anonymous: true, headers })).status;
   const agent = { resource: 'http://localhost:3000/agent-mcp' };
 
   test('a token for the agent endpoint counts with its scopes, one for /mcp or a refresh token does not', async () => {
     const { access, refresh } = await tokens(t, ada, { ...agent, scope: 'read' }, agent);
     expect(await call(access)).toBe(200);
     expect(await call(access, '/api/v1/auth/me')).toBe(403);
-    const write = { anonymous: true, body: {}, headers: { authorization: `Bearer ${access}` } };
+    // Nobody but the endpoint that it is for: a token opens no other resource.
+    const direct = await t.request('GET', '/api/v1/tools', { anonymous: true, headers: { authorization: `Bearer ${access}` } });
+    expect([direct.status, direct.body['detail']]).toEqual([401, expect.stringContaining('/agent-mcp')]);
+    expect(await call(access, '/api/v1/tools', { ...headersOf(access), 'x-service-token': 'wrong' })).toBe(401);
+    const write = { anonymous: true, body: {}, headers: headersOf(access) };
     expect((await t.request('POST', '/api/v1/tools', write)).status).toBe(403);
     expect(await call(refresh)).toBe(401);
     expect(await call((await tokens(t, ada)).access)).toBe(401);

@@ -155,7 +155,7 @@ describe('grants', () => {
     const vera = await browserOf('vera');
     const reading = await tokens(t, vera, { ...agent, scope: 'read write deploy' }, agent);
     expect(reading.body['scope']).toBe('read');
-    const bearer = { authorization: `Bearer ${reading.access}` };
+    const bearer = { authorization: `Bearer ${reading.access}`, 'x-service-token': t.app.env.SVC_AGENT_SERVICE_TOKEN };
     const read = () => t.request('GET', '/api/v1/tools', { anonymous: true, headers: bearer });
     expect((await read()).status).toBe(200);
     await owner.ask('PATCH', `people/${viewer.id}`, { role: 'caller' });

@@ -199,6 +199,7 @@ test('a token is never longer than its readers take, and one for the agent endpo
   const agent = { resource: 'http://localhost:3000/agent-mcp' };
   const { access: for_agent } = await tokens(t, hers, agent, agent);
   expect(decodeJwt(for_agent)['groups']).toEqual([]);
-  const answer = await t.request('GET', '/api/v1/tools', { anonymous: true, headers: { authorization: `Bearer ${for_agent}` } });
+  const headers = { authorization: `Bearer ${for_agent}`, 'x-service-token': t.app.env.SVC_AGENT_SERVICE_TOKEN };
+  const answer = await t.request('GET', '/api/v1/tools', { anonymous: true, headers });
   expect([answer.status, vera.id]).toEqual([200, decodeJwt(for_agent).sub ?? '']);
 });

@@ -43,8 +43,10 @@ describe('the signing keys', () => {
   });
   afterAll(() => t.close());
 
-  test('are made when the first token is signed, and the next one is published with the current one', async () => {
+  test('are made when they are first read or a token is signed, and the next one is published with the current one', async () => {
     expect(await publicKeys(t.app)).toEqual([]);
+    const { body, headers } = await t.request('GET', '/oauth/jwks', { anonymous: true });
+    expect([(body['keys'] as unknown[]).length, headers.get('cache-control')]).toEqual([2, 'public, max-age=300']);
     const token = await signAccessToken(t.app, CLAIMS, 3_600);
     expect(await statesOf(t.app)).toEqual(['current', 'next']);
     expect(decodeProtectedHeader(token)).toMatchObject({ alg: 'ES256', typ: 'at+jwt', kid: expect.any(String) });
