@@ -59,6 +59,10 @@ export interface App extends AppOptions {
   readonly countries: Countries;
   /** Deploys, stops and activations take turns, over every server of the database. */
   readonly deploy_lock: Lock;
+  /** What is served changes in turns: a stop waits for no check of a deploy. */
+  readonly switch_lock: Lock;
+  /** Deploys of each token that run or wait. */
+  readonly waiting_deploys: Map<string, number>;
   /** Generated projects are written one after the other. */
   readonly generated_lock: Lock;
   /** Lists of access tokens are read and sent one after the other. */
@@ -127,6 +131,8 @@ export async function createApp(options: AppOptions): Promise<App> {
     providers: createProviderLink(policy, waits.provider_ms),
     countries: createCountries({ ...options, policy }),
     deploy_lock: createLock(),
+    switch_lock: createLock(),
+    waiting_deploys: new Map(),
     generated_lock: createLock(),
     token_lock: createLock(),
     guards: new Map(),

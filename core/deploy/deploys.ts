@@ -57,7 +57,7 @@ export const deployHandlers: Pick<Handlers, 'deploy.status' | 'deploy.diff' | 'd
     };
   },
   'deploy.stop': (context) =>
-    inTurn(context.app, async () => {
+    inSwitch(context.app, async () => {
       const { app } = context;
       const ended = await app.store.write(async (tx) => {
         await recordSwitch(context, tx, 'stopped');
@@ -87,8 +87,24 @@ async function standingWarnings(app: App, { desired }: Deployment): Promise<stri
   return [...(exposed === null ? [] : [exposed]), ...driftWarnings(await readDrift(app), active.version)];
 }
 
-/** Deploys, stops and activations one after the other, over every server of the database. */
+/** Deploys one after the other, over every server of the database. */
 export const inTurn = <T>(app: App, work: () => Promise<T>): Promise<T> => app.deploy_lock(() => app.store.exclusive(work));
+
+/** What is served changes in one place at a time; checks are over by then, so that stopping waits for none. */
+export const inSwitch = <T>(app: App, work: () => Promise<T>): Promise<T> =>
+  app.switch_lock(() => app.store.exclusive(work, 'switch'));
+
+/** What is served when a deploy is asked for, or when its checks begin. */
+export type Asked = Pick<Deployment, 'desired' | 'active_version'>;
+
+/** Rejects, within a switch, where somebody stopped the server or served another version since. */
+export async function refuseOvertaken(app: App, asked: Asked): Promise<void> {
+  const { desired, active_version } = await readDeployment(app);
+  if (asked.desired === 'running' && desired === 'stopped')
+    throw new AppError('conflict', 'The server was stopped in the meantime. Deploy again to start it.');
+  if (active_version !== asked.active_version)
+    throw new AppError('conflict', `Version ${active_version} was put in service in the meantime. Read the changes again.`);
+}
 
 type Wanted = Pick<Input<'deploy.run'>, 'note' | 'allow' | 'checksum'>;
 
@@ -101,35 +117,49 @@ export function refuseOther(wanted: string | undefined, is: Iterable<string>): v
 }
 
 /** Freezes the working copy and serves it. A canary that runs keeps its callers. */
-export async function deploy(context: Context, { note, allow, checksum }: Wanted): Promise<Receipt> {
+export async function deploy(context: Context, wanted: Wanted, { desired }: Pick<Deployment, 'desired'>): Promise<Receipt> {
   const { app } = context;
   const started = performance.now();
-  const { snapshot, changed, warnings } = await storeWorkingCopy(context, { note, allow, checksum });
-  const all = [...warnings, ...(await canaryWarnings(app))];
-  const receipt = await publish(app, snapshot, { changed, warnings: all, started });
+  const { active_version } = await readDeployment(app);
+  const checked = await checkDeploy(context, wanted);
+  const { receipt } = await inSwitch(app, async () => {
+    await refuseOvertaken(app, { desired, active_version });
+    const snapshot = await storeChecked(context, checked, wanted.note);
+    const warnings = [...checked.warnings, ...(await canaryWarnings(app))];
+    return publish(app, snapshot, { changed: checked.changed, warnings, started });
+  });
+  const answer = await receipt();
   letGo(app);
-  return receipt;
+  return answer;
 }
 
-interface Deployed {
-  readonly snapshot: StoredSnapshot;
+interface Checked {
+  readonly prepared: Prepared;
+  readonly candidate: Candidate;
+  readonly active: StoredSnapshot | null;
   readonly changed: boolean;
   readonly warnings: readonly string[];
+  readonly allowed: readonly GateName[];
 }
 
-async function storeWorkingCopy(context: Context, { note, allow, checksum }: Wanted): Promise<Deployed> {
+async function storeChecked(
+  context: Context,
+  { prepared, candidate, active, changed, allowed }: Checked,
+  note: string | null,
+): Promise<StoredSnapshot> {
+  if (active !== null && !changed) return resume(context, active, prepared);
+  return store(context, prepared, candidate, active, { note, ...said(allowed) });
+}
+
+/** The working copy through the gates. */
+async function checkDeploy(context: Context, { allow, checksum }: Wanted): Promise<Checked> {
   const { app } = context;
   try {
     const [prepared, active] = await Promise.all([prepare(app), activeSnapshot(app)]);
     refuseOther(checksum, checksumsOf(prepared));
     const candidate = toCandidate(app, prepared, active);
     const changed = active?.checksum !== prepared.tree.checksum;
-    const { warnings, allowed } = await runGates(GATES, context, candidate, active, allow);
-    const snapshot =
-      active === null || changed
-        ? await store(context, prepared, candidate, active, { note, ...said(allowed) })
-        : await resume(context, active, prepared);
-    return { snapshot, changed, warnings };
+    return { prepared, candidate, active, changed, ...(await runGates(GATES, context, candidate, active, allow)) };
   } catch (error) {
     // Nothing was tried, and nothing is wrong with what is served.
     if (error instanceof AppError && error.code === 'conflict') throw error;

@@ -16,8 +16,12 @@ export interface Published {
   readonly started: number;
 }
 
-/** Brings every connected host to a stored snapshot and waits for their answers. */
-export async function publish(app: App, snapshot: StoredSnapshot, { changed, warnings, started }: Published): Promise<Receipt> {
+/** Brings every connected host to a stored snapshot. What they answer is waited for outside of the turn in which it is sent. */
+export async function publish(
+  app: App,
+  snapshot: StoredSnapshot,
+  published: Published,
+): Promise<{ readonly receipt: () => Promise<Receipt> }> {
   // What is stored is deployed, whatever is known of the hosts.
   await app.hosts.refresh().catch(() => undefined);
   const is_expected = app.hosts.list().length > 0 || (await isHostExpected(app));
@@ -26,7 +30,15 @@ export async function publish(app: App, snapshot: StoredSnapshot, { changed, war
   await publishSnapshot(app, snapshot);
   await signal(app, 'deployment');
   if (app.writes_projects !== false) app.background(writeGenerated(app, snapshot));
-  const hosts = await acknowledged;
+  return { receipt: async () => toReceipt(app, snapshot, published, await acknowledged) };
+}
+
+function toReceipt(
+  app: App,
+  snapshot: StoredSnapshot,
+  { changed, warnings, started }: Published,
+  hosts: Receipt['hosts'],
+): Receipt {
   const late = hosts
     .filter(({ acked_ms }) => acked_ms === null)
     .map(({ id }) => `The host ${id} is connected but has not answered. Deploys do not wait for it until it does.`);

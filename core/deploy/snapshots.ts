@@ -1,3 +1,4 @@
+import type { GateName } from '#core/contract/settings/deploy-gates.ts';
 import { desc, eq, getTableColumns } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import type { Input } from '#core/contract/index.ts';
@@ -10,7 +11,7 @@ import { keyOf, replaceSealed } from '#core/lib/places.ts';
 import { isAdministrator } from '#core/identity/roles.ts';
 import { refuseActivation } from '#core/identity/token-limits.ts';
 import { activeSnapshot, readDeployment, writeDeployment } from './deployment.ts';
-import { inTurn } from './deploys.ts';
+import { inSwitch, refuseOvertaken } from './deploys.ts';
 import { recordVersion } from '#core/observe/history.ts';
 import { emitNotice } from '#core/observe/notices/emit.ts';
 import { blobSecrets } from '#core/identity/sealed-records.ts';
@@ -56,17 +57,36 @@ export const snapshotHandlers: Pick<Handlers, Extract<keyof Handlers, `snapshots
     const changes = await changesBetween(before.tree, after.tree, (leaves) => textsOf(context.app, leaves));
     return { from_version: from, to_version: to, changes: await markSuperusers(context.app, changes) };
   },
-  'snapshots.activate': (context, wanted) => inTurn(context.app, () => activate(context, wanted)),
+  'snapshots.activate': (context, wanted) => activate(context, wanted),
 };
 
-/** Serves an earlier snapshot as it was: nothing is frozen again, and tokens live outside of it. */
+/** Serves an earlier snapshot as it was: nothing is frozen again, and tokens live outside of it. It waits for no deploy. */
 async function activate(context: Context, { version, note, allow }: Input<'snapshots.activate'>) {
   const { app } = context;
   const started = performance.now();
   const snapshot = await find(context, version);
+  const asked = await readDeployment(app);
   const active = await activeSnapshot(app);
   if (active !== null) await refuseWeaker(context, active, snapshot);
   const { warnings, allowed } = await runGates(GATES, context, candidateOf(app, snapshot, active), active, allow);
+  const { receipt } = await inSwitch(app, async () => {
+    await refuseOvertaken(app, asked);
+    await storeActive(context, snapshot, active, note, allowed);
+    const all = [...warnings, ...(await canaryWarnings(app))];
+    return publish(app, snapshot, { changed: active?.version !== version, warnings: all, started });
+  });
+  return receipt();
+}
+
+async function storeActive(
+  context: Context,
+  snapshot: StoredSnapshot,
+  active: StoredSnapshot | null,
+  note: string | null,
+  allowed: readonly GateName[],
+): Promise<void> {
+  const { app } = context;
+  const { version } = snapshot;
   await app.store.write(async (tx) => {
     const deployed_at = app.clock().toISOString();
     await writeDeployment(app, tx, { desired: 'running', active_version: version, deployed_at, last_error: null });
@@ -76,8 +96,6 @@ async function activate(context: Context, { version, note, allow }: Input<'snaps
     const data = { version, from_version: active?.version ?? null, checksum: snapshot.checksum, note };
     await emitNotice(app, 'rollback', { ...data, by: context.actor?.name ?? 'system' }, tx);
   });
-  const all = [...warnings, ...(await canaryWarnings(app))];
-  return publish(app, snapshot, { changed: active?.version !== version, warnings: all, started });
 }
 
 type Configured = Pick<StoredSnapshot, 'tree' | 'server'>;

@@ -72,6 +72,7 @@ export async function openOverlay(app: App, owner: Owner): Promise<Overlay> {
     tool_tokens: new Map(),
     snapshot_cache: createSnapshotCache(),
     deploy_lock: createLock(),
+    switch_lock: createLock(),
   };
   let ids = createIds(owner);
   return {

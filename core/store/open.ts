@@ -15,6 +15,9 @@ import { upgradeSnapshots } from './upgrade.ts';
 
 export type Db = Omit<LibSQLDatabase, 'batch' | 'transaction'>;
 
+/** Deploys take turns with their checks; within one, and beside it, whatever changes what is served takes short turns of its own. */
+export type Turn = 'deploy' | 'switch';
+
 /** The metadata database. Reads go to `db`, every write through `write`. */
 export interface Store {
   readonly dialect: 'sqlite' | 'postgresql';
@@ -25,7 +28,7 @@ export interface Store {
   /** One consistent view over several reads. */
   read<T>(work: (tx: Db) => Promise<T>): Promise<T>;
   /** Deploys of every server of one database take turns; this process keeps its own order before it asks. */
-  exclusive<T>(work: () => Promise<T>): Promise<T>;
+  exclusive<T>(work: () => Promise<T>, turn?: Turn): Promise<T>;
   /** Whether a server that shares this database has its turn now. */
   isTaken(): Promise<boolean>;
   close(): Promise<void>;
@@ -37,6 +40,7 @@ const CLOSE_SECONDS = 2;
 /** Keys of advisory locks: two numbers of ours. */
 const MIGRATION_LOCK = '7318349394477056';
 const DEPLOY_LOCK = '7318349394477057';
+const LOCKS: Readonly<Record<Turn, string>> = { deploy: DEPLOY_LOCK, switch: '7318349394477058' };
 
 /** Where the metadata database is: what the environment says, or a file in the data folder. */
 export const databaseUrl = (env: Pick<Env, 'SVC_DATABASE_URL' | 'SVC_DATA_DIR'>): string =>
@@ -134,7 +138,7 @@ function openPostgresStore(url: string): Opened {
     db: db as unknown as Db,
     write: (work) => translate(() => db.transaction((tx) => work(tx as unknown as Db))),
     read: (work) => translate(() => view.transaction((tx) => work(tx as unknown as Db))),
-    exclusive: (work) => translate(() => inTurn(sql, work)),
+    exclusive: (work, turn = 'deploy') => translate(() => inTurn(sql, LOCKS[turn], work)),
     isTaken: async () => (await db.execute(TAKEN)).length > 0,
     close: () => sql.end({ timeout: CLOSE_SECONDS }),
   };
@@ -151,7 +155,7 @@ const TURN_MS = 50;
 const TURN_END_MS = 1_000;
 
 /** The lock ends with its transaction, and with a server that is killed. Lost with its connection, the work ends all the same. */
-async function inTurn<T>(sql: Sql, work: () => Promise<T>): Promise<T> {
+async function inTurn<T>(sql: Sql, key: string, work: () => Promise<T>): Promise<T> {
   const begun = Promise.withResolvers<{ readonly working: Promise<T> }>();
   let lost = false;
   // The driver cannot take a statement for a connection that is gone, not even the one that ends a transaction.
@@ -159,7 +163,7 @@ async function inTurn<T>(sql: Sql, work: () => Promise<T>): Promise<T> {
   const turn = sql.begin(async (tx) => {
     for (;;) {
       const [row] = await tx`
-        select pg_try_advisory_xact_lock(${DEPLOY_LOCK}) as mine, set_config('idle_in_transaction_session_timeout', '0', true)`;
+        select pg_try_advisory_xact_lock(${key}) as mine, set_config('idle_in_transaction_session_timeout', '0', true)`;
       if (row?.['mine'] === true) break;
       await Bun.sleep(TURN_MS);
       await stayAway();

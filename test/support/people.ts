@@ -43,7 +43,7 @@ export function peopleOf(t: TestApp) {
       return member(row?.id ?? '', username, made);
     },
     /** Somebody whom `by` invites and who accepts. */
-    async join(by: Member, draft: { readonly username: string } & Record<string, unknown>): Promise<Member> {
+    async join(by: Pick<Member, 'call'>, draft: { readonly username: string } & Record<string, unknown>): Promise<Member> {
       const { id } = await by.call('people.create', draft);
       const { invite_url } = await by.call('people.invite', { id });
       const token = new URL(invite_url).hash.slice(1);

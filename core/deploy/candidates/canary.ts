@@ -5,13 +5,15 @@ import type { Input } from '#core/contract/index.ts';
 import type { CanaryPlan } from '#core/contract/deploy/canary-state.ts';
 import type { Receipt } from '#core/contract/deploy/deploy.ts';
 import { AppError, invalidField } from '#core/errors.ts';
-import { authorOf } from '#core/identity/roles.ts';
+import { authorOf, isPerson } from '#core/identity/roles.ts';
+import type { GateName } from '#core/contract/settings/deploy-gates.ts';
 import { recordVersion } from '#core/observe/history.ts';
 import { emitNotice } from '#core/observe/notices/emit.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import { pruneChanges } from '#core/store/journal.ts';
 import { readDeployment, statusOf, writeDeployment } from '../deployment.ts';
-import { deploy, inTurn, refuseOther, rehearse } from '../deploys.ts';
+import { deploy, inSwitch, inTurn, refuseOther, refuseOvertaken, rehearse } from '../deploys.ts';
+import { keptDetail } from '../gates/gate.ts';
 import { runGates, said } from '../gates/gate.ts';
 import { GATES, REHEARSED } from '../gates/index.ts';
 import { elapsed, publish } from '../publish.ts';
@@ -33,12 +35,17 @@ const MINUTE_MS = 60_000;
 const SPARE_MS = 3_600_000;
 
 export const canaryHandlers: Pick<Handlers, 'deploy.run' | 'deploy.promote' | 'deploy.abort'> = {
-  'deploy.run': (context, { dry_run, candidate, canary, ...wanted }) => {
+  'deploy.run': async (context, { dry_run, candidate, canary, ...wanted }) => {
     const { app } = context;
     if (dry_run && canary !== undefined) return rehearseCanary(context, candidate ?? null, canary, wanted);
     if (dry_run) return candidate === undefined ? rehearse(context, wanted) : rehearseCandidate(context, candidate, wanted);
-    if (canary !== undefined) return inTurn(app, () => start(context, candidate ?? null, canary, wanted));
-    return inTurn(app, () => (candidate === undefined ? deploy(context, wanted) : deployCandidate(context, candidate, wanted)));
+    const asked = await readDeployment(app);
+    return waitingOnce(context, () =>
+      inTurn(app, () => {
+        if (canary !== undefined) return start(context, candidate ?? null, canary, wanted);
+        return candidate === undefined ? deploy(context, wanted, asked) : deployCandidate(context, candidate, wanted);
+      }),
+    );
   },
   'deploy.promote': (context, { canary, note, allow }) =>
     inTurn(context.app, async () => {
@@ -47,11 +54,33 @@ export const canaryHandlers: Pick<Handlers, 'deploy.run' | 'deploy.promote' | 'd
       return promote(context, row, { note: note ?? row.note, allow, reason });
     }),
   'deploy.abort': (context, { canary, reason }) =>
-    inTurn(context.app, async () => {
+    inSwitch(context.app, async () => {
       const by = `Aborted by ${context.actor?.name ?? 'system'}${reason === null ? '.' : `: ${reason}`}`;
       return toState(context.app, await abort(context, await requireRunning(context.app, canary), by));
     }),
 };
+
+/** Deploys of one token, with the one that runs. Those of others wait for their checks. */
+const MOST_OF_A_TOKEN = 2;
+
+/** A token that deploys again and again does not hold the turns of everybody else. */
+async function waitingOnce<T>({ app, actor }: Context, work: () => Promise<T>): Promise<T> {
+  if (isPerson(actor, 'viewer') || actor?.id == null) return work();
+  const { waiting_deploys: waiting } = app;
+  const count = waiting.get(actor.id) ?? 0;
+  if (count >= MOST_OF_A_TOKEN) {
+    const detail = 'A deploy of this token runs and another one waits. Wait for them to finish.';
+    throw new AppError('rate_limited', detail, { retry_after: 5 });
+  }
+  waiting.set(actor.id, count + 1);
+  try {
+    return await work();
+  } finally {
+    const left = (waiting.get(actor.id) ?? 1) - 1;
+    if (left === 0) waiting.delete(actor.id);
+    else waiting.set(actor.id, left);
+  }
+}
 
 type Wanted = Pick<Input<'deploy.run'>, 'note' | 'allow' | 'checksum'>;
 
@@ -143,8 +172,11 @@ async function start(
     ended_at: null,
     reason: null,
   };
-  await app.store.write((tx) => addCanary(context, tx, row));
-  const refused = await publishBeside(app);
+  const refused = await inSwitch(app, async () => {
+    await refuseOvertaken(app, { desired: 'running', active_version: active.version });
+    await app.store.write((tx) => addCanary(context, tx, row));
+    return publishBeside(app);
+  });
   app.log.from('deploy').info('canary started', { canary: row.id, percent: row.percent, minutes: row.minutes });
   return {
     ...receiptOf(app, checked, started),
@@ -236,11 +268,35 @@ async function serve(
   { note, ...wanted }: Wanted,
   end: { readonly row: CanaryRow; readonly reason: string } | null,
 ): Promise<Receipt> {
-  const { app, actor } = context;
+  const { app } = context;
   const started = performance.now();
   const active = await servedNow(app);
   const snapshot = await readStored(app, id);
   const { warnings, allowed } = await passGates(context, id, active, wanted, GATES);
+  const changed = snapshot.checksum !== active.checksum;
+  const { receipt } = await inSwitch(app, async () => {
+    await refuseOvertaken(app, { desired: 'running', active_version: active.version });
+    const served = await storeServed(context, snapshot, active, { id, note, allowed }, end);
+    // Callers of the canary go from it to the version that is the same; the other way they would see the old one once more.
+    const undone =
+      end === null || end.row.base_version === active.version
+        ? []
+        : [`Version ${active.version}, which was deployed while the canary ran, is replaced.`];
+    return publish(app, served, { changed, warnings: [...warnings, ...undone], started });
+  });
+  const answer = await receipt();
+  if (end !== null) await publishBeside(app);
+  return answer;
+}
+
+async function storeServed(
+  context: Context,
+  snapshot: StoredSnapshot,
+  active: StoredSnapshot,
+  { id, note, allowed }: { readonly id: string; readonly note: string | null; readonly allowed: readonly GateName[] },
+  end: { readonly row: CanaryRow; readonly reason: string } | null,
+): Promise<StoredSnapshot> {
+  const { app, actor } = context;
   const changed = snapshot.checksum !== active.checksum;
   const deployed_at = app.clock().toISOString();
   const by = authorOf(actor);
@@ -260,14 +316,7 @@ async function serve(
     return stored;
   });
   cacheSnapshot(app, served);
-  // Callers of the canary go from it to the version that is the same; the other way they would see the old one once more.
-  const undone =
-    end === null || end.row.base_version === active.version
-      ? []
-      : [`Version ${active.version}, which was deployed while the canary ran, is replaced.`];
-  const receipt = await publish(app, served, { changed, warnings: [...warnings, ...undone], started });
-  if (end !== null) await publishBeside(app);
-  return receipt;
+  return served;
 }
 
 async function abort(context: Context, row: CanaryRow, reason: string): Promise<CanaryRow> {
@@ -291,8 +340,11 @@ export function keepWatchingCanary(app: App): () => void {
 }
 
 export async function watchCanary(app: App): Promise<void> {
-  if ((await verdictOf(app)) === null) return;
-  await inTurn(app, async () => {
+  const first = await verdictOf(app);
+  if (first === null) return;
+  // A limit that was passed waits for no deploy.
+  const turn = first.fault === null ? inTurn : inSwitch;
+  await turn(app, async () => {
     // Another server may have been first.
     const verdict = await verdictOf(app);
     if (verdict === null) return;
@@ -300,11 +352,12 @@ export async function watchCanary(app: App): Promise<void> {
     const context: Context = { app, actor: BY_ITSELF, ip: null, user_agent: null, request_id: 'canary' };
     try {
       if (fault !== null) await abort(context, row, fault);
+      else if (first.fault !== null) return;
       else await promote(context, row, { note: row.note, allow: [], reason: 'Promoted itself at its end.' });
     } catch (error) {
       // The next look tries again.
       if (!(error instanceof AppError) || error.code === 'unavailable') throw error;
-      await abort(context, row, `Not promoted: ${error.detail}`);
+      await abort(context, row, `Not promoted: ${keptDetail(error)}`);
     }
   });
 }

@@ -290,10 +290,7 @@ describe('creating a candidate', () => {
     const ending = keepExpiringCandidates(s.t.app);
     for (const change of [{ enabled: false }, { role: 'viewer' }]) {
       const username = `editor-${Object.keys(change).join()}`;
-      const person = await peopleOf(s.t).join(
-        { id: '', ask: (method, path, body) => s.send(method, path, body as object), signIn: () => s.send('GET', 'auth/me') },
-        { username, role: 'editor' },
-      );
+      const person = await peopleOf(s.t).join(s.t, { username, role: 'editor' });
       const made = await person.ask('POST', 'snapshots/candidate', {});
       const headers = { authorization: `Bearer ${tokenOf(made)}` };
       expect((await modern(at(made), 'tools/list', {}, headers)).status).toBe(200);

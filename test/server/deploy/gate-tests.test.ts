@@ -125,3 +125,34 @@ test('a token cannot deploy past a test that only a person can run', async () =>
   expect([refused.status, refused.body['detail']]).toEqual([422, expect.stringContaining('only a signed-in person can start')]);
   expect((await deploy()).status).toBe(200);
 });
+
+test('a stop and an earlier version wait for no test, and a deploy that they overtook serves nothing', async () => {
+  // Seconds of work, which the gate waits for.
+  const slow = `${GOOD} and (with recursive n(x) as (select 1 union all select x + 1 from n where x < 1500000) select max(x) from n) > 0`;
+  const token = (await api('POST', '/agent-tokens', { name: 'ci', duration_minutes: 60, scopes: ['deploy'] })).body;
+  const bearer = { authorization: `Bearer ${String(token['token'])}` };
+  await change({ sql_query: slow });
+  const over: string[] = [];
+  const named = async (name: string, answer: ReturnType<typeof deploy>) => {
+    const { status, body } = await answer;
+    over.push(name);
+    return [status, body['detail']];
+  };
+  const deploys = Array.from({ length: 5 }, (_, n) => named(`deploy ${n}`, deploy({}, bearer)));
+  expect((await named('stop', api('POST', '/deploy/stop', {})))[0]).toBe(200);
+  expect(over.at(-1)).toBe('stop');
+  const answers = await Promise.all(deploys);
+  // One runs and one waits; neither starts again what a person stopped.
+  expect(answers.filter(([status]) => status === 429)).toHaveLength(3);
+  expect(answers.filter(([, detail]) => String(detail).includes('was stopped in the meantime'))).toHaveLength(2);
+  expect((await api('GET', '/deploy/status')).body).toMatchObject({ status: 'stopped', snapshot_version: 1 });
+
+  await change({ sql_query: GOOD, description: 'Second' });
+  await deploy();
+  await change({ sql_query: slow });
+  const late = named('late', deploy({}, bearer));
+  expect((await named('restored', api('POST', '/snapshots/1/activate', {})))[0]).toBe(200);
+  expect(over.at(-1)).toBe('restored');
+  expect(await late).toEqual([409, expect.stringContaining('Version 1 was put in service')]);
+  expect((await api('GET', '/deploy/status')).body).toMatchObject({ status: 'running', snapshot_version: 1 });
+});
