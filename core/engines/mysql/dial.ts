@@ -82,7 +82,8 @@ function login(
     connectTimeout: HANDSHAKE_MS,
     // Row parsers made with `new Function` were a way for a hostile server to run code here (GHSA-fpw7-j2hg-69v5).
     disableEval: true,
-    flags: ['-LOCAL_FILES', '-MULTI_STATEMENTS'],
+    // Without the last one a server keeps the values of OUT parameters to itself.
+    flags: ['-LOCAL_FILES', '-MULTI_STATEMENTS', 'PS_MULTI_RESULTS'],
     multipleStatements: false,
     supportBigNumbers: true,
     dateStrings: true,

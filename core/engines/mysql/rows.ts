@@ -11,7 +11,10 @@ export interface MysqlRows {
   result(): QueryResult;
 }
 
-/** Collects the rows of one statement up to its limits; of a procedure that gives several results, the first. */
+/**
+ * Collects the rows of one statement up to its limits; of a procedure that gives several results, the first that has rows. The values of its
+ * OUT and INOUT parameters are a result of one row, behind all others.
+ */
 export function createMysqlRows(max_rows: number, max_bytes: number, offset = UTC): MysqlRows {
   const zone = offset === UTC ? 'Z' : offset;
   let columns: readonly Column[] | undefined;
@@ -19,6 +22,7 @@ export function createMysqlRows(max_rows: number, max_bytes: number, offset = UT
   let encoders: readonly ReturnType<typeof columnRule>['encode'][] = [];
   let overhead = 0;
   let results = 0;
+  let closed = false;
   let bytes = 0;
   let surplus = 0;
   let truncated = false;
@@ -27,7 +31,8 @@ export function createMysqlRows(max_rows: number, max_bytes: number, offset = UT
 
   function begin(fields: readonly MysqlField[]): void {
     results++;
-    if (columns) return;
+    closed = rows.length > 0 || truncated;
+    if (closed) return;
     names = uniqueNames(fields.map((field) => field.name));
     columns = fields.map((field, i) => toColumn(names[i]!, field));
     encoders = fields.map((field) => columnRule(field).encode);
@@ -39,7 +44,7 @@ export function createMysqlRows(max_rows: number, max_bytes: number, offset = UT
       affected += (row as { affectedRows?: number } | null)?.affectedRows ?? 0;
       return true;
     }
-    if (results > 1) return true;
+    if (closed) return true;
     // The server was told to stop one row after the limit, so the first one too many is also the last.
     if (truncated || rows.length >= max_rows) {
       truncated = true;
@@ -73,7 +78,13 @@ export function createMysqlRows(max_rows: number, max_bytes: number, offset = UT
     begin,
     add,
     truncate: () => (truncated = true),
-    result: () => ({ columns: columns ?? [], rows, truncated, affected_rows: columns ? null : affected }),
+    result: () => ({
+      columns: columns ?? [],
+      rows,
+      truncated,
+      affected_rows: columns ? null : affected,
+      ...(results > 1 && { results }),
+    }),
   };
 }
 

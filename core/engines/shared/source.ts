@@ -166,6 +166,8 @@ export interface QueryResult {
   readonly truncated: boolean;
   /** Rows changed by a writing statement that returns none; null for a statement that returns rows. */
   readonly affected_rows: number | null;
+  /** How many results a procedure gave, of which this is the first that has rows. Absent: one. */
+  readonly results?: number;
 }
 
 /** A time limit that the database has for every statement of the account. */

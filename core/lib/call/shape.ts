@@ -119,9 +119,11 @@ export function shape(
   transformed: Transformed | null,
   { next = null, text_format = 'json' }: Form = {},
 ): Shaped {
-  if (transformed === null)
-    return formed(SHAPES[return_type](result), result, resultText(result, return_type, text_format), next);
-  const note = cutNote(result);
+  if (transformed === null) {
+    const shaped = formed(SHAPES[return_type](result), result, resultText(result, return_type, text_format), next);
+    return { ...shaped, note: joined(shaped.note, resultsNote(result)) };
+  }
+  const note = joined(cutNote(result), resultsNote(result));
   if (transformed.kind === 'text') return { ...NOTHING, text: transformed.text, note };
   return { ...NOTHING, structured: { result: transformed.value }, note };
 }
@@ -246,6 +248,14 @@ function cutNote(result: LimitedResult): string | null {
   const less = limit === 'max_rows' ? '' : ' or select fewer columns';
   return `Only the first ${result.rows.length} rows are here: ${reached} was reached. Narrow the query${less} to see the rest.`;
 }
+
+/** What of the results of a procedure is not here; null: nothing. */
+const resultsNote = ({ results = 1 }: QueryResult): string | null =>
+  results === 1
+    ? null
+    : `The procedure gave ${results} results. Only the first that has rows is here; the others and the values of its OUT parameters are left out.`;
+
+const joined = (...notes: readonly (string | null)[]): string | null => notes.filter((note) => note !== null).join(' ') || null;
 
 const firstCell = (row: Row | undefined, result: QueryResult): Json => {
   const name = result.columns[0]?.name;

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Source } from '#core/engines/shared/source.ts';
 import { openMysql } from '#core/engines/mysql/source.ts';
+import { shape } from '#core/lib/call/shape.ts';
 import { localPolicy, reachable, type TestDatabase, testDatabase } from '#test/support/databases.ts';
 import { READ, refusal, sql, WRITE } from '../shared/suite.ts';
 import { toolOn } from '../shared/tool-call.ts';
@@ -204,8 +205,26 @@ describe.skipIf(!reachable.mysql)('MariaDB statements', () => {
       'CREATE PROCEDURE twice(IN n INT) BEGIN SELECT n AS a; SELECT n * 2 AS b; INSERT INTO w (a) VALUES (n); END',
     );
     const result = await source.query(sql('CALL twice(?)', [21], ['integer']), WRITE);
-    expect(result.rows).toEqual([{ a: 21 }]);
+    expect(result).toMatchObject({ rows: [{ a: 21 }], results: 2 });
+    expect(shape(result, 'rows', null).note).toContain('The procedure gave 2 results.');
     expect(await database.run("SELECT count(*) AS n FROM w WHERE a = '21'")).toEqual([{ n: 1 }]);
+  });
+
+  test('the values of OUT and INOUT parameters are columns of one row, and an empty result hides none', async () => {
+    await database.run(
+      "CREATE PROCEDURE sizes(IN n INT, OUT doubled INT, INOUT name VARCHAR(10)) BEGIN SET doubled = n * 2; SET name = CONCAT(name, '!'); END",
+    );
+    const integer = { name: 'n', type: 'integer', description: 'n', required: true } as const;
+    const out = { name: 'doubled', type: 'integer', description: 'Filled by the procedure.', required: false } as const;
+    const inout = { name: 'name', type: 'string', description: 'name', required: true } as const;
+    const place = { source, db_type: 'mysql' } as const;
+    const tool = await toolOn(place, 'CALL sizes(:n, :doubled, :name)', [integer, out, inout], { mode: 'write' });
+    expect(await tool.call({ n: 21, name: 'a' })).toMatchObject({ rows: [{ doubled: 42, name: 'a!' }] });
+    await database.run(
+      'CREATE PROCEDURE late(IN n INT) BEGIN SELECT 1 AS a FROM w WHERE n < 0; SELECT n AS b; SELECT n + 1 AS c; END',
+    );
+    const late = await source.query(sql('CALL late(?)', [1], ['integer']), WRITE);
+    expect(late).toMatchObject({ rows: [{ b: 1 }], columns: [{ name: 'b' }], results: 3, affected_rows: null });
   });
 
   test('describing never runs the statement', async () => {
