@@ -8,6 +8,7 @@ export const DUCKDB_DIALECT: SqlDialect = {
   placeholder: (number) => `$${number}`,
   unlimited: null,
   reuses: true,
+  describes_uses: true,
   no_row: null,
   question_operator: false,
   bracket_names: false,

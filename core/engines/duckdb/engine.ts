@@ -11,11 +11,14 @@ import {
 import { AppError } from '#core/errors.ts';
 import { uniqueNames } from '../shared/rows.ts';
 import type { BoundType, Column } from '../shared/source.ts';
-import { typedText } from './typed.ts';
+import { hasColumns, inferTypes } from './infer.ts';
+import { sampleText, typedText } from './typed.ts';
 import type { DuckdbDescribed, DuckdbFault, DuckdbRows, DuckdbRun, DuckdbText } from './requests.ts';
 import { checkTree, READS_ONLY, RefusedStatement } from './tree.ts';
 import { bindValue, encoderOf, kindOf, typeName } from './values.ts';
 
+const UNKNOWN_COLUMNS =
+  'DuckDB cannot tell the columns of this statement as long as a parameter has no type. Write a cast of it, such as CAST(:name AS INTEGER).';
 /** Texts that were found to be allowed, in one process. */
 const CHECKED_TEXTS = 500;
 /** Types that are bound as one of DuckDB's own. */
@@ -123,26 +126,20 @@ export async function openDuckdbEngine(path: string): Promise<DuckdbEngine> {
     }
   }
 
-  /** A placeholder without a type hides every column: the second try tells the declared types. */
-  async function describeOne(connection: DuckDBConnection, { text, types }: DuckdbText): Promise<DuckdbDescribed> {
-    let plain: DuckDBPreparedStatement | undefined;
-    let fault: unknown;
-    try {
-      plain = await prepare(connection, text);
-      const columns = columnsOf(plain);
-      if (columns !== null) return { columns: (await boundColumns(connection, text, types)) ?? columns, typed: false };
-    } catch (error) {
-      fault = error;
-    }
-    if (types.length === 0 || fault instanceof RefusedStatement) throw fault ?? new Error('The statement has no known columns.');
-    try {
-      const columns = columnsOf(await prepare(connection, typedText(text, types)));
-      if (columns !== null) return { columns, typed: true };
-    } catch (error) {
-      // The first complaint is about what the person wrote.
-      throw fault ?? error;
-    }
-    throw fault ?? new Error('DuckDB cannot tell the columns of this statement; cast its parameters, such as $1::INTEGER.');
+  async function sampledColumns(
+    connection: DuckDBConnection,
+    { text, types }: DuckdbText,
+    reads: DuckdbDescribed['reads'],
+  ): Promise<Column[] | null> {
+    const prepared = await prepare(connection, sampleText(text, types, reads)).catch(() => null);
+    return prepared === null || !hasColumns(prepared) ? null : columnsOf(prepared);
+  }
+
+  async function describeOne(connection: DuckDBConnection, statement: DuckdbText): Promise<DuckdbDescribed> {
+    const { prepared, text, reads } = await inferTypes((asked) => prepare(connection, asked), statement);
+    const columns = hasColumns(prepared) ? columnsOf(prepared) : await sampledColumns(connection, statement, reads);
+    if (columns === null) throw new RefusedStatement(UNKNOWN_COLUMNS);
+    return { columns: (await boundColumns(connection, text, statement.types)) ?? columns, reads };
   }
 
   return {
@@ -190,14 +187,11 @@ async function openLocked(path: string): Promise<DuckDBInstance> {
   }
 }
 
-/** Null: DuckDB does not know them as long as a placeholder has no type. */
-function columnsOf(prepared: DuckDBPreparedStatement): Column[] | null {
-  const count = prepared.columnCount;
-  for (let n = 1; n <= prepared.parameterCount; n++) if (prepared.parameterTypeId(n) === DuckDBTypeId.INVALID) return null;
-  const types = Array.from({ length: count }, (_, n) => prepared.columnType(n));
+function columnsOf(prepared: DuckDBPreparedStatement): Column[] {
+  const numbers = Array.from({ length: prepared.columnCount }, (_, n) => n);
   return toColumns(
-    Array.from({ length: count }, (_, n) => prepared.columnName(n)),
-    types,
+    numbers.map((n) => prepared.columnName(n)),
+    numbers.map((n) => prepared.columnType(n)),
   );
 }
 

@@ -5,7 +5,6 @@ import type { PooledSession } from '../shared/session-pool.ts';
 import type { Column, Description } from '../shared/source.ts';
 import { NOT_BUILT_IN, NOT_INSTALLED, OUT_OF_MEMORY, toDuckdbError, toOpeningError } from './errors.ts';
 import type { DuckdbAnswer, DuckdbQuestion } from './messages.ts';
-import { nameOf } from './typed.ts';
 import type { DuckdbRows, DuckdbRun, DuckdbText } from './requests.ts';
 
 /** KiB of private memory of a process that runs statements: `memory_limit` does not count the constants that they build. */
@@ -72,10 +71,7 @@ export async function openDuckdbSession(path: string, isCurrent: () => boolean, 
       return answer.statements.map((one, n) =>
         'fault' in one
           ? toDuckdbError(one.fault, statements[n]?.text)
-          : {
-              columns: one.columns satisfies readonly Column[],
-              ...(one.typed && { reads: (statements[n]?.types ?? []).map((type) => ({ as: nameOf(type) })) }),
-            },
+          : { columns: one.columns satisfies readonly Column[], reads: one.reads },
       );
     },
     close: () => child.kill(),

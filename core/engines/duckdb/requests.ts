@@ -1,8 +1,11 @@
+import type { ParameterType } from '#core/lib/sql/statement.ts';
 import type { BoundType, Column, Json } from '../shared/source.ts';
 
 export interface DuckdbText {
   readonly text: string;
   readonly types: readonly BoundType[];
+  /** The parameter of each placeholder; absent: each has one of its own. */
+  readonly names?: readonly string[];
 }
 
 export interface DuckdbRun extends DuckdbText {
@@ -33,6 +36,6 @@ export interface DuckdbFault {
 
 export interface DuckdbDescribed {
   readonly columns: readonly Column[];
-  /** Only known with the declared types. */
-  readonly typed: boolean;
+  /** How it reads each placeholder. */
+  readonly reads: readonly ParameterType[];
 }

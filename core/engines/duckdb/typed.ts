@@ -1,5 +1,6 @@
 import { tokenize } from '#core/lib/sql/tokenize.ts';
 import { fits64Bits, integerOf } from '../shared/rows.ts';
+import type { ParameterType } from '#core/lib/sql/statement.ts';
 import type { BoundStatement, BoundType, Json } from '../shared/source.ts';
 import { scanDuckdb } from './scanner.ts';
 
@@ -20,27 +21,63 @@ const NAMES: Readonly<Record<ScalarType, string>> = {
 export const isHuge = (type: ScalarType, values: readonly Json[]): boolean =>
   type === 'integer' && values.some((value) => value !== null && !fits64Bits(integerOf(value)));
 
-/** The text with the declared type behind each `$n`, or one that holds its value; null: it stays as it is. */
-export function typedText(text: string, types: readonly (BoundType | null)[], values: readonly Json[] = []): string {
-  let typed = '';
+/** The text with another piece in the place of each `$n`. */
+function withPlaceholders(text: string, write: (at: number, piece: string) => string): string {
+  let written = '';
   for (const { kind, start, end } of tokenize(text, { scan: scanDuckdb })) {
     const piece = text.slice(start, end);
-    const at = kind === 'placeholder' ? Number(piece.slice(1)) - 1 : -1;
-    const type = types[at];
-    typed += type === undefined || type === null ? piece : `(${piece}::${nameOf(type, values[at] ?? null)})`;
+    written += kind === 'placeholder' ? write(Number(piece.slice(1)) - 1, piece) : piece;
   }
-  return typed;
+  return written;
 }
 
-/** The text that is run: with a type behind each value that is declared. */
+/** The text with a type of DuckDB behind each `$n`; null: it stays as it is. */
+export const castText = (text: string, casts: readonly (string | null)[]): string =>
+  casts.every((as) => as === null)
+    ? text
+    : withPlaceholders(text, (at, piece) => (casts[at] == null ? piece : `(${piece}::${casts[at]})`));
+
+const SAMPLES: Readonly<Record<ScalarType, string>> = {
+  string: "'2000-01-01'",
+  integer: '1',
+  number: '1',
+  boolean: 'true',
+  date: "'2000-01-01'",
+  datetime: "'2000-01-01T00:00:00Z'",
+  uuid: "'00000000-0000-0000-0000-000000000000'",
+  json: "'{}'",
+};
+
+/** The text with a value in the place of each `$n`: some functions have a type for constants alone. */
+export const sampleText = (text: string, types: readonly BoundType[], reads: readonly ParameterType[]): string =>
+  withPlaceholders(text, (at) => {
+    const type = types[at] ?? 'string';
+    return `(${typeof type === 'object' ? `[${SAMPLES[type.array]}]` : SAMPLES[type]}::${reads[at]?.as ?? nameOf(type)})`;
+  });
+
+/** The text with the first placeholder of several that stand for one value. */
+export const sharedText = (text: string, firsts: readonly number[]): string =>
+  withPlaceholders(text, (at) => `$${(firsts[at] ?? at) + 1}`);
+
+/** The text with the declared type behind each `$n`; null: it stays as it is. */
+export const typedText = (text: string, types: readonly (BoundType | null)[]): string =>
+  castText(
+    text,
+    types.map((type) => (type === null ? null : nameOf(type))),
+  );
+
+/** The text that is run: with a type behind each value that is declared, or one that holds it. */
 export const declaredText = ({ text, types, values, declared = [] }: BoundStatement): string =>
-  declared.some((as) => as !== null)
-    ? typedText(
-        text,
-        types.map((type, at) => (declared[at] == null ? null : type)),
-        values,
-      )
-    : text;
+  castText(
+    text,
+    declared.map((as, at) => {
+      const [type = 'string', value = null] = [types[at], values[at]];
+      return as !== null && holdsHuge(type, value) ? nameOf(type, value) : as;
+    }),
+  );
+
+const holdsHuge = (type: BoundType, value: Json): boolean =>
+  typeof type === 'object' ? isHuge(type.array, Array.isArray(value) ? value : [value]) : isHuge(type, [value]);
 
 /** DuckDB's name of a declared type, or of one that holds the value. */
 export function nameOf(type: BoundType, value: Json = null): string {

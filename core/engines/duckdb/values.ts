@@ -3,6 +3,8 @@ import {
   BIGINT,
   BOOLEAN,
   DOUBLE,
+  DuckDBDateValue,
+  FLOAT,
   DuckDBArrayType,
   DuckDBArrayValue,
   DuckDBBlobValue,
@@ -109,12 +111,17 @@ function encodeAny(value: DuckDBValue): string {
   if (value instanceof DuckDBMapValue) {
     return `[${value.entries.map(({ key, value: of }) => `[${encodeAny(key)},${encodeAny(of)}]`).join(',')}]`;
   }
+  if (value instanceof DuckDBDateValue && Math.abs(value.days) === INFINITE_DAYS)
+    return value.days > 0 ? '"infinity"' : '"-infinity"';
   if (value instanceof DuckDBStructValue) {
     const members = Object.entries(value.entries).map(([name, of]) => `${JSON.stringify(name)}:${encodeAny(of)}`);
     return `{${members.join(',')}}`;
   }
   return JSON.stringify(String(value));
 }
+
+/** The library has no name for the dates `infinity` and `-infinity`, as it has for moments. */
+const INFINITE_DAYS = 2_147_483_647;
 
 const encodeNumber = (value: number): string => (Number.isFinite(value) ? String(value) : 'null');
 
@@ -199,7 +206,9 @@ export function bindValue(prepared: DuckDBPreparedStatement, index: number, valu
       LIST(typeOf(type.array, items)),
     );
   }
-  prepared.bindValue(index, toValue(value, type), typeOf(type, [value]));
+  // Beside a column of 32 bits it is one of 32 bits: as a double it would be another number.
+  const is_short = type === 'number' && prepared.parameterTypeId(index) === DuckDBTypeId.FLOAT;
+  prepared.bindValue(index, toValue(value, type), is_short ? FLOAT : typeOf(type, [value]));
 }
 
 const typeOf = (type: ScalarType, values: readonly Json[]): DuckDBType => (isHuge(type, values) ? HUGEINT : TYPES[type]);

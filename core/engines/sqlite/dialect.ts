@@ -1,4 +1,5 @@
 import type { SqlDialect } from '#core/lib/sql/dialect.ts';
+import { asJson } from './placeholder.ts';
 import { SQLITE_PAGES } from './page-keys.ts';
 import { scanSqlite } from './scanner.ts';
 
@@ -7,7 +8,7 @@ export const SQLITE_DIALECT: SqlDialect = {
   name: 'sqlite',
   scan: scanSqlite,
   // It numbers the elements of lists itself; it looks up those with a number one by one (1.5 s for 10 000 in libSQL).
-  placeholder: (number, element) => (element >= 0 ? '?' : `?${number}`),
+  placeholder: (number, element, type) => asJson(element >= 0 ? '?' : `?${number}`, type),
   unlimited: { limit: -1, offset: 0 },
   reuses: true,
   no_row: '(SELECT NULL WHERE FALSE)',

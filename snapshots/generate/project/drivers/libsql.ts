@@ -1,3 +1,4 @@
+import { asJson } from '#core/engines/sqlite/placeholder.ts';
 import { createLibsqlRunner } from '#core/engines/libsql/runner.ts';
 import { AppError } from '#core/errors.ts';
 import type { Database, NetworkSettings } from '../definitions.ts';
@@ -17,5 +18,9 @@ export function openLibsql({ url, token, ...settings }: LibsqlSettings): Databas
   const is_plain = protocol === 'http:' || protocol === 'ws:';
   const ssl_mode = is_plain ? 'disable' : settings.ssl_mode === 'disable' ? null : settings.ssl_mode;
   const runner = createLibsqlRunner({ ...settings, ...address, ssl_mode }, send);
-  return { query: (statement, limits) => runner.query(statement, optionsOf(limits)), close: runner.close };
+  return {
+    placeholder: (_number, _element, type) => asJson('?', type),
+    query: (statement, limits) => runner.query(statement, optionsOf(limits)),
+    close: runner.close,
+  };
 }

@@ -1,3 +1,4 @@
+import { asJson } from '#core/engines/sqlite/placeholder.ts';
 import { existsSync } from 'node:fs';
 import Library from 'libsql';
 import { AppError } from '#core/errors.ts';
@@ -20,6 +21,7 @@ export function openSqlite({ path }: { readonly path: string }): Database {
     return new Library(path, { timeout: BUSY_MS });
   };
   return {
+    placeholder: (_number, _element, type) => asJson('?', type),
     query: (bound, limits) =>
       withDeadline(limits.timeout_ms, limits.signal, async (stop) => {
         stop.throwIfAborted();
