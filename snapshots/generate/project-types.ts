@@ -18,6 +18,15 @@ export interface QueryResult {
   readonly truncated: boolean;
   /** Rows changed by a statement that returns none; null for a statement that returns rows. */
   readonly affected_rows: number | null;
+  /** How many results a procedure gave, of which this is the first that has rows. Absent: one. */
+  readonly results?: number;
+}
+
+/** A time limit that the database has for every statement of the account. */
+export interface ServerLimit {
+  readonly name: string;
+  readonly value: string;
+  readonly source: 'server' | 'database' | 'account';
 }
 
 export type ScalarType = 'string' | 'integer' | 'number' | 'boolean' | 'date' | 'datetime' | 'uuid' | 'json';
@@ -132,6 +141,9 @@ export interface BoundStatement {
   readonly values: readonly Json[];
   readonly types: readonly BoundType[];
   readonly declared?: readonly (string | null)[];
+}
+export interface DescribedText extends Pick<BoundStatement, 'text' | 'types' | 'declared'> {
+  readonly names?: readonly string[];
 }
 export type SessionMode = 'fixed' | 'read' | 'write';
 export interface SessionState {
