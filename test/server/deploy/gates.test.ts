@@ -79,6 +79,28 @@ test('a blocking gate is passed knowingly, and history says who and why', async 
   });
 });
 
+test('opening the server to callers without a credential breaks what reads values of the caller', async () => {
+  const mine = {
+    sql_query: 'select id from products where name = :who',
+    parameters: [{ name: 'who', type: 'string', from: 'caller.sub' }],
+  };
+  await t.request('PATCH', `/api/v1/tools/${tool}`, { body: mine });
+  await t.request('PATCH', '/api/v1/server/config', { body: { auth_type: 'bearer' } });
+  expect((await deploy()).status).toBe(200);
+  await setGates({ breaking: 'block' });
+  await t.request('PATCH', '/api/v1/server/config', { body: { auth_type: 'none' } });
+  const message =
+    'With auth_type none callers are not known, and Tool products read values of the caller. Calls that need them are refused.';
+  const blocked = await deploy();
+  expect([blocked.status, blocked.body['errors']]).toEqual([
+    422,
+    [{ field: 'server_config.auth_type', message, gate: 'breaking' }],
+  ]);
+  // Nothing reads them any more.
+  await t.request('PATCH', `/api/v1/tools/${tool}`, { body: { sql_query: 'select id from products', parameters: [] } });
+  expect((await deploy()).status).toBe(200);
+});
+
 test('what had nothing to pass is not said to have been passed', async () => {
   await setGates({ breaking: 'warn' });
   await deploy({ allow: ['breaking'] });

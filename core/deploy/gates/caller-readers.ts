@@ -1,0 +1,40 @@
+import { subjectOf } from '#core/contract/entities.ts';
+import { leavesOf } from '#snapshots/order.ts';
+import type { Leaf, Tree } from '#snapshots/tree.ts';
+import type { Candidate } from './gate.ts';
+
+const CALLER = 'caller.';
+/** Texts that are held at a time. */
+const SLICE = 200;
+const SHOWN = 5;
+
+interface ReadsCaller {
+  readonly parameters?: readonly { readonly from?: string }[];
+  readonly session_values?: readonly { readonly from: string }[];
+  readonly session_role?: { readonly from: string } | null;
+}
+
+/** Definitions and connections that take values from the credential of a caller, named for a sentence; null: there are none. */
+export async function callerReaders(tree: Tree, texts: Candidate['texts']): Promise<string | null> {
+  const found: string[] = [];
+  for (const kind of ['connection', 'tool', 'resource'] as const) {
+    const leaves: readonly Leaf[] = leavesOf(tree.leaves, kind);
+    for (let start = 0; start < leaves.length; start += SLICE) {
+      const some = leaves.slice(start, start + SLICE);
+      const read = await texts(some);
+      for (const { name, hash } of some) {
+        const text = read.get(hash) ?? '';
+        // Few texts hold it at all.
+        if (text.includes(`"${CALLER}`) && readsCaller(JSON.parse(text) as ReadsCaller)) found.push(subjectOf(kind, name));
+      }
+    }
+  }
+  if (found.length === 0) return null;
+  const more = found.length - SHOWN;
+  return `${found.slice(0, SHOWN).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
+const readsCaller = ({ parameters = [], session_values = [], session_role = null }: ReadsCaller): boolean =>
+  [...parameters, ...session_values, ...(session_role === null ? [] : [session_role])].some(
+    ({ from }) => from?.startsWith(CALLER) === true,
+  );
