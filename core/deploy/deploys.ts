@@ -19,7 +19,7 @@ import { activeSnapshot, type Deployment, lastErrorOf, readDeployment, statusOf,
 import { besideEvent } from './candidates/beside.ts';
 import { deployPlan } from './candidates/dry-run-plan.ts';
 import { canaryWarnings, endCanary, lastCanary, runningCanary } from './candidates/stored-canaries.ts';
-import { driftWarnings, readDrift } from './checks/drift.ts';
+import { driftWarnings, markDrift, readDrift } from './checks/drift.ts';
 import { exposureOf, snapshotToServe } from './exposure.ts';
 import { type Candidate, keptDetail, runGates, said } from './gates/gate.ts';
 import { GATES, REHEARSED } from './gates/index.ts';
@@ -154,13 +154,17 @@ async function storeChecked(
 /** The working copy through the gates. */
 async function checkDeploy(context: Context, { allow, checksum }: Wanted): Promise<Checked> {
   const { app } = context;
+  let found: () => Promise<void> = () => Promise.resolve();
   try {
     const [prepared, active] = await Promise.all([prepare(app), activeSnapshot(app)]);
+    found = () => markServed(app, prepared, active);
     refuseOther(checksum, checksumsOf(prepared));
     const candidate = toCandidate(app, prepared, active);
     const changed = active?.checksum !== prepared.tree.checksum;
     return { prepared, candidate, active, changed, ...(await runGates(GATES, context, candidate, active, allow)) };
   } catch (error) {
+    // What is served stays, with what was found of it.
+    await found();
     // Nothing was tried, and nothing is wrong with what is served.
     if (error instanceof AppError && error.code === 'conflict') throw error;
     const message =
@@ -169,6 +173,14 @@ async function checkDeploy(context: Context, { allow, checksum }: Wanted): Promi
     app.log.from('deploy').error('deploy refused', { reason: message });
     throw error;
   }
+}
+
+/** What drifted and goes on being served as it was prepared, as nothing of this is deployed. */
+async function markServed(app: App, { drifted }: Prepared, active: StoredSnapshot | null): Promise<void> {
+  if (active === null || drifted.length === 0) return;
+  const served = new Set(active.tree.leaves.map(({ hash }) => hash));
+  const found = drifted.filter(({ hash }) => served.has(hash)).map(({ hash: _, ...item }) => item);
+  await markDrift(app, active.version, found);
 }
 
 /** Hosts that come later are sent texts from the database: those of a first deploy would fill the memory. */

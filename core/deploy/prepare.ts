@@ -23,10 +23,13 @@ export interface Prepared extends Frozen {
   /** Artifacts that are other than the stored ones, with what they replace. */
   readonly refreshed: ReadonlyMap<string, Refreshed>;
   /** Definitions that their database describes otherwise than when they were saved. */
-  readonly drifted: readonly Pick<Drifted, 'kind' | 'name' | 'differences'>[];
+  readonly drifted: readonly FoundDrift[];
   /** The canonical text of what was frozen since the last deploy. */
   readonly textOf: (hash: string) => string | undefined;
 }
+
+/** @property hash of the definition as it is stored: what is served with it has drifted too. */
+export type FoundDrift = Omit<Drifted, 'since'> & { readonly hash: string };
 
 interface Refreshed {
   readonly kind: DefinitionKind;
@@ -140,7 +143,7 @@ async function prepareSome(
     } else {
       const now = await inAllForms(app, connection, query, answer);
       if (now instanceof AppError) said.problems.push(problemOf(query, now));
-      else await takeDescription(app, view, query, now, said);
+      else await takeDescription(app, view, connection, query, now, said);
     }
   }
   return null;
@@ -170,13 +173,15 @@ async function inAllForms(
 async function takeDescription(
   app: App,
   view: FrozenView,
+  { id: connection_id, name: connection_name }: ConnectionRow,
   { outcome, row, stored, artifact, definition }: Query,
   now: DescribedStatement,
   { instead, texts, refreshed, drifted }: Said,
 ): Promise<void> {
-  const { entity_type: kind, name } = outcome;
+  const { id, entity_type: kind, name, leaf } = outcome;
   const differences = stored?.columns ? columnDifferences(stored.columns, now.columns) : [];
-  if (differences.length > 0 && (kind === 'tool' || kind === 'resource')) drifted.push({ kind, name, differences });
+  if (differences.length > 0 && leaf !== null && (kind === 'tool' || kind === 'resource'))
+    drifted.push({ kind, id, name, connection_id, connection_name, differences, hash: leaf.hash });
   const fresh = describeCompiled(withoutUnchecked(artifact), definition, now);
   refreshed.set(outcome.id, { kind: outcome.entity_type, before: stored, after: fresh });
   const again = await freezeOne(outcome.entity_type, row as never, view.connections, fresh, app.env.SVC_ALLOW_PASSTHROUGH_SQL);

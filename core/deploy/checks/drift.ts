@@ -85,6 +85,26 @@ async function checkDrift(app: App, asked: AskedStatements = new Map()): Promise
   return state;
 }
 
+/** Marks what a deploy found that is served as it was found, without waiting for the next check; that one looks at the rest. */
+export async function markDrift(app: App, active_version: number, found: readonly Omit<Drifted, 'since'>[]): Promise<void> {
+  if (found.length === 0) return;
+  const since = app.clock().toISOString();
+  await app.store.write(async (tx) => {
+    const last = await lockDrift(app, tx);
+    const before = last.snapshot_version === active_version ? last : { ...NEVER, snapshot_version: active_version };
+    const known = new Map(before.items.map((item) => [item.id, item]));
+    const marked = found.map((item): Drifted => ({ ...item, since: known.get(item.id)?.since ?? since }));
+    const ids = new Set(marked.map(({ id }) => id));
+    const items = [...before.items.filter(({ id }) => !ids.has(id)), ...marked];
+    await writeDrift(
+      app,
+      tx,
+      { ...before, items },
+      marked.filter(({ id }) => !known.has(id)),
+    );
+  });
+}
+
 /** What the last check found; its row stays locked until the transaction ends. */
 async function lockDrift({ store }: App, tx: Db): Promise<State> {
   const { meta } = store.tables;

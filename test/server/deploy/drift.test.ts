@@ -243,6 +243,11 @@ describe('drift', () => {
         gate: 'drift',
       },
     ]);
+    // What is served goes on as it was, and is marked without waiting for a check, by which it is still due.
+    const marked = await ask('GET', 'drift');
+    expect(marked.items).toMatchObject([{ kind: 'resource', name: 'all', differences: ['The column note is gone.'] }]);
+    expect((await ask<{ warnings: string[] }>('GET', 'deploy/status')).warnings.join(' ')).toContain('all');
+    expect(brief(await check())).toHaveProperty('all', ['The column note is gone.']);
     const restored = await t.request('POST', '/api/v1/snapshots/1/activate', { body: {}, headers });
     expect(restored.body['errors']).toEqual([
       {
