@@ -18,6 +18,7 @@ const PAGE_BYTES = 4096;
 const WATCH_MS = 250;
 
 const running = new Set<Bun.Subprocess>();
+let ending = false;
 
 interface TrialOptions {
   readonly environment: Readonly<Record<string, string>>;
@@ -28,6 +29,7 @@ interface TrialOptions {
 
 /** Runs a test file. What does not end in time, or takes too much memory, has failed. */
 export async function tryRun(tree: Tree, run: Run, { environment, limit_ms, bails }: TrialOptions): Promise<Trial> {
+  if (ending) await new Promise(() => {});
   const temporary = join(tree.root, '.tmp');
   mkdirSync(temporary, { recursive: true });
   const since = performance.now();
@@ -60,7 +62,11 @@ export async function tryRun(tree: Tree, run: Run, { environment, limit_ms, bail
   };
 }
 
-export const stopAll = (): void => running.forEach(end);
+/** Ends every run, and lets no other one begin. */
+export function stopAll(): void {
+  ending = true;
+  running.forEach(end);
+}
 
 function end({ pid }: Bun.Subprocess): void {
   try {
