@@ -37,7 +37,7 @@ export async function storeUsage(app: App, host_id: string, batch: UsageBatch): 
       await insertLogs(app, tx, { ...batch, calls }, session_ids);
       await addToSeries(app, tx, groups, cells);
       await addToTraffic(app, tx, groups, cells);
-      counted = await countOnSides(app, tx, groups, cells);
+      counted = await countOnSides(app, tx, groups, cells, calls);
     }
     await storeRefusals(app, tx, batch);
     await noteTokenUses(app, tx, batch.token_uses);

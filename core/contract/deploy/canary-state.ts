@@ -25,12 +25,12 @@ export const CanaryPlan = v.strictObject({
 });
 export type CanaryPlan = v.InferOutput<typeof CanaryPlan>;
 
-/** Calls of one side on all hosts, each counted once. Percentiles are within 2% of a measured duration. */
+/** Calls of one side on all hosts, each counted once. Percentiles are within 2% of a measured duration, without its time in the queue. */
 export const CanarySide = v.object({
   calls: v.number(),
   errors: v.number(),
   error_rate: v.number(),
-  p95_ms: v.number(),
+  p95_ms: v.pipe(v.number(), v.description('Without the time in the queue, which both sides share')),
 });
 export type CanarySide = v.InferOutput<typeof CanarySide>;
 

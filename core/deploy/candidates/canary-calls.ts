@@ -1,8 +1,9 @@
 import { and, eq } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import type { CanarySide } from '#core/contract/deploy/canary-state.ts';
-import type { CallGroup } from '#core/contract/observe/usage-batch.ts';
-import { type Histogram, mergeInto, quantile } from '#core/lib/histogram.ts';
+import { neverRan } from '#core/contract/observe/outcomes.ts';
+import type { CallGroup, Calls } from '#core/contract/observe/usage-batch.ts';
+import { addDuration, type Histogram, mergeInto, quantile } from '#core/lib/histogram.ts';
 import { type Cell, errorsOf } from '#core/observe/count-calls.ts';
 import type { Db } from '#core/store/open.ts';
 
@@ -18,10 +19,16 @@ interface Counted {
  * Counts the calls of a batch on their sides, in the transaction that stores the batch, so that each is counted once. Servers take
  * turns in it already. @returns whether there were any.
  */
-export async function countOnSides(app: App, tx: Db, groups: readonly CallGroup[], cells: readonly Cell[]): Promise<boolean> {
+export async function countOnSides(
+  app: App,
+  tx: Db,
+  groups: readonly CallGroup[],
+  cells: readonly Cell[],
+  durations: Durations,
+): Promise<boolean> {
   if (!groups.some(({ canary }) => canary)) return false;
   const { canary_sides: sides } = app.store.tables;
-  for (const { id, side, counted } of sumsOf(groups, cells)) {
+  for (const { id, side, counted } of sumsOf(groups, cells, durations)) {
     const which = and(eq(sides.canary_id, id), eq(sides.side, side));
     const [stored] = await tx.select().from(sides).where(which);
     // The canary of a batch that came very late may be forgotten.
@@ -39,7 +46,13 @@ export async function countOnSides(app: App, tx: Db, groups: readonly CallGroup[
   return true;
 }
 
-function sumsOf(groups: readonly CallGroup[], cells: readonly Cell[]) {
+type Durations = Pick<Calls, 'group' | 'duration_ms' | 'wait_ms' | 'database_ms' | 'error'>;
+
+/**
+ * Durations without the time in the queue: both sides wait for the same slots, so the wait hides which of them is slower, and who is
+ * slower makes both wait.
+ */
+function sumsOf(groups: readonly CallGroup[], cells: readonly Cell[], durations: Durations) {
   const sums = new Map<string, { readonly id: string; readonly side: Side; readonly counted: Counted }>();
   for (const cell of cells) {
     const canary = groups[cell.group]?.canary;
@@ -49,7 +62,13 @@ function sumsOf(groups: readonly CallGroup[], cells: readonly Cell[]) {
     sums.set(`${side} ${id}`, known);
     known.counted.calls += cell.calls;
     known.counted.errors += errorsOf(cell);
-    mergeInto(known.counted.histogram, cell.histogram);
+  }
+  const { group, duration_ms, wait_ms, database_ms, error } = durations;
+  for (const [n, place] of group.entries()) {
+    const canary = groups[place]?.canary;
+    const sum = canary ? sums.get(`${canary.side} ${canary.id}`) : undefined;
+    if (sum === undefined || neverRan(error[n] ?? null, database_ms?.[n])) continue;
+    addDuration(sum.counted.histogram, Math.max(0, (duration_ms[n] ?? 0) - (wait_ms[n] ?? 0)));
   }
   return sums.values();
 }

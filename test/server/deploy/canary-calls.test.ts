@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { rpc } from '#test/mcp-host/support.ts';
 import { type Stage, stage } from './candidate-support.ts';
 import { until } from '#test/support/until.ts';
+import { toBatch } from '#test/support/usage.ts';
 
 let s: Stage;
 beforeAll(async () => {
@@ -56,4 +57,35 @@ test('the request log says which calls a canary answered, and what became of it'
   expect(await stateOf(first as Call)).toBeNull();
   expect((await s.send('POST', 'deploy/promote', { canary: id })).body).toMatchObject({ snapshot_version: 2, checksum });
   expect(await stateOf(call)).toEqual({ status: 'promoted', version: 2 });
+});
+
+test('the time in the queue, which both sides share, is in no p95', async () => {
+  await s.edit({ sql_query: 'select id, total from orders where id = 2' });
+  const began = await s.send('POST', 'deploy', { canary: { percent: 50, minutes: 10 } });
+  const { id } = began.body['canary'] as { id: string };
+  const call = (side: 'live' | 'canary', ran_ms: number) => ({
+    kind: 'tool' as const,
+    name: 'ledger',
+    entity_id: null,
+    connection_id: null,
+    snapshot_version: 1,
+    client: '',
+    token_prefix: null,
+    canary: { id, side },
+    timestamp: s.t.app.clock().toISOString(),
+    duration_ms: 2_000,
+    wait_ms: 2_000 - ran_ms,
+    database_ms: ran_ms,
+    rows: 1,
+    bytes: 1,
+  });
+  const calls = Array.from({ length: 20 }, () => [call('live', 10), call('canary', 40)]).flat();
+  const headers = { 'x-service-token': s.t.app.env.SVC_AGENT_SERVICE_TOKEN };
+  const body = { boot_id: crypto.randomUUID(), seq: 1, ...toBatch(calls) };
+  expect((await s.t.request('POST', '/api/internal/hosts/h9/usage', { body, headers })).status).toBe(204);
+  type Side = { calls: number; p95_ms: number };
+  const { live, canary } = (await s.send('GET', 'deploy/status')).body['canary'] as { live: Side; canary: Side };
+  expect([live.calls, canary.calls]).toEqual([20, 20]);
+  expect(Math.round(live.p95_ms)).toBe(10);
+  expect(Math.abs(canary.p95_ms - 40)).toBeLessThan(1);
 });
