@@ -1,5 +1,6 @@
 import type * as v from 'valibot';
 import { AppError, type FieldError, didYouMean } from '#core/errors.ts';
+import { hiddenIn } from '#core/lib/text/hidden-characters.ts';
 
 type Issue = v.BaseIssue<unknown>;
 
@@ -35,6 +36,40 @@ export function refuseUnkeepable(input: Readonly<Record<string, unknown>>): void
   };
   visit(input);
   if (errors.length > 0) throw refused(errors, more);
+}
+
+/** Texts that people review, by the name of their field. */
+const REVIEWED: ReadonlySet<string> = new Set([
+  ...['name', 'title', 'display_name', 'description', 'note', 'text', 'comment', 'reason', 'tags', 'label', 'server_name'],
+  ...['sql_query', 'transform_template', 'template', 'instructions', 'skill'],
+]);
+/** Values of somebody's own, whatever they hold. */
+const VALUES: ReadonlySet<string> = new Set([
+  'arguments',
+  'params',
+  'expect',
+  'caller',
+  'claims',
+  'extra_params',
+  'sample',
+  'values',
+]);
+
+/** Refuses texts of which people would review something else than what a database or a model reads. */
+export function refuseHidden(input: Readonly<Record<string, unknown>>): void {
+  const errors: FieldError[] = [];
+  const visit = (value: unknown, field: string, path: string): void => {
+    if (errors.length === MOST_ERRORS) return;
+    if (typeof value === 'string') {
+      const fault = REVIEWED.has(field) ? hiddenIn(value) : null;
+      if (fault !== null) errors.push({ field: path, message: `${path} ${fault}.` });
+    } else if (Array.isArray(value)) for (const [n, item] of value.entries()) visit(item, field, `${path}.${n}`);
+    else if (typeof value === 'object' && value !== null && !VALUES.has(field)) {
+      for (const [name, item] of Object.entries(value)) visit(item, name, path === '' ? name : `${path}.${name}`);
+    }
+  };
+  visit(input, '', '');
+  if (errors.length > 0) throw refused(errors, 0);
 }
 
 const NOT_PLAIN = 'contains a NUL character or half a character';

@@ -6,7 +6,7 @@ import { leastRole, type Operation, type Scope } from '#core/contract/operation.
 import type { Recorded } from '#core/observe/history.ts';
 import type { Role } from '#core/contract/identity/roles.ts';
 import { AppError } from '#core/errors.ts';
-import { isPlainText, refuseUnkeepable, toInvalid } from '#core/issues.ts';
+import { isPlainText, refuseHidden, refuseUnkeepable, toInvalid } from '#core/issues.ts';
 import { readValue } from '#core/read-value.ts';
 import { isAdministrator, requireRole } from './identity/roles.ts';
 import { hideClaims } from './definitions/settings/hidden-claims.ts';
@@ -171,6 +171,7 @@ export function parseInput(definition: Operation, input: Record<string, unknown>
   const kept = Object.fromEntries(Object.entries(input).filter(([name]) => allowed.includes(name) || !ignored.includes(name)));
   const result = readValue(definition.input, kept);
   if (!result.success) throw toInvalid(result.issues, allowed);
+  if (definition.method !== 'GET') refuseHidden(result.output);
   return result.output;
 }
 

@@ -13,6 +13,7 @@ import { notedAs, recordBlocked } from '#core/definitions/guard/blocked.ts';
 import { AppError, invalidField } from '#core/errors.ts';
 import { resolveNames } from '#core/identity/agent-names.ts';
 import { authorOf } from '#core/identity/roles.ts';
+import { hiddenIn } from '#core/lib/text/hidden-characters.ts';
 import { recordHistory } from '#core/observe/history.ts';
 import { emitNotice } from '#core/observe/notices/emit.ts';
 import type { Call, Context, Door } from '#core/run.ts';
@@ -160,6 +161,8 @@ function checkedNote({ proposal }: Context): string | null {
   const note = proposal?.note?.trim() ?? '';
   if (note.length > LONGEST_NOTE)
     throw invalidField('proposal_note', `proposal_note must have at most ${LONGEST_NOTE} characters.`);
+  const fault = hiddenIn(note);
+  if (fault !== null) throw invalidField('proposal_note', `proposal_note ${fault}.`);
   return note === '' ? null : note;
 }
 

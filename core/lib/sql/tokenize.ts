@@ -1,4 +1,5 @@
 import { AppError } from '#core/errors.ts';
+import { disguisedAt } from '#core/lib/text/hidden-characters.ts';
 
 export type TokenKind =
   | 'space'
@@ -60,6 +61,7 @@ export function tokenize(sql: string, { scan }: { readonly scan: Scanner }): Tok
   const open: string[] = [];
   for (let at = 0; at < sql.length;) {
     const token = scan(sql, at, tokens.at(-1), open.at(-1));
+    if (token.kind === 'identifier' || token.kind === 'word') refuseDisguised(sql, token);
     const char = sql[at] ?? '';
     if (token.kind === 'punctuation') {
       if (char in CLOSERS) open.push(char);
@@ -69,6 +71,16 @@ export function tokenize(sql: string, { scan }: { readonly scan: Scanner }): Tok
     at = token.end;
   }
   return tokens;
+}
+
+/** A name is what a reader takes it for. */
+function refuseDisguised(sql: string, { start, end }: Token): void {
+  const at = disguisedAt(sql.slice(start, end));
+  if (at < 0) return;
+  throw broken(
+    'A name holds an invisible character, or letters that look like those of another alphabet; write it anew.',
+    start + at,
+  );
 }
 
 export type Scanner = (sql: string, at: number, before: Token | undefined, open: string | undefined) => Token;

@@ -84,3 +84,28 @@ test('a toolset one of whose members is gone can be duplicated', async () => {
   await t.call('tools.delete', { id: String(gone) });
   expect((await t.send('toolsets.duplicate', { id: String(id) })).status).toBe(201);
 });
+
+/** Of what is shown to whoever reviews it, and of what is not: a lone carriage return ends a comment for PostgreSQL. */
+const DISGUISED: readonly (readonly [method: string, path: string, field: string, body: () => object])[] = [
+  ['PATCH', 'tools/:id', 'sql_query', () => ({ sql_query: 'select id from items -- all\rwhere id = 1' })],
+  ['PATCH', 'tools/:id', 'sql_query', () => ({ sql_query: `select id from items${'\n'.repeat(5_000)}where id = 1` })],
+  ['PATCH', 'tools/:id', 'sql_query', () => ({ sql_query: 'select "\u0456d" from items' })],
+  ['PATCH', 'tools/:id', 'sql_query', () => ({ sql_query: 'select "i\u200dd" from items' })],
+  ['PATCH', 'tools/:id', 'title', () => ({ title: 'Items \u202egnihtyreve' })],
+  ['PATCH', 'tools/:id', 'tags.0', () => ({ tags: ['sal\u200bes'] })],
+  ['POST', 'preview/execute', 'sql_query', () => ({ connection_id, sql_query: 'select 1 -- a\rwhere 2' })],
+  ['POST', 'deploy', 'note', () => ({ note: 'Words\u2066 only' })],
+  ['PATCH', 'server/config', 'server_name', () => ({ server_name: 'Sh\u00adop' })],
+];
+
+test.each(DISGUISED)('%s %s refuses what reads as something else in %s', async (method, path, field, body) => {
+  const { status, body: answer } = await t.request(method, `/api/v1/${path.replace(':id', String(tool_id))}`, { body: body() });
+  expect([status, String(answer.detail)]).toEqual([422, expect.stringMatching(new RegExp(`^${field} |^A name holds`)) as string]);
+});
+
+test('what a test sends and expects may hold anything, and so may a file with the line ends of Windows', async () => {
+  const values = { name: 'rtl', owner: owner(), arguments: { text: '\u202eabc\r' }, expect: { error: true } };
+  expect((await t.request('POST', '/api/v1/tests', { body: values })).status).toBe(201);
+  const lines = 'select id\r\nfrom items\r\n-- سفارش‌های باز';
+  expect((await t.request('PATCH', `/api/v1/tools/${String(tool_id)}`, { body: { sql_query: lines } })).status).toBe(200);
+});
