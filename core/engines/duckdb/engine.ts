@@ -92,21 +92,10 @@ export async function openDuckdbEngine(path: string): Promise<DuckdbEngine> {
     return prepared;
   }
 
-  /** A null has no type of its own, and what is calculated from it would have another one than from a number. */
-  async function prepareFor(connection: DuckDBConnection, request: DuckdbRun): Promise<DuckDBPreparedStatement> {
-    const { text, types, values, prefix } = request;
-    const nulls = types.map((type, n) => (values[n] === null && NUMBERS.has(type) ? type : null));
-    if (nulls.some((type) => type !== null)) {
-      const prepared = await prepare(connection, typedText(text, nulls), prefix).catch(() => null);
-      if (prepared !== null) return prepared;
-    }
-    return prepare(connection, text, prefix);
-  }
-
   async function run(request: DuckdbRun): Promise<DuckdbRows> {
     return connected(async (connection) => {
       const trusted = request.policy === 'trusted';
-      const prepared = trusted ? await connection.prepare(request.text) : await prepareFor(connection, request);
+      const prepared = trusted ? await connection.prepare(request.text) : await prepare(connection, request.text, request.prefix);
       for (const [n, value] of request.values.entries()) {
         if (n < prepared.parameterCount) bindValue(prepared, n + 1, value, request.types[n] ?? 'string');
       }

@@ -5,7 +5,7 @@ import type { DuckdbText } from './requests.ts';
 import { RefusedStatement } from './tree.ts';
 import { castText, nameOf, sharedText } from './typed.ts';
 
-const { BIGINT, UBIGINT, HUGEINT, UHUGEINT, FLOAT, DOUBLE, DECIMAL, BOOLEAN, DATE, UUID, LIST, ARRAY, INVALID } = DuckDBTypeId;
+const { BIGINT, HUGEINT, FLOAT, DOUBLE, BOOLEAN, DATE, UUID, LIST, ARRAY, INVALID } = DuckDBTypeId;
 const MOMENTS = [
   DuckDBTypeId.TIMESTAMP,
   DuckDBTypeId.TIMESTAMP_S,
@@ -16,8 +16,8 @@ const MOMENTS = [
 
 /** Inferred types that hold every value of a declared one, so that the comparison is that of the column. A string is read as any type. */
 const HELD: Readonly<Record<string, ReadonlySet<DuckDBTypeId>>> = {
-  integer: new Set([BIGINT, UBIGINT, HUGEINT, UHUGEINT, FLOAT, DOUBLE, DECIMAL]),
-  number: new Set([FLOAT, DOUBLE, DECIMAL]),
+  integer: new Set([BIGINT, HUGEINT]),
+  number: new Set([FLOAT, DOUBLE]),
   boolean: new Set([BOOLEAN]),
   date: new Set([DATE, ...MOMENTS]),
   datetime: new Set([DATE, ...MOMENTS]),
@@ -47,11 +47,13 @@ type Prepare = (text: string) => Promise<DuckDBPreparedStatement>;
  * Finds which uses of parameters DuckDB infers a fitting type for, and what the others have to be told. Uses of one name are told apart;
  * where that is refused, as in an expression of GROUP BY, they are one. Rejects with what DuckDB says of the plain text.
  */
-export async function inferTypes(prepare: Prepare, { text, types, names = [] }: DuckdbText): Promise<Inferred> {
-  const found = await infer(prepare, text, types);
+export async function inferTypes(prepare: Prepare, { text, types, names = [], declared = [] }: DuckdbText): Promise<Inferred> {
+  const found = await infer(prepare, text, types, declared);
   if (!(found instanceof Error) && hasColumns(found.prepared)) return found;
   const firsts = types.map((_, n) => (names[n] === undefined ? n : names.indexOf(names[n])));
-  const shared = firsts.every((first, n) => first === n) ? found : await infer(prepare, sharedText(text, firsts), types, firsts);
+  const shared = firsts.every((first, n) => first === n)
+    ? found
+    : await infer(prepare, sharedText(text, firsts), types, declared, firsts);
   if (!(shared instanceof Error) && (found instanceof Error || hasColumns(shared.prepared)))
     return { ...shared, reads: firsts.map((first) => shared.reads[first] ?? {}) };
   if (found instanceof Error) throw found;
@@ -73,11 +75,12 @@ async function infer(
   prepare: Prepare,
   text: string,
   types: readonly BoundType[],
+  declared: readonly (string | null)[],
   firsts: readonly number[] = types.map((_, n) => n),
 ): Promise<Inferred | Error> {
-  const casts: (string | null)[] = types.map(() => null);
+  const casts = types.map((_, n) => declared[n] ?? null);
   const attempt = (): Promise<DuckDBPreparedStatement | Error> => prepare(castText(text, casts)).catch(asError);
-  const uses = types.flatMap((type, n) => (firsts[n] === n ? [{ type, n }] : []));
+  const uses = types.flatMap((type, n) => (firsts[n] === n && casts[n] === null ? [{ type, n }] : []));
   /** The first choice with which the statement is read; none of them leaves it as it was. */
   const tell = async ({ type, n }: (typeof uses)[number]): Promise<DuckDBPreparedStatement | null> => {
     const before = casts[n] ?? null;

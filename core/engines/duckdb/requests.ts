@@ -4,6 +4,8 @@ import type { BoundType, Column, Json } from '../shared/source.ts';
 export interface DuckdbText {
   readonly text: string;
   readonly types: readonly BoundType[];
+  /** The types that some are told already; absent: none is. */
+  readonly declared?: readonly (string | null)[];
   /** The parameter of each placeholder; absent: each has one of its own. */
   readonly names?: readonly string[];
 }

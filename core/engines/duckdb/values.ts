@@ -195,18 +195,19 @@ const TYPES: Readonly<Record<ScalarType, DuckDBType>> = {
   json: VARCHAR,
 };
 
-/** A value in the type that the tool declares. */
+/** A value in the type that the tool declares; beside a column of 32 bits a number is one of 32 bits: as a double it would be another. */
 export function bindValue(prepared: DuckDBPreparedStatement, index: number, value: Json, type: BoundType): void {
   if (value === null) return prepared.bindNull(index);
   if (typeof type === 'object') {
     const items = Array.isArray(value) ? value : [value];
+    const inferred = type.array === 'number' ? prepared.parameterType(index) : null;
+    const is_short = inferred instanceof DuckDBListType && inferred.valueType.typeId === DuckDBTypeId.FLOAT;
     return prepared.bindList(
       index,
       listValue(items.map((item: Json) => toValue(item, type.array))),
-      LIST(typeOf(type.array, items)),
+      LIST(is_short ? FLOAT : typeOf(type.array, items)),
     );
   }
-  // Beside a column of 32 bits it is one of 32 bits: as a double it would be another number.
   const is_short = type === 'number' && prepared.parameterTypeId(index) === DuckDBTypeId.FLOAT;
   prepared.bindValue(index, toValue(value, type), is_short ? FLOAT : typeOf(type, [value]));
 }

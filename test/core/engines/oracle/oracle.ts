@@ -23,6 +23,8 @@ export interface OracleDialect extends Grammar {
   readonly literals: (type: BoundType, value: Json, column: OracleColumn | null) => readonly string[];
   /** `in` or `not in` a list of such a text. */
   readonly list: (literal: string, negated: boolean) => string;
+  /** A value is read as the column beside it in some places, and as its own type in others, such as a union: both are right. */
+  readonly reads_either?: true;
   /** Beginnings of refusals when a tool is saved, as `docs/tools.md` lists them. */
   readonly refusals: readonly RegExp[];
 }
@@ -45,6 +47,8 @@ export interface Report {
 
 /** Texts that are tried for one statement. */
 const MOST_READINGS = 400;
+/** Of which one may be that of the product. */
+const MOST_EITHER = 20;
 /** Statements at once. */
 const AT_ONCE = 4;
 
@@ -85,6 +89,8 @@ async function differenceOf(dialect: OracleDialect, database: OracleDatabase, on
     // A block that these values leave out is at fault.
     return 'failed';
   } else if ('rows' in product && isSame(product.rows, answer.rows)) return 'agreed';
+  else if ('rows' in product && dialect.reads_either && (await isAnyReading(dialect, database, one, product.rows)))
+    return 'agreed';
   const { types, values } = one;
   const lines = [
     toSql(one),
@@ -135,11 +141,7 @@ interface Reference {
 
 /** What the database answers with the best literals with which it reads the statement. */
 async function askDatabase(dialect: OracleDialect, { ask }: OracleDatabase, one: OracleCase): Promise<Reference> {
-  const choices = usesOf(one).map(({ name, column }) => {
-    const literals = (value: Json) => dialect.literals(one.types[name] ?? 'string', value, column);
-    const empty = literals(null);
-    return literals(one.values[name] ?? null).map((text, n) => ({ text, empty: empty[n] ?? text }));
-  });
+  const choices = choicesOf(dialect, one);
   const write = (chosen: readonly Literal[], of: keyof Literal) =>
     toReference(one, (use, index) => literalOf(dialect, use, chosen[index]?.[of] ?? ''));
   let left = MOST_READINGS;
@@ -165,6 +167,30 @@ async function isRead(dialect: OracleDialect, database: OracleDatabase, one: Ora
   const { answer } = await askDatabase(dialect, database, one);
   return 'rows' in answer || !answer.of_types;
 }
+
+/** Whether one of the next readings answers the same. */
+async function isAnyReading(
+  dialect: OracleDialect,
+  { ask }: OracleDatabase,
+  one: OracleCase,
+  rows: readonly (readonly Json[])[],
+): Promise<boolean> {
+  const choices = choicesOf(dialect, one);
+  let left = MOST_EITHER;
+  for (const chosen of inOrder(choices)) {
+    if (left-- === 0) return false;
+    const answer = await ask(toReference(one, (use, index) => literalOf(dialect, use, chosen[index]?.text ?? '')));
+    if ('rows' in answer && isSame(answer.rows, rows)) return true;
+  }
+  return false;
+}
+
+const choicesOf = (dialect: OracleDialect, one: OracleCase): Literal[][] =>
+  usesOf(one).map(({ name, column }) => {
+    const literals = (value: Json) => dialect.literals(one.types[name] ?? 'string', value, column);
+    const empty = literals(null);
+    return literals(one.values[name] ?? null).map((text, n) => ({ text, empty: empty[n] ?? text }));
+  });
 
 /** A literal, and one of its type without a value. */
 interface Literal {
