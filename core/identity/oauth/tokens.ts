@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { and, eq, isNull } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import { readSettings } from '#core/definitions/settings/settings.ts';
+import { emailIsRead } from '#core/deploy/email-reads.ts';
 import { EVERYTHING, LONGEST_ACCESS_TOKEN } from '#core/edge/identity.ts';
 import { isSameSecret } from '#core/edge/service-token.ts';
 import type { Login } from '#core/edge/token-form.ts';
@@ -271,17 +272,17 @@ async function issue(
   // Names that nobody granted are ignored, as they are at sign-in.
   const scope = (fewer.length > 0 ? fewer : grant.scopes).join(' ');
   const seconds = oauth_access_minutes * MINUTE_S;
+  const is_agent = (await resourceOf(app, grant.resource))?.kind === 'agent';
   const claims = {
     aud: grant.resource,
     sub: person.id,
     client_id: grant.client_id,
     scope,
     grant: grant.id,
-    name: person.name ?? person.username,
-    ...(person.email === null ? {} : { email: person.email }),
+    // The agent endpoint reads the person at each call, and no groups. Hosts log the name of who calls.
+    ...(is_agent ? {} : { name: person.name ?? person.username }),
+    ...(person.email === null || is_agent || !(await emailIsRead(app)) ? {} : { email: person.email }),
   };
-  // The agent endpoint reads the person at each call, and no groups.
-  const is_agent = (await resourceOf(app, grant.resource))?.kind === 'agent';
   const sign = (groups: readonly string[]) => signAccessToken(app, { ...claims, groups }, seconds, issued_at);
   const access_token = await withinLongest(app, is_agent ? [] : person.groups, sign);
   const body = { access_token, token_type: 'Bearer', expires_in: seconds, refresh_token };

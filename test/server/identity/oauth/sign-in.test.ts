@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { createLocalJWKSet, decodeJwt, jwtVerify } from 'jose';
 import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
+import { connectHost } from '#test/support/host.ts';
 import {
   asked,
   type Browser,
@@ -185,4 +186,27 @@ describe('a sign-in', () => {
     }
     expect((await ada.send('GET', '/')).headers.get('cross-origin-opener-policy')).toBe('same-origin');
   });
+});
+
+test('a token says no more of its person than is read: the e-mail address where something deployed reads it, nothing to agents', async () => {
+  const { people } = t.app.store.tables;
+  await t.app.store.write((tx) => tx.update(people).set({ email: 'ada@example.com' }));
+  const saysOf = async (more: Record<string, string> = {}) => {
+    const { name, email } = decodeJwt((await tokens(t, ada, more, more)).access);
+    return { name, email };
+  };
+  const email = 'ada@example.com';
+  connectHost(t.app);
+  const deploy = async () => expect((await t.request('POST', '/api/v1/deploy', { body: {} })).status).toBe(200);
+  const draft = { name: 'greet', description: 'Greets the caller', template: 'Hello {{ vars.who }}' };
+  const { body: prompt } = await t.request('POST', '/api/v1/prompts', { body: draft });
+  await deploy();
+  expect(await saysOf()).toEqual({ name: 'ada', email: undefined });
+  const patch = { template: 'Hello {{ caller.email }}', version: prompt['version'] };
+  expect((await t.request('PATCH', `/api/v1/prompts/${String(prompt['id'])}`, { body: patch })).status).toBe(200);
+  // Saved, and not deployed.
+  expect(await saysOf()).toEqual({ name: 'ada', email: undefined });
+  await deploy();
+  expect(await saysOf()).toEqual({ name: 'ada', email });
+  expect(await saysOf({ resource: 'http://localhost:3000/agent-mcp' })).toEqual({ name: undefined, email: undefined });
 });
