@@ -1,5 +1,5 @@
 import { AppError } from '#core/errors.ts';
-import { NO_HOST } from '#core/edge/hostless.ts';
+import { NO_HOST } from '#core/edge/requests/hostless.ts';
 import { hostName, isHostAllowed, isOriginAllowed, isSameOrigin, originRefusal } from '#core/edge/origins.ts';
 import type { ServerLink } from './server-link.ts';
 

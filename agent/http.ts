@@ -8,7 +8,7 @@ import { askedHost, askedOrigin, createAddresses } from '#core/edge/asked-addres
 import { clientAddress, forwardedScheme } from '#core/edge/client-address.ts';
 import { preflight, setCors } from '#core/edge/cors.ts';
 import { refuseRegistration, REGISTER_PATH } from '#core/edge/registration.ts';
-import { withOneVersion, withoutNulls } from '#core/edge/mcp-request.ts';
+import { withOneVersion, withoutNulls } from '#core/edge/requests/mcp-request.ts';
 import { isOurs } from '#core/edge/service-token.ts';
 import { PRODUCT_VERSION } from '#core/version.ts';
 import { enter } from './entrance.ts';

@@ -1,5 +1,5 @@
 import { type CallToolResult, createMcpHandler, ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
-import { withWholeEvents } from '#core/lib/wire-text.ts';
+import { withWholeEvents } from '#core/lib/text/wire-text.ts';
 import type { Tally } from '#core/lib/call/arguments.ts';
 import { AppError } from '#core/errors.ts';
 import type { Log } from '#core/log.ts';

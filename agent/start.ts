@@ -1,7 +1,7 @@
 import { withTimeout } from '#core/lib/with-timeout.ts';
 import type { Env } from '#core/env.ts';
 import { acceptedHostNames, ownPorts } from '#core/edge/accepted-names.ts';
-import { withHost } from '#core/edge/hostless.ts';
+import { withHost } from '#core/edge/requests/hostless.ts';
 import { IDLE_SECONDS } from '#core/edge/body.ts';
 import type { Log } from '#core/log.ts';
 import { createAgent } from './http.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { wellFormedJson } from '#core/lib/wire-text.ts';
+import { wellFormedJson } from '#core/lib/text/wire-text.ts';
 import type { Json } from '#core/engines/shared/source.ts';
 
 type Structured = Readonly<Record<string, Json>>;

@@ -6,7 +6,7 @@ import { mediaBlock, shape, type Shaped, shapeResource, shownText } from '#core/
 import { depthFault } from '#core/lib/call/argument-values.ts';
 import { AFTER } from '#core/lib/call/page-schemas.ts';
 import type { Position } from '#core/lib/call/pages.ts';
-import { wellFormedJson } from '#core/lib/wire-text.ts';
+import { wellFormedJson } from '#core/lib/text/wire-text.ts';
 import { matchUri, normalUri, typedValues } from '#core/lib/uri-template.ts';
 import { holderOf } from '#mcp-host/auth/caller.ts';
 import { behindCommit, type Fault, toFault } from '#mcp-host/protocol/fault.ts';

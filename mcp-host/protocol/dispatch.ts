@@ -1,5 +1,5 @@
 import { holderOf } from '#mcp-host/auth/caller.ts';
-import { protocolVersionHeader } from '#core/edge/mcp-request.ts';
+import { protocolVersionHeader } from '#core/edge/requests/mcp-request.ts';
 import { drawsViews } from '#mcp-host/apps/capability.ts';
 import type { CancelsElsewhere } from '#mcp-host/call/cancels-elsewhere.ts';
 import { opensPages, showsForms } from '#mcp-host/call/confirmation/elicitation.ts';

@@ -1,4 +1,4 @@
-import { protocolVersionHeader } from '#core/edge/mcp-request.ts';
+import { protocolVersionHeader } from '#core/edge/requests/mcp-request.ts';
 import { isMembers, LEGACY_VERSIONS, META, MODERN_VERSION, RPC, RpcError, type Members, type RpcMessage } from './messages.ts';
 
 /** Which protocol a message speaks: the stateless revision, or one with sessions and its version, when a header names it. */

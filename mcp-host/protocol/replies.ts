@@ -1,4 +1,4 @@
-import { oneLine, wellFormedJson } from '#core/lib/wire-text.ts';
+import { oneLine, wellFormedJson } from '#core/lib/text/wire-text.ts';
 import type { Log } from '#core/log.ts';
 import { CallerGone } from '#mcp-host/call/context.ts';
 import { largeBody } from '#mcp-host/runtime/runtime.ts';

@@ -9,8 +9,14 @@ import type { Viewer } from '#mcp-host/swap/views.ts';
 import { type Endpoint, WHOLE } from '#core/edge/mcp-endpoint.ts';
 import type { McpLogLevel } from './log-levels.ts';
 import { createQuota } from '#mcp-host/limits/quota.ts';
-import { createEndedSessions, type EndedSessions } from './ended-sessions.ts';
-import { type ClientCan, createSessionIds, type SessionFacts, type SessionIds } from './session-ids.ts';
+import {
+  type ClientCan,
+  createEndedSessions,
+  createSessionIds,
+  type EndedSessions,
+  type SessionFacts,
+  type SessionIds,
+} from './session-ids.ts';
 
 /** A session of the protocol revisions before 2026-07-28. It belongs to the endpoint at which it was opened. */
 export interface Session extends Viewer {

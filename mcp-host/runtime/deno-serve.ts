@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { sendingOf } from '#mcp-host/transports/sending.ts';
-import { isHostlessProbe } from '#core/edge/hostless.ts';
+import { isHostlessProbe } from '#core/edge/requests/hostless.ts';
 import { hostName } from '#core/edge/origins.ts';
 import type { Peer } from '#mcp-host/protocol/exchange.ts';
 import type { Served, ServeOptions } from './types.ts';

@@ -2,7 +2,7 @@ import type { Network } from '#core/env/settings.ts';
 import { askedHost, askedOrigin } from '#core/edge/asked-address.ts';
 import { clientAddress, forwardedScheme } from '#core/edge/client-address.ts';
 import { preflight, setCors } from '#core/edge/cors.ts';
-import { NO_HOST } from '#core/edge/hostless.ts';
+import { NO_HOST } from '#core/edge/requests/hostless.ts';
 import { createHostCheck, hostName, isOriginAllowed, originRefusal } from '#core/edge/origins.ts';
 import { isOurs } from '#core/edge/service-token.ts';
 import { type Auth, isAuthPath } from '../auth/authorise.ts';

@@ -1,4 +1,4 @@
-import { oneLine } from '#core/lib/wire-text.ts';
+import { oneLine } from '#core/lib/text/wire-text.ts';
 import type { Log } from '#core/log.ts';
 import { errorText, RPC, RpcError } from '#mcp-host/protocol/messages.ts';
 import { idOf, toRpcError } from '#mcp-host/protocol/replies.ts';

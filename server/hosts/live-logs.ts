@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import type { App } from '#core/app.ts';
 import type { HostLine, UsageBatch } from '#core/contract/observe/usage-batch.ts';
 import { AppError } from '#core/errors.ts';
-import { oneLine } from '#core/lib/wire-text.ts';
+import { oneLine } from '#core/lib/text/wire-text.ts';
 import { toInvalid } from '#core/issues.ts';
 import { LOG_LEVELS } from '#core/contract/log-levels.ts';
 import type { LogLine } from '#core/log.ts';

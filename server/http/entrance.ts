@@ -4,7 +4,7 @@ import { AppError } from '#core/errors.ts';
 import { isPlainText } from '#core/issues.ts';
 import { preflight, setCors } from '#core/edge/cors.ts';
 import { acceptedHostNames } from '#core/edge/accepted-names.ts';
-import { NO_HOST } from '#core/edge/hostless.ts';
+import { NO_HOST } from '#core/edge/requests/hostless.ts';
 import { hostName, isHostAllowed, isOriginAllowed, originRefusal } from '#core/edge/origins.ts';
 import { readSettings } from '#core/definitions/settings/config.ts';
 import { isAgent } from './bearer.ts';

@@ -1,6 +1,6 @@
 import type { Hono } from 'hono';
 import type { App } from '#core/app.ts';
-import { withHost } from '#core/edge/hostless.ts';
+import { withHost } from '#core/edge/requests/hostless.ts';
 import { withEnd } from '#core/lib/stream-end.ts';
 import { faultOutside } from './faults.ts';
 import { isStream } from './http.ts';

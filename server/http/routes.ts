@@ -6,7 +6,7 @@ import { isCreation, type Operation } from '#core/contract/operation.ts';
 import type { Call } from '#core/run.ts';
 import { authorise, run } from '#core/run.ts';
 import { AppError, invalidField } from '#core/errors.ts';
-import { wellFormedJson } from '#core/lib/wire-text.ts';
+import { wellFormedJson } from '#core/lib/text/wire-text.ts';
 import { isReservedName } from '#core/issues.ts';
 import { asBearer, bearerOf, callerAddress } from './bearer.ts';
 import { readJson } from './body.ts';

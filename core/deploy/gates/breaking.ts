@@ -1,6 +1,6 @@
 import { subjectOf } from '#core/contract/entities.ts';
 import type { StoredSnapshot } from '../stored-snapshots.ts';
-import { callerReaders } from './caller-readers.ts';
+import { callerReaders } from '../checks/caller-readers.ts';
 import type { Candidate, DeployGate, Finding } from './gate.ts';
 
 /** What may break clients that know the active version. */

@@ -3,7 +3,7 @@ import type { ReturnType } from '#core/contract/definitions/tools.ts';
 import type { Json, QueryResult, Row, ValueKind } from '#core/engines/shared/source.ts';
 import { AppError } from '#core/errors.ts';
 import { cellText } from '../csv.ts';
-import { wellFormedJson } from '../wire-text.ts';
+import { wellFormedJson } from '../text/wire-text.ts';
 import type { SchemaColumn } from './masks.ts';
 import { type MediaKind, mimeTypeOf, SHOWN_IMAGES, SVG_TYPE } from './media.ts';
 import { AFTER } from './page-schemas.ts';

@@ -6,7 +6,7 @@ import { createMcpHandler } from '@modelcontextprotocol/server';
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import { preflight, setCors } from '#core/edge/cors.ts';
 import { isHostAllowed, isOriginAllowed } from '#core/edge/origins.ts';
-import { oneLine, withWholeEvents } from '#core/lib/wire-text.ts';
+import { oneLine, withWholeEvents } from '#core/lib/text/wire-text.ts';
 import { createCatalogue } from './catalogue.ts';
 import type { Project } from './definitions.ts';
 import { demandSecrets, secret, setting } from './settings.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { oneLine, wellFormedJson, withWholeEvents } from '#core/lib/wire-text.ts';
+import { oneLine, wellFormedJson, withWholeEvents } from '#core/lib/text/wire-text.ts';
 import { pythonLines } from '#test/support/python-lines.ts';
 
 test.each([

@@ -2,8 +2,7 @@ import { expect, test } from 'bun:test';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createEndedSessions } from '#mcp-host/protocol/ended-sessions.ts';
-import { createSessionIds } from '#mcp-host/protocol/session-ids.ts';
+import { createEndedSessions, createSessionIds } from '#mcp-host/protocol/session-ids.ts';
 import { ADOPTED_MS, createSessions } from '#mcp-host/protocol/sessions.ts';
 
 const KEY = 'the first key of the installation, long enough';

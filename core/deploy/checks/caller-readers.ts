@@ -1,7 +1,7 @@
 import { subjectOf } from '#core/contract/entities.ts';
 import { leavesOf } from '#snapshots/order.ts';
 import type { Leaf, Tree } from '#snapshots/tree.ts';
-import type { Candidate } from './gate.ts';
+import type { Candidate } from '../gates/gate.ts';
 
 const CALLER = 'caller.';
 /** Texts that are held at a time. */
