@@ -8,6 +8,8 @@ import { operation } from './operation.ts';
 
 /** Open ones of the whole installation, operations in one, and comments on one. */
 export const MOST_OPEN_PROPOSALS = 500;
+/** Open ones of one author, so that no one fills the places of all others. */
+export const MOST_OPEN_OF_AUTHOR = 50;
 export const MOST_OPERATIONS = 100;
 export const MOST_COMMENTS = 200;
 /** A closed one is kept for so long. */
@@ -149,9 +151,14 @@ export const proposals = {
   }),
   'proposals.reject': operation('POST /proposals/{id}/reject', 'admin', {
     role: 'editor',
-    input: v.strictObject({ id: Id, version: v.optional(reviewed_version), comment }),
+    input: v.strictObject({
+      id: Id,
+      version: v.optional(reviewed_version),
+      comment,
+      all_of_author: v.optional(v.pipe(v.boolean(), v.description('Every other open proposal of its author, too')), false),
+    }),
     output: ProposalItem,
-    summary: 'Close a proposal without applying it',
+    summary: 'Close a proposal without applying it, or all that its author has open',
   }),
   'proposals.comment': operation('POST /proposals/{id}/comment', 'write', {
     // Required; an unknown proposal is named first.

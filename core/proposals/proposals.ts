@@ -27,6 +27,7 @@ import {
   forgetOperations,
   listProposals,
   moved,
+  openOf,
   type OperationRow,
   operationsOf,
   type ProposalRow,
@@ -130,14 +131,32 @@ async function seenOf(context: Context, row: ProposalRow, operations: readonly O
   return { ...seen, operations: operations.map(toOperation) };
 }
 
-async function reject(context: Context, { id, version, comment: text }: Input<'proposals.reject'>): Promise<ProposalItem> {
+async function reject(
+  context: Context,
+  { id, version, comment: text, all_of_author }: Input<'proposals.reject'>,
+): Promise<ProposalItem> {
   const { app } = context;
   const row = await findProposal(app, id);
   refuseClosed(row, version);
   const closed = await seenOf(context, row, await operationsOf(app, id));
   const item = await app.store.write((tx) => close(context, tx, row, 'rejected', closed, text));
   await drop(app, id);
+  if (all_of_author) for (const other of await openOf(app, row.author)) await rejectUnseen(context, other);
   return item;
+}
+
+/** Of many that one author fills the list with, nobody looks at each. */
+async function rejectUnseen(context: Context, row: ProposalRow): Promise<void> {
+  const { app } = context;
+  const operations = (await operationsOf(app, row.id)).map(toOperation);
+  const closed = { diff: [], findings: [], tests: [], test_changes: [], operations };
+  await app.store
+    .write((tx) => close(context, tx, row, 'rejected', closed, undefined))
+    .catch((error: unknown) => {
+      // Its author wrote to it, or somebody decided on it, in this moment: it stays for a look of its own.
+      if (!(error instanceof AppError) || error.code !== 'conflict') throw error;
+    });
+  await drop(app, row.id);
 }
 
 /** All operations in one transaction, each through the same door as if the approver had made it. */

@@ -5,6 +5,7 @@ import type { Operation } from '#core/contract/operation.ts';
 import {
   GATHER_MINUTES,
   LONGEST_NOTE,
+  MOST_OPEN_OF_AUTHOR,
   MOST_OPEN_PROPOSALS,
   MOST_OPERATIONS,
   type ProposalAuthor,
@@ -20,7 +21,7 @@ import type { Call, Context, Door } from '#core/run.ts';
 import { writeAlone } from '#core/store/journal.ts';
 import { type Step, touchedBy } from './overlay.ts';
 import { inTurn, withOverlay } from './overlays.ts';
-import { authorKey, findProposal, operationsOf, type ProposalRow, sealInput, toStep, updateOpen } from './rows.ts';
+import { authorKey, countOpenOf, findProposal, operationsOf, type ProposalRow, sealInput, toStep, updateOpen } from './rows.ts';
 import { looksByItself, wayOf } from '#core/contract/proposal-ways.ts';
 import { summaryOf, titleOf } from './words.ts';
 
@@ -228,6 +229,13 @@ function store(
       );
     }
     const key = authorKey(author);
+    if ((await countOpenOf(app, tx, author)) >= MOST_OPEN_OF_AUTHOR) {
+      throw new AppError(
+        'conflict',
+        `There are already ${MOST_OPEN_OF_AUTHOR} open proposals of this token. Ask a person to review some of them first.`,
+        { reason: FULL },
+      );
+    }
     // One that another server has just begun stays, and refuses this one.
     const idle = and(eq(proposals.gathers, key), lt(proposals.updated_at, gatheringSince(app)));
     if (gathers) await tx.update(proposals).set({ gathers: null }).where(idle);

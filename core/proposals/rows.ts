@@ -23,6 +23,17 @@ const DAY_MS = 24 * 3_600_000;
 /** Who proposes, however many tokens of its name there are. */
 export const authorKey = ({ type, id }: ProposalAuthor): string => `${type}:${id}`;
 
+/** Open ones of an author. */
+export async function openOf({ store }: App, author: ProposalAuthor, tx: Db = store.db): Promise<ProposalRow[]> {
+  const { proposals } = store.tables;
+  const rows = await tx.select().from(proposals).where(eq(proposals.status, 'open'));
+  const key = authorKey(author);
+  return rows.filter((row) => authorKey(row.author) === key);
+}
+
+export const countOpenOf = async (app: App, tx: Db, author: ProposalAuthor): Promise<number> =>
+  (await openOf(app, author, tx)).length;
+
 export async function findProposal({ store }: App, id: string, tx: Db = store.db): Promise<ProposalRow> {
   const { proposals } = store.tables;
   const [row] = await tx.select().from(proposals).where(eq(proposals.id, id));

@@ -174,12 +174,13 @@ async function perform<E extends Callable>(
   let values: Values = {};
   let session: SessionState | null = null;
   let position: Position | null = null;
+  const holder = () => holderOf(caller, record.exchange.address);
   const paged = { tool_id: entity.id, args, context };
   const run = async (values: Values, signal: StopSignal, review?: Review): Promise<CallResult> => {
     const pool = sources.hold(connection);
     try {
       const { source, queue: slot, opened } = ask?.follow(pool, entity.timeout_ms) ?? pool;
-      const how = { source, opened, slot, signal, facts, session, pseudonym, record, review, after: position };
+      const how = { source, opened, slot, holder, signal, facts, session, pseudonym, record, review, after: position };
       const outcome = await runQuery(plan, values, how);
       const next = outcome.next === null ? null : services.pages.seal(paged, outcome.next);
       const finished = kind.finish(outcome, entity, context, next);
@@ -195,7 +196,7 @@ async function perform<E extends Callable>(
     return question;
   };
   try {
-    const turn = limits.take(entity, () => holderOf(caller, record.exchange.address));
+    const turn = limits.take(entity, holder);
     if (turn !== undefined) await turn;
     if (after !== undefined && after !== null) position = services.pages.open(paged, after);
     const tool = kind.asking(entity);

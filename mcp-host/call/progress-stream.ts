@@ -107,8 +107,8 @@ export function createProgressStream(
         return source();
       },
       queue: {
-        enter(signal) {
-          const entry = queue.enter(signal);
+        enter(signal, _, holder) {
+          const entry = queue.enter(signal, undefined, holder);
           if (entry !== undefined) waits();
           return entry;
         },

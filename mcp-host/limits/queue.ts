@@ -24,7 +24,7 @@ export interface QueueCounters {
   readonly waits: number;
 }
 
-/** The slots of one connection, first come, first served. It outlives swaps: limits change, counters and waiters stay. */
+/** The slots of one connection, first come, first served; waiting places are shared between callers when there are too few. It outlives swaps: limits change, counters and waiters stay. */
 export interface Queue extends Slot {
   configure(limits: QueueLimits): void;
   /** How many calls the connection may run at once, over all hosts that share the limit. */
@@ -42,6 +42,10 @@ interface Waiter {
   readonly admit: () => void;
   readonly pipeline: Pipeline | undefined;
   readonly began: number;
+  /** Whose share of the waiting places it takes. */
+  readonly holder: string;
+  /** Its place goes to a caller with fewer. */
+  readonly giveUp: () => void;
 }
 
 type Pipeline = (slots: number) => boolean;
@@ -102,7 +106,19 @@ export function createQueue(initial: QueueLimits, now: () => number = Date.now):
     if (pipelined > 0 && active - pipelined < slots) pipelined--;
   };
   const waiting = () => waiters.size + returned.size + pipelined;
-  const wait = (line: Set<Waiter>, signal: StopSignal | undefined, pipeline?: Pipeline): Promise<void> => {
+  /** Makes room for a caller that has fewer places than the one with most, whose newest goes. @returns whether there is room. */
+  const makeRoom = (holder: string): boolean => {
+    const counts = new Map<string, number>();
+    for (const waiter of waiters) counts.set(waiter.holder, (counts.get(waiter.holder) ?? 0) + 1);
+    let [largest, most] = ['', 0];
+    for (const [name, count] of counts) if (count > most) [largest, most] = [name, count];
+    // Of equal shares neither takes from the other.
+    if (most <= (counts.get(holder) ?? 0) + 1) return false;
+    const newest = [...waiters].findLast((waiter) => waiter.holder === largest);
+    newest?.giveUp();
+    return newest !== undefined;
+  };
+  const wait = (line: Set<Waiter>, signal: StopSignal | undefined, holder: string, pipeline?: Pipeline): Promise<void> => {
     waits++;
     const began = performance.now();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -124,6 +140,11 @@ export function createQueue(initial: QueueLimits, now: () => number = Date.now):
     const waiter: Waiter = {
       pipeline,
       began,
+      holder,
+      giveUp() {
+        rejected++;
+        leave(new AppError('queue_full', tooMany(limits), { retry_after: 1 }));
+      },
       admit() {
         settle();
         resolve();
@@ -136,22 +157,22 @@ export function createQueue(initial: QueueLimits, now: () => number = Date.now):
   };
 
   return {
-    enter(signal, pipeline) {
+    enter(signal, pipeline, holder = NO_HOLDER) {
       if (signal?.aborted) return Promise.reject(new AppError('cancelled', 'The call was cancelled before it began.'));
       if (waiters.size + returned.size === 0 && letIn(pipeline)) {
         waited.add(0);
         if (pipelined > 0) tellWhenShort();
         return undefined;
       }
-      if (waiting() >= limits.queue_limit) {
+      if (waiting() >= limits.queue_limit && !makeRoom(holder())) {
         rejected++;
         return Promise.reject(new AppError('queue_full', tooMany(limits), { retry_after: 1 }));
       }
-      return wait(waiters, signal, pipeline);
+      return wait(waiters, signal, holder(), pipeline);
     },
     again(signal) {
       letOut();
-      const turn = signal?.aborted ? Promise.reject(goneWhileWaiting()) : wait(returned, signal);
+      const turn = signal?.aborted ? Promise.reject(goneWhileWaiting()) : wait(returned, signal, '');
       // Everybody who is displaced at once comes here: the last one makes room for the first.
       fill();
       return turn;
@@ -193,6 +214,7 @@ export function createQueue(initial: QueueLimits, now: () => number = Date.now):
   };
 }
 
+const NO_HOLDER = (): string => '';
 const goneWhileWaiting = () => new AppError('cancelled', 'The call was cancelled while it waited.');
 const tooMany = ({ name, max_concurrency, queue_limit }: QueueLimits): string =>
   `The connection ${name} is busy: ${max_concurrency} calls are running and ${queue_limit} are waiting. Try again in a moment, or raise max_concurrency or queue_limit of the connection.`;

@@ -11,7 +11,7 @@ import { MOST_GROUPS, MOST_PEOPLE } from '#core/contract/identity/people.ts';
 import { MOST_NOTICES } from '#core/contract/notices.ts';
 import { HOURS_KEPT_DAYS, MINUTES_KEPT_DAYS } from '#core/contract/observe/metric-ranges.ts';
 import { EVENTS_KEPT, EVENTS_KEPT_DAYS } from '#core/contract/observe/notice-events.ts';
-import { CLOSED_PROPOSAL_DAYS, MOST_OPEN_PROPOSALS, MOST_OPERATIONS } from '#core/contract/proposals.ts';
+import { CLOSED_PROPOSAL_DAYS, MOST_OPEN_OF_AUTHOR, MOST_OPEN_PROPOSALS, MOST_OPERATIONS } from '#core/contract/proposals.ts';
 import { MOST_CLIENTS, MOST_VARIABLES } from '#core/contract/settings/config.ts';
 import { MOST_ISSUERS } from '#core/contract/settings/jwt-issuers.ts';
 import { frozenSettings, plainSettings } from '#core/contract/settings/settings.ts';
@@ -42,6 +42,7 @@ test('OPERATIONS.md says how many there can be of what', () => {
     'global variables': MOST_VARIABLES,
     'candidates at a time': MOST_CANDIDATES,
     'open proposals': MOST_OPEN_PROPOSALS,
+    'open proposals of one author': MOST_OPEN_OF_AUTHOR,
     'operations in a proposal': MOST_OPERATIONS,
     webhooks: MOST_NOTICES,
     'OAuth clients of `oauth_clients`': MOST_CLIENTS,

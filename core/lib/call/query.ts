@@ -32,8 +32,11 @@ export interface QueryPlan {
 
 /** A slot of the queue of a connection: one call of those that run at once. `enter` answers nothing when one is free right now. */
 export interface Slot {
-  /** @param pipeline has the call sent behind others while all `slots` are taken; false when there is no room. */
-  enter(signal?: StopSignal, pipeline?: (slots: number) => boolean): Promise<void> | undefined;
+  /**
+   * @param pipeline has the call sent behind others while all `slots` are taken; false when there is no room.
+   * @param holder in whose share of the waiting places it counts, asked for where it has to wait.
+   */
+  enter(signal?: StopSignal, pipeline?: (slots: number) => boolean, holder?: () => string): Promise<void> | undefined;
   /** Waits for a slot of its own, before everybody else: a call that was pipelined must run by itself. */
   again(signal?: StopSignal): Promise<void>;
   leave(): void;
@@ -47,6 +50,8 @@ export interface Run {
   readonly opened?: (() => Source | undefined) | undefined;
   /** Absent: no queue. */
   readonly slot?: Slot;
+  /** In whose share of the waiting places it counts; absent: in one that all such runs have. */
+  readonly holder?: () => string;
   readonly signal?: StopSignal;
   /** What the values were taken from, for the template and the masks. */
   readonly facts: CallFacts;
@@ -115,7 +120,7 @@ export async function runQuery(plan: QueryPlan, values: Values, run: Run): Promi
   const { slot, signal, record } = run;
   const opened = query.mode === 'fixed' ? run.opened?.() : undefined;
   const pipelined = opened?.pipelineSlot === undefined || slot === undefined ? null : new Pipelined(opened, statement);
-  const entry = slot?.enter(signal, pipelined?.take);
+  const entry = slot?.enter(signal, pipelined?.take, run.holder);
   let wait_ms = entry === undefined ? 0 : await timed(entry, record);
   let is_in = true;
   let result: QueryResult | null = null;

@@ -27,6 +27,26 @@ describe('a connection’s queue', () => {
     expect(queue.counters()).toEqual({ active: 0, waiting: 0, completed: 3, rejected: 0, timed_out: 0, waits: 2 });
   });
 
+  test('shares its waiting places: a caller with many gives up its newest to one with fewer', async () => {
+    const queue = createQueue({ ...limits, queue_limit: 6 });
+    const of = (name: string) => () => name;
+    void queue.enter();
+    const flood = Array.from({ length: 6 }, () => queue.enter(undefined, undefined, of('flood')));
+    const outcomes = flood.map((entry) => refusal(entry));
+    const other = Array.from({ length: 3 }, () => queue.enter(undefined, undefined, of('other')));
+    const full = { code: 'queue_full' };
+    expect(await Promise.all(outcomes.slice(3))).toMatchObject([full, full, full]);
+    // Each has three: neither takes more from the other, and a third caller takes from either.
+    expect(await refusal(queue.enter(undefined, undefined, of('other')))).toMatchObject(full);
+    expect(await refusal(queue.enter(undefined, undefined, of('flood')))).toMatchObject(full);
+    void queue.enter(undefined, undefined, of('third'));
+    expect(queue.counters()).toMatchObject({ waiting: 6, rejected: 6 });
+    for (let n = 0; n < 6; n++) queue.leave();
+    expect(
+      (await Promise.all([...flood.slice(0, 3), ...other].map((entry) => refusal(entry)))).filter((one) => one === null),
+    ).toHaveLength(5);
+  });
+
   test('a call that comes while others wait does not overtake them', async () => {
     const queue = createQueue(limits);
     void queue.enter();

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { MOST_OPEN_PROPOSALS, MOST_OPERATIONS } from '#core/contract/proposals.ts';
+import { MOST_OPEN_OF_AUTHOR, MOST_OPEN_PROPOSALS, MOST_OPERATIONS } from '#core/contract/proposals.ts';
 import { createKeyring } from '#core/lib/secrets.ts';
 import { liveHolders } from '#core/identity/sealed-records.ts';
 import { rewrapSecrets } from '#core/identity/rewrap.ts';
@@ -168,7 +168,21 @@ describe('proposals', () => {
       gathers: null,
       closed: null,
     }));
-    await app.store.db.insert(proposals).values(more);
+    await app.store.db.insert(proposals).values(more.slice(0, MOST_OPEN_OF_AUTHOR - 1));
+    const own = await propose('PATCH', '/server/config', { server_name: 'Mine' }, { 'x-proposal-id': 'new' });
+    expect([own.status, own.body['detail']]).toEqual([409, expect.stringContaining(`${MOST_OPEN_OF_AUTHOR} open proposals`)]);
+    // One decision closes all of an author, and none of others.
+    const others = { ...row.author, id: 'another', name: 'another' };
+    await app.store.db.insert(proposals).values({ ...row, id: app.ids(), gathers: null, author: others });
+    const all = await shop.api('POST', `/proposals/${more[0]?.id}/reject`, { all_of_author: true });
+    expect([all.status, all.body['status']]).toEqual([200, 'rejected']);
+    const left = (await app.store.db.select().from(proposals)).filter(({ status }) => status === 'open');
+    expect(left.map(({ author }) => author.name)).toEqual(['another']);
+    await app.store.db.delete(proposals);
+    await app.store.db.delete(proposal_operations);
+    await app.store.db.insert(proposals).values({ ...row, gathers: row.gathers });
+    await app.store.db.insert(proposal_operations).values(operation);
+    await app.store.db.insert(proposals).values(more.map((one) => ({ ...one, id: app.ids(), author: others })));
     const full = await propose('PATCH', '/server/config', { server_name: 'One more' }, { 'x-proposal-id': 'new' });
     expect([full.status, full.body['detail']]).toEqual([409, expect.stringContaining(`${MOST_OPEN_PROPOSALS} open proposals`)]);
     expect((await propose('PATCH', '/server/config', { server_name: 'In the open one' })).body['proposal_id']).toBe(id);

@@ -2,6 +2,7 @@ import { createEffect, createSignal, on, Show } from 'solid-js';
 import type { Proposal } from '#core/contract/proposals.ts';
 import { Button } from '#ui/src/components/button.tsx';
 import { Dialog } from '#ui/src/components/dialog.tsx';
+import { Checkbox } from '#ui/src/components/form/choice.tsx';
 import { TextField } from '#ui/src/components/form/field.tsx';
 import { Failed, Notice } from '#ui/src/components/notice.tsx';
 import { createMutation } from '#ui/src/kernel/data/mutation.ts';
@@ -25,9 +26,10 @@ export function DecisionDialog(props: {
 }) {
   const { call, toasts } = useKernel();
   const [comment, setComment] = createSignal('');
+  const [all, setAll] = createSignal(false);
   const approves = () => props.deciding === 'approve';
   const decision = createMutation((input: { id: string; version: number; comment?: string }) =>
-    call(approves() ? 'proposals.approve' : 'proposals.reject', input),
+    approves() ? call('proposals.approve', input) : call('proposals.reject', { ...input, all_of_author: all() }),
   );
   /** What was written about a proposal that has moved meanwhile is still there when it is decided after all. */
   let kept = false;
@@ -36,6 +38,7 @@ export function DecisionDialog(props: {
       () => props.deciding,
       () => {
         if (!kept) setComment('');
+        setAll(false);
         decision.reset();
       },
     ),
@@ -99,6 +102,9 @@ export function DecisionDialog(props: {
               <p>{sentence()}</p>
             </Notice>
           )}
+        </Show>
+        <Show when={!approves()}>
+          <Checkbox label={`Reject all open proposals of ${props.proposal.author.name}`} checked={all()} onChange={setAll} />
         </Show>
         <TextField label="Comment" optional value={comment()} onInput={setComment} error={at_comment()} />
       </div>
