@@ -90,8 +90,19 @@ export const ON_DEMAND = [
   },
 ] as const;
 
-/** They set the environment or the clock of the process, measure its memory, or end it. */
-const ALONE: readonly string[] = [];
+/** They measure the memory of their process. */
+const ALONE: readonly string[] = [
+  'test/agent/countries',
+  'test/core/engines/clickhouse/server',
+  'test/core/engines/libsql/source',
+  'test/core/engines/mysql/sessions',
+  'test/core/engines/mysql/source',
+  'test/core/engines/postgresql/faults',
+  'test/core/engines/postgresql/source',
+  'test/core/engines/sqlite/source',
+  'test/server/observe/live-logs',
+  'test/snapshots/generate-sessions',
+];
 
 /** They wait for a clock or another program more than they work, so they run beside those that work. */
 const WAITING: readonly string[] = [
