@@ -20,6 +20,8 @@ export const titleOf = ({ file, variant }: Run): string => `${file}${variant}`;
 
 /** Long enough for the start of a process to be nothing, short enough for all processors to end at the same time. */
 const BATCH_SECONDS = 20;
+/** Files in a browser share its start and that of the products as well. */
+const BROWSER_BATCH_SECONDS = 60;
 /** What a file costs that no run has recorded. */
 const UNKNOWN_SECONDS = 1;
 
@@ -40,7 +42,8 @@ function processOf(run: Run): string {
 /** The longest first, each to the batch that has least. */
 function split(runs: readonly Run[], costOf: (run: Run) => number): Batch[] {
   const total = runs.reduce((sum, run) => sum + costOf(run), 0);
-  const bins = Array.from({ length: Math.ceil(total / BATCH_SECONDS) }, () => ({ runs: [] as Run[], cost: 0 }));
+  const seconds = runs.some(({ file }) => file.startsWith('test/e2e/')) ? BROWSER_BATCH_SECONDS : BATCH_SECONDS;
+  const bins = Array.from({ length: Math.ceil(total / seconds) }, () => ({ runs: [] as Run[], cost: 0 }));
   for (const run of runs.toSorted((a, b) => costOf(b) - costOf(a))) {
     const bin = bins.reduce((least, other) => (other.cost < least.cost ? other : least));
     bin.runs.push(run);
