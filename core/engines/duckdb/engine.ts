@@ -4,7 +4,6 @@ import {
   type DuckDBPreparedStatement,
   DuckDBTimestampTZValue,
   type DuckDBType,
-  DuckDBTypeId,
   StatementType,
   version,
 } from '@duckdb/node-api';

@@ -1,7 +1,7 @@
 import { AppError } from '#core/errors.ts';
 import { untilAborted, withDeadline } from '../shared/deadline.ts';
 import { checksQuestion, COLUMNS, COUNT_COLUMNS, COUNT_TABLES, TABLES, toTable, toTableColumn } from './catalogue.ts';
-import { callerWarnings } from './caller-warnings.ts';
+import { callerWarnings, type Grant, grantsIn } from './grants.ts';
 import {
   CASCADES,
   lastingTable,
@@ -13,7 +13,6 @@ import {
   uncountedCascade,
 } from './count.ts';
 import { isReadOnlyRefusal } from './errors.ts';
-import { type Grant, grantsIn } from './grants.ts';
 import { createMysqlRunner } from './run.ts';
 import { dialectNamed } from './dialects.ts';
 import type { MysqlServer } from './server.ts';

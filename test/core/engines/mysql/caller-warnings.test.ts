@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { callerWarnings } from '#core/engines/mysql/caller-warnings.ts';
+import { callerWarnings, grantsIn } from '#core/engines/mysql/grants.ts';
 import { openMysql } from '#core/engines/mysql/source.ts';
-import { grantsIn } from '#core/engines/mysql/grants.ts';
 import { mysqlViews } from '#core/lib/sql/caller-policies.ts';
 import type { ConnectionSettings } from '#core/engines/shared/source.ts';
 import { localPolicy, reachable, type TestDatabase, testDatabase } from '#test/support/databases.ts';
