@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { connect } from 'node:net';
 import { createListener } from '#mcp-host/transports/listener.ts';
 import { connectionOf, modern, rpc, snapshotOf, toolOf } from '../support.ts';
 import { useHost } from '../use-host.ts';
@@ -174,4 +175,21 @@ test('an address that was lost on the way to another one is taken back as soon a
   await until(() => listener.current()?.address.host === '127.0.0.1');
   expect(await (await fetch(`http://127.0.0.1:${port}/`)).text()).toBe('here');
   await listener.close(0);
+});
+
+test('probes are answered without a Host, as load balancers ask in HTTP/1.0, and nothing else is', async () => {
+  const { port } = host.mcp;
+  const ask = (path: string, headers = '') =>
+    new Promise<string>((resolve, reject) => {
+      let answer = '';
+      const socket = connect(Number(port), '127.0.0.1', () => socket.write(`GET ${path} HTTP/1.0\r\n${headers}\r\n`));
+      socket.on('data', (data) => (answer += data.toString()));
+      socket.on('error', reject);
+      socket.on('close', () => resolve(/^HTTP\/1\.\d (\d{3})/.exec(answer)?.[1] ?? answer));
+      socket.setTimeout(2_000, () => socket.end());
+    });
+  for (const headers of ['', 'Host:\r\n', 'Host: a b\r\n']) {
+    const asked = ['/livez', '/health?x=1', '/mcp', '/.well-known/oauth-protected-resource'].map((path) => ask(path, headers));
+    expect([headers, await Promise.all(asked)]).toEqual([headers, ['200', '200', '400', '400']]);
+  }
 });
