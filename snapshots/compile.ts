@@ -18,7 +18,7 @@ import type { Description } from '#core/engines/shared/source.ts';
 import { canonical } from './canonical.ts';
 
 /** Raised when the same definition would compile to something else: every stored artifact is made again. */
-export const COMPILER = 5;
+export const COMPILER = 6;
 
 /** What a compiled statement depends on; nothing else may change the result. */
 export interface QueryDefinition {

@@ -8,6 +8,7 @@ export const CLICKHOUSE_DIALECT: SqlDialect = {
   placeholder,
   unlimited: { limit: '9223372036854775807', offset: 0 },
   reuses: true,
+  tells_given: true,
   no_row: null,
   list,
   question_operator: false,

@@ -21,9 +21,30 @@ const TYPES: Readonly<Record<ScalarType, string>> = {
 const typeOf = (type: BoundType): string =>
   typeof type === 'object' ? `Array(${typeOf(type.array)})` : `Nullable(${TYPES[type]})`;
 
-/** LIMIT and OFFSET take no type that may be null. */
-export const placeholder = (number: number, _element: number, type: BoundType, place?: LimitPlace): string =>
-  `{p${number}:${place === undefined ? typeOf(type) : TYPES.integer}}`;
+/** LIMIT and OFFSET take no type that may be null, and neither do some functions. */
+export function placeholder(number: number, _element: number, type: BoundType, place?: LimitPlace, given = false): string {
+  if (place !== undefined) return `{p${number}:${TYPES.integer}}`;
+  return `{p${number}:${given && typeof type === 'string' ? TYPES[type] : typeOf(type)}}`;
+}
+
+/** The text with values that may be null in the place of those that always have one, but for whole numbers. */
+export const nullableText = (text: string, types: readonly BoundType[]): string =>
+  text.replaceAll(/\{p(\d+):(?!Nullable\(|Array\()([^{}]+)\}/g, (whole, number: string, type: string) =>
+    types[Number(number) - 1] === 'integer' ? whole : `{p${number}:Nullable(${type})}`,
+  );
+
+/** Values to describe a statement with: the server calculates what is constant. */
+export const SAMPLES: Readonly<Record<ScalarType, Json>> = {
+  // A word that some functions want.
+  string: 'day',
+  integer: 1,
+  number: 1,
+  boolean: true,
+  date: '2000-01-01',
+  datetime: '2000-01-01T00:00:00Z',
+  uuid: '00000000-0000-0000-0000-000000000000',
+  json: {},
+};
 
 /** In an empty list is nothing, and outside of it everything: null too, of which the server does not know that. */
 export const list = (value: string | null, negated: boolean): string =>

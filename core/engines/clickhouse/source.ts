@@ -9,6 +9,7 @@ import type {
   Column,
   ConnectionSettings,
   DialPolicy,
+  Json,
   QueryResult,
   Row,
   RunOptions,
@@ -19,6 +20,7 @@ import { createCatalogue, MARK_SQL } from './catalogue.ts';
 import { clickhouseExtras } from './extras.ts';
 import { checkText, READS_ONLY } from './guard.ts';
 import { openClickhouseServer } from './http.ts';
+import { nullableText, SAMPLES } from './parameters.ts';
 import { columnsOf } from './rows.ts';
 import { createReader } from './run.ts';
 
@@ -46,13 +48,30 @@ export function openClickhouse(settings: ConnectionSettings, policy: DialPolicy)
     work: (signal: AbortSignal) => Promise<Result>,
   ): Promise<Result> => withDeadline(timeout_ms, caller, (signal) => pool.use('request', signal, () => work(signal)));
 
-  /** Counts and fetches nothing, but for queries that stand where a single value does. */
-  async function describe(text: string, types: readonly BoundType[], timeout_ms: number, signal: AbortSignal): Promise<Column[]> {
+  /**
+   * Counts and fetches nothing, but for queries that stand where a single value does. What is calculated from a text takes no other text
+   * than one that fits, so a null is tried first. @param sent the values of a call.
+   */
+  async function describe(
+    text: string,
+    types: readonly BoundType[],
+    timeout_ms: number,
+    signal: AbortSignal,
+    sent?: readonly Json[],
+  ): Promise<Column[]> {
     checkText(text);
-    // LIMIT takes no null; what is calculated from a text takes no other text than one that fits.
-    const values = types.map((type) => (typeof type === 'object' ? [] : type === 'integer' ? 1 : null));
-    const asked = { text: `${DESCRIBE}${text}\n)`, before: DESCRIBE.length, values, types };
-    const { rows } = await reader.read(asked, { ...OWN_LIMITS, timeout_ms }, signal);
+    const nulls = types.map((type) => (typeof type === 'object' ? [] : type === 'integer' ? 1 : null));
+    const samples = sent ?? types.map((type) => (typeof type === 'object' ? [] : SAMPLES[type]));
+    const ask = (asked: string, values: readonly Json[]): Promise<QueryResult> => {
+      const described = { text: `${DESCRIBE}${asked}\n)`, before: DESCRIBE.length, values, types };
+      return reader.read(described, { ...OWN_LIMITS, timeout_ms }, signal);
+    };
+    const nullable = nullableText(text, types);
+    const { rows } = await ask(nullable, nulls).catch((error: unknown) => {
+      if (nullable === text || !(error instanceof AppError) || error.code !== 'sql_error') throw error;
+      // What is wrong with the statement itself is the same both times.
+      return ask(text, samples).catch((other: unknown) => Promise.reject(/Nullable/.test(error.detail) ? other : error));
+    });
     if (known.size >= KNOWN_TEXTS) known.clear();
     known.add(text);
     return columnsOf(rows.map((row) => ({ name: textOf(row['name']), type: onOneLine(textOf(row['type'])) })));
@@ -61,7 +80,7 @@ export function openClickhouse(settings: ConnectionSettings, policy: DialPolicy)
   async function query({ text, values, types }: BoundStatement, options: RunOptions, prefix = ''): Promise<QueryResult> {
     if (options.mode === 'write') throw new AppError('not_read_only', READS_ONLY);
     return using(options, async (signal) => {
-      if (!known.has(text)) await describe(text, types, options.timeout_ms, signal);
+      if (!known.has(text)) await describe(text, types, options.timeout_ms, signal, values);
       return reader.read({ text: prefix + text, before: prefix.length, values, types }, options, signal);
     });
   }

@@ -192,16 +192,17 @@ function compose(
 
   const placeholder = ({ name, as, apart = 0, place }: ParameterNode, element: number, type: BoundType): string => {
     const bounds = dialect.unlimited === null ? undefined : place;
+    const given = statement.given?.includes(name) === true;
     const key = `${element} ${bounds ?? ''} ${apart} ${as ?? ''} ${name}`;
     const known = numbers.get(key);
-    if (known !== undefined && dialect.reuses && !separate) return dialect.placeholder(known, -1, type, bounds);
+    if (known !== undefined && dialect.reuses && !separate) return dialect.placeholder(known, -1, type, bounds, given);
     names.push(name);
     elements.push(element);
     absent.push(bounds === undefined ? null : (dialect.unlimited?.[bounds] ?? null));
     types.push(type);
     declared.push(as ?? null);
     numbers.set(key, names.length);
-    return dialect.placeholder(names.length, element, type, bounds);
+    return dialect.placeholder(names.length, element, type, bounds, given);
   };
 
   const list = (node: ParameterNode, type: BoundType): string => {

@@ -11,8 +11,10 @@ export interface SqlDialect {
   readonly name: string;
   /** Splits text the way the database's own scanner does. */
   readonly scan: Scanner;
-  /** How the n-th value is written. @param element which element of a list it is; -1: it is none. @param type the declared one. */
-  readonly placeholder: (number: number, element: number, type: BoundType, place?: LimitPlace) => string;
+  /** How the n-th value is written. @param element which element of a list it is; -1: it is none. @param type the declared one. @param given it always has a value. */
+  readonly placeholder: (number: number, element: number, type: BoundType, place?: LimitPlace, given?: boolean) => string;
+  /** A value that is never left out is written in another way. */
+  readonly tells_given?: boolean;
   /** What a LIMIT and an OFFSET without a value are bound to; null: the database reads NULL there as no limit. */
   readonly unlimited: Readonly<Record<LimitPlace, Json>> | null;
   /** A name that stands twice is sent once. */

@@ -5,7 +5,8 @@ import type { SqlDialect } from './dialect.ts';
 import type { LimitPlace, SqlNode, Statement } from './statement.ts';
 import { broken, isName, tokenize, type Token } from './tokenize.ts';
 
-export type DeclaredParameter = Pick<Parameter, 'name' | 'type' | 'items'>;
+export type DeclaredParameter = Pick<Parameter, 'name' | 'type' | 'items'> &
+  Partial<Pick<Parameter, 'required' | 'default' | 'from'>>;
 
 interface Parsed {
   readonly statement: Statement;
@@ -21,7 +22,10 @@ const MAX_DEPTH = 200;
  * Throws `invalid` (field `sql_query`, with a position) when it is not one statement or a name is not declared.
  */
 export function parseSql(sql: string, dialect: SqlDialect, parameters: readonly DeclaredParameter[]): Statement {
-  return parse(sql, dialect, new Map(parameters.map((parameter) => [parameter.name, boundType(parameter)]))).statement;
+  const { statement } = parse(sql, dialect, new Map(parameters.map((parameter) => [parameter.name, boundType(parameter)])));
+  if (dialect.tells_given !== true) return statement;
+  const given = parameters.filter((parameter) => statement.names.includes(parameter.name) && isGiven(parameter));
+  return { ...statement, given: given.map(({ name }) => name) };
 }
 
 /** Where the leaves of a statement's nodes begin in the SQL query that it was parsed from. */
@@ -55,6 +59,10 @@ function parse(sql: string, dialect: SqlDialect, declared: ReadonlyMap<string, B
   const blocks = findBlocks(sql, dialect, tokens);
   return build(sql, dialect, tokens, blocks, declared);
 }
+
+/** No call is without a value where it is used: one that a source fills is refused then, or its block is left out. */
+const isGiven = ({ required, default: fallback, from }: DeclaredParameter): boolean =>
+  required === true || (fallback !== undefined && fallback !== null) || from !== undefined;
 
 function boundType({ type, items }: DeclaredParameter): BoundType {
   return type === 'array' ? { array: items ?? 'string' } : type;

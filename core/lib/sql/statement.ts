@@ -29,6 +29,8 @@ export interface Statement {
   readonly names: readonly string[];
   /** Declared type of each name that appears. */
   readonly types: Readonly<Record<string, BoundType>>;
+  /** Names that always have a value; absent: it makes no difference in this grammar. */
+  readonly given?: readonly string[];
 }
 
 export interface Classification {
