@@ -168,6 +168,7 @@ ${members({
 })}  sql: ${sqlLiteral(statement.nodes)},
 ${members({
   types: statement.types,
+  ...(statement.given !== undefined && { given: statement.given }),
   parameters: query.parameters,
   timeout_ms: query.timeout_ms,
   max_rows: query.max_rows,

@@ -22,16 +22,21 @@ const plain = (text: string) => ({ text, values: [], types: [] });
 
 test('a generated project writes lists and typed parameters as the host does', () => {
   const database = openClickhouse(settings({ port: 1 }));
-  const types = { low: 'integer', some: { array: 'string' } } as const;
-  const nodes = sql`SELECT ${value('low')}, ${value('low')} FROM t WHERE id ${anyOf('some')} AND x ${noneOf('some')}`;
-  const text = 'SELECT :low, :low FROM t WHERE id IN (:some) AND x NOT IN (:some)';
+  const types = { low: 'integer', top: 'integer', some: { array: 'string' } } as const;
+  const nodes = sql`SELECT ${value('low')}, ${value('low')}, ${value('top')} FROM t WHERE id ${anyOf('some')} AND x ${noneOf('some')}`;
+  const text = 'SELECT :low, :low, :top FROM t WHERE id IN (:some) AND x NOT IN (:some)';
   const ours = parseSql(text, CLICKHOUSE_DIALECT, [
     { name: 'low', type: 'integer' },
+    { name: 'top', type: 'integer', required: true },
     { name: 'some', type: 'array', items: 'string' },
   ]);
-  for (const values of [{ low: 1, some: ['a'] }, { low: null, some: [] }, { some: null }]) {
-    const bound = bind({ dialect: 'clickhouse', sql: nodes, types }, values, database);
-    const expected = bindOurs(ours, CLICKHOUSE_DIALECT, values);
+  for (const values of [
+    { low: 1, top: 2, some: ['a'] },
+    { low: null, top: 2, some: [] },
+    { top: 2, some: null },
+  ]) {
+    const bound = bind({ dialect: 'clickhouse', sql: nodes, types, given: ['top'] }, values, database);
+    const { dialect: _, ...expected } = bindOurs(ours, CLICKHOUSE_DIALECT, values);
     expect(bound).toEqual({ ...expected, values: [...expected.values], types: [...expected.types] });
   }
 });

@@ -14,7 +14,8 @@ export interface Query {
   readonly sql: readonly SqlNode[];
   /** Type of each bound name. */
   readonly types: Readonly<Record<string, BoundType>>;
-  /** PostgreSQL could not infer the types of the placeholders: they are sent with the statement. */
+  /** Names that always have a value, where the database has another type for those. */
+  readonly given?: readonly string[];
   readonly parameters: readonly Parameter[];
   readonly timeout_ms: number;
   readonly max_rows: number;
@@ -55,7 +56,7 @@ export interface Limits {
 /** One connected database. Every statement it is given is one statement with bound values. */
 export interface Database {
   /** How the n-th value is written, where its type belongs to that. */
-  readonly placeholder?: (number: number, element: number, type: BoundType, place?: LimitPlace) => string;
+  readonly placeholder?: (number: number, element: number, type: BoundType, place?: LimitPlace, given?: boolean) => string;
   /** How a list that is one value is compared; null: it is empty. */
   readonly list?: (value: string | null, negated: boolean) => string;
   query(statement: BoundStatement, limits: Limits): Promise<QueryResult>;

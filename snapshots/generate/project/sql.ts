@@ -43,6 +43,8 @@ interface Statement {
   readonly dialect: Dialect;
   readonly sql: readonly SqlNode[];
   readonly types: Readonly<Record<string, BoundType>>;
+  /** Names that always have a value. */
+  readonly given?: readonly string[];
 }
 
 const isPostgres = (dialect: Dialect): dialect is 'postgresql' | 'duckdb' => dialect === 'postgresql' || dialect === 'duckdb';
@@ -66,7 +68,7 @@ export function bind(
   given: Readonly<Record<string, Json | undefined>>,
   database: Pick<Database, 'placeholder' | 'list'> = {},
 ): BoundStatement {
-  const { dialect, types } = statement;
+  const { dialect, types, given: always = [] } = statement;
   const mark = database.placeholder ?? ((number: number) => (isPostgres(dialect) ? `$${number}` : '?'));
   const values: Json[] = [];
   const kinds: BoundType[] = [];
@@ -118,15 +120,15 @@ export function bind(
     const key = `${bounds ?? ''} ${apart} ${as ?? ''} ${name}`;
     const known = numbers.get(key);
     const type = types[name] ?? 'string';
-    if (known !== undefined) return mark(known, -1, type, bounds);
+    if (known !== undefined) return mark(known, -1, type, bounds, always.includes(name));
     if (isPostgres(dialect) || dialect === 'clickhouse') numbers.set(key, values.length + 1);
-    return push(valueOf(name) ?? (bounds && UNLIMITED[dialect]?.[bounds]) ?? null, type, as, bounds);
+    return push(valueOf(name) ?? (bounds && UNLIMITED[dialect]?.[bounds]) ?? null, type, as, bounds, always.includes(name));
   }
 
-  function push(item: Json, type: BoundType, as?: string, place?: LimitPlace): string {
+  function push(item: Json, type: BoundType, as?: string, place?: LimitPlace, is_given = false): string {
     values.push(item);
     kinds.push(type);
     declared.push(as ?? null);
-    return mark(values.length, -1, type, place);
+    return mark(values.length, -1, type, place, is_given);
   }
 }
