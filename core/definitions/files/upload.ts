@@ -8,6 +8,8 @@ import type { Call } from '#core/run.ts';
 
 /** How long nothing may arrive. */
 const SILENT_MS = 60_000;
+/** A file of unknown size takes room in steps of so many bytes. */
+const ROOM = 1024 * 1024;
 
 export interface Upload {
   readonly folder: string;
@@ -27,31 +29,44 @@ export async function receiveFile(
   { folder, target, max_bytes, quota, used, accept }: Upload,
 ): Promise<number> {
   const replaced = statSync(target, { throwIfNoEntry: false })?.size ?? 0;
-  const before = used() - replaced;
-  const check = (bytes: number): void => {
+  const checkSize = (bytes: number): void => {
     if (bytes > max_bytes) throw new AppError('too_large', `The file is larger than ${sizeOf(max_bytes)} (SVC_FILES_MAX_BYTES).`);
-    if (before + bytes > quota) {
-      throw new AppError(
-        'too_large',
-        `The folder would be larger than ${sizeOf(quota)} (SVC_FILES_QUOTA_BYTES); delete files first.`,
-      );
-    }
   };
-  if (body_bytes !== undefined && body_bytes !== null) check(body_bytes);
+  /** @param more bytes that are not in the folder yet. */
+  const checkQuota = (more: number): void => {
+    if (used() - replaced + more <= quota) return;
+    const detail = `The folder would be larger than ${sizeOf(quota)} (SVC_FILES_QUOTA_BYTES); delete files first.`;
+    throw new AppError('too_large', detail);
+  };
+  const declared = body_bytes ?? 0;
+  checkSize(declared);
+  checkQuota(declared);
   const path = join(folder, `${ARRIVING}${app.ids()}`);
   const file = await open(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0), 0o640);
   try {
     let bytes = 0;
+    let counted = declared;
+    // It takes all of its room at once: whoever withholds the last bytes leaves no more to others for that.
+    await file.truncate(declared);
+    checkQuota(0);
     for await (const chunk of chunksOf(body, signal)) {
       bytes += chunk.byteLength;
-      check(bytes);
+      checkSize(bytes);
+      if (bytes > counted) {
+        checkQuota(bytes - counted);
+        const left = quota - (used() - replaced) - (bytes - counted);
+        counted = bytes + Math.min(ROOM, left);
+        await file.truncate(counted);
+        checkQuota(0);
+      }
       for (let at = 0; at < chunk.byteLength;) at += (await file.write(chunk, at)).bytesWritten;
     }
     if (body_bytes !== undefined && body_bytes !== null && bytes !== body_bytes) {
       throw new AppError('cancelled', 'The caller disconnected before the whole file arrived.');
     }
-    // Others may have arrived meanwhile.
-    if (used() - replaced > quota) check(quota + 1);
+    await file.truncate(bytes);
+    // Others may have arrived in the meantime.
+    checkQuota(0);
     await file.sync();
     await file.close();
     await accept(path);

@@ -3,6 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { until } from '#test/support/until.ts';
 import { isErrorBody } from '#test/support/app.ts';
 import { type ListeningServer, listeningServer } from '#test/support/server.ts';
 
@@ -177,6 +178,32 @@ describe('files of a connection', () => {
     expect(names()).toEqual(['link.csv', 'one.csv', 'sub.csv']);
     expect((await s.send('files.delete', { id, name: 'one.csv' })).status).toBe(204);
   }, 60_000);
+
+  test('take their room when they begin, however long their last bytes are withheld', async () => {
+    const begin = (name: string, length: string) =>
+      new Promise<{ answer: () => string; end: () => void }>((resolve) => {
+        const { port } = new URL(s.url);
+        let text = '';
+        const head = [`POST /api/v1${path(name)} HTTP/1.1`, 'host: localhost', `cookie: ${cookie}`, length, '', ''];
+        const socket = connect(Number(port), '127.0.0.1', () => {
+          socket.write(`${head.join('\r\n')}${length.startsWith('t') ? 'f4240\r\n' : ''}${'x'.repeat(1_000_000)}`);
+          resolve({ answer: () => text, end: () => socket.destroy() });
+        });
+        socket.on('data', (chunk) => (text += String(chunk)));
+        socket.on('error', () => undefined);
+      });
+    const declared = 'content-length: 20000000';
+    const held = [await begin('a.csv', declared), await begin('b.csv', declared)];
+    await until(() => names().filter((name) => name.startsWith('.upload-')).length === 2);
+    const third = await begin('c.csv', declared);
+    await until(() => third.answer() !== '');
+    expect(third.answer()).toContain('413');
+    expect((await upload('d.csv', 'y'.repeat(15_000_000))).status).toBe(413);
+    for (const { end } of held) end();
+    await until(() => names().every((name) => !name.startsWith('.upload-')));
+    expect((await upload('e.csv', 'a,b\n1,2\n')).status).toBe(201);
+    expect((await s.send('files.delete', { id, name: 'e.csv' })).status).toBe(204);
+  });
 
   test('that arrive half leave what was there before', async () => {
     await upload('half.csv', 'a\n1\n');
