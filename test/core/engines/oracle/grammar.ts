@@ -16,6 +16,8 @@ export interface Grammar {
   readonly columns: readonly OracleColumn[];
   /** Texts beside the common ones, by their kind: see `templates.ts`. */
   readonly templates: Readonly<Partial<Record<Kind, readonly string[]>>>;
+  /** Statements beside the common ones. */
+  readonly statements?: readonly string[];
   /** The database answers rows of statements that write. */
   readonly writes: boolean;
 }
@@ -92,7 +94,7 @@ const TOKEN = /%([pea])\b|\$(\w+)(?::([\w|]+))?|\{(in |not in )?(\w+)(!?)\}|\[\[
 export function makeCase(grammar: Grammar, random: Random): OracleCase {
   const types: Record<string, BoundType> = {};
   const values: Record<string, Json> = {};
-  const statements = STATEMENTS.filter((text) => grammar.writes || !isWriting(text));
+  const statements = [...STATEMENTS, ...(grammar.statements ?? [])].filter((text) => grammar.writes || !isWriting(text));
   const templates = (kind: Kind): readonly string[] => [...TEMPLATES[kind], ...(grammar.templates[kind] ?? [])];
   let count = 0;
 
@@ -150,7 +152,7 @@ export function makeCase(grammar: Grammar, random: Random): OracleCase {
   return { pieces: expand(statement), types, values, writes: isWriting(statement) };
 }
 
-const isWriting = (text: string): boolean => /^(?:insert|update|delete)/.test(text);
+const isWriting = (text: string): boolean => /^(?:insert|update|delete|merge|with gone)/.test(text);
 
 /** A column for each slot of a template, none of them twice. */
 function columnsOf(template: string, { columns }: Grammar, random: Random): ReadonlyMap<string, OracleColumn> {

@@ -84,7 +84,9 @@ async function differenceOf(dialect: OracleDialect, database: OracleDatabase, on
   if (refusal !== undefined) return { refusal };
   const { text, answer, is_complete } = await askDatabase(dialect, database, one);
   if ('fault' in answer) {
-    if (!('rows' in product) || !is_complete) return 'failed';
+    // What no value makes right is refused when it is saved.
+    const is_late = 'failed' in product && answer.of_types;
+    if (!is_complete || !('rows' in product || is_late)) return 'failed';
   } else if ('refused' in product && !(await isRead(dialect, database, { ...one, whole: true }))) {
     // A block that these values leave out is at fault.
     return 'failed';
@@ -119,7 +121,7 @@ async function askProduct({ db_type }: OracleDialect, source: Source, one: Oracl
   let is_saved = false;
   try {
     const mode = one.writes ? 'write' : 'read';
-    const { plan } = await planOn({ source, db_type }, toSql(one), parameters, { mode });
+    const { plan } = await planOn({ source, db_type }, toSql(one), parameters, { mode, max_rows: 10_000 });
     is_saved = true;
     const facts = { arguments: one.values, vars: {}, caller: NO_CALLER, call: { id: 'c', time: 0 } };
     const values = await plan.resolve(facts);

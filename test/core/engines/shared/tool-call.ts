@@ -23,14 +23,14 @@ export interface CallableTool {
 
 const validator = new AjvJsonSchemaValidator();
 
-type Options = { readonly return_type?: ReturnType; readonly mode?: FrozenQuery['mode'] };
+type Options = { readonly return_type?: ReturnType; readonly mode?: FrozenQuery['mode']; readonly max_rows?: number };
 
 /** A tool as it is saved and frozen. */
 export async function planOn(
   { source, db_type }: Pick<OpenEngine, 'source' | 'db_type'>,
   sql_query: string,
   parameters: readonly v.InferInput<typeof Parameter>[],
-  { return_type = 'rows', mode = 'read' }: Options = {},
+  { return_type = 'rows', mode = 'read', max_rows = 100 }: Options = {},
 ) {
   const dialect = dialectNamed((await source.grammar?.()) ?? engineOf(db_type).dialect.name);
   const declared = parameters.map((parameter) => v.parse(Parameter, parameter));
@@ -45,7 +45,7 @@ export async function planOn(
       mode,
       parameters: declared,
       timeout_ms: 10_000,
-      max_rows: 100,
+      max_rows,
       max_bytes: 4_000_000,
       transform_template: null,
     },
