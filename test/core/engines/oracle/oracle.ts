@@ -157,7 +157,10 @@ async function askDatabase(dialect: OracleDialect, { ask }: OracleDatabase, one:
     if (left-- === 0) return { text, answer, is_complete: false };
     // A text that is no value of a type is a fault before it is known whether the types fit.
     const types = await ask(write(chosen, 'empty'));
-    if ('fault' in types && types.of_types) continue;
+    if ('fault' in types && types.of_types) {
+      answer = types;
+      continue;
+    }
     text = write(chosen, 'text');
     answer = await ask(text);
     return { text, answer, is_complete: true };

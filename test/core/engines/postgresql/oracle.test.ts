@@ -365,7 +365,7 @@ const inUtc = (moment: Json): Json => {
   if (Array.isArray(moment)) return moment.map(inUtc);
   if (typeof moment !== 'string') return moment;
   const fraction = /\.\d+/.exec(moment)?.[0] ?? '';
-  return new Date(moment.replace(/\.\d+/, '')).toISOString().replace('.000Z', fraction).replace('T', ' ');
+  return new Date(moment.replace(/\.\d+/, '')).toISOString().replace('.000Z', `${fraction}Z`);
 };
 
 /** SQLSTATEs of a statement that is not read, whatever its values are. */
