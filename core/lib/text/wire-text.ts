@@ -3,9 +3,7 @@ const HALF = /\\\\|\\ud[89ab][\da-f]{2}\\ud[c-f][\da-f]{2}|\\ud[89a-f][\da-f]{2}
 
 /** The same JSON without half characters: no UTF-8 has them, so clients in other languages fail on them. */
 export const wellFormedJson = (json: string): string =>
-  json.includes('\\ud') || json.includes('\\uD')
-    ? json.replaceAll(HALF, (found) => (found.length === 6 ? '\ufffd' : found))
-    : json;
+  json.includes('\\ud') ? json.replaceAll(HALF, (found) => (found.length === 6 ? '\ufffd' : found)) : json;
 
 /** Characters at which readers of lines cut as well, such as Python's; JSON leaves them as they are. */
 const LINE_ENDS = /[\u0085\u2028\u2029]/g;
