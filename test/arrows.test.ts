@@ -81,7 +81,7 @@ describe('the folders', () => {
     expect(inside.map((entry) => `core/${entry.name}`).filter((folder) => !ARROWS[folder])).toEqual([]);
   });
 
-  test('of the pages of the interface do not import each other: what two of them need is a feature or a component', () => {
+  test('pages of the interface do not import each other: what two need is a feature or a component', () => {
     const pageOf = (path: string) => /^#?ui\/src\/pages\/([\w-]+)/.exec(path)?.[1];
     const found = programs.flatMap((file) => {
       const own = pageOf(file.path);

@@ -69,7 +69,7 @@ describe('adding', () => {
     }
   });
 
-  test('a source of values is a member of the facts of a call, read where a statement is filled, and by masks', () => {
+  test('a source of values is a member of the facts of a call, read where a statement is filled', () => {
     const readers = naming(/\bfacts\.\w+|\{ (?:arguments|vars|caller)[^}]*\}: (?:Pick<)?CallFacts/);
     const calling = readers.filter((path) => /^(core\/lib\/call|mcp-host\/call)\//.test(path));
     expect(calling.length).toBeGreaterThan(0);

@@ -69,7 +69,7 @@ afterAll(async () => {
   await a.stop();
 });
 
-const config = async () => (await a.s.api('GET', '/server/config')).body;
+const config = async () => await a.s.call('config.get', {});
 async function rest(method: string, path: string, body: unknown) {
   const response = await fetch(`${a.s.url}/api/v1${path}`, {
     method,
@@ -84,7 +84,7 @@ async function refusal(name: string, args: Record<string, unknown>): Promise<str
   return answer.content.map(({ text }) => text).join('\n');
 }
 const newestOf = async (entity_type: string): Promise<string> => {
-  const { items } = (await a.s.api('GET', `/history?entity_type=${entity_type}&limit=1`)).body as { items: { id: string }[] };
+  const { items } = (await a.s.send('history.list', { entity_type, limit: 1 })).body;
   return items[0]?.id ?? '';
 };
 
@@ -112,27 +112,27 @@ describe.each(Object.entries(RESERVED))('%s', (_, change) => {
     // Takes an owner who signs in elsewhere, for an administrator too.
     if (change['password_sign_in'] === false) return;
     // An administrator may, and a token may not take it back.
-    const changed = await a.s.api('PATCH', '/server/config', change);
-    expect([changed.status, changed.body['detail']]).toEqual([200, undefined]);
+    const changed = await a.s.send('config.update', change);
+    expect([changed.status, changed.body.detail]).toEqual([200, undefined]);
     const history_id = await newestOf('server_config');
     const undone = change['agent_enabled'] === false ? 'administrator' : await refusal('rollback', { history_id });
     expect(undone).toContain('administrator');
     expect(await rest('POST', `/history/${history_id}/rollback`, {})).toMatchObject({ status: 403 });
     expect(await config()).toEqual(changed.body);
-    expect((await a.s.api('POST', `/history/${history_id}/rollback`, {})).status).toBe(200);
+    expect((await a.s.send('history.rollback', { history_id })).status).toBe(200);
     expect(JSON.stringify([await config(), undone])).not.toContain('canary');
   });
 });
 
 test('a credential that was revoked, a deploy and a refusal are not brought back', async () => {
-  const { id } = (await a.s.api('POST', '/agent-tokens', { name: 'Revoked', duration_minutes: 15 })).body;
-  await a.s.api('DELETE', `/agent-tokens/${String(id)}`);
-  const made = (await a.s.api('POST', '/mcp-tokens', { name: 'Gone' })).body;
-  await a.s.api('DELETE', `/mcp-tokens/${String(made['id'])}`);
+  const { id } = await a.s.call('agent_tokens.create', { name: 'Revoked', duration_minutes: 15 });
+  await a.s.call('agent_tokens.delete', { id });
+  const made = await a.s.call('mcp_tokens.create', { name: 'Gone' });
+  await a.s.call('mcp_tokens.delete', { id: made.id });
   for (const type of ['agent_token', 'mcp_token']) {
     expect(await refusal('rollback', { history_id: await newestOf(type) })).toContain('cannot be rolled back');
   }
-  const { items } = (await a.s.api('GET', '/agent-tokens')).body as { items: { id: string; revoked: boolean }[] };
+  const { items } = await a.s.call('agent_tokens.list', {});
   expect(items.find((item) => item.id === id)?.revoked).toBe(true);
 });
 
@@ -144,31 +144,31 @@ test('an earlier snapshot does not bring back what only an administrator changes
     const acknowledged = { boot_id: 'b', version, checksum: text('checksum'), load_ms: 1, url: null, error: null };
     queueMicrotask(() => a.s.server.app.hosts.acknowledge('h1', { ...acknowledged, request_id: text('request_id') }));
   });
-  const first = Number((await a.s.api('POST', '/deploy', {})).body['snapshot_version']);
-  const content = (await a.s.api('GET', `/snapshots/${first}`)).body['content'] as { server: Record<string, unknown> };
+  const first = Number((await a.s.call('deploy.run', {})).snapshot_version);
+  const content = (await a.s.call('snapshots.get', { version: first })).content as { server: Record<string, unknown> };
   // Some settings are frozen only where they are set.
   const when_set = Object.keys(frozenWhenSet);
   const frozen = [...Object.keys(content.server), ...when_set];
   expect(frozen.length).toBeGreaterThan(10);
   for (const field of frozen.filter((name) => !OPEN.includes(name))) {
-    await a.s.api('PATCH', '/server/config', RESERVED[field] ?? {});
+    await a.s.call('config.update', RESERVED[field] ?? {});
     const entry = await newestOf('server_config');
-    const deployed = (await a.s.api('POST', '/deploy', {})).body;
-    expect([field, deployed['changed']]).toEqual([field, true]);
+    const deployed = await a.s.call('deploy.run', {});
+    expect([field, deployed.changed]).toEqual([field, true]);
     const answer = await rest('POST', `/snapshots/${first}/activate`, {});
     expect([field, answer.status, answer.detail]).toEqual([field, 403, expect.stringContaining(field)]);
-    expect((await a.s.api('GET', '/deploy/status')).body['snapshot_version']).toBe(Number(deployed['snapshot_version']));
-    await a.s.api('POST', `/history/${entry}/rollback`, {});
-    await a.s.api('POST', '/deploy', {});
+    expect((await a.s.call('deploy.status', {})).snapshot_version).toBe(Number(deployed.snapshot_version));
+    await a.s.call('history.rollback', { history_id: entry });
+    await a.s.call('deploy.run', {});
   }
-  await a.s.api('PATCH', '/server/config', { server_name: 'Renamed', global_variables: { region: 'north' } });
-  await a.s.api('POST', '/deploy', {});
+  await a.s.call('config.update', { server_name: 'Renamed', global_variables: { region: 'north' } });
+  await a.s.call('deploy.run', {});
   expect((await rest('POST', `/snapshots/${first}/activate`, {})).status).toBe(200);
 }, 60_000);
 
 test('a transport that nobody reaches stays so: what a token deploys is what the administrator chose', async () => {
-  await a.s.api('PATCH', '/server/config', { transport: 'stdio' });
+  await a.s.call('config.update', { transport: 'stdio' });
   expect(await refusal('update_server_config', { transport: 'http' })).toContain('transport');
   expect((await client.call('deploy_server', {})).isError).toBeUndefined();
-  expect((await a.s.api('GET', '/server/health')).body['transport']).toBe('stdio');
+  expect((await a.s.call('server.health', {})).transport).toBe('stdio');
 });

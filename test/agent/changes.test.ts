@@ -7,15 +7,15 @@ import type { McpClient, ToolResult } from '#test/support/mcp-clients.ts';
 
 let a: ListeningAgent;
 let client: McpClient;
-const call = (name: string, args: Record<string, unknown> = {}): Promise<ToolResult> => client.call(name, args);
+const callTool = (name: string, args: Record<string, unknown> = {}): Promise<ToolResult> => client.call(name, args);
 /** The answer of a call that must succeed. */
 async function ok<T = Record<string, unknown>>(name: string, args: Record<string, unknown> = {}): Promise<T> {
-  const answer = await call(name, args);
+  const answer = await callTool(name, args);
   if (answer.isError) throw new Error(`${name}: ${answer.content[0]?.text}`);
   return answer.structuredContent as T;
 }
 async function refusal(name: string, args: Record<string, unknown> = {}): Promise<string> {
-  const answer = await call(name, args);
+  const answer = await callTool(name, args);
   expect([name, answer.isError]).toEqual([name, true]);
   return answer.content[0]?.text ?? '';
 }
@@ -89,7 +89,7 @@ describe('names', () => {
   });
 
   test('are taken by the agent only', async () => {
-    expect((await a.s.api('GET', '/connections/My%20shop')).status).toBe(404);
+    expect((await a.s.send('connections.get', { id: 'My shop' })).status).toBe(404);
   });
 });
 
@@ -136,7 +136,7 @@ describe('reading', () => {
     expect(flow['edges']).toContainEqual({ from: connection['id'], to: id, kind: 'owns' });
     expect(flow['edges']).toContainEqual({ from: id, to: 'server', kind: 'serves' });
     expect(JSON.stringify(flow)).not.toContain('select');
-    expect((await a.s.api('GET', '/flow')).body).toEqual(flow);
+    expect<object>(await a.s.call('flow.layout', {})).toEqual(flow);
   });
 });
 
@@ -198,7 +198,7 @@ describe('variables', () => {
 
 describe('an update with what is stored already', () => {
   test('writes nothing and says so, and any other one is a version', async () => {
-    await a.s.api('POST', '/toolsets', { name: 'desk', enabled: false });
+    await a.s.call('toolsets.create', { name: 'desk', enabled: false });
     await ok('create_test', { owner: { kind: 'tool', id: 'b1' }, name: 'of b1', arguments: { customer: 'ada' } });
     const updates: [string, Record<string, unknown>][] = [
       ['update_connection', { connection_id: 'My shop', pool_size: 3, extra_params: {} }],
@@ -295,7 +295,7 @@ describe('importing and deleting', () => {
   });
 
   test('a dry run is refused where the change would be', async () => {
-    const { status } = await a.s.api('POST', '/toolsets', { name: 'only', include: { tags: ['a'] } });
+    const { status } = await a.s.send('toolsets.create', { name: 'only', include: { tags: ['a'] } });
     expect(status).toBe(201);
     for (const dry_run of [true, false]) {
       expect(await refusal('delete_toolset', { toolset_id: 'only', dry_run })).toContain('last enabled toolset');

@@ -202,10 +202,10 @@ describe('the activity', () => {
       expect(answer.status).toBe(200);
     }
     expect((await fetch(`${a.s.url}/api/v1/tools`, { headers })).status).toBe(200);
-    const { items } = (await a.s.api('GET', '/agent-activity')).body as { items: object[] };
+    const { items } = await a.s.call('agent_activity.list', {});
     expect(items).toHaveLength(3);
     for (const item of items) expect(item).toMatchObject({ client_ip: GOOGLE, country: 'US' });
-    const stats = (await a.s.api('GET', '/agent-activity/stats')).body;
+    const stats = await a.s.call('agent_activity.stats', {});
     expect(stats).toMatchObject({ calls: 3, errors: 0, countries: [{ country: 'US', calls: 3 }] });
   });
 });

@@ -14,10 +14,10 @@ let a: ListeningAgent;
 let credentials: { clientId: string; clientSecret: string; expectedIssuer: string };
 beforeAll(async () => {
   a = await listeningAgent();
-  const { body } = await a.s.api('POST', '/oauth-clients', { name: 'Bot', idle_timeout_minutes: 15 });
+  const body = await a.s.call('oauth_clients.create', { name: 'Bot', idle_timeout_minutes: 15 });
   credentials = {
-    clientId: String(body['client_id']),
-    clientSecret: String(body['client_secret']),
+    clientId: body.client_id,
+    clientSecret: body.client_secret,
     expectedIssuer: `${a.s.url}/agent-mcp`,
   };
 });

@@ -12,7 +12,7 @@ afterAll(() => a.stop());
 const LIST = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
 const CALL = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'get_deploy_status', arguments: {} } };
 
-async function post(
+async function postMessage(
   base: string,
   token: string | null,
   body: unknown = LIST,
@@ -41,7 +41,7 @@ describe('nobody', () => {
     for (const base of [a.s.url, a.url]) {
       for (const path of ['/agent-mcp/mcp', '/agent-mcp/']) {
         for (const token of [null, `svc_${'a'.repeat(40)}`, 'nonsense']) {
-          const answer = await post(base, token, CALL, {}, path);
+          const answer = await postMessage(base, token, CALL, {}, path);
           expect([answer.status, isErrorBody(answer.body)]).toEqual([401, true]);
           const challenge = answer.headers.get('www-authenticate') ?? '';
           const [, url = '', error] =
@@ -107,46 +107,46 @@ describe('a request', () => {
   test('with a foreign Host or Origin is refused', async () => {
     const token = await a.token();
     for (const base of [a.s.url, a.url]) {
-      expect((await post(base, token, LIST, { host: 'evil.example' })).status).toBe(403);
-      expect((await post(base, token, LIST, { origin: 'https://evil.example' })).status).toBe(403);
-      expect((await post(base, token, LIST, { origin: 'null' })).status).toBe(403);
-      expect((await post(base, token)).status).toBe(200);
+      expect((await postMessage(base, token, LIST, { host: 'evil.example' })).status).toBe(403);
+      expect((await postMessage(base, token, LIST, { origin: 'https://evil.example' })).status).toBe(403);
+      expect((await postMessage(base, token, LIST, { origin: 'null' })).status).toBe(403);
+      expect((await postMessage(base, token)).status).toBe(200);
     }
     // Allowed by the configuration's cors_origins, on the front port.
-    expect((await post(a.s.url, token, LIST, { origin: 'http://localhost:5173' })).status).toBe(200);
+    expect((await postMessage(a.s.url, token, LIST, { origin: 'http://localhost:5173' })).status).toBe(200);
   });
 
   test('that is no message, too large or of another type is refused', async () => {
     const token = await a.token();
-    expect((await post(a.s.url, token, '{"a":')).status).toBe(400);
+    expect((await postMessage(a.s.url, token, '{"a":')).status).toBe(400);
     // As many clients write what they leave out, and as proxies copy headers.
     const copied = { 'mcp-protocol-version': '2025-11-25, 2025-11-25' };
-    expect((await post(a.s.url, token, { ...LIST, params: null }, copied)).body).toHaveProperty('result');
+    expect((await postMessage(a.s.url, token, { ...LIST, params: null }, copied)).body).toHaveProperty('result');
     const no_arguments = { ...CALL, params: { name: 'get_deploy_status', arguments: null } };
-    expect((await post(a.s.url, token, no_arguments, copied)).body).toHaveProperty('result.structuredContent');
-    expect((await post(a.s.url, token, LIST, { 'content-type': 'text/plain' })).status).toBe(415);
-    expect((await post(a.s.url, token, JSON.stringify({ a: 'x'.repeat(4 * 1024 * 1024) }))).status).toBe(413);
-    const unknown = await post(a.s.url, token, { ...CALL, params: { name: 'drop_everything' } });
+    expect((await postMessage(a.s.url, token, no_arguments, copied)).body).toHaveProperty('result.structuredContent');
+    expect((await postMessage(a.s.url, token, LIST, { 'content-type': 'text/plain' })).status).toBe(415);
+    expect((await postMessage(a.s.url, token, JSON.stringify({ a: 'x'.repeat(4 * 1024 * 1024) }))).status).toBe(413);
+    const unknown = await postMessage(a.s.url, token, { ...CALL, params: { name: 'drop_everything' } });
     expect(unknown.body).toMatchObject({ error: { code: -32_602 } });
     expect((await activity()).items[0]).toMatchObject({ tool_name: 'drop_everything', success: false, error: 'not_found' });
     const get = await fetch(`${a.s.url}/agent-mcp/mcp`, { headers: { authorization: `Bearer ${token}` } });
     expect(get.status).toBe(405);
-    expect((await post(a.url, token, LIST, {}, '/agent-mcp/elsewhere')).status).toBe(404);
+    expect((await postMessage(a.url, token, LIST, {}, '/agent-mcp/elsewhere')).status).toBe(404);
   });
 });
 
 describe('a token', () => {
   test('stops at once when it is revoked', async () => {
     const { id, token } = (await a.s.api('POST', '/agent-tokens', { name: 'short', duration_minutes: 15 })).body;
-    expect((await post(a.s.url, String(token))).status).toBe(200);
+    expect((await postMessage(a.s.url, String(token))).status).toBe(200);
     await a.s.api('DELETE', `/agent-tokens/${String(id)}`);
-    for (const body of [LIST, CALL]) expect((await post(a.s.url, String(token), body)).status).toBe(401);
+    for (const body of [LIST, CALL]) expect((await postMessage(a.s.url, String(token), body)).status).toBe(401);
   });
 
   test('lacks what its scopes do not name', async () => {
     const token = await a.token(['read']);
     const call = (name: string, args: object) =>
-      post(a.s.url, token, { ...CALL, params: { name, arguments: args } }).then(({ body }) => body['result']);
+      postMessage(a.s.url, token, { ...CALL, params: { name, arguments: args } }).then(({ body }) => body['result']);
     expect(await call('get_deploy_status', {})).not.toHaveProperty('isError');
     for (const [name, args, scope] of [
       ['deploy_server', {}, 'deploy'],
@@ -164,7 +164,7 @@ describe('a token', () => {
   test('may not do what is for administrators, by any way in', async () => {
     const token = await a.token();
     const call = async (name: string, args: object) =>
-      (await post(a.s.url, token, { ...CALL, params: { name, arguments: args } })).body['result'] as {
+      (await postMessage(a.s.url, token, { ...CALL, params: { name, arguments: args } })).body['result'] as {
         isError?: boolean;
         content: { text: string }[];
       };
@@ -187,8 +187,8 @@ describe('a token', () => {
   test('has its calls counted once each and told with the address of the client', async () => {
     const token = await a.token();
     const before = (await activity()).total;
-    await post(a.s.url, token, CALL);
-    await post(a.s.url, token, LIST);
+    await postMessage(a.s.url, token, CALL);
+    await postMessage(a.s.url, token, LIST);
     const { items, total } = await activity();
     expect(total).toBe(before + 1);
     expect(items[0]).toMatchObject({
@@ -200,23 +200,23 @@ describe('a token', () => {
       success: true,
     });
     // Nobody but the server is believed about addresses.
-    await post(a.url, token, CALL, { 'x-client-address': '203.0.113.9', 'x-forwarded-for': '203.0.113.9' });
+    await postMessage(a.url, token, CALL, { 'x-client-address': '203.0.113.9', 'x-forwarded-for': '203.0.113.9' });
     expect((await activity()).items[0]).toMatchObject({ client_ip: '127.0.0.1' });
   });
 
   test('is refused with 429 beyond its rate, and REST requests count too', async () => {
     const { version } = (await a.s.api('PATCH', '/server/config', { agent_rate_limit: 3 })).body;
     const token = await a.token();
-    expect((await post(a.s.url, token, CALL)).status).toBe(200);
-    expect((await post(a.url, token, CALL)).status).toBe(200);
+    expect((await postMessage(a.s.url, token, CALL)).status).toBe(200);
+    expect((await postMessage(a.url, token, CALL)).status).toBe(200);
     const rest = await fetch(`${a.s.url}/api/v1/tools`, { headers: { authorization: `Bearer ${token}` } });
     expect(rest.status).toBe(200);
-    const late = await post(a.s.url, token, CALL);
+    const late = await postMessage(a.s.url, token, CALL);
     expect([late.status, isErrorBody(late.body)]).toEqual([429, true]);
     expect(Number(late.headers.get('retry-after'))).toBeGreaterThan(0);
     expect((await activity()).items[0]).toMatchObject({ tool_name: 'get_deploy_status', success: false, error: 'rate_limited' });
     // Lists are no calls.
-    expect((await post(a.s.url, token, LIST)).status).toBe(200);
+    expect((await postMessage(a.s.url, token, LIST)).status).toBe(200);
     await a.s.api('PATCH', '/server/config', { agent_rate_limit: 120, version });
   });
 });
@@ -225,7 +225,7 @@ test('agent_enabled false turns the endpoint off on both ports, and the REST API
   const token = await a.token();
   await a.s.api('PATCH', '/server/config', { agent_enabled: false });
   for (const base of [a.s.url, a.url]) {
-    const answer = await post(base, token, CALL);
+    const answer = await postMessage(base, token, CALL);
     expect([answer.status, answer.body['detail']]).toEqual([403, expect.stringContaining('agent_enabled')]);
   }
   const rest = async () => {
@@ -239,12 +239,12 @@ test('agent_enabled false turns the endpoint off on both ports, and the REST API
   });
   expect(form.status).toBe(403);
   await a.s.api('PATCH', '/server/config', { agent_enabled: true });
-  expect((await post(a.s.url, token, CALL)).status).toBe(200);
+  expect((await postMessage(a.s.url, token, CALL)).status).toBe(200);
   expect((await rest())[0]).toBe(200);
 });
 
 test('a line of the agent has the id of the request that caused it', async () => {
-  const answer = await post(a.url, await a.token(), '{}', { 'x-request-id': 'agent-1' });
+  const answer = await postMessage(a.url, await a.token(), '{}', { 'x-request-id': 'agent-1' });
   const line = a.s.lines.find(({ message }) => message === 'mcp request refused');
   expect([answer.headers.get('x-request-id'), line?.fields['request_id']]).toEqual(['agent-1', 'agent-1']);
 });
@@ -254,7 +254,7 @@ test('a service token that differs is said to differ', async () => {
   try {
     const token = await other.token();
     for (const base of [other.s.url, other.url]) {
-      const answer = await post(base, token, CALL);
+      const answer = await postMessage(base, token, CALL);
       expect([answer.status, answer.body['detail']]).toEqual([401, expect.stringContaining('SVC_AGENT_SERVICE_TOKEN')]);
     }
   } finally {
@@ -265,9 +265,9 @@ test('a service token that differs is said to differ', async () => {
 test('an agent that does not run is 503, and one whose server is away says so', async () => {
   const lone = await listeningAgent({ SVC_AGENT_MCP_URL: 'http://127.0.0.1:1' });
   const token = await lone.token();
-  expect((await post(lone.s.url, token, CALL)).status).toBe(503);
+  expect((await postMessage(lone.s.url, token, CALL)).status).toBe(503);
   await lone.s.stop();
-  const answer = await post(lone.url, token, CALL);
+  const answer = await postMessage(lone.url, token, CALL);
   expect([answer.status, answer.body['detail']]).toEqual([503, expect.stringContaining('SVC_SERVER_URL')]);
   await lone.stop().catch(() => undefined);
 });

@@ -20,19 +20,19 @@ test.skipIf(!reachable.postgres || !reachable.redis)(
     try {
       await one.signIn();
       await other.signIn();
-      const { id, token } = (await one.api('POST', '/agent-tokens', { name: 'Both', duration_minutes: 15 })).body;
+      const { id, token } = await one.call('agent_tokens.create', { name: 'Both', duration_minutes: 15 });
       const get = async (base: string): Promise<number> =>
-        (await fetch(`${base}/api/v1/connections`, { headers: { authorization: `Bearer ${String(token)}` } })).status;
+        (await fetch(`${base}/api/v1/connections`, { headers: { authorization: `Bearer ${token}` } })).status;
       const statuses = await Promise.all([one.url, other.url, one.url, other.url, one.url, other.url].map(get));
       expect([200, 429].map((status) => statuses.filter((given) => given === status).length)).toEqual([4, 2]);
       for (const server of [one, other]) {
-        const { body } = await server.api('GET', '/agent-activity?success=false');
-        expect(body).toMatchObject({
+        const page = await server.call('agent_activity.list', { success: false });
+        expect(page).toMatchObject({
           total: 2,
           items: [{ token_name: 'Both', tool_name: 'list_connections', error: 'rate_limited' }, {}],
         });
       }
-      await other.api('DELETE', `/agent-tokens/${String(id)}`);
+      await other.call('agent_tokens.delete', { id });
       expect(await get(one.url)).toBe(401);
     } finally {
       await one.stop();

@@ -15,12 +15,12 @@ describe('the token endpoint', () => {
   let client: { id: string; client_id: string; client_secret: string };
   beforeAll(async () => {
     a = await listeningAgent();
-    const { body } = await a.s.api('POST', '/oauth-clients', {
+    const body = await a.s.call('oauth_clients.create', {
       name: 'Bot',
       idle_timeout_minutes: 15,
       scopes: ['read', 'write'],
     });
-    client = body as unknown as typeof client;
+    client = body;
   });
   afterAll(() => a.stop());
 
@@ -103,7 +103,7 @@ describe('the token endpoint', () => {
       expect((await mcp.call('deploy_server', {})).content[0]?.text).toBe('This token lacks the scope deploy.');
       await mcp.close();
     }
-    const [entry] = (await a.s.api('GET', '/agent-activity')).body['items'] as Record<string, unknown>[];
+    const [entry] = (await a.s.call('agent_activity.list', {})).items;
     expect(entry).toMatchObject({
       token_name: 'Bot',
       tool_name: 'deploy_server',
@@ -133,15 +133,15 @@ describe('the token endpoint', () => {
   });
 
   test('stops for a revoked client, and so do its live tokens', async () => {
-    const made = (await a.s.api('POST', '/oauth-clients', { name: 'Gone', idle_timeout_minutes: 60 })).body;
+    const made = await a.s.call('oauth_clients.create', { name: 'Gone', idle_timeout_minutes: 60 });
     const form = {
       grant_type: 'client_credentials',
-      client_id: String(made['client_id']),
-      client_secret: String(made['client_secret']),
+      client_id: made.client_id,
+      client_secret: made.client_secret,
     };
     const tokens = (await grant(form)).body;
     expect((await rest(tokens['access_token'])).status).toBe(200);
-    expect((await a.s.api('DELETE', `/oauth-clients/${String(made['id'])}`)).status).toBe(204);
+    expect((await a.s.send('oauth_clients.delete', { id: made.id })).status).toBe(204);
     expect((await rest(tokens['access_token'])).status).toBe(401);
     expect((await grant(form)).status).toBe(401);
     const again = await grant({ grant_type: 'refresh_token', refresh_token: String(tokens['refresh_token']) });
@@ -161,7 +161,7 @@ describe('the token endpoint', () => {
     for (const secret of [client.client_secret, tokens['access_token'], tokens['refresh_token']]) {
       expect(stored).not.toContain(String(secret));
     }
-    const shown = JSON.stringify((await a.s.api('GET', '/oauth-clients')).body);
+    const shown = JSON.stringify(await a.s.call('oauth_clients.list', {}));
     expect(shown).toContain(client.client_id);
     expect(shown).not.toContain('secret');
   });
@@ -194,19 +194,17 @@ describe.each(['file', 'postgresql'] as const)('idle time with a metadata databa
     return answer.body as { status: number; body: Record<string, unknown> };
   };
   const rest = async (token: unknown) =>
-    (await t.request('GET', '/api/v1/tools', { anonymous: true, headers: { authorization: `Bearer ${String(token)}` } })).status;
+    (await t.send('tools.list', {}, { anonymous: true, headers: { authorization: `Bearer ${String(token)}` } })).status;
 
   test('is between 15 minutes and a day', async () => {
     for (const idle_timeout_minutes of [14, 1_441]) {
-      const answer = await t.request('POST', '/api/v1/oauth-clients', { body: { name: 'x', idle_timeout_minutes } });
+      const answer = await t.send('oauth_clients.create', { name: 'x', idle_timeout_minutes });
       expect(answer.status).toBe(422);
     }
   });
 
   test('slides with every use, ends without one, and an access token lives an hour at most', async () => {
-    const { client_id, client_secret } = (
-      await t.request('POST', '/api/v1/oauth-clients', { body: { name: 'Bot', idle_timeout_minutes: 15 } })
-    ).body;
+    const { client_id, client_secret } = await t.call('oauth_clients.create', { name: 'Bot', idle_timeout_minutes: 15 });
     const form = { grant_type: 'client_credentials', client_id, client_secret };
     const first = (await grant(form)).body;
     for (let n = 0; n < 4; n++) {
@@ -223,7 +221,7 @@ describe.each(['file', 'postgresql'] as const)('idle time with a metadata databa
     expect(await rest(second.body['access_token'])).toBe(401);
     const late = await grant({ grant_type: 'refresh_token', refresh_token: second.body['refresh_token'] });
     expect([late.status, late.body['error']]).toEqual([400, 'invalid_grant']);
-    const { items, total } = (await t.request('GET', '/api/v1/agent-activity?limit=2')).body;
+    const { items, total } = await t.call('agent_activity.list', { limit: 2 });
     expect([(items as object[]).length, total]).toEqual([2, 5]);
     const rows = await t.app.store.db.select().from(t.app.store.tables.agent_activity);
     expect(rows).toHaveLength(5);

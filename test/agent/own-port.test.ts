@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => a.stop());
 
 const LIST = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
-const call = (name: string, args: object = {}) => ({
+const callMessage = (name: string, args: object = {}) => ({
   jsonrpc: '2.0',
   id: 1,
   method: 'tools/call',
@@ -33,7 +33,7 @@ const send = (base: string, method: string, headers: Record<string, string>, bod
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
 const bearer = () => ({ authorization: `Bearer ${token}` });
-const newest = async () => ((await a.s.api('GET', '/agent-activity?limit=1')).body['items'] as object[])[0];
+const newest = async () => (await a.s.call('agent_activity.list', { limit: 1 })).items[0];
 
 describe('the address of the client', () => {
   test('is what a trusted proxy says, on both ports, and the last address that is none of its own', async () => {
@@ -44,7 +44,12 @@ describe('the address of the client', () => {
         ['198.51.100.9, 127.0.0.1', '198.51.100.9'],
         ['nonsense', '127.0.0.1'],
       ]) {
-        const answer = await send(base, 'POST', { ...bearer(), 'x-forwarded-for': forwarded ?? '' }, call('get_queue_metrics'));
+        const answer = await send(
+          base,
+          'POST',
+          { ...bearer(), 'x-forwarded-for': forwarded ?? '' },
+          callMessage('get_queue_metrics'),
+        );
         expect(answer.status).toBe(200);
         expect(await newest()).toMatchObject({ client_ip: told, tool_name: 'get_queue_metrics' });
       }
@@ -59,7 +64,7 @@ describe('pages of cors_origins', () => {
       expect((await send(base, 'OPTIONS', { origin })).status).toBe(403);
       expect((await send(base, 'POST', { ...bearer(), origin }, LIST)).status).toBe(403);
     }
-    await a.s.api('PATCH', '/server/config', { cors_origins: [origin] });
+    await a.s.call('config.update', { cors_origins: [origin] });
     for (const base of [a.s.url, a.url]) {
       await until(async () => (await send(base, 'OPTIONS', { origin })).status === 204);
       const asked = await send(base, 'OPTIONS', { origin, 'access-control-request-method': 'POST' });
@@ -80,7 +85,7 @@ describe('pages of cors_origins', () => {
   test('host names of the configuration are accepted on both ports', async () => {
     const host = 'sluice.example';
     for (const base of [a.s.url, a.url]) expect((await send(base, 'POST', { ...bearer(), host }, LIST)).status).toBe(403);
-    await a.s.api('PATCH', '/server/config', { ui_domain: host });
+    await a.s.call('config.update', { ui_domain: host });
     for (const base of [a.s.url, a.url]) {
       await until(async () => (await send(base, 'POST', { ...bearer(), host }, LIST)).status === 200);
     }
@@ -180,8 +185,8 @@ test('lines of the program and every call stand in the live log under its name, 
     away = false;
     log.error('request failed', { reason: `Bearer ${token}` });
     await until(() => frames.filter(({ message }) => message === 'request failed').length === 1);
-    await send(a.s.url, 'POST', bearer(), call('get_queue_metrics'));
-    await send(a.s.url, 'POST', bearer(), call('get_tool', { tool_id: 'none' }));
+    await send(a.s.url, 'POST', bearer(), callMessage('get_queue_metrics'));
+    await send(a.s.url, 'POST', bearer(), callMessage('get_tool', { tool_id: 'none' }));
     await until(() => frames.some(({ message }) => message === 'agent call failed'));
     const told = frames.filter(({ fields }) => fields?.['port'] === 8090);
     expect(told).toMatchObject([{ source: 'agent', message: 'agent listens', level: 'INFO', fields: { port: 8090 } }]);

@@ -33,7 +33,7 @@ function start(more: Record<string, string>) {
 test('runs alone, without a database or a key, and stops when it is told to', async () => {
   server = await listeningServer();
   const cookie = await server.signIn();
-  const { token } = (await server.api('POST', '/agent-tokens', { name: 'Claude', duration_minutes: 15 })).body;
+  const { token } = await server.call('agent_tokens.create', { name: 'Claude', duration_minutes: 15 });
   const port = freePort();
   const url = `http://127.0.0.1:${port}`;
   const child = start({
@@ -45,7 +45,7 @@ test('runs alone, without a database or a key, and stops when it is told to', as
   const answer = await fetch(`${url}/agent-mcp/mcp`, {
     method: 'POST',
     headers: {
-      authorization: `Bearer ${String(token)}`,
+      authorization: `Bearer ${token}`,
       'content-type': 'application/json',
       accept: 'application/json, text/event-stream',
     },

@@ -49,7 +49,7 @@ async function everythingStored() {
   return { configuration: await storedConfiguration(a.s.server.app), rows: Object.fromEntries(rows) };
 }
 
-test('an agent that only proposes builds a tool from the schema, tests it and says why; nothing of it is stored', async () => {
+test('a proposing agent builds a tool from the schema, tests it and says why; nothing of it is stored', async () => {
   const before = await everythingStored();
   expect((await client.call('list_tables', { connection_id: 'shop' })).structuredContent).toMatchObject({
     tables: [{ name: 'orders' }],
@@ -92,13 +92,13 @@ test('an agent that only proposes builds a tool from the schema, tests it and sa
   });
   expect((await client.call('get_tool', { tool_id: 'find_orders' })).isError).toBe(true);
   expect(await everythingStored()).toEqual(before);
-  const { body } = await a.s.api('GET', `/proposals/${proposal_id}`);
-  expect(body).toMatchObject({
+  const proposal = await a.s.call('proposals.get', { id: proposal_id });
+  expect(proposal).toMatchObject({
     title: 'Support asks for this.',
     note: 'Support asks for this.\nDaily.',
     tests: [{ name: 'ada bought once', status: 'passed' }],
   });
-  expect((await a.s.api('POST', `/proposals/${proposal_id}/approve`, { version: body['version'] })).status).toBe(200);
+  expect((await a.s.send('proposals.approve', { id: proposal_id, version: proposal.version })).status).toBe(200);
   expect((await writer.call('get_tool', { tool_id: 'find_orders' })).structuredContent).toMatchObject({
     id: made?.['id'],
     version: 1,
@@ -183,8 +183,8 @@ test('no tool lets it change anything, whatever it proposes', async () => {
   const [open, ...more] = (await a.s.server.app.store.db.select().from(proposals)).filter(({ status }) => status === 'open');
   expect([open?.version, more]).toEqual([proposed.length, []]);
   expect(await a.s.server.app.store.db.$count(proposal_operations)).toBe(proposed.length);
-  const approved = await a.s.api('POST', `/proposals/${String(open?.id)}/approve`, { version: open?.version });
-  expect([approved.status, approved.body['detail']]).toEqual([200, undefined]);
+  const approved = await a.s.send('proposals.approve', { id: String(open?.id), version: open?.version });
+  expect([approved.status, approved.body.detail]).toEqual([200, undefined]);
   expect((await writer.call('get_server_config', {})).structuredContent).toMatchObject({ server_name: 'Somebody else' });
 });
 

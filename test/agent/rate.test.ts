@@ -96,15 +96,15 @@ describe.each(STORES)('%s', (_, start, possible) => {
         const second = await other.token();
         expect((await mcp(one.s.url, second)).status).toBe(200);
         // The setting wins, for every server, at once on the one and soon on the others.
-        await one.s.api('PATCH', '/server/config', { agent_rate_limit: 2 });
+        await one.s.call('config.update', { agent_rate_limit: 2 });
         const third = await other.token();
         expect((await mcp(one.s.url, third)).status).toBe(200);
         expect((await rest(one.s.url, third)).status).toBe(200);
         await until(async () => (await rest(other.s.url, third)).status === 429);
-        const { total } = (await other.s.api('GET', '/agent-activity?success=true')).body;
-        expect(Number(total)).toBeGreaterThanOrEqual(LIMIT + 3);
-        const { body } = await one.s.api('GET', '/agent-activity?success=false&limit=100');
-        for (const item of body['items'] as object[]) expect(item).toMatchObject({ error: 'rate_limited' });
+        const { total } = await other.s.call('agent_activity.list', { success: true });
+        expect(total).toBeGreaterThanOrEqual(LIMIT + 3);
+        const page = await one.s.call('agent_activity.list', { success: false, limit: 100 });
+        for (const item of page.items as object[]) expect(item).toMatchObject({ error: 'rate_limited' });
       } finally {
         await stop();
       }
@@ -133,8 +133,8 @@ test.skipIf(!reachable.redis)(
       for (const answer of [await rest(a.s.url, token), await mcp(a.s.url, token)]) {
         expect([answer.status, isErrorBody(await answer.json())]).toEqual([429, true]);
       }
-      expect((await a.s.api('GET', '/agent-activity?success=true')).body).toMatchObject({ total: LIMIT + 1 });
-      expect((await a.s.api('GET', '/queue/metrics')).status).toBe(200);
+      expect(await a.s.call('agent_activity.list', { success: true })).toMatchObject({ total: LIMIT + 1 });
+      expect((await a.s.send('queue.metrics')).status).toBe(200);
       // Told once, however long it is away.
       expect(a.s.lines.filter(({ message }) => message === 'redis lost')).toHaveLength(1);
     } finally {

@@ -53,10 +53,9 @@ async function tested(kind: string, name: string, made: object): Promise<void> {
   }
 }
 async function approve(proposal_id: unknown): Promise<void> {
-  const path = `/proposals/${String(proposal_id)}`;
-  const { body } = await a.s.api('GET', path);
-  const approved = await a.s.api('POST', `${path}/approve`, { version: body['version'] });
-  expect([approved.status, approved.body['detail']]).toEqual([200, undefined]);
+  const proposal = await a.s.call('proposals.get', { id: String(proposal_id) });
+  const approved = await a.s.send('proposals.approve', { id: String(proposal_id), version: proposal.version });
+  expect([approved.status, approved.body.detail]).toEqual([200, undefined]);
 }
 
 for (const [kind, make] of definitions) {
@@ -116,8 +115,8 @@ test('an atomic batch that failed is no part of a proposal', async () => {
   const failed = await propose('create_tools_batch', { tools, atomic: true, proposal_id });
   expect(failed).toMatchObject({ total_created: 0, total_errors: 1 });
   expect(failed['proposed']).toBeUndefined();
-  const { body } = await a.s.api('GET', `/proposals/${String(proposal_id)}`);
-  expect((body['operations'] as unknown[]).length).toBe(1);
+  const proposal = await a.s.call('proposals.get', { id: String(proposal_id) });
+  expect((proposal.operations as unknown[]).length).toBe(1);
   await approve(proposal_id);
 });
 
@@ -150,7 +149,7 @@ test('what names and explains a proposal is checked, in every script', async () 
     template: 'x',
     proposal_note: note,
   });
-  expect((await a.s.api('GET', `/proposals/${String(proposal_id)}`)).body).toMatchObject({ note });
+  expect((await a.s.send('proposals.get', { id: String(proposal_id) })).body).toMatchObject({ note });
   const refused = async (more: object) => (await propose('create_tool', { ...draft('never'), ...more }))['refused'];
   expect(await refused({ proposal_note: `${note}x` })).toBe('proposal_note must have at most 2000 characters.');
   expect(await refused({ proposal_note: '\ud800' })).toBe('proposal_note contains a NUL character or half a character.');

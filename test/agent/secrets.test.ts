@@ -50,14 +50,14 @@ beforeAll(async () => {
   connectHost(a.s.server.app);
   token = await a.token();
   client = await a.client('v2', token);
-  id = String((await a.s.api('POST', '/connections', DRAFT)).body['id']);
+  id = (await a.s.send('connections.create', DRAFT)).body.id;
 });
 afterAll(async () => {
   await client.close();
   await a.stop();
 });
 
-const stored = async () => (await a.s.api('GET', `/connections/${id}`)).body;
+const stored = async () => await a.s.call('connections.get', { id });
 
 test('every field of a connection is of one kind', () => {
   const fields = [...Object.keys(MOVES), ...HARMLESS, ...Object.keys(ADMINISTRATORS), 'read_only'];
@@ -85,11 +85,11 @@ test('a token may not send a kept password elsewhere: by a change, an import, or
   expect([imported.status, await imported.text()]).toEqual([422, expect.stringContaining('password')]);
   expect(await stored()).toEqual(before);
 
-  await a.s.api('PATCH', `/connections/${id}`, { host: '192.0.2.11' });
-  const [entry] = (await a.s.api('GET', `/history/connection/${id}`)).body['items'] as { id: string }[];
+  await a.s.call('connections.update', { id, host: '192.0.2.11' });
+  const [entry] = (await a.s.call('history.entity', { entity_type: 'connection', entity_id: id })).items;
   const undone = await client.call('rollback', { history_id: entry?.id ?? '' });
   expect([undone.isError, undone.content[0]?.text]).toEqual([true, expect.stringContaining('password')]);
-  expect((await stored())['host']).toBe('192.0.2.11');
+  expect((await stored()).host).toBe('192.0.2.11');
 });
 
 const authority = await createAuthority('named');
@@ -106,21 +106,21 @@ const WEAKER = ['disable', 'require', 'verify-ca'];
 
 test.each(VERIFIED)('a token may not have less verified before a kept password is sent: %s', async (kind, settings) => {
   const name = `verified ${kind}`;
-  const made = await a.s.api('POST', '/connections', { ...DRAFT, ...settings, name });
-  expect([made.status, made.body['ssl_mode']]).toEqual([201, null]);
-  const path = `/connections/${String(made.body['id'])}`;
+  const made = await a.s.send('connections.create', { ...DRAFT, ...settings, name });
+  expect([made.status, made.body.ssl_mode]).toEqual([201, null]);
+  const path = `/connections/${made.body.id}`;
   for (const ssl_mode of WEAKER) {
     const refused = { status: 422, detail: expect.stringMatching(/ssl_mode.*password/) };
     expect([ssl_mode, await rest('PATCH', path, { ssl_mode })]).toEqual([ssl_mode, refused]);
   }
-  expect((await a.s.api('GET', path)).body['ssl_mode']).toBeNull();
+  expect((await a.s.call('connections.get', { id: made.body.id })).ssl_mode).toBeNull();
   expect((await rest('PATCH', path, { ssl_mode: 'verify-full' })).status).toBe(200);
   expect((await rest('PATCH', path, { ssl_mode: null })).status).toBe(200);
 });
 
 test('a token may have more verified', async () => {
-  const made = await a.s.api('POST', '/connections', { ...DRAFT, name: 'automatic' });
-  const path = `/connections/${String(made.body['id'])}`;
+  const made = await a.s.send('connections.create', { ...DRAFT, name: 'automatic' });
+  const path = `/connections/${made.body.id}`;
   for (const ssl_mode of ['require', 'verify-ca', 'verify-full']) {
     expect([ssl_mode, (await rest('PATCH', path, { ssl_mode })).status]).toEqual([ssl_mode, 200]);
   }
@@ -136,19 +136,19 @@ test('with the password in the same call it may, and no answer or log holds it',
     await client.call('list_history', { entity_type: 'connection', details: true }),
     await client.call('export_config', {}),
     await client.call('get_flow_layout', {}),
-    (await a.s.api('GET', '/agent-activity')).body,
+    await a.s.call('agent_activity.list', {}),
   ];
   expect(JSON.stringify(shown)).not.toContain('canary');
 });
 
 test('a connection that is deleted and brought back keeps its password at the last address only', async () => {
-  const entries = (await a.s.api('GET', `/history/connection/${id}`)).body['items'] as { id: string }[];
+  const entries = (await a.s.call('history.entity', { entity_type: 'connection', entity_id: id })).items;
   const gone = (await client.call('delete_connection', { connection_id: 'shop' })).structuredContent;
   // An entry from when it had another address.
   const earlier = await client.call('rollback', { history_id: entries[0]?.id ?? '' });
   expect([earlier.isError, earlier.content[0]?.text]).toEqual([true, expect.stringContaining('password')]);
   expect((await client.call('rollback', { history_id: String(gone?.['history_id']) })).isError).toBeUndefined();
-  expect((await stored())['host']).toBe('192.0.2.12');
+  expect((await stored()).host).toBe('192.0.2.12');
 });
 
 const rest = async (method: string, path: string, body: unknown) => {
@@ -164,16 +164,16 @@ describe('a connection that an administrator made read-only', () => {
   const READ_ONLY = { name: 'ledger', db_type: 'sqlite', database: 'ledger.sqlite', read_only: true };
   let ledger: string;
   const newest = async () =>
-    String(((await a.s.api('GET', `/history/connection/${ledger}`)).body['items'] as { id: string }[])[0]?.id);
+    String((await a.s.call('history.entity', { entity_type: 'connection', entity_id: ledger })).items[0]?.id);
   beforeAll(async () => {
     mkdirSync(a.s.server.app.env.SVC_SQLITE_DIR, { recursive: true });
     new Database(join(a.s.server.app.env.SVC_SQLITE_DIR, 'ledger.sqlite'), { create: true }).run('create table entries (id int)');
-    const made = await a.s.api('POST', '/connections', { ...READ_ONLY, read_only: false });
-    ledger = String(made.body['id']);
-    await a.s.api('POST', '/tools', { ...TOOL, name: 'entries', connection_id: ledger, sql_query: 'select id from entries' });
-    await a.s.api('PATCH', `/connections/${ledger}`, { read_only: true });
+    const made = await a.s.send('connections.create', { ...READ_ONLY, read_only: false });
+    ledger = made.body.id;
+    await a.s.call('tools.create', { ...TOOL, name: 'entries', connection_id: ledger, sql_query: 'select id from entries' });
+    await a.s.call('connections.update', { id: ledger, read_only: true });
   });
-  const stays = async () => expect((await a.s.api('GET', `/connections/${ledger}`)).body['read_only']).toBe(true);
+  const stays = async () => expect((await a.s.call('connections.get', { id: ledger })).read_only).toBe(true);
 
   test('is made writable by no change, import or rollback of a token', async () => {
     const refused = { status: 403, detail: expect.stringContaining('read_only') };
@@ -194,10 +194,10 @@ describe('a connection that an administrator made read-only', () => {
   });
 
   test('nor by activating an earlier snapshot, also when the present one lacks it', async () => {
-    await a.s.api('PATCH', `/connections/${ledger}`, { read_only: false });
-    const writable = Number((await a.s.api('POST', '/deploy', {})).body['snapshot_version']);
-    await a.s.api('PATCH', `/connections/${ledger}`, { read_only: true });
-    await a.s.api('POST', '/deploy', {});
+    await a.s.call('connections.update', { id: ledger, read_only: false });
+    const writable = Number((await a.s.call('deploy.run', {})).snapshot_version);
+    await a.s.call('connections.update', { id: ledger, read_only: true });
+    await a.s.call('deploy.run', {});
     const refused = { status: 403, detail: expect.stringContaining('read_only') };
     expect(await rest('POST', `/snapshots/${writable}/activate`, {})).toEqual(refused);
     for (const hide of ['disable', 'delete']) {
@@ -206,18 +206,18 @@ describe('a connection that an administrator made read-only', () => {
       expect((await client.call('deploy_server', {})).isError).toBeUndefined();
       expect([hide, await rest('POST', `/snapshots/${writable}/activate`, {})]).toEqual([hide, refused]);
     }
-    expect((await a.s.api('POST', `/snapshots/${writable}/activate`, {})).status).toBe(200);
+    expect((await a.s.send('snapshots.activate', { version: writable })).status).toBe(200);
   });
 });
 
 test('an earlier snapshot sends no kept password to its earlier address for a token', async () => {
   const moved = { ...DRAFT, name: 'moved', host: '127.0.0.1', port: 1 };
-  const connection_id = String((await a.s.api('POST', '/connections', moved)).body['id']);
-  expect((await a.s.api('POST', '/tools', { ...TOOL, name: 'one', connection_id })).status).toBe(201);
-  const before = Number((await a.s.api('POST', '/deploy', {})).body['snapshot_version']);
-  await a.s.api('PATCH', `/connections/${connection_id}`, { port: 2 });
-  await a.s.api('POST', '/deploy', {});
+  const connection_id = (await a.s.send('connections.create', moved)).body.id;
+  expect((await a.s.send('tools.create', { ...TOOL, name: 'one', connection_id })).status).toBe(201);
+  const before = Number((await a.s.call('deploy.run', {})).snapshot_version);
+  await a.s.call('connections.update', { id: connection_id, port: 2 });
+  await a.s.call('deploy.run', {});
   const answer = await rest('POST', `/snapshots/${before}/activate`, {});
   expect(answer).toEqual({ status: 422, detail: expect.stringContaining('administrator') });
-  expect((await a.s.api('POST', `/snapshots/${before}/activate`, {})).status).toBe(200);
+  expect((await a.s.send('snapshots.activate', { version: before })).status).toBe(200);
 });

@@ -80,7 +80,7 @@ const openLists = (schema: unknown): unknown[] => {
   return [...own, ...Object.values(schema).flatMap(openLists)];
 };
 
-test('the tools are the 45 of the specification and those of toolsets, and every text and operation belongs to one of them', () => {
+test('the tools are the 45 specified ones and those of toolsets, and each text and operation has one', () => {
   expect(SPECIFIED_TOOLS).toHaveLength(45 + ADDED_TOOLS.length);
   expect([...tools.keys()].toSorted()).toEqual(SPECIFIED_TOOLS.toSorted());
   expect([...Object.keys(CONFIGURE), ...Object.keys(TESTS), ...Object.keys(OPERATE)].toSorted()).toEqual(
@@ -220,7 +220,7 @@ describe('REST and agent', () => {
     interface History {
       readonly items: { readonly entity_type: EntityType }[];
     }
-    const { items } = (await a.s.api('GET', '/history')).body as unknown as History;
+    const { items } = await a.s.call('history.list', {});
     const listed = (await client.call('list_history', { details: true, limit: 50 })).structuredContent as unknown as History;
     expect(items.filter(isForTokens)).not.toEqual(items);
     expect(listed.items).toEqual(items.filter(isForTokens));
@@ -248,9 +248,9 @@ describe('REST and agent', () => {
   });
 
   test('refuse with the same sentence', async () => {
-    const rest = await a.s.api('PATCH', '/server/config', { server_name: '' });
+    const rest = await a.s.send('config.update', { server_name: '' });
     const agent = await client.call('update_server_config', { server_name: '' });
-    expect([agent.isError, agent.content[0]?.text]).toEqual([true, String(rest.body['detail'])]);
+    expect([agent.isError, agent.content[0]?.text]).toEqual([true, String(rest.body.detail)]);
     const unknown = await client.call('update_server_config', { server_nam: 'x' });
     expect(unknown.content[0]?.text).toContain('Did you mean server_name?');
     expect((await client.call('get_tool', {})).content[0]?.text).toBe('tool_id is required.');

@@ -54,11 +54,11 @@ describe('suspicious text in an answer', () => {
     expect(result.isError).toBeUndefined();
   });
 
-  test('of definitions that were stored without the guard: descriptions, SQL comments, history, export, layout', async () => {
-    await a.s.api('PATCH', '/server/config', { prompt_guard_enabled: false });
-    const tool = { connection_id: (await connection()).id, name: 'notes', description: ATTACK, tags: ['a'] };
-    await a.s.api('POST', '/tools', { ...tool, sql_query: `select id from notes -- ${ATTACK}` });
-    await a.s.api('POST', '/prompts', {
+  test('suspicious text in stored definitions is named: descriptions, SQL comments, history, export, layout', async () => {
+    await a.s.call('config.update', { prompt_guard_enabled: false });
+    const tool = { connection_id: (await shopConnection()).id, name: 'notes', description: ATTACK, tags: ['a'] };
+    await a.s.call('tools.create', { ...tool, sql_query: `select id from notes -- ${ATTACK}` });
+    await a.s.call('prompts.create', {
       name: 'hello',
       description: 'Greets',
       template: 'Hello {{ who }}',
@@ -66,7 +66,7 @@ describe('suspicious text in an answer', () => {
     });
     // Off is off: nothing is marked either. The agent learns of it within 2 s.
     await until(async () => fieldsOf(await client.call('get_tool', { tool_id: 'notes' })).length === 0);
-    await a.s.api('PATCH', '/server/config', { prompt_guard_enabled: true });
+    await a.s.call('config.update', { prompt_guard_enabled: true });
     await until(async () => fieldsOf(await client.call('get_tool', { tool_id: 'notes' })).length > 0);
     expect(fieldsOf(await client.call('get_tool', { tool_id: 'notes' }))).toEqual(['description', 'sql_query']);
     expect(fieldsOf(await client.call('list_tools', {}))).toEqual(['items.0.description', 'items.0.sql_query']);
@@ -77,8 +77,8 @@ describe('suspicious text in an answer', () => {
       'items.0.changes.description.new',
     );
     expect(fieldsOf(await client.call('get_flow_layout', {}))).toEqual([]);
-    const { body } = await a.s.api('GET', '/tools');
-    expect(JSON.stringify(body)).not.toContain('_warnings');
+    const page = await a.s.call('tools.list', {});
+    expect(JSON.stringify(page)).not.toContain('_warnings');
   }, 40_000);
 
   test('in the words of an error', async () => {
@@ -121,8 +121,8 @@ describe('suspicious text in an answer', () => {
   });
 });
 
-async function connection(): Promise<{ id: string }> {
-  const { items } = (await a.s.api('GET', '/connections')).body as { items: { id: string }[] };
+async function shopConnection(): Promise<{ id: string }> {
+  const { items } = await a.s.call('connections.list', {});
   return items[0] ?? { id: '' };
 }
 

@@ -27,8 +27,8 @@ beforeAll(async () => {
   const [port, behind] = [freePort(), freePort()];
   front = await startTlsFront(freePort(), () => `http://127.0.0.1:${behind}`);
   const trust = { NODE_EXTRA_CA_CERTS: front.ca_file, SSL_CERT_FILE: front.ca_file };
-  deployed.set('http', await deploy(port, `http://127.0.0.1:${port}`, {}));
-  deployed.set('https', await deploy(behind, front.url, trust));
+  deployed.set('http', await deployProgram(port, `http://127.0.0.1:${port}`, {}));
+  deployed.set('https', await deployProgram(behind, front.url, trust));
 }, LIMIT_MS);
 afterAll(async () => {
   for (const { programs } of deployed.values()) {
@@ -38,7 +38,7 @@ afterAll(async () => {
   await front?.stop();
 }, LIMIT_MS);
 
-async function deploy(port: number, public_url: string, env: Deployed['env']): Promise<Deployed> {
+async function deployProgram(port: number, public_url: string, env: Deployed['env']): Promise<Deployed> {
   const is_proxied = public_url.startsWith('https:');
   const variables = { SVC_PUBLIC_URL: public_url, ...(is_proxied && { SVC_TRUSTED_PROXIES: '127.0.0.1/32' }) };
   const programs = await startPrograms({ port, env: variables });

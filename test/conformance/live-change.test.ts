@@ -91,7 +91,7 @@ async function allHeard(since: number): Promise<{ kinds: Kind[][]; ms: number }>
   };
 }
 
-const create: Readonly<Record<Kind, (name: string) => Promise<unknown>>> = {
+const CREATE: Readonly<Record<Kind, (name: string) => Promise<unknown>>> = {
   tools: (name) => programs.api('POST', '/tools', { connection_id, name, description: 'New', sql_query: 'select 1 as one' }),
   resources: (name) =>
     programs.api('POST', '/resources', {
@@ -109,7 +109,7 @@ test('every client hears of exactly the list that a deploy changed, within 100 m
     const times: number[] = [];
     // A busy machine may lose time anywhere; what waits by design would do so every time.
     for (let n = 0; n < 5 || (n < 30 && Math.min(...times) >= 100); n++) {
-      await create[kind](`new_${kind}_${n}`);
+      await CREATE[kind](`new_${kind}_${n}`);
       const start = performance.now();
       await programs.api('POST', '/deploy', {});
       const { kinds, ms } = await allHeard(start);

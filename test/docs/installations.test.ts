@@ -105,7 +105,7 @@ test('a reader of the guide to upgrades goes on with what the first edition left
 }, 60_000);
 
 test.skipIf(!reachable.postgres)(
-  'a reader of the guide to PostgreSQL moves the configuration, and no client is without tools meanwhile',
+  'a reader of the guide to PostgreSQL moves the configuration while every client keeps its tools',
   async () => {
     const reader = reading();
     const [write = '', read = '', deploy = '', empty = ''] = blocks('move-to-postgresql.md');

@@ -47,7 +47,7 @@ async function connectAgent(kind: ClientKind): Promise<McpClient> {
 }
 
 test.skipIf(!reachable.postgres).each(['v2', 'v1'] as const)(
-  'with only the MCP endpoint, an official %s client connects a database, serves it, watches it and undoes a change',
+  'an official %s client connects a database, serves it, watches it and undoes a change over MCP alone',
   async (kind) => {
     const agent = await connectAgent(kind);
     const shop = `shop_${kind}`;

@@ -116,7 +116,7 @@ describe.skipIf(!reachable.postgres || !reachable.redis)('two servers, two agent
     await settled();
   }, 60_000);
 
-  test('a call that runs on any host is listed on both servers, and cancelled from the one that its host is not connected to', async () => {
+  test('a call on any host is listed on both servers, and cancelled from the one without its host', async () => {
     const { items } = await one.api<{ items: { connection_id: string }[] }>('GET', '/tools');
     const sql_query =
       'with recursive n(i) as (select 1 union all select i + 1 from n where i < 2000000000) select count(*) as n from n';
@@ -214,7 +214,7 @@ describe.skipIf(!reachable.postgres || !reachable.redis)('two servers, two agent
     expect((await post(third, id, { id: 4, method: 'tools/list' })).status).toBe(404);
   });
 
-  test('an access token counts on every host within a second, and ends there; what one host issued every host accepts', async () => {
+  test('an access token of any host is accepted by every host, and ends on all of them within a second', async () => {
     await change(one, { auth_type: 'bearer' });
     await deploy(one);
     const { id, token } = await one.api<{ id: string; token: string }>('POST', '/mcp-tokens', { name: 'Everywhere' });
@@ -266,7 +266,7 @@ describe.skipIf(!reachable.postgres || !reachable.redis)('two servers, two agent
     for (const log of logs) log.close();
   }, 60_000);
 
-  test('a host that is killed in the middle of a deploy is not waited for; one that comes takes what is active', async () => {
+  test('a host killed during a deploy is not waited for, and a host that comes takes the active version', async () => {
     await change(one);
     const [victim] = hosts;
     const deploying = deploy(one);
@@ -279,7 +279,7 @@ describe.skipIf(!reachable.postgres || !reachable.redis)('two servers, two agent
     for (const { url } of (await status(other)).hosts) expect(await served(url)).toHaveLength(3);
   }, 60_000);
 
-  test('a server that is killed in the middle of a deploy: its hosts go on, turn to the other one and hear of its deploys', async () => {
+  test('hosts of a server killed during a deploy go on, turn to the other one and receive its deploys', async () => {
     const { hosts: rows } = await status(other);
     await change(one);
     const deploying = deploy(one).then(

@@ -78,7 +78,7 @@ async function look(page: Page, name: string): Promise<void> {
 }
 
 browserTest(
-  'a first run leads from the administrator over the overview to a deployed change, without a fault in the console',
+  'a first run goes from the administrator over the overview to a deployed change without a fault',
   async () => {
     if (!existsSync(join(ROOT, 'ui/dist/index.html'))) {
       const build = Bun.spawn([process.execPath, '--bun', 'node_modules/vite/bin/vite.js', 'build', 'ui'], { cwd: ROOT });

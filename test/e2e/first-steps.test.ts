@@ -19,7 +19,7 @@ afterAll(async () => {
 }, 60_000);
 
 browserTest(
-  'an empty installation is led from the administrator over a database, a tool and a deploy to the first call of a client',
+  'an empty installation is led from the administrator to the first call of a client',
   async () => {
     const { page, context, faults } = await openPage(browser, { width: 1280, scheme: 'light' });
     await page.goto(programs.url);

@@ -40,7 +40,7 @@ const served = async (port: number): Promise<string[]> => {
   return names;
 };
 
-test('with the server gone a host serves, is killed, restarts from its disk and serves; the server back, it follows', async () => {
+test('a host without its server serves, restarts from its disk and follows the server once it is back', async () => {
   const port = freePort();
   let programs = await startPrograms({ role: 'server', env: { SVC_FASTMCP_PORT: String(port) } });
   const host = startHost(programs, port);

@@ -8,7 +8,7 @@ import { close, inspectAll, LIMIT_MS, quietOf, startUi, toast } from '#test/supp
 const ui = startUi();
 
 browserTest(
-  'the deployed server is tested, asks for a token after a deploy, and a new token opens it until it is revoked',
+  'the deployed server asks for a token after a deploy, and a new token opens it until it is revoked',
   async () => {
     const opened = await ui.signedIn();
     const { page } = opened;
@@ -61,7 +61,7 @@ browserTest(
 );
 
 browserTest(
-  'every page shows the same text for a client, and offers a tool where the client does not list templates',
+  'every page shows the same text for a client, and offers a tool where clients list no templates',
   async () => {
     await ui.programs.api('PATCH', '/server/config', { auth_type: 'bearer' });
     await ui.programs.api('POST', '/deploy', {});

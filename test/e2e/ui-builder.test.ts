@@ -163,7 +163,7 @@ browserTest(
 );
 
 browserTest(
-  'faults stand at their place, formatting keeps the text, nothing unsaved is lost, and a conflict is a choice',
+  'the builder marks faults, formats, loses nothing unsaved, and offers a choice at a conflict',
   async () => {
     const opened = await ui.signedIn(1280, 'dark');
     const { page } = opened;
@@ -279,7 +279,7 @@ browserTest(
 );
 
 browserTest(
-  'parameters take their types from the database, lists are chips, and a writing statement is rolled back',
+  'parameters take their types from the database, lists are chips, and a trial write is rolled back',
   async () => {
     const opened = await ui.signedIn(1440, 'light');
     const { page } = opened;

@@ -36,7 +36,7 @@ const mcp = async () => (await ui.programs.api<{ mcp_url: string }>('GET', '/ser
 const snippet = (page: Page, text: RegExp) => page.getByRole('dialog').getByText(text).first().innerText();
 
 browserTest(
-  'the working copy is tried as a candidate: its URL and its token, shown once, connect a client, until it is deleted',
+  'a candidate of the working copy connects a client with its URL and token until it is deleted',
   async () => {
     await describe('One customer, said more clearly than before.');
     const opened = await ui.signedIn();

@@ -125,7 +125,7 @@ browserTest(
 );
 
 browserTest(
-  'another person sees nothing and changes accounts; rows that changed meanwhile are asked about on a new page; declining ends it',
+  'a confirmation is shown to its person alone, asks again about changed rows, and ends when declined',
   async () => {
     const { result, next } = await called(9);
     const stranger = await ui.signedIn();

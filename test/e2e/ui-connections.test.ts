@@ -100,7 +100,7 @@ describe.skipIf(!reachable.postgres)('connections', () => {
   );
 
   browserTest(
-    'a database that does not answer is saved only on purpose, a superuser is named first, and the list says which one answers',
+    'a database that does not answer is saved only on purpose, and a superuser is named first',
     async () => {
       const opened = await ui.signedIn(1280, 'light');
       const { page } = opened;
@@ -150,7 +150,7 @@ describe.skipIf(!reachable.postgres)('connections', () => {
   );
 
   browserTest(
-    'a mistake is shown at its field, also where it is folded away or the server finds it, and says what to change',
+    'a mistake is shown at its field, folded away or found by the server, and says what to change',
     async () => {
       const opened = await ui.signedIn(390, 'dark');
       const { page } = opened;
@@ -256,7 +256,7 @@ describe.skipIf(!reachable.postgres)('connections', () => {
   );
 
   browserTest(
-    'every part of the frame and of these pages is accessible and fits, in light and dark, wide and narrow',
+    'the frame and these pages are accessible and fit, in light and dark, wide and narrow',
     async () => {
       const { id } = await ui.programs.api<{ id: string }>('POST', '/connections', { ...short(), name: 'frame' });
       await inEveryLook(ui.signedIn, (page, looks) => walk(page, id, looks));

@@ -83,7 +83,7 @@ const permissions = async (page: Page) =>
   (await page.getByRole('region', { name: 'Permissions' }).getByRole('switch').all()).length;
 
 browserTest(
-  'people of an identity provider sign in from the consent page, and get what their groups there give them',
+  'people of an identity provider sign in from the consent page and get the rights of their groups',
   async () => {
     for (const [login, count, tools] of [
       ['grace', 2, ['get_customer', 'search_products']],

@@ -25,7 +25,7 @@ async function painted(part: Locator): Promise<string> {
 }
 
 browserTest(
-  'in a contrast theme states differ by what they look like: chosen, highlighted, on, and the lines of a chart',
+  'in a contrast theme states differ in shape: chosen, highlighted, on, and the lines of a chart',
   async () => {
     const { items } = await ui.programs.api<{ items: { id: string; name: string }[] }>('GET', '/tools');
     await ui.programs.api('PATCH', `/tools/${items[0]?.id}`, { title: 'Changed' });

@@ -157,7 +157,7 @@ browserTest(
 );
 
 browserTest(
-  'a rollback names what it deletes beside the record before it is confirmed, and its undo brings all of it back',
+  'a rollback names what it deletes before it is confirmed, and its undo brings all of it back',
   async () => {
     const { api } = ui.programs;
     const first = (await tools())[0]!;
@@ -228,7 +228,7 @@ browserTest(
 );
 
 browserTest(
-  'an export comes back: a wrong file is refused, faults stand at their record, what is good is applied and undone',
+  'an import refuses a wrong file, shows faults at their record, applies the rest and can be undone',
   async () => {
     const opened = await ui.signedIn();
     const { page } = opened;

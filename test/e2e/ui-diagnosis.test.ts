@@ -140,7 +140,7 @@ situations(
 );
 
 situations(
-  'a fix is applied after a confirmation and undone; a finding is dismissed; tools are ranked; a slow statement shows its plan',
+  'a fix is applied and undone, a finding dismissed, tools are ranked, a slow statement shows its plan',
   async () => {
     await seed();
     const { api, url } = ui.programs;

@@ -164,7 +164,7 @@ for (const [part, pages] of Object.entries(PAGES)) {
 }
 
 browserTest(
-  'each page of what is observed keeps its elements while nothing is called, is accessible and fits with hundreds of calls',
+  'each page of what is observed stays as it is without calls, is accessible and fits with hundreds',
   async () => {
     expect(await walk(OBSERVATION, { still: true })).toEqual({});
     await reportBusyHour(ui.programs, SERVICE_TOKEN);

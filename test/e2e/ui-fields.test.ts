@@ -113,7 +113,7 @@ browserTest(
 );
 
 browserTest(
-  'a row that is removed passes the focus on, and a refused group of fields is announced and has the focus',
+  'a removed row passes the focus on, and a refused group of fields is announced and has the focus',
   async () => {
     const opened = await ui.signedIn();
     const { page } = opened;

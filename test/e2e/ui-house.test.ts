@@ -17,7 +17,7 @@ function requestsOf(page: Page): string[] {
 const count = (asked: readonly string[], line: string) => asked.filter((one) => one === line).length;
 
 browserTest(
-  'the overview compares the configuration once, asks for metrics while it is seen, and for nothing when nobody is there',
+  'the overview compares the configuration once and reads metrics only while it is seen',
   async () => {
     const opened = await ui.signedIn();
     const { page } = opened;

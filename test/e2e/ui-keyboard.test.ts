@@ -47,7 +47,7 @@ const goTo = async (page: Page, name: string) => {
 };
 
 browserTest(
-  'the keyboard alone signs in, reviews and deploys a change, rolls it back and calls a tool, with the focus in sight at each stop',
+  'the keyboard alone signs in, deploys a change, rolls it back and calls a tool, with visible focus',
   async () => {
     const { items } = await ui.programs.api<{ items: { id: string; name: string }[] }>('GET', '/tools');
     const tool = items.find(({ name }) => name === 'list_orders');
@@ -111,7 +111,7 @@ browserTest(
 );
 
 browserTest(
-  'a key that selects in a menu does not press the dialog that it opens, and more changes are read on from the first of them',
+  'a key that selects in a menu does not press the dialog it opens, and more changes are read on',
   async () => {
     const { items } = await ui.programs.api<{ items: { connection_id: string }[] }>('GET', '/tools');
     const connection_id = items[0]?.connection_id;

@@ -53,7 +53,7 @@ async function tellCalls(programs: Product): Promise<void> {
 const box = (page: Page, name: RegExp) => page.getByRole('button', { name });
 
 browserTest(
-  'three hundred tools are collapsed by database, and a line opens exactly its calls in the minute that is shown',
+  'three hundred tools are collapsed by database, and a line opens its calls of the minute shown',
   async () => {
     const opened = await ui.signedIn(1440, 'light');
     const { page } = opened;

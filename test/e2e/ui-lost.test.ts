@@ -58,7 +58,7 @@ browserTest(
 );
 
 browserTest(
-  'a page that was left for hours reads again what it shows when somebody is back, and keeps what was typed',
+  'a page left for hours reads again what it shows when the person is back, and keeps what was typed',
   async () => {
     const { api, url } = ui.programs;
     const { items } = await api<{ items: { id: string }[] }>('GET', '/tools?search=get_customer');
@@ -116,7 +116,7 @@ browserTest(
 );
 
 browserTest(
-  'a server that is killed in the middle of a save leaves a form that says so, and saves once it is started again',
+  'a form whose server was killed during a save says so, and saves once the server is back',
   async () => {
     const { api, url } = ui.programs;
     const { items } = await api<{ items: { id: string; version: number }[] }>('GET', '/tools?search=sales_by_category');

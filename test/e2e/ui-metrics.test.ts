@@ -6,7 +6,7 @@ import { close, LIMIT_MS, startUi } from '#test/support/ui.ts';
 const ui = startUi({ live: true });
 
 browserTest(
-  'a chart is zoomed by dragging, marks lead to what a deploy changed, and the bell counts a deploy of another tab',
+  'a chart is zoomed by dragging, marks lead to deployed changes, and the bell counts other tabs',
   async () => {
     const opened = await ui.signedIn(1280, 'light');
     const { page } = opened;

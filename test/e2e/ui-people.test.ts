@@ -245,7 +245,7 @@ browserTest(
 );
 
 browserTest(
-  'who edits a person that somebody else has changed chooses between both; an ended session leaves no fault in the form',
+  'edits of a person changed by another are a choice, and an ended session leaves no fault in the form',
   async () => {
     const opened = await ui.signedIn(1440, 'light');
     const { page } = opened;

@@ -20,7 +20,7 @@ async function ok<T = Record<string, unknown>>(agent: McpClient, name: string, a
 }
 
 browserTest(
-  'an agent that only proposes builds a tool from the schema and tests it; a person approves it by keyboard; clients hear of it',
+  'an agent proposes a tool, a person approves it by keyboard, and connected clients receive it',
   async () => {
     const { programs } = ui;
     const agent = await proposer('Walker');
@@ -131,7 +131,7 @@ browserTest(
 );
 
 browserTest(
-  'a stale proposal says what moved and is brought up to date; one that breaks a test shows it; rejecting changes nothing',
+  'a stale proposal is updated, one that breaks a test shows it, and a rejected one changes nothing',
   async () => {
     const { programs } = ui;
     const agent = await proposer('Changer');
@@ -201,7 +201,7 @@ browserTest(
 );
 
 browserTest(
-  'what another person or the author does meanwhile ends a decision with a reason, and a comment is not lost',
+  'a change by another person or the author ends a decision with a reason and loses no comment',
   async () => {
     const { programs } = ui;
     const propose = async (name: string) => {

@@ -26,7 +26,7 @@ const saveWell = async (page: Page) => {
 };
 
 browserTest(
-  'a setting of the snapshot is marked until it is deployed, wrong values stand at their field, leaving asks',
+  'a frozen setting is marked until deployed, wrong values are marked at their field, leaving asks',
   async () => {
     const opened = await ui.signedIn();
     const { page } = opened;
@@ -155,7 +155,7 @@ browserTest(
 );
 
 browserTest(
-  'arrow keys walk along the parts of the settings, and Enter opens one; signing out asks before it loses a change',
+  'arrow keys move through the settings, Enter opens one, and signing out asks before losing a change',
   async () => {
     const opened = await ui.signedIn();
     const { page } = opened;
@@ -187,7 +187,7 @@ browserTest(
 );
 
 browserTest(
-  'variables are typed, checked in their row and stored; the guard tries a text, disables a rule and scans',
+  'variables are typed, checked in their row and stored; the guard tries a text and disables a rule',
   async () => {
     const opened = await ui.signedIn();
     const { page } = opened;

@@ -56,7 +56,7 @@ browserTest(
 );
 
 browserTest(
-  'what waits is counted in the navigation, and a definition says whether it is live, changed or not deployed',
+  'the navigation counts what waits, and a definition says whether it is live, changed or not deployed',
   async () => {
     const tool = await first();
     await ui.programs.api('PATCH', `/tools/${tool.id}`, { description: 'Another description.' });
@@ -72,7 +72,7 @@ browserTest(
 );
 
 browserTest(
-  'two keys go to a page, the palette finds actions, and a toast with Undo stays while the pointer is on it',
+  'two keys go to a page, the palette finds actions, and a toast stays while the pointer is on it',
   async () => {
     const opened = await ui.signedIn();
     const { page } = opened;

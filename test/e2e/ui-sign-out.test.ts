@@ -71,7 +71,7 @@ browserTest(
 );
 
 browserTest(
-  'signing out at once still tests no connection without a session, and ends the playground’s session first',
+  'signing out at once tests no connection without a session, and ends the playground’s session first',
   async () => {
     const connections = await ui.signedIn();
     const tested = connections.page.waitForRequest(/\/connections\/[^/]+\/test$/);

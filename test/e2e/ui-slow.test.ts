@@ -77,7 +77,7 @@ browserTest(
 );
 
 browserTest(
-  'a page whose code or styles were lost once is opened, and one that failed opens when it is visited again',
+  'a page whose code or styles were lost once opens, and one that failed opens at the next visit',
   async () => {
     const opened = await ui.signedIn();
     const { page } = opened;
@@ -243,7 +243,7 @@ browserTest(
 );
 
 browserTest(
-  'the preview of a rollback and the test of a provider that failed are asked for again where they stand',
+  'a failed preview of a rollback and a failed test of a provider can be repeated in place',
   async () => {
     const { api, url } = ui.programs;
     const { items } = await api<{ items: { id: string }[] }>('GET', '/tools?search=list_orders');

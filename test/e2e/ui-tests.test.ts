@@ -16,7 +16,7 @@ async function named(name: string): Promise<Tool> {
 const version = async () => (await ui.programs.api('GET', '/deploy/status'))['snapshot_version'];
 
 browserTest(
-  'a result is kept as a test, which blocks a deploy until the statement is right, or a person goes on with a reason',
+  'a result saved as a test blocks a deploy until the statement is right or a person gives a reason',
   async () => {
     const tool = await named('sales_by_category');
     const opened = await ui.signedIn();

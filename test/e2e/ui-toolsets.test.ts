@@ -165,7 +165,7 @@ for (const width of [390, 1440]) {
 }
 
 browserTest(
-  'a toolset that somebody else changes while its page is open says so, and is shown anew when that is asked for',
+  'a toolset changed by another while its page is open says so, and is reloaded on request',
   async () => {
     const { id } = await ui.programs.api<{ id: string }>('POST', '/toolsets', { name: 'moving' });
     const opened = await ui.signedIn();
@@ -204,7 +204,7 @@ browserTest(
 );
 
 browserTest(
-  'a toolset that was deleted meanwhile keeps what was typed, and deleting it again says that it is gone',
+  'a toolset deleted by another keeps what was typed, and deleting it again says that it is gone',
   async () => {
     const { id } = await ui.programs.api<{ id: string }>('POST', '/toolsets', { name: 'gone' });
     const opened = await ui.signedIn();

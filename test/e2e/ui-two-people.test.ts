@@ -65,7 +65,7 @@ browserTest(
 );
 
 browserTest(
-  'nobody deletes or disables what another has just changed without seeing it, and a page says what became of its tool',
+  'a change by another person is seen before a delete or disable, and a page says where its tool went',
   async () => {
     const { api, url } = ui.programs;
     const { items } = await api<{ items: (Stored & { name: string })[] }>('GET', '/tools');
@@ -117,7 +117,7 @@ browserTest(
 );
 
 browserTest(
-  'a tool that somebody else changes while its page is open says so, and is shown anew when that is asked for',
+  'a tool changed by another while its page is open says so, and is reloaded on request',
   async () => {
     const { api, url } = ui.programs;
     const { items } = await api<{ items: (Stored & { name: string })[] }>('GET', '/tools');

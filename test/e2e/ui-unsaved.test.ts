@@ -18,7 +18,7 @@ async function toolNamed(wanted: string): Promise<{ id: string; description: str
 }
 
 browserTest(
-  'what is written for a new prompt stays when the person signs in again, and when an older change is undone',
+  'a new prompt that is typed stays through a new sign-in and the undo of an older change',
   async () => {
     const opened = await ui.signedIn();
     const { page } = opened;

@@ -6,7 +6,7 @@ import { close, LIMIT_MS, startUi, toast } from '#test/support/ui.ts';
 const ui = startUi({ role: 'server' });
 
 browserTest(
-  'a view is chosen while a tool is written, drawn as clients frame it, refused where it has no effect, and saved',
+  'a view is chosen while a tool is written, drawn as clients frame it, and refused without effect',
   async () => {
     const opened = await ui.signedIn(1280, 'light');
     const { page } = opened;

@@ -188,7 +188,7 @@ for (const era of ['2026-07-28', '2025-11-25']) {
 }
 
 browserTest(
-  'a host that is killed while a person is asked is told so, and the playground goes on with the next one',
+  'the playground reports a host killed during a confirmation and goes on with the next one',
   async () => {
     const { url, process, api } = ui.programs;
     const kill = () => {

@@ -47,34 +47,32 @@ beforeAll(async () => {
   const account = { username: 'ada', password: 'correct horse' };
   await t.signIn();
   for (let i = 0; i < 2; i++) {
-    const { headers } = await t.request('POST', '/api/v1/auth/login', { body: account, anonymous: true });
+    const { headers } = await t.send('auth.login', account, { anonymous: true });
     callers.push({ cookie: headers.get('set-cookie')?.split(';')[0] ?? '' });
   }
-  const { body } = await t.request('POST', '/api/v1/agent-tokens', { body: { name: 'agent', duration_minutes: 60 } });
-  callers.push({ authorization: `Bearer ${String(body['token'])}` });
-  await t.request('PATCH', '/api/v1/server/config', { body: { agent_rate_limit: 100_000 } });
+  const token = await t.call('agent_tokens.create', { name: 'agent', duration_minutes: 60 });
+  callers.push({ authorization: `Bearer ${token.token}` });
+  await t.call('config.update', { agent_rate_limit: 100_000 });
   mkdirSync(join(t.directory, 'databases'), { recursive: true });
   new Database(join(t.directory, 'databases/d.sqlite')).run('create table a (id int)');
-  const connection = await t.request('POST', '/api/v1/connections', {
-    body: { name: 'd', db_type: 'sqlite', database: 'd.sqlite' },
-  });
+  const connection = await t.call('connections.create', { name: 'd', db_type: 'sqlite', database: 'd.sqlite' });
   for (let i = 0; i < TOOLS; i++) {
     const draft = {
-      connection_id: connection.body['id'],
+      connection_id: connection.id,
       name: `tool_${i}`,
       description: 'first',
       sql_query: 'select id from a',
     };
-    ids.push(String((await t.request('POST', '/api/v1/tools', { body: draft })).body['id']));
+    ids.push((await t.call('tools.create', draft)).id);
   }
 }, 30_000);
 
 afterAll(() => t.close());
 
-const read = async (id: string): Promise<Tool> => (await t.request('GET', `/api/v1/tools/${id}`)).body as unknown as Tool;
+const read = async (id: string): Promise<Tool> => await t.call('tools.get', { id });
 const history = async (id: string): Promise<Entry[]> => {
-  const { body } = await t.request('GET', `/api/v1/history/tool/${id}?limit=100`);
-  return (body as unknown as { items: Entry[] }).items;
+  const answer = await t.call('history.entity', { entity_type: 'tool', entity_id: id, limit: 100 });
+  return (answer as unknown as { items: Entry[] }).items;
 };
 
 test(
@@ -119,9 +117,9 @@ test(
       last_version = Math.max(last_version, ...versions);
     }
     for (const id of ids) await compareChain(id);
-    const receipt = await t.request('POST', '/api/v1/deploy', { body: {} });
-    const snapshot = await t.request('GET', `/api/v1/snapshots/${String(receipt.body['snapshot_version'])}`);
-    const { tools } = snapshot.body['content'] as { tools: { id: string; definition: { description: string } }[] };
+    const receipt = await t.call('deploy.run', {});
+    const snapshot = await t.send('snapshots.get', { version: String(receipt.snapshot_version) });
+    const { tools } = snapshot.body.content as { tools: { id: string; definition: { description: string } }[] };
     const there = await Promise.all(ids.map(read));
     for (const tool of there) expect(JSON.stringify(tools)).toContain(JSON.stringify(tool.description));
   },

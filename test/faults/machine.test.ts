@@ -200,11 +200,11 @@ describe('a clock that jumps', () => {
     try {
       await t.signIn();
       t.advance(-86_400_000);
-      const patch = (server_name: string) => t.request('PATCH', '/api/v1/server/config', { body: { server_name } });
+      const patch = (server_name: string) => t.send('config.update', { server_name });
       expect((await patch('earlier')).status).toBe(200);
       expect((await patch('earlier still')).status).toBe(200);
-      const { body } = await t.request('GET', '/api/v1/history?entity_type=server_config');
-      const items = (body as unknown as { items: { version_after: number }[] }).items.map((entry) => entry.version_after);
+      const page = await t.call('history.list', { entity_type: 'server_config' });
+      const items = (page as unknown as { items: { version_after: number }[] }).items.map((entry) => entry.version_after);
       expect(items).toEqual(items.toSorted((a, b) => b - a));
       t.advance(3 * 86_400_000);
       expect((await patch('later')).status).toBe(401);

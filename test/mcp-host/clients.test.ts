@@ -5,12 +5,11 @@ import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.j
 import { StreamableHTTPClientTransport as LegacyTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { Database } from 'bun:sqlite';
 import { openSource } from '#core/engines/index.ts';
-import { connectionOf, parameterOf, promptOf, resourceOf, snapshotOf, toolOf } from './support.ts';
+import { connection, parameterOf, promptOf, resourceOf, snapshotOf, toolOf } from './support.ts';
 import { useHost } from './use-host.ts';
 import { until } from '#test/support/until.ts';
 
 const { folder, control, host } = useHost('all');
-const connection = connectionOf({});
 const columns = [
   { name: 'id', type: 'INTEGER', kind: 'bigint' as const },
   { name: 'name', type: 'TEXT', kind: 'string' as const },

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { hostCommand } from '#test/support/deno.ts';
-import { connectionOf, type ControlServer, controlServer, modern, snapshotOf, sqliteFolder, TOKEN, toolOf } from './support.ts';
+import { connection, type ControlServer, controlServer, modern, snapshotOf, sqliteFolder, TOKEN, toolOf } from './support.ts';
 import { until } from '#test/support/until.ts';
 
 const MAIN = join(import.meta.dir, '../../mcp-host/main.ts');
@@ -55,8 +55,6 @@ function isRunning(pid: number): boolean {
   // A process that has ended stays a zombie until its parent asks for it.
   return existsSync(`/proc/${pid}/stat`) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
 }
-
-const connection = connectionOf({});
 const endless = 'with recursive c(n) as (select 1 union all select n + 1 from c) select count(*) as n from c';
 const snapshot = snapshotOf(1, {
   connections: [connection],

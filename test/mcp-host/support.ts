@@ -70,6 +70,9 @@ export const connectionOf = (more: Partial<FrozenConnection>): FrozenConnection 
   ...more,
 });
 
+/** The database of `sqliteFolder`, for tests that need no other settings. */
+export const connection = connectionOf({});
+
 type Draft = Partial<FrozenTool> & { parameters?: Parameter[]; columns?: Column[]; return_type?: ReturnType };
 
 export function toolOf(connection: FrozenConnection, name: string, sql: string, more: Draft = {}): FrozenTool {
@@ -381,3 +384,7 @@ export function modern(
     },
   );
 }
+
+/** Calls a tool by a raw POST of the stateless revision. */
+export const callTool = (mcp: URL, name: string, args: object = {}, headers: Record<string, string> = {}): Promise<RpcAnswer> =>
+  modern(mcp, 'tools/call', { name, arguments: args }, headers);

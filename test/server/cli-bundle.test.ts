@@ -164,7 +164,7 @@ describe.skipIf(!reachable.postgres)('the guide to bundles', () => {
   });
 
   test('what cannot be bundled is named, and nothing is written', async () => {
-    expect((await t.request('PATCH', '/api/v1/server/config', { body: { transport: 'stdio' } })).status).toBe(200);
+    expect((await t.send('config.update', { transport: 'stdio' })).status).toBe(200);
     await post('deploy', {});
     const { code, err } = await run('bun run sluice bundle --target bun --out never.mjs');
     expect({ code, err }).toEqual({

@@ -19,7 +19,7 @@ const NEXT = 'second-key-second-key-second-key-2';
 const SECRET = 'a-secret-a-secret-a-secret-a-secret';
 const secrets = { SVC_ENCRYPTION_KEY: KEY, SVC_JWT_SECRET: SECRET, SVC_AGENT_SERVICE_TOKEN: SECRET };
 const account = { username: 'ada', password: 'correct horse' };
-const connection = { name: 'shop', db_type: 'postgresql', host: '127.0.0.1', port: 1, database: 'shop', username: 'reader' };
+const CONNECTION = { name: 'shop', db_type: 'postgresql', host: '127.0.0.1', port: 1, database: 'shop', username: 'reader' };
 
 let t: TestApp;
 let environment: Record<string, string>;
@@ -41,11 +41,10 @@ async function cli(args: string[], over: Record<string, string> = {}, input = ''
   return { code, out, err };
 }
 
-const login = async (password: string) =>
-  (await t.request('POST', '/api/v1/auth/login', { body: { ...account, password } })).status;
-const me = async () => (await t.request('GET', '/api/v1/auth/me')).status;
+const login = async (password: string) => (await t.send('auth.login', { ...account, password })).status;
+const me = async () => (await t.send('auth.me')).status;
 const entries = () => t.app.store.db.select().from(t.app.store.tables.history);
-const addConnection = (password: string) => t.request('POST', '/api/v1/connections', { body: { ...connection, password } });
+const addConnection = (password: string) => t.send('connections.create', { ...CONNECTION, password });
 
 describe('the command line', () => {
   test('explains itself, and refuses what it does not know with exit code 64', async () => {
@@ -114,24 +113,25 @@ test('reset-2fa turns the second factor off and ends every session and half-done
   await t.signIn();
   expect(await cli(['reset-2fa'])).toMatchObject({ code: 0, out: expect.stringContaining('already off') });
   expect(await me()).toBe(200);
-  const { secret } = (await t.request('POST', '/api/v1/auth/2fa/setup', { body: { password: account.password } })).body;
-  const totp = new TOTP({ secret: Secret.fromBase32(String(secret)) });
+  const { secret } = await t.call('two_factor.setup', { password: account.password });
+  const totp = new TOTP({ secret: Secret.fromBase32(secret) });
   const code = () => totp.generate({ timestamp: t.app.clock().getTime() });
-  await t.request('POST', '/api/v1/auth/2fa/verify-setup', { body: { code: code() } });
+  await t.call('two_factor.verify_setup', { code: code() });
   t.advance(60_000);
-  const { pending_token } = (await t.request('POST', '/api/v1/auth/login', { anonymous: true, body: account })).body;
+  const asked = await t.call('auth.login', account, { anonymous: true });
+  const pending_token = 'pending_token' in asked ? asked.pending_token : null;
   expect(await cli(['reset-2fa'])).toMatchObject({ code: 0, out: expect.stringContaining('is off. One session ended.') });
   expect(await me()).toBe(401);
-  const late = await t.request('POST', '/api/v1/auth/login/verify-2fa', { body: { pending_token, code: code() } });
+  const late = await t.send('two_factor.login', { pending_token, code: code() });
   expect(late.status).toBe(401);
-  expect((await t.request('POST', '/api/v1/auth/login', { body: account })).body['totp_required']).toBe(false);
-  expect((await t.request('GET', '/api/v1/auth/2fa/status')).body).toEqual({ totp_enabled: false, recovery_codes_remaining: 0 });
+  expect((await t.call('auth.login', account)).totp_required).toBe(false);
+  expect(await t.call('two_factor.status', {})).toEqual({ totp_enabled: false, recovery_codes_remaining: 0 });
 });
 
 describe('people', () => {
   const accept = (link: string, body: object) => {
     const token = /#(svc_invite_\w+)/.exec(link)?.[1];
-    return t.request('POST', '/api/v1/auth/accept-invite', { anonymous: true, body: { token, ...body } });
+    return t.send('auth.accept_invite', { token, ...body }, { anonymous: true });
   };
 
   test('are added with a link, listed, changed and removed', async () => {
@@ -148,7 +148,7 @@ describe('people', () => {
       'g@example.com',
     ]);
     expect([added.code, added.err]).toEqual([0, '']);
-    expect((await accept(added.out, { password: 'a long password' })).body['username']).toBe('grace');
+    expect((await accept(added.out, { password: 'a long password' })).body).toMatchObject({ username: 'grace' });
     const listed = await cli(['people', 'list']);
     expect(listed.out).toMatch(/^username +role +state +last seen +groups$/m);
     expect(listed.out).toMatch(/^ada +owner +enabled +2026-03-01T12:00:00\.000Z$/m);
@@ -249,8 +249,8 @@ describe('export and import', () => {
       writeFileSync(file, text);
       expect((await cli(['import', file])).code).toBe(1);
     }
-    const good = { ...connection, name: 'good' };
-    writeFileSync(file, JSON.stringify({ format: 'sluice/1', connections: [good, { ...connection, db_type: 'abacus' }] }));
+    const good = { ...CONNECTION, name: 'good' };
+    writeFileSync(file, JSON.stringify({ format: 'sluice/1', connections: [good, { ...CONNECTION, db_type: 'abacus' }] }));
     expect((await cli(['import', file])).code).toBe(1);
     expect((await cli(['import', file, '--dry-run'])).code).toBe(1);
     expect(await t.app.store.db.select().from(t.app.store.tables.connections)).toEqual([]);

@@ -33,7 +33,7 @@ describe('a page of a listed origin', () => {
   test('has no use of the session cookie', async () => {
     expect((await ask('GET', PATH)).status).toBe(401);
     expect((await ask('PATCH', PATH, { body: { server_name: 'B' } })).status).toBe(403);
-    expect((await t.request('GET', PATH)).body).toMatchObject({ server_name: 'Sluice' });
+    expect(await t.call('config.get', {})).toMatchObject({ server_name: 'Sluice' });
   });
 
   test('is refused when the list lacks its scheme, host or port, and at the control channel always', async () => {

@@ -77,8 +77,8 @@ describe('names an unknown field, and no known one that is nothing like it', () 
         ? await t.request(definition.method, path, { body: { [field]: 1 } })
         : await t.request(definition.method, `${path}?${field}=1`);
       expect(answer.status).toBe(422);
-      expect(answer.body['detail']).toContain(`${field} is not a known field.`);
-      expect(answer.body['detail']).not.toContain('Did you mean');
+      expect(answer.body.detail).toContain(`${field} is not a known field.`);
+      expect(answer.body.detail).not.toContain('Did you mean');
       expect(isErrorBody(answer.body)).toBe(true);
     }
   });
@@ -100,13 +100,14 @@ test('an address that is not there is 404 with the one error body', async () => 
 });
 
 test('the other form of an error carries the code, the fields and the request id', async () => {
-  const answer = await t.request('POST', '/api/v1/connections', {
-    body: { name: 1 },
-    headers: { accept: 'application/problem+json', 'x-request-id': 'my-id' },
-  });
+  const answer = await t.send(
+    'connections.create',
+    { name: 1 },
+    { headers: { accept: 'application/problem+json', 'x-request-id': 'my-id' } },
+  );
   expect(answer.headers.get('content-type')).toBe('application/problem+json');
   expect(answer.body).toMatchObject({ type: 'about:blank', status: 422, code: 'invalid', request_id: 'my-id' });
-  expect(answer.body['errors']).toContainEqual({ field: 'name', message: 'name must be a string.' });
+  expect(answer.body.errors).toContainEqual({ field: 'name', message: 'name must be a string.' });
   expect(answer.headers.get('x-request-id')).toBe('my-id');
 });
 
@@ -114,7 +115,7 @@ test('a host name that is not ours and a foreign origin are refused everywhere',
   for (const path of ['/', '/api/health', '/api/v1/auth/status', '/api/openapi.json', '/api/internal/hosts/stream']) {
     const rebound = await t.request('GET', path, { headers: { host: 'evil.example' } });
     expect(rebound.status).toBe(403);
-    expect(rebound.body['detail']).toContain('SVC_ALLOWED_HOSTS');
+    expect(rebound.body.detail).toContain('SVC_ALLOWED_HOSTS');
     const foreign = await t.request('GET', path, { headers: { origin: 'https://evil.example' } });
     expect(foreign.status).toBe(403);
   }
@@ -123,7 +124,7 @@ test('a host name that is not ours and a foreign origin are refused everywhere',
 test('the control channel wants the service token, whoever is signed in', async () => {
   const answer = await t.request('GET', '/api/internal/hosts/stream?id=h1');
   expect(answer.status).toBe(401);
-  expect(answer.body['detail']).toContain('SVC_AGENT_SERVICE_TOKEN');
+  expect(answer.body.detail).toContain('SVC_AGENT_SERVICE_TOKEN');
 });
 
 test('the OpenAPI document names every operation and every reference resolves', async () => {
@@ -142,7 +143,7 @@ test('the OpenAPI document names every operation and every reference resolves', 
 });
 
 test('answers carry the headers that keep a browser safe', async () => {
-  const { headers } = await t.request('GET', '/api/health', { anonymous: true });
+  const { headers } = await t.send('health.get', {}, { anonymous: true });
   expect(headers.get('content-security-policy')).toContain("default-src 'self'");
   expect(headers.get('x-content-type-options')).toBe('nosniff');
   expect(headers.get('x-frame-options')).toBe('DENY');

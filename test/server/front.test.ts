@@ -42,17 +42,17 @@ beforeAll(async () => {
     service_token: s.service_token,
     openSecret: (sealed, place) => s.server.app.keyring.open(sealed, place),
   });
-  const connection = await s.api('POST', '/connections', { name: 'shop', db_type: 'sqlite', database: 'shop.sqlite' });
-  const tool = { connection_id: connection.body['id'], name: 'region', description: 'The region', sql_query: 'select 1 as one' };
-  expect((await s.api('POST', '/tools', tool)).status).toBe(201);
+  const connection = await s.call('connections.create', { name: 'shop', db_type: 'sqlite', database: 'shop.sqlite' });
+  const tool = { connection_id: connection.id, name: 'region', description: 'The region', sql_query: 'select 1 as one' };
+  expect((await s.send('tools.create', tool)).status).toBe(201);
   await until(() => s.server.app.hosts.list().length > 0);
-  await s.api('PATCH', '/server/config', {
+  await s.call('config.update', {
     transport: 'sse',
     mcp_proxy: true,
     mcp_domain: 'mcp.example.com',
     ui_domain: 'ui.example.com',
   });
-  expect((await s.api('POST', '/deploy', {})).status).toBe(200);
+  expect((await s.send('deploy.run')).status).toBe(200);
 }, 60_000);
 afterAll(async () => {
   await host.stop();
@@ -87,10 +87,10 @@ describe('with mcp_proxy the front port', () => {
     void (async () => {
       for await (const part of stream.body ?? []) text += Buffer.from(part).toString();
     })().catch(() => undefined);
-    const { body } = await s.api('GET', '/tools');
-    const tool = (body['items'] as { id: string }[])[0];
-    await s.api('PATCH', `/tools/${tool?.id}`, { description: 'The region of the shop' });
-    await s.api('POST', '/deploy', {});
+    const body = await s.call('tools.list', {});
+    const tool = body.items[0];
+    await s.send('tools.update', { id: tool?.id, description: 'The region of the shop' });
+    await s.call('deploy.run', {});
     await until(
       () => text.includes('notifications/tools/list_changed'),
       () => text,
@@ -142,8 +142,8 @@ describe('with mcp_proxy the front port', () => {
   });
 
   test('tells the MCP server which address its clients asked for', async () => {
-    await s.api('PATCH', '/server/config', { auth_type: 'bearer' });
-    await s.api('POST', '/deploy', {});
+    await s.call('config.update', { auth_type: 'bearer' });
+    await s.call('deploy.run', {});
     await until(async () => (await rpc(at('/mcp'), hello)).status === 401);
     const { port } = new URL(s.url);
     for (const [headers, origin] of [
@@ -164,27 +164,27 @@ describe('with mcp_proxy the front port', () => {
         { error: 'invalid_client_metadata', error_description: expect.stringContaining('Authorization: Bearer') },
       ]);
     }
-    await s.api('PATCH', '/server/config', { auth_type: 'none' });
-    await s.api('POST', '/deploy', {});
+    await s.call('config.update', { auth_type: 'none' });
+    await s.call('deploy.run', {});
     await until(async () => (await rpc(at('/mcp'), hello)).status === 200);
   }, 60_000);
 
   test('says where clients find the MCP server', async () => {
-    expect((await s.api('GET', '/server/health')).body['mcp_url']).toBe(`http://127.0.0.1:${mcp_port}/mcp`);
-    await s.api('PATCH', '/server/config', { ssl_enabled: true });
-    expect((await s.api('GET', '/server/health')).body['mcp_url']).toBe('https://mcp.example.com/mcp');
-    await s.api('PATCH', '/server/config', { ssl_enabled: false });
+    expect((await s.call('server.health', {})).mcp_url).toBe(`http://127.0.0.1:${mcp_port}/mcp`);
+    await s.call('config.update', { ssl_enabled: true });
+    expect((await s.call('server.health', {})).mcp_url).toBe('https://mcp.example.com/mcp');
+    await s.call('config.update', { ssl_enabled: false });
   });
 
   test('says so when the MCP server is away, and when it is not served here', async () => {
-    await s.api('PATCH', '/server/config', { mcp_proxy: false });
+    await s.call('config.update', { mcp_proxy: false });
     const off = await rpc(at('/mcp'), hello);
     expect([off.status, JSON.stringify(off.body)]).toEqual([404, expect.stringContaining('mcp_proxy')]);
-    await s.api('PATCH', '/server/config', { mcp_proxy: true });
+    await s.call('config.update', { mcp_proxy: true });
     expect((await rpc(at('/mcp'), hello)).status).toBe(200);
-    await s.api('POST', '/deploy/stop', {});
+    await s.call('deploy.stop', {});
     await until(async () => (await rpc(at('/mcp'), hello)).status === 503);
-    await s.api('POST', '/deploy', {});
+    await s.call('deploy.run', {});
     await until(async () => (await rpc(at('/mcp'), hello)).status === 200);
   }, 60_000);
 });

@@ -91,9 +91,9 @@ test.concurrent.skipIf(!reachable.postgres)(
     try {
       const { host, port, username, database: name } = database.settings;
       const connection = { name: 'slow', db_type: 'postgresql', host, port, username, database: name, password: null };
-      const { body } = await s.api('POST', '/connections', connection);
-      const answer = await s.api('POST', '/preview/execute', {
-        connection_id: body['id'],
+      const { body } = await s.send('connections.create', connection);
+      const answer = await s.send('preview.execute', {
+        connection_id: body.id,
         sql_query: 'select 1 as one from pg_sleep(6)',
       });
       expect(answer).toMatchObject({ status: 200, body: { rows: [{ one: 1 }] } });

@@ -16,9 +16,7 @@ describe('a metadata database that answers and accepts no writes', () => {
     await other.signIn();
     const headers = { 'x-service-token': other.app.env.SVC_AGENT_SERVICE_TOKEN };
     const ready = () => other.request('GET', '/readyz', { headers });
-    const { token } = (
-      await other.request('POST', '/api/v1/agent-tokens', { body: { name: 'reader', duration_minutes: 600, scopes: ['read'] } })
-    ).body as { token: string };
+    const { token } = await other.call('agent_tokens.create', { name: 'reader', duration_minutes: 600, scopes: ['read'] });
     const { db } = other.app.store;
     const refused = ['meta', 'sessions', 'agent_tokens'];
     for (const table of refused) {
@@ -39,11 +37,8 @@ describe('a metadata database that answers and accepts no writes', () => {
     ]);
     expect(JSON.stringify(other.log)).not.toContain('....');
     other.advance(5 * 60_000);
-    expect((await other.request('GET', '/api/v1/auth/me')).status).toBe(200);
-    const bearer = await other.request('GET', '/api/v1/tools', {
-      anonymous: true,
-      headers: { authorization: `Bearer ${token}` },
-    });
+    expect((await other.send('auth.me')).status).toBe(200);
+    const bearer = await other.send('tools.list', {}, { anonymous: true, headers: { authorization: `Bearer ${token}` } });
     expect(bearer.status).toBe(200);
     for (const table of refused)
       for (const event of ['insert', 'update']) await db.run(sql.raw(`drop trigger refuse_${event}_${table}`));

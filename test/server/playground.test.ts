@@ -62,10 +62,10 @@ const send = (options: { query?: string; method?: string; headers?: Record<strin
 
 test('only a signed-in administrator on a page of this server reaches a host', async () => {
   connect('h1', `http://127.0.0.1:${host.port}`);
-  const { body: token } = await s.api('POST', '/agent-tokens', { name: 'a', duration_minutes: 15 });
+  const token = await s.call('agent_tokens.create', { name: 'a', duration_minutes: 15 });
   const refused: [number, Record<string, string>][] = [
     [401, { cookie: '' }],
-    [403, { cookie: '', authorization: `Bearer ${String(token['token'])}` }],
+    [403, { cookie: '', authorization: `Bearer ${token.token}` }],
     [401, { cookie: '', authorization: 'Bearer svc_mcp_of-somebody-else' }],
     [401, { cookie: '', 'x-service-token': s.service_token }],
     [403, { origin: 'https://evil.example' }],
@@ -118,8 +118,8 @@ test('a signed-in administrator needs no access token, holds none, and is out wi
   expect(claims).toMatchObject({ username: 'ada' });
   expect((claims?.ends ?? 0) - Date.now()).toBeLessThanOrEqual(15 * 60_000);
   expect(JSON.stringify([...answer.headers]) + (await answer.text())).not.toContain(token);
-  expect((await s.api('GET', '/mcp-tokens')).body).toMatchObject({ items: [], total: 0 });
-  await s.api('POST', '/auth/logout');
+  expect(await s.call('mcp_tokens.list', {})).toMatchObject({ items: [], total: 0 });
+  await s.call('auth.logout', {});
   expect([(await send()).status, seen.length]).toEqual([401, 1]);
 });
 
@@ -132,7 +132,7 @@ test('it calls as the person, or as whom the person pretends to be; an access to
     expect(seen.at(-1)?.headers['x-sluice-caller']).toBeUndefined();
     return (await verifyPlaygroundToken(s.server.app.env.SVC_ENCRYPTION_KEY, token, new Date()))?.caller;
   };
-  const { id } = ((await s.api('GET', '/people')).body['items'] as { id: string }[])[0] ?? { id: '' };
+  const { id } = (await s.call('people.list', {})).items[0] ?? { id: '' };
   expect(await claimsOf({})).toMatchObject({ identity: { sub: id, name: 'ada', groups: [], token: null }, claims: {} });
   const caller = encodeURIComponent(JSON.stringify({ sub: 'u1', name: 'Grâce', groups: ['a'], claims: { tenant: 'x' } }));
   expect(await claimsOf({ 'x-sluice-caller': caller })).toMatchObject({

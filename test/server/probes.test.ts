@@ -108,7 +108,7 @@ describe('/metrics of the server', () => {
     expect((await get('/metrics', {}, false)).status).toBe(200);
     const refused = await get('/metrics');
     expect(refused.status).toBe(401);
-    expect(refused.body['detail']).toContain('SVC_METRICS_TOKEN');
+    expect(refused.body.detail).toContain('SVC_METRICS_TOKEN');
     for (const headers of [
       { authorization: 'Bearer wrong' },
       { 'x-service-token': METRICS_TOKEN },
@@ -126,11 +126,11 @@ describe('/metrics of the server', () => {
     ends.push(() => other.close());
     await other.signIn();
     ends.push(connectHost(other.app));
-    await other.request('POST', '/api/v1/deploy', { body: {} });
-    await other.request('POST', '/api/v1/deploy', { body: { nothing: 1 } });
-    await other.request('POST', '/api/v1/deploy/stop', { body: {} });
-    await other.request('POST', '/api/v1/snapshots/1/activate', { body: {} });
-    await other.request('GET', '/api/v1/tools', { anonymous: true });
+    await other.call('deploy.run', {});
+    await other.send('deploy.run', { nothing: 1 });
+    await other.call('deploy.stop', {});
+    await other.call('snapshots.activate', { version: 1 });
+    await other.call('tools.list', {}, { anonymous: true });
     await other.request('QUERY', '/api/v1/tools');
     const { body, headers } = await other.request('GET', '/metrics', { headers: {} });
     const text = String(body['text']);
@@ -158,7 +158,7 @@ test('a server that ends finishes what it answers before it closes', async () =>
   const s = await listeningServer();
   await s.signIn();
   let answered = 0;
-  const requests = Array.from({ length: 20 }, () => s.api('GET', '/tools').then(() => answered++));
+  const requests = Array.from({ length: 20 }, () => s.send('tools.list').then(() => answered++));
   await until(() => s.server.app.life.answering > 0 || answered > 0);
   await s.stop();
   await Promise.allSettled(requests);

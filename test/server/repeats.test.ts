@@ -16,7 +16,7 @@ interface Made {
   readonly token: string;
 }
 
-async function post(path: string, key: string | null, body: object, headers: Record<string, string> = { cookie }) {
+async function postWithKey(path: string, key: string | null, body: object, headers: Record<string, string> = { cookie }) {
   const answer = await fetch(`${server.url}/api/v1${path}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers, ...(key === null ? {} : { 'idempotency-key': key }) },
@@ -27,13 +27,13 @@ async function post(path: string, key: string | null, body: object, headers: Rec
 const countOf = async (path: string) => (await server.api('GET', path)).body['total'];
 
 test('what is sent twice with the same key is made once, and answered alike, with its secret', async () => {
-  const first = await post('/mcp-tokens', 'press-1', { name: 'laptop' });
-  const second = await post('/mcp-tokens', 'press-1', { name: 'laptop' });
+  const first = await postWithKey('/mcp-tokens', 'press-1', { name: 'laptop' });
+  const second = await postWithKey('/mcp-tokens', 'press-1', { name: 'laptop' });
   expect(first).toMatchObject({ status: 201, body: { token: expect.stringMatching(/^svc_mcp_/) } });
   expect(second).toEqual(first);
   expect(await countOf('/mcp-tokens')).toBe(1);
 
-  const both = await Promise.all([1, 2, 3].map(() => post('/mcp-tokens', 'press-2', { name: 'at once' })));
+  const both = await Promise.all([1, 2, 3].map(() => postWithKey('/mcp-tokens', 'press-2', { name: 'at once' })));
   expect(new Set(both.map(({ body }) => body.id)).size).toBe(1);
   expect(await countOf('/mcp-tokens')).toBe(2);
   expect(await countOf('/history?entity_type=mcp_token')).toBe(2);
@@ -41,35 +41,35 @@ test('what is sent twice with the same key is made once, and answered alike, wit
 
 test('another key, another input, another noun, another caller or no key makes another one', async () => {
   const before = Number(await countOf('/mcp-tokens'));
-  const one = await post('/mcp-tokens', 'press-3', { name: 'one' });
+  const one = await postWithKey('/mcp-tokens', 'press-3', { name: 'one' });
   const others = [
-    await post('/mcp-tokens', 'press-4', { name: 'one' }),
-    await post('/mcp-tokens', 'press-3', { name: 'two' }),
-    await post('/mcp-tokens', null, { name: 'one' }),
-    await post('/mcp-tokens', null, { name: 'one' }),
+    await postWithKey('/mcp-tokens', 'press-4', { name: 'one' }),
+    await postWithKey('/mcp-tokens', 'press-3', { name: 'two' }),
+    await postWithKey('/mcp-tokens', null, { name: 'one' }),
+    await postWithKey('/mcp-tokens', null, { name: 'one' }),
   ];
   expect(new Set([one, ...others].map(({ body }) => body.id)).size).toBe(5);
   expect(await countOf('/mcp-tokens')).toBe(before + 5);
-  const toolset = await post('/toolsets', 'press-3', { name: 'one' });
+  const toolset = await postWithKey('/toolsets', 'press-3', { name: 'one' });
   expect(toolset.status).toBe(201);
 
-  await server.api('PATCH', '/server/config', { agent_enabled: true });
+  await server.call('config.update', { agent_enabled: true });
   const draft = { name: 'nightly', scopes: ['read', 'write'], duration_minutes: 60 };
-  const [mine, theirs] = [await post('/agent-tokens', 'a', draft), await post('/agent-tokens', 'b', draft)];
+  const [mine, theirs] = [await postWithKey('/agent-tokens', 'a', draft), await postWithKey('/agent-tokens', 'b', draft)];
   const by = ({ body }: { body: Made }, name: string) =>
-    post('/toolsets', 'press-5', { name, enabled: false }, { authorization: `Bearer ${body.token}` });
+    postWithKey('/toolsets', 'press-5', { name, enabled: false }, { authorization: `Bearer ${body.token}` });
   expect(await by(mine, 'nightly')).toMatchObject({ status: 201 });
   expect(await by(mine, 'nightly')).toMatchObject({ status: 201 });
   expect(await by(theirs, 'nightly')).toMatchObject({ status: 409 });
 });
 
 test('what was refused is tried again, and nobody without a session is answered', async () => {
-  const taken = await post('/toolsets', 'press-6', { name: 'taken' });
-  const refused = await post('/toolsets', 'press-7', { name: 'taken' });
+  const taken = await postWithKey('/toolsets', 'press-6', { name: 'taken' });
+  const refused = await postWithKey('/toolsets', 'press-7', { name: 'taken' });
   expect(refused.status).toBe(409);
-  await server.api('DELETE', `/toolsets/${taken.body.id}`);
-  expect((await post('/toolsets', 'press-7', { name: 'taken' })).status).toBe(201);
-  expect((await post('/toolsets', 'press-7', { name: 'taken' }, {})).status).toBe(401);
+  await server.call('toolsets.delete', { id: taken.body.id });
+  expect((await postWithKey('/toolsets', 'press-7', { name: 'taken' })).status).toBe(201);
+  expect((await postWithKey('/toolsets', 'press-7', { name: 'taken' }, {})).status).toBe(401);
 });
 
 /** A database of Redis that no other test uses. */
@@ -94,7 +94,7 @@ test.skipIf(!reachable.postgres || !reachable.redis)('of several servers, too, o
       expect(answers.map(({ status }) => status)).toEqual([201, 201, 201, 201]);
       expect(new Set(answers.map(({ body }) => body.token)).size).toBe(1);
     }
-    expect((await one.api('GET', '/mcp-tokens')).body['total']).toBe(3);
+    expect((await one.call('mcp_tokens.list', {})).total).toBe(3);
   } finally {
     await Promise.all([one.stop(), other.stop()]);
     redis.disconnect();

@@ -39,7 +39,7 @@ function answerFields(schema: unknown): string[] {
   return entries === undefined ? (options ?? []).flatMap(answerFields) : Object.keys(entries);
 }
 
-test('every endpoint of the specification exists or stands among those that are not built yet, in one of the two', () => {
+test('every endpoint of the specification exists or is listed as not built yet, in one of the two', () => {
   expect(specified.filter((address) => built.has(address) === not_built.has(address))).toEqual([]);
   expect([...not_built].filter((address) => !specified.includes(address))).toEqual([]);
 });
@@ -167,7 +167,7 @@ describe('a fresh installation', () => {
   afterAll(() => t.close());
 
   test('has the settings of section 2.6', async () => {
-    expect((await t.request('GET', '/api/v1/server/config')).body).toMatchObject(DEFAULTS);
+    expect(await t.call('config.get', {})).toMatchObject(DEFAULTS);
   });
 
   test('serves what is no operation: the live log and the documentation pages', async () => {
@@ -179,6 +179,6 @@ describe('a fresh installation', () => {
   });
 
   test('has one of the four states, and begins stopped', async () => {
-    expect((await t.request('GET', '/api/v1/deploy/status')).body['status']).toBe('stopped');
+    expect((await t.call('deploy.status', {})).status).toBe('stopped');
   });
 });

@@ -9,7 +9,7 @@ import { toBlobs, toTree } from '#snapshots/tree.ts';
 
 const times = { created_at: '2026-03-01T12:00:00.000Z', updated_at: '2026-03-01T12:00:00.000Z' };
 
-const connection: ConnectionDefinition & Record<string, unknown> = {
+const CONNECTION: ConnectionDefinition & Record<string, unknown> = {
   id: 'c1',
   name: 'shop',
   db_type: 'postgresql',
@@ -110,7 +110,7 @@ const resource: ResourceDefinition = {
 function configuration(list: readonly ToolDefinition[], over: Partial<Configuration> = {}): Configuration {
   return {
     server: { server_name: 'Sluice', host: '127.0.0.1', port: 8080 } as unknown as Configuration['server'],
-    connections: [connection],
+    connections: [CONNECTION],
     tools: list,
     resources: [resource],
     prompts: [],
@@ -153,7 +153,7 @@ test('a state that is changed step by step is frozen as the configuration that i
       const state = createFrozenState(false);
       const first = configuration([]);
       state.putServer(first.server);
-      let [row, list]: [typeof connection, readonly ToolDefinition[]] = [connection, []];
+      let [row, list]: [typeof CONNECTION, readonly ToolDefinition[]] = [CONNECTION, []];
       const put = async () => {
         for (const one of list) await state.put('tool', one, undefined);
         await state.put('resource', resource, compiled.get(resource.id));
@@ -180,7 +180,7 @@ test('a state that is changed step by step is frozen as the configuration that i
   );
 });
 
-test('an artifact of an older compiler is made anew with what the database said then; one of another definition is not', async () => {
+test('an artifact of an older compiler is rebuilt from the old description, unless its definition changed', async () => {
   const definition = {
     sql_query: 'select :a as name',
     parameters: [{ name: 'a', type: 'string' as const, description: '', required: true }],
@@ -199,7 +199,7 @@ test('an artifact of an older compiler is made anew with what the database said 
   expect((await currentArtifact(older, { ...definition, return_type: 'row' }, 'postgresql')).columns).toBeNull();
 });
 
-test('a tool of a disabled connection is left out with a warning, one that writes on a read-only connection is a problem', async () => {
+test('a tool of a disabled connection is left out, a writing one on a read-only connection is a problem', async () => {
   const [one] =
     fc.sample(
       tools.filter((list) => list.length > 0),
@@ -207,11 +207,11 @@ test('a tool of a disabled connection is left out with a warning, one that write
     )[0] ?? [];
   if (one === undefined) throw new Error('no sample');
   const enabled = { ...one, enabled: true };
-  const disabled = await freeze(configuration([enabled], { connections: [{ ...connection, enabled: false }], resources: [] }));
+  const disabled = await freeze(configuration([enabled], { connections: [{ ...CONNECTION, enabled: false }], resources: [] }));
   expect(disabled).toMatchObject({ problems: [], content: { tools: [], connections: [] } });
   expect(disabled.warnings).toHaveLength(1);
   const writing = { ...enabled, sql_query: STATEMENTS[3] ?? '', read_only: false };
-  const refused = await freeze(configuration([writing], { connections: [{ ...connection, read_only: true }] }));
+  const refused = await freeze(configuration([writing], { connections: [{ ...CONNECTION, read_only: true }] }));
   expect(refused.problems).toMatchObject([{ entity_type: 'tool', name: one.name }]);
 });
 

@@ -35,7 +35,7 @@ test('a generated project reads a DuckDB file with the same limits, values and r
   await database.close();
 });
 
-test('a call of a generated project ends at its timeout while another statement runs, and when its caller is gone', async () => {
+test('a call of a generated project ends at its timeout or with its caller, beside another statement', async () => {
   const database = openDuckdb({ path });
   const ask = (text: string, more: object) =>
     database.query({ text, values: [], types: [] }, { ...limits, ...more }).catch(asFault);

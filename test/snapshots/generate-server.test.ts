@@ -115,7 +115,7 @@ test('a change whose result cannot be shown is said to be made', async () => {
   await client.close();
 });
 
-test('a client reads the resource that fits its URI best, and is told of the instructions and of what was cut', async () => {
+test('a client reads the resource that fits its URI best, and receives instructions and notes of cuts', async () => {
   const client = new Client({ name: 'test', version: '1.0.0' });
   await client.connect(new StreamableHTTPClientTransport(url));
   expect(client.getInstructions()).toBe('Ask for one item at a time.');

@@ -36,7 +36,7 @@ const SERVERS = [
 
 const limits = { writes: false, timeout_ms: 5_000, max_rows: 10, max_bytes: 10_000 };
 const plain = (text: string) => ({ text, values: [], types: [] });
-const ask = (database: Database, text: string, more = {}) =>
+const queryOf = (database: Database, text: string, more = {}) =>
   database.query(plain(text), { ...limits, signal: AbortSignal.timeout(5_000), ...more });
 
 for (const { kind, open, can_start, account, cipher, start } of SERVERS) {
@@ -67,7 +67,7 @@ for (const { kind, open, can_start, account, cipher, start } of SERVERS) {
       };
       const database = open({ ...settings, ...more });
       try {
-        return (await ask(database, cipher)).rows[0]?.['Value'] ?? '';
+        return (await queryOf(database, cipher)).rows[0]?.['Value'] ?? '';
       } finally {
         await database.close();
       }
@@ -105,8 +105,8 @@ test.skipIf(!canStartMariadb)(
       pool_size: 1,
     });
     for (const writes of [false, true]) {
-      expect((await ask(database, 'select "it\\\'s" as a', { writes })).rows).toEqual([{ a: "it's" }]);
-      expect((await ask(database, 'select @@sql_mode as a', { writes })).rows[0]?.['a']).toContain('STRICT_TRANS_TABLES');
+      expect((await queryOf(database, 'select "it\\\'s" as a', { writes })).rows).toEqual([{ a: "it's" }]);
+      expect((await queryOf(database, 'select @@sql_mode as a', { writes })).rows[0]?.['a']).toContain('STRICT_TRANS_TABLES');
     }
     await database.close();
     await server.stop();

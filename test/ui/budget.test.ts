@@ -79,7 +79,7 @@ test('the page that draws results in clients is one file of at most 40 kB, 15 kB
 });
 
 describe('pages', () => {
-  test(`each needs at most ${PAGE_KB} kB gzip beside the entry, with the editors and charts that it loads later`, async () => {
+  test(`each page needs at most ${PAGE_KB} kB gzip beside the entry, with its editors and charts`, async () => {
     const entry = Object.entries(manifest).find(([, chunk]) => chunk.isEntry)?.[0] ?? '';
     const pages = pagesOf();
     expect(pages.length).toBeGreaterThanOrEqual(5);

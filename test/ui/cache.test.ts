@@ -28,7 +28,7 @@ function cacheOver(answer: (path: string) => unknown, { held = false } = {}) {
 const list = (cache: Cache) => cache.query((read) => read('tools.list', { limit: 5 }));
 const LIST = 'GET /tools?limit=5';
 
-test('queries of the same list share one request, and one that comes later shows what is known while it asks', async () => {
+test('queries of one list share a request, and a later one shows what is known while it asks', async () => {
   let total = 1;
   const { cache, asked, pass } = cacheOver(() => ({ items: [], total }));
   const [one, other] = [list(cache), list(cache)];

@@ -56,7 +56,7 @@ test('another kind of database keeps what both have and drops the rest', () => {
   });
 });
 
-test('settings and certificates that another kind of database does not have stay behind, since no field shows them', () => {
+test('settings and certificates that another kind of database lacks stay behind, as no field shows them', () => {
   const draft = {
     ...draftOf(stored),
     extra_params: { search_path: 'sales', charset: 'utf8mb4' },

@@ -20,7 +20,7 @@ test('a test of earlier settings that answers late does not replace the test of 
   expect(health.of('shop')?.state).toBe('unreachable');
 });
 
-test('a connection whose test the server did not answer is tested again once it does, and one that was tested long ago is due', async () => {
+test('a connection is tested again once an unreachable server answers, and when its last test is old', async () => {
   const waiting: (() => void)[] = [];
   const timers = { set: (run: () => void) => waiting.push(run), clear: () => void waiting.splice(0) };
   let answer = () => Promise.reject<TestResult>(new TypeError('no connection'));

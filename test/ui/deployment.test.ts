@@ -111,7 +111,7 @@ test('a deploy shows its receipt and reads again what is live and what waits', a
   expect(asked.filter((path) => path === '/diff')).toEqual(['/diff']);
 });
 
-test('a deploy whose answer was lost is no fault any more once its version is live, whoever reads this first', async () => {
+test('a deploy whose answer was lost is no fault once its version is live, whoever reads this first', async () => {
   let live = state(1, 1);
   let away = false;
   const { deployment, pass } = deploymentOver((path) => {

@@ -21,7 +21,7 @@ const entry = (id: string, over: Partial<HistoryEntry> = {}): HistoryEntry => ({
   ...over,
 });
 
-test('entries stand by day, the newest first, and those of one batch together with their connection in front', () => {
+test('entries are grouped by day, newest first, and those of one batch follow their connection', () => {
   const days = byDay([
     entry('1'),
     entry('2', { batch_id: 'b' }),

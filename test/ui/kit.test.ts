@@ -39,7 +39,7 @@ describe('three versions of one record', () => {
     expect(mergeThree(input, { name: 'theirs' })).toMatchObject({ name: 'theirs', sql: 'select 2' });
   });
 
-  test('nothing is to be decided when all that they changed is mine as well, as after a save whose answer was lost', () => {
+  test('a conflict needs no decision when their changes are mine as well, as after a lost answer of a save', () => {
     const mine = { ...base, name: 'mine', tags: ['y'] };
     expect(isDecided({ base, mine, theirs: mine })).toBe(true);
     expect(isDecided({ base, mine, theirs: { ...base, name: 'mine' } })).toBe(true);
@@ -230,7 +230,7 @@ test('a list that is longer than one answer is read again as a whole', async () 
   ]);
 });
 
-test('a page that is read again keeps the entries that did not change, and a request given up is no problem', async () => {
+test('a page that is read again keeps unchanged entries, and a cancelled request is no problem', async () => {
   let answer = [{ id: 'a' }, { id: 'b' }];
   let fault: unknown;
   const pages = createPages(async () => {
@@ -333,7 +333,7 @@ test('a broken line is opened again later and later, one that ended for good is 
   expect([stream.state(), waits.length]).toEqual(['closed', 2]);
 });
 
-test('a stream that asks for another address opens nothing once it is closed, and closes with all that was under way', async () => {
+test('a stream that asks for another address opens nothing once closed, and closes all that was under way', async () => {
   const sockets: { readonly tell: (type: string) => void; closed: number }[] = [];
   const stream = createLiveStream({
     url: () => '/logs',

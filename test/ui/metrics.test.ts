@@ -172,7 +172,7 @@ test('a queue is full when calls wait or every place is taken, and what it did i
   expect([kept.has('gone'), kept.get('c1')?.length, kept.get('c1')?.at(-1)]).toEqual([false, 60, { active: 69, waiting: 0 }]);
 });
 
-test('queues are grouped by their last two minutes and sorted by name, and keep their order while a person points at them', () => {
+test('queues are grouped by their last two minutes, sorted by name, and stay in order under the pointer', () => {
   const queue = { waiting: 0, active: 0 } as QueueMetrics;
   const row = (id: string, of = queue) => ({ id, name: id, queue: of });
   const rows = [row('d'), row('c', { ...queue, active: 1 }), { id: 'b', name: 'b', queue: undefined }, row('a')];

@@ -225,7 +225,7 @@ describe('with the real host', () => {
     ]);
   });
 
-  test('a server with access tokens refuses a wrong one; a right one opens it and stands in no message that is kept', async () => {
+  test('a server with access tokens refuses a wrong one, and a right one is in no stored message', async () => {
     await programs.api('PATCH', '/server/config', { auth_type: 'bearer' });
     const { token } = await programs.api<{ token: string }>('POST', '/mcp-tokens', { name: 'playground' });
     await programs.api('POST', '/deploy', {});

@@ -21,7 +21,7 @@ describe('required claims of an issuer', () => {
       submit: async (values) => values,
     });
 
-  test('what is no claim, or one that is there already, keeps the issuer from being saved, and stays in sight', async () => {
+  test('an invalid or repeated claim keeps the issuer from being saved, and stays in sight', async () => {
     for (const [tags, fault] of [
       [['tid 8f2c'], 'tid 8f2c: write a claim as name=value.'],
       [['tid=8f2c', 'tid='], 'tid=: write a claim as name=value.'],

@@ -15,11 +15,11 @@ const server = Bun.serve({
 });
 afterAll(() => server.stop(true));
 const url = String(server.url);
-const post = (body: RequestInit['body'], path = '', headers = {}) =>
+const postBody = (body: RequestInit['body'], path = '', headers = {}) =>
   fetch(`${url}${path}`, { method: 'POST', body: body ?? null, headers });
 
 test('a body within its limits is read, in one piece or in many', async () => {
-  expect(await (await post('é'.repeat(1_024))).text()).toBe('é'.repeat(1_024));
+  expect(await (await postBody('é'.repeat(1_024))).text()).toBe('é'.repeat(1_024));
   const pieces = new ReadableStream({
     async start(controller) {
       for (const piece of ['a', 'b', 'c']) {
@@ -29,10 +29,10 @@ test('a body within its limits is read, in one piece or in many', async () => {
       controller.close();
     },
   });
-  expect(await (await post(pieces)).text()).toBe('abc');
+  expect(await (await postBody(pieces)).text()).toBe('abc');
   const form = { 'content-type': 'application/x-www-form-urlencoded; charset=utf-8' };
-  expect(await (await post('a=1&b=%20', 'form', form)).text()).toBe('a=1&b=+');
-  expect((await post('a=1', 'form')).status).toBe(415);
+  expect(await (await postBody('a=1&b=%20', 'form', form)).text()).toBe('a=1&b=+');
+  expect((await postBody('a=1', 'form')).status).toBe(415);
 });
 
 test('a body that says that it is too long is refused before it is there', async () => {
@@ -59,5 +59,5 @@ test('a body that comes byte by byte has a deadline as a whole', async () => {
 });
 
 test('what is not UTF-8 is refused', async () => {
-  expect((await post(new Uint8Array([0xff, 0xfe]))).status).toBe(400);
+  expect((await postBody(new Uint8Array([0xff, 0xfe]))).status).toBe(400);
 });

@@ -173,7 +173,7 @@ describe('the object', () => {
     ]);
     expect(error.detail).toBe(error.errors.map(({ message }) => message).join(' '));
   });
-  test('a name that is not declared is left out and counted, unless it looks like a slip for one that is missing', () => {
+  test('an undeclared name is left out and counted, unless it looks like a slip for a missing one', () => {
     const dropped = (args: object): unknown => {
       const tally = { undeclared: 0 };
       return [{ ...checked(parameters, args, tally) }, tally.undeclared];
@@ -279,7 +279,7 @@ test('a format is also said in words, because some clients leave it out', () => 
   expect(said({ description: 'A name' })).toBe('A name');
 });
 
-test('properties stand in the order of the parameters, the required ones first, also after they were stored', () => {
+test('properties are in the order of the parameters, required ones first, also after they were stored', () => {
   const parameters = [
     parameter({ name: 'zone' }),
     parameter({ name: 'limit', type: 'integer', required: false }),

@@ -26,11 +26,11 @@ describe.each([...namedStores])('a history from before it was listed by name (%s
     const t = await testApp({}, url);
     await t.signIn();
     const idsBy = async (actor: string) => {
-      const { body } = await t.request('GET', `/api/v1/history?entity_type=tool&actor=${actor}`);
-      return (body['items'] as { id: string }[]).map(({ id }) => id);
+      const page = await t.call('history.list', { entity_type: 'tool', actor });
+      return (page.items as { id: string }[]).map(({ id }) => id);
     };
     expect([await idsBy('ada'), await idsBy('grace'), await idsBy('nobody')]).toEqual([['3', '1'], ['2'], []]);
-    expect((await t.request('GET', '/api/v1/history?entity_id=one')).body['total']).toBe(5);
+    expect((await t.call('history.list', { entity_id: 'one' })).total).toBe(5);
     await t.close();
     await database?.drop();
     rmSync(folder, { recursive: true, force: true });

@@ -68,24 +68,28 @@ describe.each([
     const t = await testApp(VARIABLES, await make());
     ends.push(() => t.close());
     const cookie = `svc_session=${await signSession(KEY, { sub: ID, sid: SESSION }, NOW, LATER)}`;
-    const me = await t.request('GET', '/api/v1/auth/me', { anonymous: true, headers: { cookie } });
-    expect(me.body).toMatchObject({ id: ID, username: 'ada', role: 'owner', groups: [], totp_enabled: true });
-    expect((await t.request('GET', '/api/v1/auth/status', { anonymous: true })).body['setup_required']).toBe(false);
-    expect((await t.request('GET', '/api/v1/mcp-tokens', { anonymous: true, headers: { cookie } })).status).toBe(200);
+    const me = await t.call('auth.me', {}, { anonymous: true, headers: { cookie } });
+    expect(me).toMatchObject({ id: ID, username: 'ada', role: 'owner', groups: [], totp_enabled: true });
+    expect((await t.call('auth.status', {}, { anonymous: true })).setup_required).toBe(false);
+    expect((await t.send('mcp_tokens.list', {}, { anonymous: true, headers: { cookie } })).status).toBe(200);
     const { people } = t.app.store.tables;
     expect(await t.app.store.db.select().from(people)).toMatchObject([
       { id: ID, slot: 1, enabled: true, sign_in: 'password', version: 1, last_seen_at: NOW.toISOString() },
     ]);
     // The sign-in that was half done ends with the authenticator of before.
     const code = new TOTP({ secret: Secret.fromBase32(SECRET) }).generate({ timestamp: NOW.getTime() });
-    const done = await t.request('POST', '/api/v1/auth/login/verify-2fa', { body: { pending_token: PENDING, code } });
+    const done = await t.send('two_factor.login', { pending_token: PENDING, code });
     expect([done.status, done.body]).toEqual([200, { totp_required: false, username: 'ada' }]);
     // And the next one with a recovery code of before.
     const login = { username: 'ada', password: 'correct horse' };
-    const asked = await t.request('POST', '/api/v1/auth/login', { anonymous: true, body: login });
-    const body = { pending_token: asked.body['pending_token'], code: 'AAAA-BBBB-CCCC-DDDD', is_recovery: true };
-    expect((await t.request('POST', '/api/v1/auth/login/verify-2fa', { body })).status).toBe(200);
-    const second = await t.request('POST', '/api/v1/auth/setup', { anonymous: true, body: { ...login, username: 'eve' } });
+    const asked = await t.call('auth.login', login, { anonymous: true });
+    const body = {
+      pending_token: 'pending_token' in asked ? asked.pending_token : null,
+      code: 'AAAA-BBBB-CCCC-DDDD',
+      is_recovery: true,
+    };
+    expect((await t.send('two_factor.login', body)).status).toBe(200);
+    const second = await t.send('auth.setup', { ...login, username: 'eve' }, { anonymous: true });
     expect(second.status).toBe(409);
   });
 });

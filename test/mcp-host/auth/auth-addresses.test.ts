@@ -21,7 +21,7 @@ const sealed = { $sealed: keyring.seal(CLIENT.client_secret, 'server_config/oaut
 const { folder, control, host, use } = useHost('each', null);
 let version = 0;
 
-const deploy = (server: Partial<FrozenServer> = {}) =>
+const deployServer = (server: Partial<FrozenServer> = {}) =>
   control.deploy(
     snapshotOf(++version, {
       server: { auth_type: 'oauth_credentials', oauth_clients: [{ client_id: 'ci', client_secret: sealed }], ...server },
@@ -30,7 +30,7 @@ const deploy = (server: Partial<FrozenServer> = {}) =>
 const start = async (more: Partial<HostOptions> = {}) => {
   use(await testHost(folder.directory, control.url, more));
   await until(async () => (await host.health()).control.connected);
-  await deploy();
+  await deployServer();
 };
 const withPublic = (public_url: string | null, front_url: string | null = null) =>
   start({ auth: { ...authSettings(folder.directory), public_url, front_url } });
@@ -142,7 +142,7 @@ describe('a token', () => {
       expect([resource, (await buy({ resource })).status]).toEqual([resource, 400]);
   });
 
-  test('is for no other program on the machine of a person, nor at another port of a name, once there is a public URL', async () => {
+  test('a name of this machine is for no other program and port once there is a public URL', async () => {
     const others = [
       'http://localhost:4444/mcp',
       'https://localhost:4444/mcp',
@@ -233,7 +233,7 @@ describe('official clients reach the server at localhost', () => {
 test('a client that tries to register is told what to send instead', async () => {
   await start();
   for (const auth_type of ['bearer', 'oauth_credentials', 'oauth_introspection'] as const) {
-    await deploy({ auth_type });
+    await deployServer({ auth_type });
     const response = await fetch(new URL('/register', host.mcp), { method: 'POST', body: '{"redirect_uris":[]}' });
     expect([response.status, await response.json()]).toEqual([
       400,
@@ -248,7 +248,7 @@ test('a client that tries to register is told what to send instead', async () =>
 
 test.each(['v1', 'v2'])('the official %s client, sent away with a 401, shows the person that sentence', async (kind) => {
   await start();
-  await deploy({ auth_type: 'bearer' });
+  await deployServer({ auth_type: 'bearer' });
   const provider = {
     redirectUrl: 'http://localhost:9/callback',
     clientMetadata: { redirect_uris: ['http://localhost:9/callback'] },

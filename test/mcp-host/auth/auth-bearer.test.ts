@@ -10,17 +10,7 @@ import { createLog } from '#core/log.ts';
 import { createBearer } from '#mcp-host/auth/bearer.ts';
 import { tokenFile } from '#mcp-host/auth/token-file.ts';
 import { halfSent } from '#test/support/half-sent.ts';
-import {
-  connectionOf,
-  hostHere,
-  keyring,
-  modern,
-  rpc,
-  snapshotOf,
-  testHost,
-  TOKEN as SERVICE_TOKEN,
-  toolOf,
-} from '../support.ts';
+import { connection, hostHere, keyring, modern, rpc, snapshotOf, testHost, TOKEN as SERVICE_TOKEN, toolOf } from '../support.ts';
 import { useHost } from '../use-host.ts';
 import { until } from '#test/support/until.ts';
 
@@ -32,7 +22,6 @@ beforeEach(() => {
   set_ms = 0;
 });
 const { folder, control, host, closing, use } = useHost('each', { now: () => now + set_ms, ticks: () => now });
-const connection = connectionOf({});
 const snapshot = snapshotOf(1, {
   connections: [connection],
   tools: [toolOf(connection, 'one', 'select 1 as one')],
@@ -69,16 +58,16 @@ async function tell(...tokens: LiveToken[]): Promise<void> {
   control.send('tokens', { tokens });
   await until(async () => (await host.health()).access_tokens.as_of === new Date(now).toISOString());
 }
-const call = (token: string | null, at = host.mcp) =>
+const callWith = (token: string | null, at = host.mcp) =>
   modern(at, 'tools/call', { name: 'one' }, token === null ? {} : { authorization: `Bearer ${token}` });
-const statusWith = async (token: string | null, at = host.mcp) => (await call(token, at)).status;
+const statusWith = async (token: string | null, at = host.mcp) => (await callWith(token, at)).status;
 
-test('nobody, a wrong scheme and an unknown token are refused and told where to read how to authorise; nothing is called', async () => {
+test('a missing, wrong or unknown token is refused with where to read how to authorise, and calls nothing', async () => {
   const metadata = `${host.mcp.origin}/.well-known/oauth-protected-resource/mcp`;
-  const nobody = await call(null);
+  const nobody = await callWith(null);
   expect([nobody.status, nobody.headers.get('www-authenticate')]).toEqual([401, `Bearer resource_metadata="${metadata}"`]);
   expect(nobody.body.error?.code).toBe(-32_000);
-  const unknown = await call(TOKEN);
+  const unknown = await callWith(TOKEN);
   expect(unknown.status).toBe(401);
   expect(unknown.headers.get('www-authenticate')).toBe(`Bearer resource_metadata="${metadata}", error="invalid_token"`);
   await tell(await liveToken(TOKEN));
@@ -133,7 +122,7 @@ test('a digest alone is not believed: the sealed hash must fit too', async () =>
   expect(await statusWith(TOKEN)).toBe(401);
   const moved = await liveToken(TOKEN);
   await tell({ ...moved, id: crypto.randomUUID() });
-  const answer = await call(TOKEN);
+  const answer = await callWith(TOKEN);
   expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '5']);
 });
 
@@ -168,7 +157,7 @@ test('a flood of wrong tokens is turned away with 429, and those with a valid on
   await tell(await liveToken(TOKEN));
   const statuses = await Promise.all(Array.from({ length: 100 }, (_, n) => statusWith(`wrong${n}`)));
   expect(statuses.filter((status) => status === 429).length).toBeGreaterThan(30);
-  expect(Number((await call('wrong')).headers.get('retry-after'))).toBeWithin(1, 61);
+  expect(Number((await callWith('wrong')).headers.get('retry-after'))).toBeWithin(1, 61);
   expect(await statusWith(TOKEN)).toBe(200);
   const proxied = (service_token: string) =>
     modern(
@@ -191,7 +180,7 @@ test('a clock that is set back by an hour does not make an hour of the minute', 
   await Promise.all(Array.from({ length: 70 }, (_, n) => statusWith(`wrong${n}`)));
   expect(await statusWith('wrong')).toBe(429);
   set_ms = -3_600_000;
-  expect(Number((await call('wrong')).headers.get('retry-after'))).toBeWithin(1, 61);
+  expect(Number((await callWith('wrong')).headers.get('retry-after'))).toBeWithin(1, 61);
   now += 60_001;
   expect(await statusWith('wrong')).toBe(401);
 });
@@ -216,11 +205,11 @@ test('a token that is said to be used in the future ends when it was idle from n
 test('uses are reported in batches, the first at once, and calls carry the prefix of their token', async () => {
   const token = await liveToken(TOKEN);
   await tell(token);
-  await Promise.all(Array.from({ length: 5 }, () => call(TOKEN)));
+  await Promise.all(Array.from({ length: 5 }, () => callWith(TOKEN)));
   const batches = control.usage as unknown as { token_uses?: object[]; items: Record<string, unknown>[] }[];
   const uses = () => batches.flatMap(({ token_uses = [] }) => token_uses);
   await until(() => uses().length > 0 && batches.flatMap(({ items }) => items).length >= 5);
-  await call(TOKEN);
+  await callWith(TOKEN);
   await Bun.sleep(700);
   expect(uses()).toEqual([{ id: token.id, last_used_at: new Date(now).toISOString() }]);
   expect(batches.flatMap(({ items }) => items)[0]).toMatchObject({ name: 'one', token_prefix: TOKEN.slice(0, 12) });

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { AppError } from '#core/errors.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
-import { authSettings, connectionOf, keyring, modern, rpc, snapshotOf, testHost, toolOf } from '../support.ts';
+import { authSettings, connection, keyring, modern, rpc, snapshotOf, testHost, toolOf } from '../support.ts';
 import { useHost } from '../use-host.ts';
 import { until } from '#test/support/until.ts';
 
@@ -19,7 +19,6 @@ let now = 0;
 /** By how much the clock was set since. */
 let set_ms = 0;
 let version = 0;
-const connection = connectionOf({});
 
 const settings = (): Partial<FrozenServer> => ({
   auth_type: 'oauth_introspection',
@@ -28,7 +27,7 @@ const settings = (): Partial<FrozenServer> => ({
   introspection_client_secret: { $sealed: keyring.seal('s&cret', 'server_config/introspection_client_secret') },
   introspection_cache_ttl_seconds: 60,
 });
-const deploy = (server: Partial<FrozenServer> = {}) =>
+const deployServer = (server: Partial<FrozenServer> = {}) =>
   control.deploy(
     snapshotOf(++version, {
       connections: [connection],
@@ -55,16 +54,16 @@ beforeEach(() => {
   });
 });
 const { folder, control, host, use } = useHost('each', { now: () => now + set_ms, ticks: () => now, keep_alive_ms: 30 });
-beforeEach(() => deploy());
+beforeEach(() => deployServer());
 afterEach(() => issuer.stop(true));
 
-const call = (token: string) => modern(host.mcp, 'tools/call', { name: 'one' }, { authorization: `Bearer ${token}` });
-const statusWith = async (token: string) => (await call(token)).status;
+const callWith = (token: string) => modern(host.mcp, 'tools/call', { name: 'one' }, { authorization: `Bearer ${token}` });
+const statusWith = async (token: string) => (await callWith(token)).status;
 
 test('only an active token comes in; the endpoint is asked as the client that is configured', async () => {
   expect((await modern(host.mcp, 'tools/list')).status).toBe(401);
   expect(asked).toEqual([]);
-  const bad = await call('bad');
+  const bad = await callWith('bad');
   expect([bad.status, bad.headers.get('www-authenticate')?.includes('error="invalid_token"')]).toEqual([401, true]);
   expect(await statusWith('good')).toBe(200);
   expect(asked).toEqual(
@@ -112,7 +111,7 @@ test('a clock that is set back keeps no answer longer, and one set ahead no toke
 });
 
 test('with 0 every request asks, but requests of one moment ask together', async () => {
-  await deploy({ introspection_cache_ttl_seconds: 0 });
+  await deployServer({ introspection_cache_ttl_seconds: 0 });
   expect([await statusWith('good'), await statusWith('good')]).toEqual([200, 200]);
   expect(asked.length).toBe(2);
   answer = () => ({ active: false });
@@ -153,7 +152,7 @@ test('a token for a part is for no other part and not for the whole, and what is
   };
   answer = (token) => ({ active: true, aud: audiences[token] });
   for (const introspection_cache_ttl_seconds of [60, 0]) {
-    await deploy({ introspection_cache_ttl_seconds });
+    await deployServer({ introspection_cache_ttl_seconds });
     for (const [token, whole, readonly] of [
       ['part', 401, 200],
       ['other_part', 401, 200],
@@ -176,7 +175,7 @@ test.each<[string, () => unknown]>([
   ['far too much', () => ({ active: true, padding: 'x'.repeat(100_000) })],
 ])('when the endpoint answers %s, nobody comes in and nothing is remembered', async (_, said) => {
   answer = said;
-  const refused = await call('good');
+  const refused = await callWith('good');
   expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '5']);
   answer = () => ({ active: true });
   expect(await statusWith('good')).toBe(200);
@@ -211,7 +210,7 @@ test('a flood of made-up tokens stops being passed on; those who are known do no
 test.each([0, 60])(
   'a client that sends far more requests at once than attempts may fail comes in (%i s kept)',
   async (seconds) => {
-    await deploy({ introspection_cache_ttl_seconds: seconds });
+    await deployServer({ introspection_cache_ttl_seconds: seconds });
     const statuses = await Promise.all(Array.from({ length: 150 }, () => statusWith('good')));
     expect(statuses.filter((status) => status !== 200)).toEqual([]);
   },
@@ -237,9 +236,9 @@ test('of a flood at once no more is passed on than may fail', async () => {
 test('a deploy with other settings forgets every answer', async () => {
   expect(await statusWith('good')).toBe(200);
   answer = () => ({ active: false });
-  await deploy({ server_name: 'Renamed' });
+  await deployServer({ server_name: 'Renamed' });
   expect(await statusWith('good')).toBe(200);
-  await deploy({ introspection_client_id: 'other' });
+  await deployServer({ introspection_client_id: 'other' });
   expect(await statusWith('good')).toBe(401);
 });
 
@@ -284,10 +283,10 @@ test('with an audience every token must name it; another audience than before is
   answer = (token) => ({ active: true, ...(token !== 'none' && { aud: audiences[token] ?? token }) });
   // Today’s rule: whoever names nobody may be for us.
   expect([await statusWith('none'), await statusWith('shop'), await statusWith('client')]).toEqual([200, 401, 200]);
-  await deploy({ introspection_audience: 'shop' });
+  await deployServer({ introspection_audience: 'shop' });
   const statuses = await Promise.all(['none', 'shop', 'both', 'other', 'client', 'shop/'].map(statusWith));
   expect(statuses).toEqual([401, 200, 200, 401, 401, 401]);
-  await deploy();
+  await deployServer();
   expect(await statusWith('none')).toBe(200);
 });
 
@@ -302,7 +301,7 @@ test('clients are sent to the issuer that is set, path included, with its scopes
   expect(before.document['authorization_servers']).toEqual([`http://127.0.0.1:${issuer.port}`]);
   expect(before.document).not.toHaveProperty('scopes_supported');
   const introspection_issuer = 'https://login.example.com/realms/shop';
-  await deploy({ introspection_issuer, introspection_scopes: ['shop.read', 'openid'] });
+  await deployServer({ introspection_issuer, introspection_scopes: ['shop.read', 'openid'] });
   const after = await about();
   expect(after.challenge).toContain('scope="shop.read openid"');
   expect(after.document).toMatchObject({

@@ -10,7 +10,7 @@ import { StreamableHTTPClientTransport as LegacyTransport } from '@modelcontextp
 import { decodeJwt, decodeProtectedHeader, SignJWT } from 'jose';
 import type { FrozenServer } from '#snapshots/format.ts';
 import { halfSent } from '#test/support/half-sent.ts';
-import { authSettings, connectionOf, keyring, modern, rpc, snapshotOf, testHost, toolOf } from '../support.ts';
+import { authSettings, connection, keyring, modern, rpc, snapshotOf, testHost, toolOf } from '../support.ts';
 import { useHost } from '../use-host.ts';
 import { until } from '#test/support/until.ts';
 
@@ -20,7 +20,6 @@ beforeEach(() => {
   now = Date.now();
 });
 const { folder, control, host, closing, use } = useHost('each', { now: () => now });
-const connection = connectionOf({});
 
 /** ids with every character that a careless encoding would break. */
 const CLIENT = { client_id: 'ci:runner+%', client_secret: 'a secret: 100 % &=+ü' };
@@ -28,7 +27,7 @@ const clientOf = ({ client_id, client_secret }: typeof CLIENT) => ({
   client_id,
   client_secret: { $sealed: keyring.seal(client_secret, `server_config/oauth_clients/${client_id}/client_secret`) },
 });
-const deploy = (server: Partial<FrozenServer> = {}) =>
+const deployServer = (server: Partial<FrozenServer> = {}) =>
   control.deploy(
     snapshotOf(++version, {
       connections: [connection],
@@ -37,7 +36,7 @@ const deploy = (server: Partial<FrozenServer> = {}) =>
     }),
   );
 
-beforeEach(() => deploy());
+beforeEach(() => deployServer());
 
 interface Answer {
   readonly status: number;
@@ -46,7 +45,7 @@ interface Answer {
 }
 
 /** @param form text, or members to encode. */
-async function ask(
+async function requestToken(
   form: string | Record<string, string>,
   headers: Record<string, string> = {},
   path = '/oauth/token',
@@ -62,7 +61,7 @@ const basic = ({ client_id, client_secret }: typeof CLIENT) => ({
   authorization: `Basic ${btoa(`${encodeURIComponent(client_id)}:${encodeURIComponent(client_secret)}`)}`,
 });
 const GRANT = { grant_type: 'client_credentials' };
-const buy = async () => String((await ask({ ...GRANT, ...CLIENT })).body['access_token']);
+const buy = async () => String((await requestToken({ ...GRANT, ...CLIENT })).body['access_token']);
 const statusWith = async (token: string, at = host.mcp) =>
   (await modern(at, 'tools/call', { name: 'one' }, { authorization: `Bearer ${token}` })).status;
 
@@ -81,7 +80,7 @@ describe('the token endpoint', () => {
     const statuses = await Promise.all(slow.map((request) => request.status()));
     expect(statuses.filter((status) => status === 401)).toHaveLength(60);
     expect(statuses.filter((status) => status === 429)).toHaveLength(90);
-    expect((await ask({ ...GRANT, ...CLIENT })).status).toBe(429);
+    expect((await requestToken({ ...GRANT, ...CLIENT })).status).toBe(429);
   });
 
   test('reads no more of a form than a form may have', async () => {
@@ -106,7 +105,7 @@ describe('the token endpoint', () => {
     ['JSON', JSON.stringify({ ...GRANT, ...CLIENT }), { 'content-type': 'application/json' }, 400, 'invalid_request'],
     ['a parameter twice', 'grant_type=client_credentials&grant_type=client_credentials', {}, 400, 'invalid_request'],
   ] as const)('refuses %s', async (_, form, headers, status, error) => {
-    const answer = await ask(form, headers);
+    const answer = await requestToken(form, headers);
     expect([answer.status, answer.body['error']]).toEqual([status, error]);
     expect(answer.body).toEqual({ error, error_description: answer.body['detail'], detail: expect.any(String) });
     expect(answer.headers.get('cache-control')).toBe('no-store');
@@ -115,8 +114,8 @@ describe('the token endpoint', () => {
 
   test('challenges a client that came with Basic, and only that', async () => {
     const wrong = basic({ ...CLIENT, client_secret: 'x' });
-    expect((await ask(GRANT, wrong)).headers.get('www-authenticate')).toStartWith('Basic ');
-    expect((await ask({ ...GRANT, ...CLIENT, client_secret: 'x' })).headers.get('www-authenticate')).toBeNull();
+    expect((await requestToken(GRANT, wrong)).headers.get('www-authenticate')).toStartWith('Basic ');
+    expect((await requestToken({ ...GRANT, ...CLIENT, client_secret: 'x' })).headers.get('www-authenticate')).toBeNull();
   });
 
   test('gives a token for the secret in the body or in the header, on both paths', async () => {
@@ -125,7 +124,7 @@ describe('the token endpoint', () => {
         [{ ...GRANT, ...CLIENT }, {}],
         [{ ...GRANT, resource: host.mcp.href }, basic(CLIENT)],
       ] as const) {
-        const answer = await ask(form, headers, path);
+        const answer = await requestToken(form, headers, path);
         expect(answer.status).toBe(200);
         expect(answer.body).toEqual({ access_token: expect.any(String), token_type: 'Bearer', expires_in: 600, scope: 'mcp' });
         expect(answer.headers.get('cache-control')).toBe('no-store');
@@ -136,19 +135,19 @@ describe('the token endpoint', () => {
 
   test('is not there for other ways of authorising, and not by GET', async () => {
     expect((await fetch(new URL('/oauth/token', host.mcp))).status).toBe(405);
-    await deploy({ auth_type: 'bearer' });
-    expect((await ask({ ...GRANT, ...CLIENT })).status).toBe(404);
+    await deployServer({ auth_type: 'bearer' });
+    expect((await requestToken({ ...GRANT, ...CLIENT })).status).toBe(404);
   });
 
   test('turns an address away that guesses, for a minute', async () => {
     const guesses = await Promise.all(
-      Array.from({ length: 70 }, (_, n) => ask({ ...GRANT, ...CLIENT, client_secret: `guess ${n}` })),
+      Array.from({ length: 70 }, (_, n) => requestToken({ ...GRANT, ...CLIENT, client_secret: `guess ${n}` })),
     );
     expect(guesses.filter(({ status }) => status === 429).length).toBeGreaterThan(0);
-    const right = await ask({ ...GRANT, ...CLIENT });
+    const right = await requestToken({ ...GRANT, ...CLIENT });
     expect([right.status, Number(right.headers.get('retry-after')) > 0]).toEqual([429, true]);
     now += 60_001;
-    expect((await ask({ ...GRANT, ...CLIENT })).status).toBe(200);
+    expect((await requestToken({ ...GRANT, ...CLIENT })).status).toBe(200);
   });
 });
 
@@ -176,11 +175,11 @@ describe('an access token', () => {
     expect(await statusWith(token)).toBe(401);
     const next = await buy();
     expect(await statusWith(next)).toBe(200);
-    await deploy({ oauth_clients: [clientOf({ ...CLIENT, client_secret: 'another' })] });
+    await deployServer({ oauth_clients: [clientOf({ ...CLIENT, client_secret: 'another' })] });
     expect(await statusWith(next)).toBe(401);
-    await deploy();
+    await deployServer();
     expect(await statusWith(next)).toBe(200);
-    await deploy({ oauth_clients: [] });
+    await deployServer({ oauth_clients: [] });
     expect(await statusWith(next)).toBe(401);
   });
 
@@ -235,9 +234,9 @@ describe('an access token', () => {
     const params = { protocolVersion: '2025-11-25' };
     await rpc(host.mcp, { id: 1, method: 'initialize', params }, { authorization: `Bearer ${token}` });
     expect((await host.health()).sessions).toBe(1);
-    await deploy({ server_name: 'Renamed' });
+    await deployServer({ server_name: 'Renamed' });
     expect((await host.health()).sessions).toBe(1);
-    await deploy({ oauth_clients: [] });
+    await deployServer({ oauth_clients: [] });
     expect((await host.health()).sessions).toBe(0);
   });
 });
@@ -245,7 +244,7 @@ describe('an access token', () => {
 describe('the official clients find the way by themselves', () => {
   /** They do not encode what they put into the header. */
   const PLAIN = { client_id: 'ci', client_secret: 's3cret+%41:x' };
-  beforeEach(() => deploy({ oauth_clients: [clientOf(PLAIN)] }));
+  beforeEach(() => deployServer({ oauth_clients: [clientOf(PLAIN)] }));
 
   test('v1', async () => {
     const authProvider = new LegacyProvider({
@@ -300,15 +299,15 @@ describe('the metadata', () => {
   });
 
   test('is that of each way of authorising', async () => {
-    await deploy({ auth_type: 'bearer' });
+    await deployServer({ auth_type: 'bearer' });
     expect(await read('oauth-protected-resource/mcp')).toEqual([
       200,
       { resource: host.mcp.href, resource_name: 'Shop', bearer_methods_supported: ['header'] },
     ]);
     expect((await read('oauth-authorization-server/mcp'))[0]).toBe(404);
-    await deploy({ auth_type: 'oauth_introspection', introspection_url: 'https://id.example.com/introspect' });
+    await deployServer({ auth_type: 'oauth_introspection', introspection_url: 'https://id.example.com/introspect' });
     expect((await read('oauth-protected-resource'))[1]).toMatchObject({ authorization_servers: ['https://id.example.com'] });
-    await deploy({ auth_type: 'none' });
+    await deployServer({ auth_type: 'none' });
     expect((await read('oauth-protected-resource'))[0]).toBe(404);
     control.send('stop', {});
     await until(async () => (await host.health()).status === 'stopped');
@@ -319,8 +318,8 @@ describe('the metadata', () => {
 test('a fault inside the host is told without its cause', async () => {
   // Sealed for another place, it does not open.
   const client_secret = { $sealed: keyring.seal(CLIENT.client_secret, 'another place') };
-  await deploy({ oauth_clients: [{ client_id: CLIENT.client_id, client_secret }] });
-  const { status, body } = await ask({ ...GRANT, ...CLIENT });
+  await deployServer({ oauth_clients: [{ client_id: CLIENT.client_id, client_secret }] });
+  const { status, body } = await requestToken({ ...GRANT, ...CLIENT });
   expect(status).toBe(503);
   expect(JSON.stringify(body)).not.toMatch(/seal|secret|open|place|decrypt/i);
   expect(host.log.some(({ level }) => level === 'ERROR')).toBe(true);
@@ -333,7 +332,7 @@ test('the request log names the client that called', async () => {
 });
 
 test('a wrong secret is on the list of refused requests', async () => {
-  await ask({ ...GRANT, ...CLIENT, client_secret: 'x' });
+  await requestToken({ ...GRANT, ...CLIENT, client_secret: 'x' });
   const refused = await until(
     () => control.usage.flatMap((batch) => ('refusals' in batch ? (batch.refusals as object[]) : []))[0],
   );

@@ -2,7 +2,7 @@ import { NO_IDENTITY } from '#core/lib/call/identity.ts';
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { BY_GROUPS, type PlaygroundCaller, signPlaygroundToken } from '#core/edge/playground-token.ts';
 import type { FrozenServer, FrozenToolset } from '#snapshots/format.ts';
-import { connectionOf, KEY, modern, parameterOf, snapshotOf, TOKEN as SERVICE_TOKEN, toolOf } from '../support.ts';
+import { connection, KEY, modern, parameterOf, snapshotOf, TOKEN as SERVICE_TOKEN, toolOf } from '../support.ts';
 import { useHost } from '../use-host.ts';
 
 import { toolsetOf } from '../toolsets/toolsets-support.ts';
@@ -14,10 +14,9 @@ beforeEach(() => {
   version = 0;
 });
 const { control, host } = useHost('each', { now: () => now, ticks: () => now });
-const connection = connectionOf({});
 let version = 0;
 
-const deploy = (server: Partial<FrozenServer>) =>
+const deployServer = (server: Partial<FrozenServer>) =>
   control.deploy(
     snapshotOf(++version, {
       connections: [connection],
@@ -28,14 +27,14 @@ const deploy = (server: Partial<FrozenServer>) =>
 const caller = { identity: { ...NO_IDENTITY, sub: 'p1', groups: ['staff'] }, claims: { tenant: 'acme' } };
 const sign = (keys: readonly string[] = [KEY], more: Partial<PlaygroundCaller> = {}) =>
   signPlaygroundToken(keys, { session_id: 's1', username: 'ada', caller: { ...caller, ...more } }, new Date(now));
-const call = async (token: string, headers: Record<string, string> = { 'x-service-token': SERVICE_TOKEN }) =>
+const callWith = async (token: string, headers: Record<string, string> = { 'x-service-token': SERVICE_TOKEN }) =>
   (await modern(host.mcp, 'tools/call', { name: 'one', arguments: {} }, { authorization: `Bearer ${token}`, ...headers })).status;
 
 describe('an administrator calls from the playground', () => {
   for (const auth_type of ['none', 'bearer', 'oauth_credentials'] as const) {
     test(`when callers need ${auth_type}, named in the request log`, async () => {
-      await deploy({ auth_type });
-      expect(await call(await sign())).toBe(200);
+      await deployServer({ auth_type });
+      expect(await callWith(await sign())).toBe(200);
       const items = await until(() => control.usage.find((batch) => batch.items.length > 0)?.items);
       expect(items[0]?.token_prefix).toBe('playground:ada');
     });
@@ -88,16 +87,16 @@ describe('an administrator calls from the playground', () => {
   }
 
   test('with nothing but what our own server hands on, unchanged and not older than 15 minutes', async () => {
-    await deploy({ auth_type: 'bearer' });
+    await deployServer({ auth_type: 'bearer' });
     const token = await sign();
-    expect(await call(token, {})).toBe(401);
-    expect(await call(token, { 'x-service-token': 'of-somebody-else' })).toBe(401);
-    expect(await call(await sign(['another-key-of-the-tests-0123456789abcdef']))).toBe(401);
-    expect(await call(`${token.slice(0, -2)}xx`)).toBe(401);
+    expect(await callWith(token, {})).toBe(401);
+    expect(await callWith(token, { 'x-service-token': 'of-somebody-else' })).toBe(401);
+    expect(await callWith(await sign(['another-key-of-the-tests-0123456789abcdef']))).toBe(401);
+    expect(await callWith(`${token.slice(0, -2)}xx`)).toBe(401);
     now += 15 * 60_000 + 1_000;
-    expect(await call(token)).toBe(401);
-    expect(await call(await sign())).toBe(200);
-    await deploy({ auth_type: 'none' });
-    expect([await call(token), await call(await sign(), {}), await call(await sign())]).toEqual([401, 401, 200]);
+    expect(await callWith(token)).toBe(401);
+    expect(await callWith(await sign())).toBe(200);
+    await deployServer({ auth_type: 'none' });
+    expect([await callWith(token), await callWith(await sign(), {}), await callWith(await sign())]).toEqual([401, 401, 200]);
   });
 });

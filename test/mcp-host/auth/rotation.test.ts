@@ -28,7 +28,7 @@ function sealedWith(key: string, snapshot?: Snapshot): Snapshot {
   return snapshotOf(fresh.version, { ...fresh.content, connections: [{ ...connection, password }] });
 }
 
-const call = async () => (await modern(host.mcp, 'tools/call', { name: 'one' })).body.result as { isError?: boolean };
+const callOne = async () => (await modern(host.mcp, 'tools/call', { name: 'one' })).body.result as { isError?: boolean };
 /** What the copy on disk names. */
 function onDisk(): string {
   const path = join(folder.directory, 'host.json');
@@ -41,7 +41,7 @@ test('a copy that an older key sealed is asked for again, kept, and then serves 
   await start(OLD);
   const old = sealedWith(OLD);
   await control.deploy(old);
-  expect(await call()).not.toMatchObject({ isError: true });
+  expect(await callOne()).not.toMatchObject({ isError: true });
   await until(() => onDisk().includes(keyIdOf(OLD)));
   await host.stop();
 
@@ -49,14 +49,14 @@ test('a copy that an older key sealed is asked for again, kept, and then serves 
   await start(NEW, OLD);
   expect(control.haves.at(-1)).toBe('');
   await until(() => onDisk().includes(keyIdOf(NEW)));
-  expect(await call()).not.toMatchObject({ isError: true });
+  expect(await callOne()).not.toMatchObject({ isError: true });
   await host.stop();
 
   const { content: _, ...head } = old;
   control.greeting = { event: 'snapshot', data: head };
   await start(NEW);
   expect(control.haves.at(-1)).toBe(`1:${old.checksum}`);
-  expect(await call()).not.toMatchObject({ isError: true });
+  expect(await callOne()).not.toMatchObject({ isError: true });
 });
 
 test('a host that lost the old key serves again as soon as the server answers', async () => {
@@ -67,7 +67,7 @@ test('a host that lost the old key serves again as soon as the server answers', 
   await host.stop();
 
   await start(NEW);
-  expect(await call()).toMatchObject({ isError: true });
+  expect(await callOne()).toMatchObject({ isError: true });
   await control.deploy(sealedWith(NEW, old));
-  expect(await call()).not.toMatchObject({ isError: true });
+  expect(await callOne()).not.toMatchObject({ isError: true });
 });

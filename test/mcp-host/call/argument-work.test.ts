@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'bun:test';
 import { canonical } from '#snapshots/canonical.ts';
 import type { Snapshot } from '#snapshots/format.ts';
-import { connectionOf, modern, parameterOf, rpc, snapshotOf, TOKEN, toolOf } from '../support.ts';
+import { callTool, connectionOf, modern, parameterOf, rpc, snapshotOf, TOKEN, toolOf } from '../support.ts';
 import { useHost } from '../use-host.ts';
 
 const { control, host } = useHost('all');
@@ -25,8 +25,6 @@ beforeAll(async () => {
   expect(ack.error).toBeNull();
 });
 
-const call = (name: string, args: object) => modern(host.mcp, 'tools/call', { name, arguments: args });
-
 /** Calls a tool that is quick by itself until the work is done. @returns the longest time that one of those calls took. */
 async function longestWaitBeside(work: Promise<unknown>): Promise<number> {
   const state = { done: false };
@@ -36,7 +34,7 @@ async function longestWaitBeside(work: Promise<unknown>): Promise<number> {
   let longest = 0;
   while (!state.done) {
     const started = performance.now();
-    await call('quick', {});
+    await callTool(host.mcp, 'quick', {});
     longest = Math.max(longest, performance.now() - started);
     await Bun.sleep(1);
   }
@@ -50,7 +48,7 @@ test.each([
 ])('%s takes a list of %d long texts and holds up nobody', async (name, length, text, said) => {
   const texts = Array.from({ length }, () => text);
   const started = performance.now();
-  const refused = call(name, { texts });
+  const refused = callTool(host.mcp, name, { texts });
   expect(await longestWaitBeside(refused)).toBeLessThan(1_000);
   expect(performance.now() - started).toBeLessThan(5_000);
   const { result } = (await refused).body;
@@ -60,10 +58,10 @@ test.each([
 
 test('as many short texts as a list may hold are checked, and the position of a wrong one is told', async () => {
   const texts = Array.from({ length: 10_000 }, (_, n) => `somebody.${n}@mail.example.com`);
-  const right = call('addresses', { texts });
+  const right = callTool(host.mcp, 'addresses', { texts });
   expect(await longestWaitBeside(right)).toBeLessThan(1_000);
   expect((await right).body.result).toMatchObject({ structuredContent: { rows: [{ n: 10_000 }] } });
-  const wrong = await call('addresses', { texts: texts.with(9_998, 'nobody') });
+  const wrong = await callTool(host.mcp, 'addresses', { texts: texts.with(9_998, 'nobody') });
   expect(wrong.body.result).toMatchObject({
     isError: true,
     content: [{ text: 'texts has a wrong element at position 9999: it does not match the required pattern.' }],
@@ -79,11 +77,11 @@ test('a tool is listed with its parameters in their order, the required ones fir
 
 test('arguments that a client adds to every call are left out and counted', async () => {
   const added = { wait_for_previous: true };
-  expect((await call('quick', added)).body.result).toMatchObject({ structuredContent: { rows: [{ one: 1 }] } });
+  expect((await callTool(host.mcp, 'quick', added)).body.result).toMatchObject({ structuredContent: { rows: [{ one: 1 }] } });
   const params = { name: 'addresses', arguments: { texts: ['a@b.de'], ...added, more: 1 } };
   const answer = await rpc(host.mcp, { id: 1, method: 'tools/call', params });
   expect(answer.body.result).toMatchObject({ structuredContent: { rows: [{ n: 1 }] } });
-  expect((await call('addresses', { texts: [], notes: 'x' })).body.result).toMatchObject({
+  expect((await callTool(host.mcp, 'addresses', { texts: [], notes: 'x' })).body.result).toMatchObject({
     isError: true,
     content: [{ text: 'There is no argument notes. Did you mean note?' }],
   });

@@ -6,7 +6,7 @@ import { createCaller } from '#mcp-host/auth/caller.ts';
 import { rightsOf } from '#mcp-host/auth/rights.ts';
 import { loadRegistry } from '#mcp-host/swap/registry.ts';
 import type { FrozenTool } from '#snapshots/format.ts';
-import { connectionOf, modern, parameterOf, snapshotOf, toolOf } from '../support.ts';
+import { connection, modern, parameterOf, snapshotOf, toolOf } from '../support.ts';
 import { useHost } from '../use-host.ts';
 import { loadableOf } from '#test/mcp-host/snapshot-forms.ts';
 
@@ -16,7 +16,6 @@ beforeEach(() => {
   now = Date.now();
 });
 const { folder, control, host } = useHost('each', { now: () => now });
-const connection = connectionOf({});
 const count = (more: Partial<FrozenTool> = {}) => ({
   ...toolOf(connection, 'count', 'select count(*) as n, :tag as tag from customers', {
     parameters: [parameterOf('tag', 'string', { required: false, default: 'none' })],
@@ -25,7 +24,7 @@ const count = (more: Partial<FrozenTool> = {}) => ({
   cache_ttl_seconds: 60,
   ...more,
 });
-const deploy = (tool: FrozenTool, more: Parameters<typeof snapshotOf>[1] = {}) =>
+const deployTool = (tool: FrozenTool, more: Parameters<typeof snapshotOf>[1] = {}) =>
   control.deploy(snapshotOf(++version, { connections: [connection], tools: [tool], ...more }));
 
 function addCustomer(): void {
@@ -33,7 +32,7 @@ function addCustomer(): void {
   db.run("insert into customers (name) values ('New')");
   db.close();
 }
-const call = async (args: object = {}) => {
+const callCached = async (args: object = {}) => {
   const { body } = await modern(host.mcp, 'tools/call', { name: 'count', arguments: args });
   return (body.result?.['structuredContent'] as { rows: { n: number; tag: string }[] } | undefined)?.rows[0];
 };
@@ -41,33 +40,33 @@ const completed = async () => (await host.health()).connections[0]?.queue.comple
 
 describe('a result', () => {
   test('is kept for its time, for equal arguments', async () => {
-    await deploy(count());
-    expect(await call()).toEqual({ n: 3, tag: 'none' });
+    await deployTool(count());
+    expect(await callCached()).toEqual({ n: 3, tag: 'none' });
     addCustomer();
-    expect([await call(), await call({ tag: 'none' }), await call({ tag: 'a' })]).toEqual([
+    expect([await callCached(), await callCached({ tag: 'none' }), await callCached({ tag: 'a' })]).toEqual([
       { n: 3, tag: 'none' },
       { n: 3, tag: 'none' },
       { n: 4, tag: 'a' },
     ]);
     expect(await completed()).toBe(2);
     now += 60_001;
-    expect((await call())?.n).toBe(4);
+    expect((await callCached())?.n).toBe(4);
   });
 
   test('is asked for anew without a time, and by a tool that writes', async () => {
-    await deploy(count({ cache_ttl_seconds: 0 }));
-    await call();
-    await call();
+    await deployTool(count({ cache_ttl_seconds: 0 }));
+    await callCached();
+    await callCached();
     expect(await completed()).toBe(2);
-    await deploy(count({ mode: 'write' }));
-    await call();
-    await call();
+    await deployTool(count({ mode: 'write' }));
+    await callCached();
+    await callCached();
     expect(await completed()).toBe(4);
   });
 
   test('of equal calls at one moment is asked for once', async () => {
-    await deploy(count());
-    const answers = await Promise.all(Array.from({ length: 30 }, () => call()));
+    await deployTool(count());
+    const answers = await Promise.all(Array.from({ length: 30 }, () => callCached()));
     expect(new Set(answers.map((row) => row?.n))).toEqual(new Set([3]));
     expect(await completed()).toBe(1);
   });
@@ -75,11 +74,11 @@ describe('a result', () => {
   test('is dropped at a deploy that changes its tool, its connection or a variable, and kept at any other', async () => {
     const next = async (tool: FrozenTool, more: Parameters<typeof snapshotOf>[1] = {}) => {
       addCustomer();
-      await deploy(tool, more);
-      return (await call())?.n;
+      await deployTool(tool, more);
+      return (await callCached())?.n;
     };
-    await deploy(count());
-    await call();
+    await deployTool(count());
+    await callCached();
     expect(await next(count(), { server: { server_name: 'Renamed' } })).toBe(3);
     expect(await next(count({ max_rows: 10 }))).toBe(5);
     expect(await next(count({ max_rows: 10 }), { server: { global_variables: { a: 1 } } })).toBe(6);
@@ -88,12 +87,12 @@ describe('a result', () => {
   });
 
   test('that is an error is not kept', async () => {
-    await deploy(count({ statement: toolOf(connection, 'x', 'select n from later').statement, parameters: [] }));
-    expect(await call()).toBeUndefined();
+    await deployTool(count({ statement: toolOf(connection, 'x', 'select n from later').statement, parameters: [] }));
+    expect(await callCached()).toBeUndefined();
     const db = new Database(folder.file);
     db.run('create table later as select 7 as n');
     db.close();
-    expect((await call())?.n).toBe(7);
+    expect((await callCached())?.n).toBe(7);
   });
 });
 

@@ -1,12 +1,11 @@
 import { beforeAll, expect, test } from 'bun:test';
 import type { Parameter } from '#core/contract/definitions/parameters.ts';
 import { testCaller, type TestCaller } from '../callers.ts';
-import { connectionOf, modern, parameterOf, promptOf, resourceOf, snapshotOf, toolOf } from '../support.ts';
+import { connection, modern, parameterOf, promptOf, resourceOf, snapshotOf, toolOf } from '../support.ts';
 import { useHost } from '../use-host.ts';
 import { until } from '#test/support/until.ts';
 
 const { control, host } = useHost('all');
-const connection = connectionOf({});
 const from = (name: string, source: string, more: Partial<Parameter> = {}) =>
   parameterOf(name, 'string', { from: source, ...more });
 const limited = 'select id, name from customers where name = :who and id > :above order by id';
@@ -87,10 +86,10 @@ beforeAll(async () => {
   await until(async () => (await host.health()).access_tokens.as_of !== null);
 });
 
-const call = async (caller: TestCaller, name: string, args: Record<string, unknown> = {}) =>
+const callAs = async (caller: TestCaller, name: string, args: Record<string, unknown> = {}) =>
   (await modern(host.mcp, 'tools/call', { name, arguments: args }, caller.headers)).body.result ?? {};
 const rows = async (caller: TestCaller, name: string, args: Record<string, unknown> = {}) =>
-  ((await call(caller, name, args))['structuredContent'] as { rows: unknown[] }).rows;
+  ((await callAs(caller, name, args))['structuredContent'] as { rows: unknown[] }).rows;
 
 test('a parameter of the caller binds what the credential says, each caller its own', async () => {
   expect(await rows(ada, 'own')).toEqual([{ id: 1, name: 'Ada' }]);
@@ -103,12 +102,12 @@ test('it stands in no list, and what a model sends under its name never binds', 
   expect(listed).not.toContain('caller.');
   expect(await rows(ada, 'own', { who: 'Grace' })).toEqual([{ id: 1, name: 'Ada' }]);
   for (const args of [{ who: 'Grace' }, { 'caller.claims.customer': 'Grace' }, { WHO: 'Grace' }]) {
-    expect(await call(nobody, 'own', args)).toMatchObject({ isError: true });
+    expect(await callAs(nobody, 'own', args)).toMatchObject({ isError: true });
   }
 });
 
 test('without the value a call is refused in words, before its database', async () => {
-  expect(await call(nobody, 'own')).toMatchObject({
+  expect(await callAs(nobody, 'own')).toMatchObject({
     isError: true,
     content: [{ text: expect.stringContaining('needs caller.claims.customer, which the caller does not have') }],
   });
@@ -149,7 +148,7 @@ test('the id of a call is its own, whatever its request is called', async () => 
 
 test('claims of another type are converted where that is safe, else refused without their value', async () => {
   expect(await rows(ada, 'level')).toEqual([{ level: 7 }]);
-  const refused = await call(grace, 'level');
+  const refused = await callAs(grace, 'level');
   expect(refused).toMatchObject({ isError: true, content: [{ text: expect.stringContaining('has another type') }] });
   expect(JSON.stringify(refused)).not.toContain('high');
   expect(await rows(numbered, 'level')).toEqual([{ level: 9_007_199_254_740_991 }]);
@@ -160,8 +159,8 @@ test('results are kept for each value, and for each caller where a template read
   const first = await rows(ada, 'cached');
   expect(await rows(ada, 'cached')).toEqual(first);
   expect(await rows(grace, 'cached')).toMatchObject([{ who: 'token:grace' }]);
-  expect(await call(ada, 'greeting')).toMatchObject({ content: [{ text: 'Ada L. (u-ada, Ada,Edsger, Ada)' }] });
-  expect(await call(grace, 'greeting')).toMatchObject({ content: [{ text: ' (token:grace, Grace, Grace)' }] });
+  expect(await callAs(ada, 'greeting')).toMatchObject({ content: [{ text: 'Ada L. (u-ada, Ada,Edsger, Ada)' }] });
+  expect(await callAs(grace, 'greeting')).toMatchObject({ content: [{ text: ' (token:grace, Grace, Grace)' }] });
 });
 
 test('resources and prompts read the caller as tools do', async () => {

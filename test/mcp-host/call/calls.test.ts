@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { connectionOf, ENVELOPE, modern, parameterOf, rpc, snapshotOf, TOKEN, toolOf } from '../support.ts';
+import { callTool, connectionOf, ENVELOPE, parameterOf, rpc, snapshotOf, TOKEN, toolOf } from '../support.ts';
 import { useHost } from '../use-host.ts';
 import { until } from '#test/support/until.ts';
 
 const { control, host } = useHost('all');
 const ENDLESS = 'with recursive c(n) as (select 1 union all select n + 1 from c) select count(*) as n from c';
-const connection = connectionOf({ name: 'narrow', max_concurrency: 1, queue_limit: 1, queue_timeout_ms: 200 });
+const narrow = connectionOf({ name: 'narrow', max_concurrency: 1, queue_limit: 1, queue_timeout_ms: 200 });
 const wide = connectionOf({ name: 'wide', max_concurrency: 4 });
 const absent = connectionOf({ name: 'absent', database: 'absent.sqlite' });
 const outside = connectionOf({ name: 'outside', database: '/etc/passwd' });
@@ -14,13 +14,13 @@ const sealed = connectionOf({ name: 'sealed', password: { $sealed: 'v1.00000000.
 beforeAll(async () => {
   const ack = await control.deploy(
     snapshotOf(1, {
-      connections: [connection, wide, absent, outside, sealed],
+      connections: [narrow, wide, absent, outside, sealed],
       tools: [
-        toolOf(connection, 'endless', ENDLESS),
-        toolOf(connection, 'short', ENDLESS, { timeout_ms: 50 }),
-        toolOf(connection, 'quick', 'select 1 as one'),
-        toolOf(connection, 'few', 'select id from customers', { max_rows: 2 }),
-        toolOf(connection, 'rename', 'update customers set name = :name where id >= :id', {
+        toolOf(narrow, 'endless', ENDLESS),
+        toolOf(narrow, 'short', ENDLESS, { timeout_ms: 50 }),
+        toolOf(narrow, 'quick', 'select 1 as one'),
+        toolOf(narrow, 'few', 'select id from customers', { max_rows: 2 }),
+        toolOf(narrow, 'rename', 'update customers set name = :name where id >= :id', {
           mode: 'write',
           parameters: [parameterOf('name', 'string'), parameterOf('id', 'integer')],
         }),
@@ -28,7 +28,7 @@ beforeAll(async () => {
         toolOf(absent, 'absent', 'select 1'),
         toolOf(outside, 'outside', 'select 1'),
         toolOf(sealed, 'sealed', 'select 1'),
-        toolOf(connection, 'faulty_template', 'select 1 as one', {
+        toolOf(narrow, 'faulty_template', 'select 1 as one', {
           transform_template: '{% for r in rows %}{{ 1 // 0 }}{% endfor %}',
         }),
       ],
@@ -38,7 +38,6 @@ beforeAll(async () => {
 });
 
 const queue = async (of = 'narrow') => (await host.health()).connections.find(({ name }) => name === of)?.queue;
-const call = (name: string, args: Record<string, unknown> = {}) => modern(host.mcp, 'tools/call', { name, arguments: args });
 const textOf = (answer: { body: { result?: unknown } }) =>
   (answer.body.result as { content: { text: string }[] }).content.map(({ text }) => text).join('\n');
 const start = (name: string, signal: AbortSignal) =>
@@ -62,7 +61,7 @@ describe('a call', () => {
     controller.abort();
     await left;
     await until(async () => (await queue())?.active === 0);
-    expect((await call('quick')).body).toMatchObject({ result: { structuredContent: { rows: [{ one: 1 }] } } });
+    expect((await callTool(host.mcp, 'quick')).body).toMatchObject({ result: { structuredContent: { rows: [{ one: 1 }] } } });
   });
 
   test('is cancelled by notifications/cancelled of its session, without an answer', async () => {
@@ -90,7 +89,7 @@ describe('a call', () => {
   });
 
   test('that runs too long is ended, and says so', async () => {
-    const answer = await call('short');
+    const answer = await callTool(host.mcp, 'short');
     expect(answer.body.result).toMatchObject({ isError: true });
     expect(textOf(answer)).toMatch(/50 ms|time/);
   });
@@ -100,9 +99,9 @@ describe('a call', () => {
     const controller = new AbortController();
     const running = start('endless', controller.signal);
     await until(async () => (await queue())?.active === 1);
-    const waiting = call('quick');
+    const waiting = callTool(host.mcp, 'quick');
     await until(async () => (await queue())?.waiting === 1);
-    const refused = await call('quick');
+    const refused = await callTool(host.mcp, 'quick');
     expect(refused.body.result).toMatchObject({ isError: true });
     expect(textOf(refused)).toMatch(/narrow is busy.*queue_limit/);
     expect(textOf(await waiting)).toContain('within 200 ms');
@@ -115,7 +114,7 @@ describe('a call', () => {
   });
 
   test('says that rows are missing', async () => {
-    const { result } = (await call('few')).body;
+    const { result } = (await callTool(host.mcp, 'few')).body;
     expect(result).toMatchObject({ structuredContent: { row_count: 2, truncated: true } });
     expect(result?.['content']).toMatchObject([
       { text: JSON.stringify(result?.['structuredContent']) },
@@ -124,12 +123,12 @@ describe('a call', () => {
   });
 
   test('that changes rows answers how many', async () => {
-    const answer = await call('rename', { name: 'Someone', id: 2 });
+    const answer = await callTool(host.mcp, 'rename', { name: 'Someone', id: 2 });
     expect(answer.body.result).toMatchObject({ structuredContent: { rows: [], row_count: 0, affected_rows: 2 } });
   });
 
   test('with bad arguments is told each of them, and never their values', async () => {
-    const answer = await call('rename', { id: 'secret-value', extra: 1 });
+    const answer = await callTool(host.mcp, 'rename', { id: 'secret-value', extra: 1 });
     expect(answer.body.result).toMatchObject({ isError: true });
     const text = textOf(answer);
     expect(text).toBe('name is required. id must be an integer.');
@@ -137,14 +136,14 @@ describe('a call', () => {
   });
 
   test.each(['absent', 'outside', 'sealed'])('on a connection that is %s says nothing of its settings', async (name) => {
-    const answer = await call(name);
+    const answer = await callTool(host.mcp, name);
     expect(answer.body.result).toMatchObject({ isError: true });
     expect(textOf(answer)).not.toMatch(/sqlite|00000000|\//i);
     expect(host.log.find(({ message, fields }) => message === 'call_failed' && fields['name'] === name)).toBeDefined();
   });
 
   test('whose template fails is an error of the tool', async () => {
-    const answer = await call('faulty_template');
+    const answer = await callTool(host.mcp, 'faulty_template');
     expect(answer.body.result).toMatchObject({ isError: true });
     expect(textOf(answer)).toContain('template');
   });
@@ -197,7 +196,7 @@ test('usage that the server does not take is sent again under the same number', 
   await Bun.sleep(350);
   control.fail(500);
   const known = control.usage.length;
-  await call('quick');
+  await callTool(host.mcp, 'quick');
   await Bun.sleep(700);
   control.fail(null);
   const sent = await until(() => control.usage.slice(known).find(({ items }) => items.length > 0));

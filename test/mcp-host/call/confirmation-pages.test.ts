@@ -330,7 +330,7 @@ test('forms come first, a two-step call needs no page, and nobody else is led to
   expect([textIn(passed), await notes()]).toEqual([expect.stringContaining('does not belong'), 2]);
 });
 
-test('arguments are shown in full, and a call whose arguments do not fit is refused before anybody is asked', async () => {
+test('arguments are shown in full, and a call whose arguments do not fit is refused before it asks', async () => {
   const { one, call, notes } = await setup('sqlite', false);
   const long = 'a value that goes on '.repeat(150);
   const shown = ledTo(await call({ arguments: { id: 1, why: long } }, one.host.mcp, 'told'));

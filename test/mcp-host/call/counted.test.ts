@@ -1,12 +1,11 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { connectionOf, controlServer, type ControlServer, modern, snapshotOf, sqliteFolder, TOKEN, toolOf } from '../support.ts';
+import { connection, controlServer, type ControlServer, modern, snapshotOf, sqliteFolder, TOKEN, toolOf } from '../support.ts';
 import { until } from '#test/support/until.ts';
 
 const MAIN = join(import.meta.dir, '../../../mcp-host/main.ts');
 const folder = sqliteFolder();
 const children: Bun.Subprocess[] = [];
-const connection = connectionOf({});
 const snapshot = snapshotOf(1, { connections: [connection], tools: [toolOf(connection, 'one', 'select 1 as one')] });
 let control: ControlServer;
 
@@ -49,11 +48,11 @@ async function start(): Promise<{ readonly child: Bun.Subprocess; readonly mcp: 
   const { url } = await acknowledged;
   return { child, mcp: new URL('/mcp', url ?? '') };
 }
-const call = async (mcp: URL): Promise<void> => {
+const callOnce = async (mcp: URL): Promise<void> => {
   expect((await modern(mcp, 'tools/call', { name: 'one' })).status).toBe(200);
 };
 const callOften = async (mcp: URL, count: number): Promise<void> => {
-  for (let n = 0; n < count; n++) await call(mcp);
+  for (let n = 0; n < count; n++) await callOnce(mcp);
 };
 /** Times of the calls that were told, each batch once. */
 function counted(): number[] {
@@ -90,7 +89,7 @@ test('calls are counted within the second, so that a host that is killed loses n
 
 test('a host that is told to end tells every call first', async () => {
   const { child, mcp } = await start();
-  await Promise.all(Array.from({ length: 40 }, () => call(mcp)));
+  await Promise.all(Array.from({ length: 40 }, () => callOnce(mcp)));
   child.kill('SIGTERM');
   expect(await child.exited).toBe(0);
   expect(counted()).toHaveLength(40);

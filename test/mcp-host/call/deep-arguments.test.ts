@@ -38,7 +38,7 @@ async function send(text: string, headers: Record<string, string> = {}) {
   const body = await response.text();
   return { status: response.status, body, took: performance.now() - began };
 }
-const call = (name: string, args: string) =>
+const callRaw = (name: string, args: string) =>
   send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"${name}","arguments":${args}}}`);
 
 test.each([
@@ -49,17 +49,17 @@ test.each([
   ['checked', `{"other":${DEEP},"confirm_token":"x"}`],
   ['asking', `{"other":${DEEP}}`],
 ])('arguments that are nested far too deep are refused at once (%s)', async (name, args) => {
-  await call(name, '{}');
-  const { body, took } = await call(name, args);
+  await callRaw(name, '{}');
+  const { body, took } = await callRaw(name, args);
   expect(body).toContain('Arguments must be nested at most 64 levels deep.');
   expect(took).toBeLessThan(HOLDS_UP_MS);
 });
 
 test('arguments of 64 levels are taken, in a list too, and of one level more refused by name', async () => {
   const nested = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;
-  expect((await call('logged', `{"value":${nested(64)}}`)).body).not.toContain('isError');
-  expect((await call('listed', `{"values":[${nested(64)}]}`)).body).not.toContain('isError');
-  expect((await call('logged', `{"value":${nested(65)}}`)).body).toContain('value must be nested at most 64 levels deep.');
+  expect((await callRaw('logged', `{"value":${nested(64)}}`)).body).not.toContain('isError');
+  expect((await callRaw('listed', `{"values":[${nested(64)}]}`)).body).not.toContain('isError');
+  expect((await callRaw('logged', `{"value":${nested(65)}}`)).body).toContain('value must be nested at most 64 levels deep.');
 });
 
 test('answers to questions that are nested far too deep hold up nobody', async () => {

@@ -20,7 +20,7 @@ const told = async (text: string): Promise<string> => {
   return maskedDetail(error, { masks });
 };
 
-test('what DuckDB quotes of a masked column stays unsaid, also where it says the place; its faults of the statement are told', async () => {
+test('faults that quote a masked column of DuckDB are hidden, and faults of the statement are shown', async () => {
   for (const of of ['email::int', 'cast(email as date)', "strptime(email, '%Y')", 'email::timestamp', 'error(email)']) {
     expect([of, await told(`select ${of} as x, email from people`)]).toEqual([
       of,

@@ -1,11 +1,10 @@
 import { beforeAll, expect, test } from 'bun:test';
 import { testCaller, type TestCaller } from '../callers.ts';
-import { connectionOf, modern, resourceOf, snapshotOf, toolOf } from '../support.ts';
+import { connection, modern, resourceOf, snapshotOf, toolOf } from '../support.ts';
 import { useHost } from '../use-host.ts';
 import { until } from '#test/support/until.ts';
 
 const { control, host } = useHost('all');
-const connection = connectionOf({});
 const masks = [
   { columns: ['name'], mask: 'text' as const, unless_groups: ['staff'] },
   { columns: ['score'], mask: 'remove' as const, unless_groups: ['staff'] },
@@ -48,19 +47,20 @@ beforeAll(async () => {
   await until(async () => (await host.health()).access_tokens.as_of !== null);
 });
 
-const call = async (caller: TestCaller, name: string) =>
+const callAs = async (caller: TestCaller, name: string) =>
   (await modern(host.mcp, 'tools/call', { name, arguments: {} }, caller.headers)).body.result ?? {};
-const textOf = async (caller: TestCaller, name: string) => ((await call(caller, name))['content'] as { text: string }[])[0]?.text;
+const textOf = async (caller: TestCaller, name: string) =>
+  ((await callAs(caller, name))['content'] as { text: string }[])[0]?.text;
 
 test('rows are masked for everybody but the named groups', async () => {
-  expect((await call(guest, 'plain'))['structuredContent']).toMatchObject({
+  expect((await callAs(guest, 'plain'))['structuredContent']).toMatchObject({
     rows: [
       { id: 1, name: '***' },
       { id: 2, name: '***' },
     ],
   });
-  expect(JSON.stringify(await call(guest, 'plain'))).not.toContain('score');
-  expect((await call(staff, 'plain'))['structuredContent']).toMatchObject({
+  expect(JSON.stringify(await callAs(guest, 'plain'))).not.toContain('score');
+  expect((await callAs(staff, 'plain'))['structuredContent']).toMatchObject({
     rows: [
       { id: 1, name: 'Ada', score: 1.5 },
       { id: 2, name: 'Grace', score: null },
@@ -70,13 +70,13 @@ test('rows are masked for everybody but the named groups', async () => {
 
 test('rows are masked before they are measured, and pages go on behind the values as they are', async () => {
   const found = async (caller: TestCaller, name: string) => {
-    const { rows, ...more } = (await call(caller, name))['structuredContent'] as { rows: unknown[]; truncated: boolean };
+    const { rows, ...more } = (await callAs(caller, name))['structuredContent'] as { rows: unknown[]; truncated: boolean };
     return [rows.length, more.truncated];
   };
   expect(await found(staff, 'fits')).toEqual([0, true]);
   expect(await found(guest, 'fits')).toEqual([2, false]);
   expect(await textOf(staff, 'paged')).toContain('raise max_tokens of the tool');
-  expect((await call(guest, 'paged'))['structuredContent']).toMatchObject({
+  expect((await callAs(guest, 'paged'))['structuredContent']).toMatchObject({
     rows: [{ id: 1, name: '***' }, { name: '***' }, { name: '***' }],
     truncated: false,
   });
@@ -87,15 +87,15 @@ test('rows are masked before they are measured, and pages go on behind the value
 test('so are texts, single values, templates and resources, in every way that a result leaves', async () => {
   expect(await textOf(guest, 'written')).toBe('id,name\r\n1,***\r\n2,***\r\n');
   expect(await textOf(guest, 'made')).toBe('***/ ***/ ');
-  expect((await call(guest, 'one'))['structuredContent']).toEqual({ value: '***' });
+  expect((await callAs(guest, 'one'))['structuredContent']).toEqual({ value: '***' });
   expect(await textOf(staff, 'made')).toBe('Ada/1.5 Grace/ ');
   const read = await modern(host.mcp, 'resources/read', { uri: 'shop://customers' }, guest.headers);
   expect(read.body.result?.['contents']).toMatchObject([{ text: '[{"id":1,"name":"***"},{"id":2,"name":"***"}]' }]);
 });
 
 test('what is kept of one class of callers is never given to another, also at the same instant', async () => {
-  const both = await Promise.all([call(staff, 'kept'), call(guest, 'kept'), call(staff, 'kept'), call(guest, 'kept')]);
-  const again = [await call(guest, 'kept'), await call(staff, 'kept')];
+  const both = await Promise.all([callAs(staff, 'kept'), callAs(guest, 'kept'), callAs(staff, 'kept'), callAs(guest, 'kept')]);
+  const again = [await callAs(guest, 'kept'), await callAs(staff, 'kept')];
   const names = [...both, ...again].map((result) => (result['structuredContent'] as { rows: { name: string }[] }).rows[0]?.name);
   expect(names).toEqual(['Ada', '***', 'Ada', '***', '***', 'Ada']);
 });

@@ -1,13 +1,12 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import type { FrozenTool } from '#snapshots/format.ts';
-import { connectionOf, ENVELOPE, parameterOf, snapshotOf, toolOf } from '../support.ts';
+import { connection, ENVELOPE, parameterOf, snapshotOf, toolOf } from '../support.ts';
 import { useHost } from '../use-host.ts';
 import { liveToken, tokenText } from '../toolsets/toolsets-support.ts';
 import { ask, textIn } from './confirmation-support.ts';
 import { until } from '#test/support/until.ts';
 
 const { control, host } = useHost('all');
-const connection = connectionOf({ database: 'shop.sqlite' });
 const ID = { column: 'id', desc: false, type: 'INTEGER', kind: 'bigint' } as const;
 const tool = (name: string, more: Omit<Partial<FrozenTool>, 'parameters'> = {}) =>
   toolOf(connection, name, 'select id, name from customers where id > :above', {
@@ -28,15 +27,15 @@ const TOOLS = [
 
 const [mine = {}, theirs = {}] = [1, 2].map((n) => ({ authorization: `Bearer ${tokenText(n)}` }));
 let version = 0;
-const deploy = (tools: FrozenTool[] = TOOLS) =>
+const deployTools = (tools: FrozenTool[] = TOOLS) =>
   control.deploy(snapshotOf(++version, { connections: [connection], tools, server: { auth_type: 'bearer' } }));
 beforeEach(async () => {
-  await deploy();
+  await deployTools();
   control.send('tokens', { tokens: await Promise.all([1, 2].map((n) => liveToken(tokenText(n), null))) });
-  await until(async () => (await call('list')).status === 200);
+  await until(async () => (await callPage('list')).status === 200);
 });
 
-const call = (name: string, args: Record<string, unknown> = {}, headers = mine) =>
+const callPage = (name: string, args: Record<string, unknown> = {}, headers = mine) =>
   ask(host.mcp, name, { arguments: args, headers, envelope: ENVELOPE });
 interface Page {
   readonly rows: { readonly id: number }[];
@@ -44,7 +43,7 @@ interface Page {
   readonly truncated: boolean;
 }
 const page = async (name: string, args: Record<string, unknown> = {}): Promise<Page> => {
-  const answer = await call(name, args);
+  const answer = await callPage(name, args);
   if (answer.body.result?.['isError'] === true) throw new Error(textIn(answer));
   return answer.body.result?.['structuredContent'] as Page;
 };
@@ -53,8 +52,8 @@ describe('a result that is cut', () => {
   test('says how to get the rest, and the last page says nothing', async () => {
     const first = await page('list');
     expect([first.rows.map(({ id }) => id), first.truncated]).toEqual([[1, 2], true]);
-    expect(textIn(await call('list'))).toContain('after set to the value of next');
-    const last = await call('list', { after: first.next });
+    expect(textIn(await callPage('list'))).toContain('after set to the value of next');
+    const last = await callPage('list', { after: first.next });
     expect(last.body.result?.['structuredContent']).toEqual({
       rows: [{ id: 3, name: 'Edsger' }],
       row_count: 1,
@@ -72,14 +71,14 @@ describe('a result that is cut', () => {
 
   test('goes on for the same caller, tool, arguments and version alone, and only as it was sealed', async () => {
     const { next = '' } = await page('list');
-    const refused: [string, Promise<Awaited<ReturnType<typeof call>>>][] = [
-      ['another call', call('list', { after: next }, theirs)],
-      ['another call', call('other', { after: next })],
-      ['another call', call('list', { after: next, above: 1 })],
-      ['must be the value of next', call('list', { after: `${next.slice(0, -4)}AAAA` })],
-      ['must be the value of next', call('list', { after: 7 })],
-      ['must be the value of next', call('list', { after: '' })],
-      ['must be the value of next', call('list', { after: 'x'.repeat(20_000) })],
+    const refused: [string, Promise<Awaited<ReturnType<typeof callPage>>>][] = [
+      ['another call', callPage('list', { after: next }, theirs)],
+      ['another call', callPage('other', { after: next })],
+      ['another call', callPage('list', { after: next, above: 1 })],
+      ['must be the value of next', callPage('list', { after: `${next.slice(0, -4)}AAAA` })],
+      ['must be the value of next', callPage('list', { after: 7 })],
+      ['must be the value of next', callPage('list', { after: '' })],
+      ['must be the value of next', callPage('list', { after: 'x'.repeat(20_000) })],
     ];
     for (const [words, answer] of refused) {
       const refusal = await answer;
@@ -87,38 +86,38 @@ describe('a result that is cut', () => {
     }
     expect((await page('list', { after: next })).rows).toHaveLength(1);
     expect((await page('list', { after: next })).rows).toHaveLength(1);
-    await deploy([...TOOLS, tool('more')]);
-    const late = await call('list', { after: next });
+    await deployTools([...TOOLS, tool('more')]);
+    const late = await callPage('list', { after: next });
     expect(textIn(late)).toContain('an earlier version');
     expect(Buffer.from(next, 'base64url').toString('latin1')).not.toContain('position');
   });
 
   test('says it in every form of result', async () => {
-    const csv = await call('csv');
+    const csv = await callPage('csv');
     const [, cursor = ''] = /after set to "([\w-]+)"/.exec(textIn(csv)) ?? [];
     expect(textIn(csv)).toStartWith('id,name\r\n1,Ada\r\n2,Grace\r\n');
-    expect(textIn(await call('csv', { after: cursor }))).toBe('id,name\r\n3,Edsger\r\n');
-    const names = await call('names');
+    expect(textIn(await callPage('csv', { after: cursor }))).toBe('id,name\r\n3,Edsger\r\n');
+    const names = await callPage('names');
     expect(names.body.result?.['structuredContent']).toMatchObject({ values: [1, 2], truncated: true, next: expect.any(String) });
-    const table = await call('table');
+    const table = await callPage('table');
     expect(textIn(table)).toStartWith('| id | name |\n| --- | --- |\n| 1 | Ada |\n| 2 | Grace |');
     const [, from_text = ''] = /after set to "([\w-]+)"/.exec(textIn(table)) ?? [];
     expect(table.body.result?.['structuredContent']).toMatchObject({ next: from_text });
-    expect(textIn(await call('table', { after: from_text }))).toBe('| id | name |\n| --- | --- |\n| 3 | Edsger |');
+    expect(textIn(await callPage('table', { after: from_text }))).toBe('| id | name |\n| --- | --- |\n| 3 | Edsger |');
   });
 
   test('is kept for its caller and version alone', async () => {
     const nextOf = async (headers: typeof mine) => {
-      const { body } = await call('kept', {}, headers);
+      const { body } = await callPage('kept', {}, headers);
       return String((body.result?.['structuredContent'] as Page | undefined)?.next);
     };
     const own = await nextOf(mine);
     expect(await nextOf(mine)).toBe(own);
     const other = await nextOf(theirs);
     expect(other).not.toBe(own);
-    const last = await call('kept', { after: other }, theirs);
+    const last = await callPage('kept', { after: other }, theirs);
     expect(last.body.result?.['structuredContent']).toMatchObject({ row_count: 1, truncated: false });
-    await deploy([...TOOLS, tool('more')]);
+    await deployTools([...TOOLS, tool('more')]);
     expect((await page('kept', { after: await nextOf(mine) })).rows).toHaveLength(1);
   });
 
@@ -136,8 +135,8 @@ test('long results are cut by tokens and carry their cursor', async () => {
     { max_rows: 700, page_by: [{ ...ID, column: 'part' }], timeout_ms: 10_000 },
   );
   const alone = toolOf(connection, 'alone', 'select id, name from customers', { max_tokens: 25 });
-  await deploy([...TOOLS, many, alone]);
-  const refused = await call('many');
+  await deployTools([...TOOLS, many, alone]);
+  const refused = await callPage('many');
   expect(textIn(refused)).toContain('More rows than fit on a page have the same part');
   const cut = await page('alone');
   expect([cut.rows.length, cut.truncated, cut.next]).toEqual([2, true, undefined]);

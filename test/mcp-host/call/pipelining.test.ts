@@ -111,7 +111,7 @@ describe.skipIf(!reachable.postgres)('pipelined statements', () => {
     expect(queue.counters()).toMatchObject({ active: 0, waiting: 0, rejected: 0 });
   });
 
-  test('there are as many pipeline slots as a few statements for each session, and only for a statement that is measured as fast', async () => {
+  test('pipeline slots are a few for each session, and only for a statement that is measured as fast', async () => {
     const bound = bind(statement, { n: 5, d: 1, w: 0, s: 0 });
     expect(source.pipelineSlot?.(bound, PLACES)).toBeNull();
     await warm();
@@ -153,7 +153,7 @@ describe.skipIf(!reachable.postgres)('pipelined statements', () => {
     await until(async () => (await backends(running)) === 0);
   });
 
-  test('an answer that waits for that of a slow one behind it is asked for elsewhere, and the slow one is cancelled', async () => {
+  test('an answer behind a slow one is fetched over another session, and the slow one is cancelled', async () => {
     await warm();
     const limits = { mode: 'fixed' as const, timeout_ms: 10_000, max_rows: 10, max_bytes: MIB };
     // The first one goes alone; the others together, without a Sync between.
@@ -164,7 +164,7 @@ describe.skipIf(!reachable.postgres)('pipelined statements', () => {
     expect((await ask(3))?.['n']).toBe(3);
   });
 
-  test('who leaves while another one runs is gone at once; who leaves while it runs is cancelled in the database', async () => {
+  test('a caller who leaves behind another is gone at once, and who leaves while running is cancelled', async () => {
     await warm();
     const stops = Array.from({ length: 12 }, () => new Stop());
     const calls = stops.map((signal, n) => codeOf(ask(n, { s: n < PLACES ? 20 : 0, signal })));

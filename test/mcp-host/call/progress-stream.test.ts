@@ -9,20 +9,20 @@ import { until } from '#test/support/until.ts';
 
 const ENDLESS = 'with recursive c(n) as (select 1 union all select n + 1 from c) select count(*) as n from c';
 const { control, host } = useHost('all');
-const connection = connectionOf({ max_concurrency: 1 });
+const narrow = connectionOf({ max_concurrency: 1 });
 const other = connectionOf({ name: 'other' });
 
 beforeAll(async () => {
   await control.deploy(
     snapshotOf(1, {
-      connections: [connection, other],
+      connections: [narrow, other],
       tools: [
-        toolOf(connection, 'customers', 'select name from customers order by id'),
-        toolOf(connection, 'broken', 'select 1 from nowhere'),
+        toolOf(narrow, 'customers', 'select name from customers order by id'),
+        toolOf(narrow, 'broken', 'select 1 from nowhere'),
         toolOf(other, 'endless', ENDLESS, { timeout_ms: 60_000 }),
-        toolOf(connection, 'long', ENDLESS, { timeout_ms: 60_000 }),
+        toolOf(narrow, 'long', ENDLESS, { timeout_ms: 60_000 }),
       ],
-      resources: [resourceOf(connection, 'db://customers', 'select name from customers')],
+      resources: [resourceOf(narrow, 'db://customers', 'select name from customers')],
     }),
   );
 });
@@ -37,7 +37,7 @@ interface Message {
 }
 
 /** A request whose answer is a stream, message by message. */
-async function* ask(
+async function* streamOf(
   method: string,
   params: Record<string, unknown>,
   meta: object,
@@ -65,7 +65,7 @@ async function* ask(
     for (const event of events) yield JSON.parse(event.replace(/^event: message\ndata: /, '')) as Message;
   }
 }
-const all = (method: string, params: Record<string, unknown>, meta: object) => Array.fromAsync(ask(method, params, meta));
+const all = (method: string, params: Record<string, unknown>, meta: object) => Array.fromAsync(streamOf(method, params, meta));
 const LOG_LEVEL = 'io.modelcontextprotocol/logLevel';
 const activeCalls = async (name: string) =>
   (await host.health()).connections.find((connection) => connection.name === name)?.queue.active;
@@ -90,14 +90,14 @@ describe('a caller with a progress token', () => {
 
   test('hears that it waits, and how the statement goes on, always with a greater figure', async () => {
     const end = new AbortController();
-    const long = ask('tools/call', { name: 'long' }, { progressToken: 1 }, end.signal);
+    const long = streamOf('tools/call', { name: 'long' }, { progressToken: 1 }, end.signal);
     const figures: number[] = [];
     while (figures.length < 4) figures.push(Number((await long.next()).value?.params?.['progress']));
     expect(figures.slice(0, 2)).toEqual([0, 1]);
     expect(figures).toEqual(figures.toSorted((a, b) => a - b));
     expect(new Set(figures).size).toBe(4);
     expect(figures.at(-1)).toBeLessThan(2);
-    const waits = ask('tools/call', { name: 'customers' }, { progressToken: 2 });
+    const waits = streamOf('tools/call', { name: 'customers' }, { progressToken: 2 });
     expect((await waits.next()).value).toMatchObject({ params: { progress: 0 } });
     expect((await waits.next()).value).toMatchObject({ params: { progress: 0.5, message: expect.stringContaining('Waiting') } });
     end.abort();
@@ -106,7 +106,7 @@ describe('a caller with a progress token', () => {
 
   test('has the call cancelled in the database when it leaves', async () => {
     const end = new AbortController();
-    const messages = ask('tools/call', { name: 'endless' }, { progressToken: 'p' }, end.signal);
+    const messages = streamOf('tools/call', { name: 'endless' }, { progressToken: 'p' }, end.signal);
     await messages.next();
     await until(async () => (await activeCalls('other')) === 1);
     end.abort();

@@ -59,7 +59,7 @@ describe('a connection’s queue', () => {
     expect(await settled(late)).toBe(true);
   });
 
-  test('beyond its slots it lets in calls that can be pipelined, in the order they came, and counts them as waiting', async () => {
+  test('calls that can be pipelined pass the slots of a connection in their order, and count as waiting', async () => {
     const queue = createQueue({ ...limits, queue_limit: 3 });
     let room = 1;
     const pipeline = () => room-- > 0;

@@ -22,14 +22,14 @@ const METRICS_TOKEN = 'metrics-token-of-the-tests';
 const SERVICE = { 'x-service-token': TOKEN };
 const READER = { authorization: `Bearer ${METRICS_TOKEN}` };
 const folder = sqliteFolder();
-const connection = connectionOf({ max_concurrency: 1, queue_limit: 1 });
+const narrow = connectionOf({ max_concurrency: 1, queue_limit: 1 });
 const endless = 'with recursive c(n) as (select 1 union all select n + 1 from c) select count(*) as n from c';
 const content = {
-  connections: [connection],
+  connections: [narrow],
   tools: [
-    toolOf(connection, 'one', 'select 1 as one'),
-    toolOf(connection, 'broken', 'select * from nowhere'),
-    toolOf(connection, 'endless', endless, { timeout_ms: 60_000 }),
+    toolOf(narrow, 'one', 'select 1 as one'),
+    toolOf(narrow, 'broken', 'select * from nowhere'),
+    toolOf(narrow, 'endless', endless, { timeout_ms: 60_000 }),
   ],
   prompts: [promptOf('greet', 'Hello')],
 };
@@ -65,7 +65,7 @@ async function start(deploy = true, file?: string): Promise<TestHost> {
   if (deploy) await control.deploy(snapshotOf(1, content));
   return host;
 }
-async function ask(host: TestHost, path: string, headers: Record<string, string> = {}, method = 'GET') {
+async function probe(host: TestHost, path: string, headers: Record<string, string> = {}, method = 'GET') {
   const response = await fetch(new URL(path, host.mcp), { headers, method });
   const text = await response.text();
   const json = response.headers.get('content-type')?.includes('json') === true && text !== '';
@@ -76,28 +76,28 @@ const queueOf = async (host: TestHost) => (await host.health()).connections[0]?.
 describe('/livez', () => {
   test('answers whoever asks, with nothing deployed, under any name', async () => {
     const host = await start(false);
-    expect(await ask(host, '/livez', { host: 'somewhere.example' })).toMatchObject({ status: 200, body: { status: 'live' } });
-    expect((await ask(host, '/livez', {}, 'POST')).status).toBe(405);
+    expect(await probe(host, '/livez', { host: 'somewhere.example' })).toMatchObject({ status: 200, body: { status: 'live' } });
+    expect((await probe(host, '/livez', {}, 'POST')).status).toBe(405);
   });
 });
 
 describe('/readyz', () => {
   test('is 503 until a snapshot is served, and after a stop; why is told to who may know', async () => {
     const host = await start(false);
-    const closed = await ask(host, '/readyz');
+    const closed = await probe(host, '/readyz');
     expect(closed).toMatchObject({ status: 503, body: { status: 'not_ready' } });
     expect(closed.text).not.toContain('deployed');
     expect(closed.headers.get('retry-after')).toBe('5');
     for (const headers of [SERVICE, READER]) {
-      const { body } = await ask(host, '/readyz', headers);
+      const { body } = await probe(host, '/readyz', headers);
       expect(body).toEqual({ status: 'not_ready', reasons: [expect.stringContaining('Nothing is deployed here yet')] });
     }
     await control.deploy(snapshotOf(1, content));
-    expect(await ask(host, '/readyz', READER)).toMatchObject({ status: 200, body: { status: 'ready', reasons: [] } });
+    expect(await probe(host, '/readyz', READER)).toMatchObject({ status: 200, body: { status: 'ready', reasons: [] } });
     const stopped = control.nextAck();
     control.send('stop', {});
     await stopped;
-    expect((await ask(host, '/readyz', READER)).body).toMatchObject({ reasons: [expect.stringContaining('stopped')] });
+    expect((await probe(host, '/readyz', READER)).body).toMatchObject({ reasons: [expect.stringContaining('stopped')] });
   });
 
   test('stays ready without the server, and says what waits for it', async () => {
@@ -106,19 +106,19 @@ describe('/readyz', () => {
     ends.push(() => control.fail(null));
     await control.stop();
     control = controlServer();
-    await until(async () => (await ask(host, '/readyz', READER)).text.includes('degraded'));
-    expect(await ask(host, '/readyz', READER)).toMatchObject({
+    await until(async () => (await probe(host, '/readyz', READER)).text.includes('degraded'));
+    expect(await probe(host, '/readyz', READER)).toMatchObject({
       status: 200,
       body: { status: 'degraded', reasons: [expect.stringContaining('Not connected to the server')] },
     });
-    expect(await ask(host, '/readyz')).toMatchObject({ status: 200, body: { status: 'ready' } });
+    expect(await probe(host, '/readyz')).toMatchObject({ status: 200, body: { status: 'ready' } });
   });
 
   test('names a snapshot on disk that could not be read, until a new one is there', async () => {
     const host = await start(false, '{"version":1,');
-    expect((await ask(host, '/readyz', READER)).text).toContain('The snapshot on disk could not be read');
+    expect((await probe(host, '/readyz', READER)).text).toContain('The snapshot on disk could not be read');
     await control.deploy(snapshotOf(1, content));
-    await until(async () => !(await ask(host, '/readyz', READER)).text.includes('on disk'));
+    await until(async () => !(await probe(host, '/readyz', READER)).text.includes('on disk'));
   });
 
   test('is 503 while the host ends, and a call that runs is finished or cancelled', async () => {
@@ -126,7 +126,7 @@ describe('/readyz', () => {
     const running = modern(host.mcp, 'tools/call', { name: 'endless' });
     await until(async () => (await queueOf(host))?.active === 1);
     const ended = host.host.stop(3_000);
-    expect(await ask(host, '/readyz', READER)).toMatchObject({
+    expect(await probe(host, '/readyz', READER)).toMatchObject({
       status: 503,
       body: { reasons: [expect.stringContaining('shutting down')] },
     });
@@ -147,9 +147,9 @@ describe('/metrics', () => {
       { authorization: `Bearer ${TOKEN}` },
       { 'x-service-token': METRICS_TOKEN },
     ];
-    for (const headers of strangers) expect((await ask(host, '/metrics', headers)).status).toBe(401);
-    expect((await ask(host, '/metrics', { 'x-service-token': 'é' })).status).toBe(401);
-    for (const headers of [SERVICE, READER]) expect((await ask(host, '/metrics', headers)).status).toBe(200);
+    for (const headers of strangers) expect((await probe(host, '/metrics', headers)).status).toBe(401);
+    expect((await probe(host, '/metrics', { 'x-service-token': 'é' })).status).toBe(401);
+    for (const headers of [SERVICE, READER]) expect((await probe(host, '/metrics', headers)).status).toBe(200);
   });
 
   test('counts what clients did, in the names of OpenTelemetry', async () => {
@@ -160,7 +160,7 @@ describe('/metrics', () => {
     for (const name of ['one', 'one', 'broken', 'unknown']) await modern(host.mcp, 'tools/call', { name });
     await modern(host.mcp, 'tools/list');
     await modern(host.mcp, 'prompts/get', { name: 'greet' });
-    const { text, headers } = await ask(host, '/metrics', READER);
+    const { text, headers } = await probe(host, '/metrics', READER);
     expect(headers.get('content-type')).toContain('text/plain; version=0.0.4');
     const count = (labels: string) =>
       new RegExp(`^mcp_server_operation_duration_seconds_count\\{${labels}\\} (\\d+)$`, 'm').exec(text)?.[1];
@@ -181,7 +181,7 @@ describe('/metrics', () => {
     expect(text).toContain('sluice_queue_completed_total{connection="shop"} 4\n');
     expect(text).toContain('sluice_sessions 1\n');
     await fetch(host.mcp, { method: 'DELETE', headers: session });
-    expect((await ask(host, '/metrics', READER)).text).toContain(
+    expect((await probe(host, '/metrics', READER)).text).toContain(
       'mcp_server_session_duration_seconds_count{mcp_protocol_version="2025-11-25"} 1\n',
     );
     expect(text).toMatch(/^sluice_active_snapshot_info\{version="1",checksum="sha256:[0-9a-f]{64}"\} 1$/m);
@@ -192,7 +192,7 @@ describe('/metrics', () => {
   test('is text that Prometheus can read: every line has its form, a bucket holds the smaller ones', async () => {
     const host = await start();
     for (let n = 0; n < 5; n++) await modern(host.mcp, 'tools/call', { name: 'one' });
-    const { text } = await ask(host, '/metrics', READER);
+    const { text } = await probe(host, '/metrics', READER);
     const form =
       /^(# (HELP|TYPE) \w+ .+|[a-zA-Z_:][\w:]*(\{[a-z_]+="[^"]*"(,[a-z_]+="[^"]*")*\})? -?[\d.e+-]+(Inf)?|[\w:]+(\{.*\})? (NaN|\+Inf))$/;
     expect(text.split('\n').filter((line) => line !== '' && !form.test(line))).toEqual([]);
@@ -208,11 +208,11 @@ describe('/metrics', () => {
     for (let n = 0; n < 50; n++) await modern(host.mcp, 'tools/call', { name: `made_up_${n}` });
     for (let version = 2; version < 8; version++) {
       await control.deploy(
-        snapshotOf(version, { connections: [connection], tools: [toolOf(connection, `tool_${version}`, 'select 1 as one')] }),
+        snapshotOf(version, { connections: [narrow], tools: [toolOf(narrow, `tool_${version}`, 'select 1 as one')] }),
       );
       await modern(host.mcp, 'tools/call', { name: `tool_${version}` });
     }
-    const { text } = await ask(host, '/metrics', READER);
+    const { text } = await probe(host, '/metrics', READER);
     const names = new Set([...text.matchAll(/gen_ai_tool_name="([^"]+)"/g)].map(([, name = '']) => name));
     expect(names).toEqual(new Set(['_removed', 'tool_7']));
     expect(text).toMatch(/_count\{mcp_method_name="tools\/call",gen_ai_tool_name="_removed",.*\} 5\n/);
@@ -228,7 +228,7 @@ describe('/metrics', () => {
       expect([answer.status, answer.body.error?.code]).toEqual([200, -32601]);
       expect((await modern(host.mcp, method, { name: 'one' })).status).toBe(404);
     }
-    const { text } = await ask(host, '/metrics', READER);
+    const { text } = await probe(host, '/metrics', READER);
     const methods = new Set([...text.matchAll(/mcp_method_name="([^"]+)"/g)].map(([, name = '']) => name));
     expect(methods).toEqual(new Set(['_other']));
     expect(text).toContain(
@@ -240,7 +240,7 @@ describe('/metrics', () => {
     const host = await start(false);
     await control.deploy(snapshotOf(1, { ...content, server: { auth_type: 'bearer' } }));
     expect((await modern(host.mcp, 'tools/list')).status).toBe(401);
-    expect((await ask(host, '/metrics', READER)).text).toContain('sluice_auth_failures_total 1\n');
+    expect((await probe(host, '/metrics', READER)).text).toContain('sluice_auth_failures_total 1\n');
   });
 });
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:tes
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import {
-  connectionOf,
+  connection,
   ENVELOPE,
   modern,
   parameterOf,
@@ -60,7 +60,6 @@ const spanOf = (name: string): Promise<Span> => until(() => spans().find((span) 
 const childOf = (parent: Span): Promise<Span> => until(() => spans().find((span) => span.parentSpanId === parent.spanId));
 
 const { folder, control, host } = useHost('all', { otlp_endpoint: `http://127.0.0.1:${collector.port}` });
-const connection = connectionOf({});
 const SECRET = 'literal-of-the-author';
 const content = {
   connections: [connection],
@@ -109,7 +108,7 @@ const traced = (
   );
 
 describe('a span', () => {
-  test('of a call has the trace of _meta as its parent, that of HTTP as a link, and the statement as its child', async () => {
+  test('the span of a call has _meta as its parent, HTTP as a link, and the statement as its child', async () => {
     const meta = { traceparent: `00-${TRACE}-${PARENT}-01`, tracestate: 'vendor=1' };
     const http = { traceparent: `00-${'1'.repeat(32)}-${'2'.repeat(16)}-01` };
     await traced('tools/call', { name: 'find', arguments: { name: 'Ada' } }, meta, http);

@@ -1,12 +1,11 @@
 import { expect, test } from 'bun:test';
-import { connectionOf, modern, resourceOf, snapshotOf } from '../support.ts';
+import { connection, modern, resourceOf, snapshotOf } from '../support.ts';
 import { useHost } from '../use-host.ts';
 
 const { control, host } = useHost('all', { now: () => now });
 let now = Date.now();
 let version = 0;
-const connection = connectionOf({});
-const deploy = () => {
+const deployOne = () => {
   const resources = [resourceOf(connection, 'db://one', 'select 1 as one')];
   return control.deploy(snapshotOf(++version, { connections: [connection], resources, server: { auth_type: 'none' } }));
 };
@@ -17,7 +16,7 @@ const lifetimes = async (methods: readonly string[], params = {}) =>
 
 test('a list holds for a tenth of the time it has stood, not at all after a deploy, and a minute at most', async () => {
   const after = async (seconds: number) => {
-    await deploy();
+    await deployOne();
     now += seconds * 1_000;
     return new Set(await lifetimes(LISTS));
   };

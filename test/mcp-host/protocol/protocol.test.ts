@@ -1,13 +1,12 @@
 import { connect } from 'node:net';
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { PRODUCT_VERSION } from '#core/version.ts';
-import { connectionOf, controlServer, ENVELOPE, modern, rpc, snapshotOf, sqliteFolder, testHost, toolOf } from '../support.ts';
+import { connection, controlServer, ENVELOPE, modern, rpc, snapshotOf, sqliteFolder, testHost, toolOf } from '../support.ts';
 import { useHost } from '../use-host.ts';
 import { until } from '#test/support/until.ts';
 import { pythonLines } from '#test/support/python-lines.ts';
 
 const { control, host } = useHost('all');
-const connection = connectionOf({});
 /** In the order of their letters, as a snapshot lists them. */
 const names = Array.from({ length: 2_300 }, (_, n) => `tool_${n}`).toSorted();
 
@@ -16,10 +15,10 @@ beforeAll(async () => {
   await control.deploy(snapshotOf(7, { connections: [connection], tools }));
 });
 
-const call = { name: 'tool_1', _meta: ENVELOPE };
+const CALL = { name: 'tool_1', _meta: ENVELOPE };
 const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'tool_1' };
 const without = (key: string) => Object.fromEntries(Object.entries(ENVELOPE).filter(([name]) => !name.endsWith(key)));
-const post = (params: Record<string, unknown>, own: Record<string, string>, method = 'tools/call') =>
+const postModern = (params: Record<string, unknown>, own: Record<string, string>, method = 'tools/call') =>
   rpc(host.mcp, { id: 5, method, params }, own);
 
 describe('the stateless revision', () => {
@@ -52,7 +51,7 @@ describe('the stateless revision', () => {
   });
 
   test('every result says that it is complete, lists and reads how long they hold', async () => {
-    const { body } = await post(call, headers);
+    const { body } = await postModern(CALL, headers);
     expect(body).toMatchObject({ id: 5, result: { resultType: 'complete', structuredContent: { rows: [{ one: 1 }] } } });
     expect(body.result?.['_meta']).toEqual({
       'io.modelcontextprotocol/serverInfo': { name: 'Shop', version: PRODUCT_VERSION },
@@ -67,41 +66,41 @@ describe('the stateless revision', () => {
   });
 
   test.each([
-    ['no version header', call, { ...headers, 'mcp-protocol-version': '' }, 400, -32_020],
-    ['another version header', call, { ...headers, 'mcp-protocol-version': '2025-11-25' }, 400, -32_020],
-    ['no method header', call, { ...headers, 'mcp-method': '' }, 400, -32_020],
-    ['another method header', call, { ...headers, 'mcp-method': 'tools/list' }, 400, -32_020],
-    ['another case of the method', call, { ...headers, 'mcp-method': 'TOOLS/call' }, 400, -32_020],
-    ['no name header', call, { ...headers, 'mcp-name': '' }, 400, -32_020],
-    ['another name header', call, { ...headers, 'mcp-name': 'tool_2' }, 400, -32_020],
-    ['a name that is no Base64', call, { ...headers, 'mcp-name': '=?base64?*?=' }, 400, -32_020],
+    ['no version header', CALL, { ...headers, 'mcp-protocol-version': '' }, 400, -32_020],
+    ['another version header', CALL, { ...headers, 'mcp-protocol-version': '2025-11-25' }, 400, -32_020],
+    ['no method header', CALL, { ...headers, 'mcp-method': '' }, 400, -32_020],
+    ['another method header', CALL, { ...headers, 'mcp-method': 'tools/list' }, 400, -32_020],
+    ['another case of the method', CALL, { ...headers, 'mcp-method': 'TOOLS/call' }, 400, -32_020],
+    ['no name header', CALL, { ...headers, 'mcp-name': '' }, 400, -32_020],
+    ['another name header', CALL, { ...headers, 'mcp-name': 'tool_2' }, 400, -32_020],
+    ['a name that is no Base64', CALL, { ...headers, 'mcp-name': '=?base64?*?=' }, 400, -32_020],
     ['no envelope', { name: 'tool_1' }, headers, 400, -32_602],
-    ['no capabilities', { ...call, _meta: without('clientCapabilities') }, headers, 400, -32_602],
+    ['no capabilities', { ...CALL, _meta: without('clientCapabilities') }, headers, 400, -32_602],
     [
       'a version that is no text',
-      { ...call, _meta: { ...ENVELOPE, 'io.modelcontextprotocol/protocolVersion': 1 } },
+      { ...CALL, _meta: { ...ENVELOPE, 'io.modelcontextprotocol/protocolVersion': 1 } },
       headers,
       400,
       -32_602,
     ],
     [
       'a client that is no object',
-      { ...call, _meta: { ...ENVELOPE, 'io.modelcontextprotocol/clientInfo': 'x' } },
+      { ...CALL, _meta: { ...ENVELOPE, 'io.modelcontextprotocol/clientInfo': 'x' } },
       headers,
       400,
       -32_602,
     ],
-    ['an unknown tool', { ...call, name: 'missing' }, { ...headers, 'mcp-name': 'missing' }, 200, -32_602],
-    ['arguments that are no object', { ...call, arguments: [1] }, headers, 200, -32_602],
+    ['an unknown tool', { ...CALL, name: 'missing' }, { ...headers, 'mcp-name': 'missing' }, 200, -32_602],
+    ['arguments that are no object', { ...CALL, arguments: [1] }, headers, 200, -32_602],
   ])('%s is refused', async (_, params, own, status, code) => {
     const sent = Object.fromEntries(Object.entries(own).filter(([, value]) => value !== ''));
-    const answer = await post(params, sent);
+    const answer = await postModern(params, sent);
     expect(answer).toMatchObject({ status, body: { id: 5, error: { code } } });
   });
 
   test('an unknown version is refused with those that are known', async () => {
     const _meta = { ...ENVELOPE, 'io.modelcontextprotocol/protocolVersion': '2099-01-01' };
-    const answer = await post({ ...call, _meta }, { ...headers, 'mcp-protocol-version': '2099-01-01' });
+    const answer = await postModern({ ...CALL, _meta }, { ...headers, 'mcp-protocol-version': '2099-01-01' });
     expect(answer).toMatchObject({
       status: 400,
       body: { error: { code: -32_022, data: { supported: ['2026-07-28'], requested: '2099-01-01' } } },
@@ -124,7 +123,7 @@ describe('the stateless revision', () => {
       'mcp-method': ' tools/call ',
       'mcp-session-id': 'stray',
     };
-    expect(await post(call, own)).toMatchObject({ status: 200, body: { result: { resultType: 'complete' } } });
+    expect(await postModern(CALL, own)).toMatchObject({ status: 200, body: { result: { resultType: 'complete' } } });
   });
 
   test('a notification is accepted without a body', async () => {
@@ -210,8 +209,8 @@ describe('the transport', () => {
 
   test('null counts as left out, and equal copies of the version header as one', async () => {
     const copied = { ...headers, 'mcp-protocol-version': '2026-07-28, 2026-07-28' };
-    expect((await post({ ...call, arguments: null }, copied)).status).toBe(200);
-    const other = await post(call, { ...headers, 'mcp-protocol-version': '2026-07-28, 2025-11-25' });
+    expect((await postModern({ ...CALL, arguments: null }, copied)).status).toBe(200);
+    const other = await postModern(CALL, { ...headers, 'mcp-protocol-version': '2026-07-28, 2025-11-25' });
     expect(other).toMatchObject({ status: 400, body: { error: { code: -32_020 } } });
     const bodies = [
       { method: 'ping', params: null },
@@ -338,7 +337,7 @@ describe('what a caller chooses and hears again', () => {
   test('an id of a message has 1,000 characters at most', async () => {
     const listen = { notifications: { toolsListChanged: true }, _meta: ENVELOPE };
     for (const [method, params, own] of [
-      ['tools/call', call, headers],
+      ['tools/call', CALL, headers],
       ['subscriptions/listen', listen, { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'subscriptions/listen' }],
       ['ping', {}, {}],
     ] as const) {
@@ -360,9 +359,11 @@ describe('what a caller chooses and hears again', () => {
   });
 
   test('a progress token has 1,000 characters at most', async () => {
-    const withToken = (progressToken: string) => ({ ...call, _meta: { ...ENVELOPE, progressToken } });
-    expect(await post(withToken(long), headers)).toMatchObject(refused(-32_602, 'progressToken'));
-    expect(await post({ name: 'tool_1', _meta: { progressToken: long } }, {})).toMatchObject(refused(-32_602, 'progressToken'));
+    const withToken = (progressToken: string) => ({ ...CALL, _meta: { ...ENVELOPE, progressToken } });
+    expect(await postModern(withToken(long), headers)).toMatchObject(refused(-32_602, 'progressToken'));
+    expect(await postModern({ name: 'tool_1', _meta: { progressToken: long } }, {})).toMatchObject(
+      refused(-32_602, 'progressToken'),
+    );
     const followed = await fetch(host.mcp, {
       method: 'POST',
       headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...headers },

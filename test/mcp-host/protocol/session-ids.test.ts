@@ -105,7 +105,7 @@ test('whoever comes from another host hears once that lists may have changed', (
   expect([...(other.sessions.find(id, 'token:1')?.missed ?? [])].toSorted()).toEqual(['prompts', 'resources', 'tools']);
 });
 
-test('a session that its client ended stays ended when the host starts again, as long as its id would count', async () => {
+test('a session ended by its client stays ended through a restart of the host, while its id would count', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'sluice-ended-'));
   const path = join(directory, 'ended-sessions');
   const first = host([KEY], 100, path);

@@ -2,12 +2,11 @@ import net from 'node:net';
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { PRODUCT_VERSION } from '#core/version.ts';
 import { createSessions } from '#mcp-host/protocol/sessions.ts';
-import { connectionOf, rpc, snapshotOf, toolOf } from '../support.ts';
+import { connection, rpc, snapshotOf, toolOf } from '../support.ts';
 import { useHost } from '../use-host.ts';
 import { until } from '#test/support/until.ts';
 
 const { control, host } = useHost('all');
-const connection = connectionOf({});
 
 beforeAll(() =>
   control.deploy(snapshotOf(1, { connections: [connection], tools: [toolOf(connection, 'one', 'select 1 as one')] })),
@@ -200,7 +199,7 @@ describe('answers that are large', () => {
     expect((await batch([list(1)])).size).toBeGreaterThan(20 * LARGE);
   });
 
-  test('and that one address leaves unread have a limit together: the oldest are dropped, others are answered', async () => {
+  test('unread answers of one address have a common limit: the oldest are dropped, others are answered', async () => {
     const { port } = new URL(host.mcp);
     const readers = await Promise.all(Array.from({ length: 20 }, (_, n) => leaveUnread(Number(port), body(list(n)))));
     // 64 MiB hold seven of them.

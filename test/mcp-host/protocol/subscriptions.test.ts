@@ -3,7 +3,7 @@ import { Client as ModernClient, StreamableHTTPClientTransport as ModernTranspor
 import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as LegacyTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { ResourceUpdatedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
-import { connectionOf, ENVELOPE, modern, parameterOf, resourceOf, rpc, snapshotOf } from '../support.ts';
+import { connection, ENVELOPE, modern, parameterOf, resourceOf, rpc, snapshotOf } from '../support.ts';
 import { useHost } from '../use-host.ts';
 import { until } from '#test/support/until.ts';
 
@@ -12,7 +12,6 @@ beforeEach(() => {
   version = 0;
 });
 const { control, host } = useHost('each');
-const connection = connectionOf({});
 
 interface Definitions {
   readonly all?: string;
@@ -21,7 +20,12 @@ interface Definitions {
   readonly skill?: string;
 }
 /** Two resources and a template, of which one thing or another is new. */
-const deploy = ({ all = 'select name from customers', pool_key = 'sha256:first', hello = 'Hello', skill }: Definitions = {}) => {
+const deployDefinitions = ({
+  all = 'select name from customers',
+  pool_key = 'sha256:first',
+  hello = 'Hello',
+  skill,
+}: Definitions = {}) => {
   const over = { ...connection, pool_key };
   const id = (n: number) => ({ id: `00000000-0000-7000-8000-00000000000${n}` });
   return control.deploy(
@@ -46,7 +50,7 @@ const deploy = ({ all = 'select name from customers', pool_key = 'sha256:first',
   );
 };
 
-beforeEach(() => deploy());
+beforeEach(() => deployDefinitions());
 
 // The first is another form of the address, which names the same resource.
 const URIS = ['DB://customers/%32', 'db://customers', 'db://greeting'];
@@ -87,7 +91,7 @@ describe.each(FOLLOWERS)('%s', (_, follow) => {
     const follower = await follow();
     const hears = async (change: Definitions, uris: readonly string[]) => {
       const heard: string[] = [];
-      await deploy(change);
+      await deployDefinitions(change);
       await until(() => {
         heard.push(...follower.heard());
         return heard.length >= uris.length;
@@ -113,7 +117,7 @@ describe('a session', () => {
     const session = await open();
     const subscribe = { id: 2, method: 'resources/subscribe', params: { uri: 'db://customers' } };
     expect((await rpc(host.mcp, subscribe, session)).body.result).toEqual({});
-    await deploy({ all: 'select 1 as one' });
+    await deployDefinitions({ all: 'select 1 as one' });
     const stream = await fetch(host.mcp, { headers: { ...session, accept: 'text/event-stream' } });
     const reader = stream.body?.getReader();
     let text = '';
@@ -133,13 +137,13 @@ describe('a session', () => {
     const heard = (text: string) => [...text.matchAll(/"method":"notifications\/([\w/]+)"/g)].map(([, method]) => method);
     // Nobody can tell whether its reader is there.
     const lost = await listen();
-    await deploy({ all: 'select 1 as one' });
+    await deployDefinitions({ all: 'select 1 as one' });
     const next = await listen();
     expect(heard(await lost.text)).toEqual(['resources/updated']);
     const last = await listen();
     expect(heard(await next.text)).toEqual(['resources/updated']);
     await rpc(host.mcp, { id: 3, method: 'resources/unsubscribe', params: { uri: 'db://customers' } }, session);
-    await deploy({ all: 'select 2 as one' });
+    await deployDefinitions({ all: 'select 2 as one' });
     await rpc(host.mcp, { id: 2, method: 'resources/subscribe', params: { uri: 'db://customers' } }, session);
     control.send('stop', {});
     expect(heard(await last.text)).toEqual(['tools/list_changed', 'resources/list_changed', 'prompts/list_changed']);
@@ -177,7 +181,7 @@ describe('a session', () => {
 });
 
 test('a subscription to what there is not is refused by name, and the skill is there', async () => {
-  await deploy({ skill: 'Ask for customers by name.' });
+  await deployDefinitions({ skill: 'Ask for customers by name.' });
   const { body: listed } = await modern(host.mcp, 'resources/list');
   const { resources } = listed.result as unknown as { resources: { uri: string }[] };
   const skill = resources.map(({ uri }) => uri).find((uri) => uri.startsWith('skill:'));
@@ -191,7 +195,7 @@ test('a subscription to what there is not is refused by name, and the skill is t
   client.setNotificationHandler('notifications/resources/updated', ({ params }) => void uris.push(params.uri));
   await client.connect(new ModernTransport(host.mcp));
   await client.listen({ resourceSubscriptions: [skill ?? '', 'db://customers'] });
-  await deploy({ skill: 'Ask for customers by number.' });
+  await deployDefinitions({ skill: 'Ask for customers by number.' });
   await until(() => uris.length > 0);
   expect(uris).toEqual([skill ?? '']);
   await client.close();

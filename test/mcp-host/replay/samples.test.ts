@@ -29,7 +29,7 @@ test('keeps the last calls of reading tools, and none unless it is told to', () 
   expect(samples.count()).toBe(0);
 });
 
-test('a tool that is called often leaves room for others, and callers who do not count any more are forgotten', () => {
+test('a frequently called tool leaves room for others, and callers who no longer count are forgotten', () => {
   const samples = createSamples();
   samples.use(use(10));
   for (let n = 1; n <= 6; n++) samples.keep(tool('often'), { n }, caller('x'), 5);

@@ -188,7 +188,7 @@ describe('a host’s snapshot file', () => {
     expect((await snapshotFile(path).read()).snapshot?.version).toBe(2);
   });
 
-  test('a pack that another host of the folder swept is missed when the next copy is drafted; a whole one heals', async () => {
+  test('a pack swept by another host of the folder is missed at the next copy, and a whole one heals', async () => {
     const file = snapshotFile(path);
     await keep(file, 1);
     await keepDelta(file, 1, 2);

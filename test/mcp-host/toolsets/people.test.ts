@@ -22,7 +22,7 @@ const toolsets = [
 const notes = resourceOf(shop, 'shop://note', 'select 1 as n', { name: 'note', tags: ['note'] });
 const prompt = { ...promptOf('say', 'Hello'), tags: ['note'] };
 
-const deploy = (version: number, sets = toolsets) =>
+const deployToolsets = (version: number, sets = toolsets) =>
   control.deploy(
     snapshotOf(version, {
       connections: [shop],
@@ -35,7 +35,7 @@ const deploy = (version: number, sets = toolsets) =>
   );
 beforeEach(async () => {
   key = await testKey();
-  await deploy(1);
+  await deployToolsets(1);
   const list = identityOf([key]);
   control.send('identity', list);
   await until(() => host.log.some(({ message, fields }) => message === 'identity_list' && fields['as_of'] === list.as_of));
@@ -61,7 +61,7 @@ describe('a signed-in person', () => {
     expect(await namesFor(await tokenFor({}, '/refunds'), '/refunds')).toBe('refunds');
     const narrow = await tokenFor({ scope: 'refunds' });
     expect(await namesFor(narrow)).toBe('refunds');
-    await deploy(2, []);
+    await deployToolsets(2, []);
     expect(await namesFor(await tokenFor())).toBe('loose orders refunds salaries');
     expect(await namesFor(narrow)).toBe('');
   });

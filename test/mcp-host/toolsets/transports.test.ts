@@ -11,11 +11,11 @@ const shop = connectionOf({});
 const tools = ['orders', 'salaries'].map((name) => toolOf(shop, name, 'select 1 as n', { tags: [name] }));
 const toolsets = [toolsetOf('orders', { tags: ['orders'] }), toolsetOf('salaries', { tags: ['salaries'] })];
 
-const deploy = (server: object) =>
+const deployServer = (server: object) =>
   control.deploy(snapshotOf(1, { connections: [shop], tools, prompts: [promptOf('greet', 'Hello')], toolsets, server }));
 
 test('over SSE a token sees its toolsets, and what it is given later', async () => {
-  await deploy({ transport: 'sse', auth_type: 'bearer' });
+  await deployServer({ transport: 'sse', auth_type: 'bearer' });
   const token = await liveToken(tokenText(1), ['orders']);
   control.send('tokens', { tokens: [token] });
   await until(async () => (await host.health()).access_tokens.as_of !== null);
@@ -37,7 +37,7 @@ test('over SSE a token sees its toolsets, and what it is given later', async () 
 });
 
 test('the peer on standard input sees everything, whatever toolsets there are', async () => {
-  await deploy({ auth_type: 'bearer' });
+  await deployServer({ auth_type: 'bearer' });
   const answers: string[] = [];
   const bridge = host.host.connect((text) => answers.push(text));
   await bridge.take({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} });
@@ -47,7 +47,7 @@ test('the peer on standard input sees everything, whatever toolsets there are', 
 });
 
 test('without authentication every address is open, and lists may be shared', async () => {
-  await deploy({ auth_type: 'none' });
+  await deployServer({ auth_type: 'none' });
   const at = async (path: string) => (await modern(new URL(`/mcp${path}`, host.mcp), 'tools/list')).body.result;
   expect(await at('')).toMatchObject({ cacheScope: 'public', tools: [{ name: 'orders' }, { name: 'salaries' }] });
   expect(await at('/salaries')).toMatchObject({ tools: [{ name: 'salaries' }] });
@@ -69,7 +69,7 @@ test('a caller whose token another server issued has the toolsets that its scope
       introspection_url: `http://127.0.0.1:${issuer.port}/introspect`,
       introspection_cache_ttl_seconds: 60,
     };
-    await deploy(server);
+    await deployServer(server);
     const names = async (token: string, path = '') => {
       const headers = { authorization: `Bearer ${token}` };
       const { status, body } = await modern(new URL(`/mcp${path}`, host.mcp), 'tools/list', {}, headers);

@@ -2,7 +2,7 @@ import { heapStats } from 'bun:jsc';
 import { expect, test } from 'bun:test';
 import { createLog, type LogLine } from '#core/log.ts';
 import { serveStdio } from '#mcp-host/transports/stdio.ts';
-import { connectionOf, ENVELOPE, hostHere, snapshotOf, type TestHost, toolOf } from '../support.ts';
+import { connection, ENVELOPE, hostHere, snapshotOf, type TestHost, toolOf } from '../support.ts';
 import { useHost } from '../use-host.ts';
 import { until } from '#test/support/until.ts';
 import { pythonLines } from '#test/support/python-lines.ts';
@@ -10,7 +10,6 @@ import { pythonLines } from '#test/support/python-lines.ts';
 /** Longer than the moment after which a call watches whether its caller leaves. */
 const SLOW = 'with recursive c(n) as (select 1 union all select n + 1 from c where n < 150000) select count(*) as n from c';
 const ENDLESS = 'with recursive c(n) as (select 1 union all select n + 1 from c) select count(*) as n from c';
-const connection = connectionOf({});
 const { folder, control, closing } = useHost('each', null);
 
 /** A host in this process, whose memory can be looked at, with the tools `slow` and `endless`. */
@@ -23,7 +22,7 @@ async function start(more: Parameters<typeof hostHere>[2] = {}): Promise<TestHos
   return started.host;
 }
 
-const call = (id: number, name: string) => ({
+const callMessage = (id: number, name: string) => ({
   jsonrpc: '2.0',
   id,
   method: 'tools/call',
@@ -39,7 +38,7 @@ test('a call that ran for a while is forgotten when it is answered, although its
   const answers: string[] = [];
   const bridge = host.connect((text) => answers.push(text));
   const calls = async (count: number) => {
-    for (let id = 0; id < count; id++) await bridge.take(call(id, 'slow'));
+    for (let id = 0; id < count; id++) await bridge.take(callMessage(id, 'slow'));
   };
   await calls(3);
   const before = held();
@@ -54,7 +53,7 @@ test('a call that ran for a while is forgotten when it is answered, although its
 test('a peer that leaves has every call cancelled', async () => {
   const host = await start();
   const bridge = host.connect(() => undefined);
-  const taken = [1, 2].map((id) => bridge.take(call(id, 'endless')));
+  const taken = [1, 2].map((id) => bridge.take(callMessage(id, 'endless')));
   await until(() => host.health().connections[0]?.queue.active === 2);
   bridge.close();
   await Promise.all(taken);

@@ -2,17 +2,16 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
 import { halfSent } from '#test/support/half-sent.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
-import { connectionOf, ENVELOPE, keyring, modern, snapshotOf, toolOf } from '../support.ts';
+import { connection, ENVELOPE, keyring, modern, snapshotOf, toolOf } from '../support.ts';
 import { useHost } from '../use-host.ts';
 import { until } from '#test/support/until.ts';
 
 /** What happens to a request while its credential is checked or its body arrives. */
 const GRACE_MS = 1_000;
 const TOKEN = `svc_mcp_${'a'.repeat(40)}`;
-const connection = connectionOf({});
 const { control, host } = useHost('each', { grace_ms: GRACE_MS });
 let version = 0;
-const deploy = (server: Partial<FrozenServer> = {}, tools = ['one']) =>
+const deployServer = (server: Partial<FrozenServer> = {}, tools = ['one']) =>
   control.deploy(
     snapshotOf(++version, {
       connections: [connection],
@@ -42,7 +41,7 @@ describe('while an authorization server is asked', () => {
         return Response.json({ active: true });
       },
     });
-    await deploy({ auth_type: 'oauth_introspection', introspection_url: `http://127.0.0.1:${issuer.port}/introspect` });
+    await deployServer({ auth_type: 'oauth_introspection', introspection_url: `http://127.0.0.1:${issuer.port}/introspect` });
   });
   afterEach(() => issuer.stop(true));
 
@@ -82,7 +81,7 @@ describe('while an authorization server is asked', () => {
   test('a deploy that removes the tool counts', async () => {
     const call = begin();
     await until(() => asked === 1);
-    await deploy({ auth_type: 'oauth_introspection', introspection_url: `http://127.0.0.1:${issuer.port}/introspect` }, [
+    await deployServer({ auth_type: 'oauth_introspection', introspection_url: `http://127.0.0.1:${issuer.port}/introspect` }, [
       'another',
     ]);
     answer.resolve();
@@ -131,7 +130,7 @@ describe('while the body of a call arrives', () => {
   };
 
   test('its token can be revoked', async () => {
-    await deploy({ auth_type: 'bearer' });
+    await deployServer({ auth_type: 'bearer' });
     await tell(false);
     const call = await begin(`Bearer ${TOKEN}`);
     await tell(true);
@@ -140,7 +139,7 @@ describe('while the body of a call arrives', () => {
   });
 
   test('its token can lose the toolset of the tool', async () => {
-    await deploy({ auth_type: 'bearer' });
+    await deployServer({ auth_type: 'bearer' });
     await tell(false);
     const call = await begin(`Bearer ${TOKEN}`);
     await tell(false, ['another']);
@@ -149,7 +148,7 @@ describe('while the body of a call arrives', () => {
   });
 
   test('its token goes on to count', async () => {
-    await deploy({ auth_type: 'bearer' });
+    await deployServer({ auth_type: 'bearer' });
     await tell(false);
     const call = await begin(`Bearer ${TOKEN}`);
     await tell(false);
@@ -158,7 +157,7 @@ describe('while the body of a call arrives', () => {
   });
 
   test('a stop waits for it, unless its token is revoked meanwhile', async () => {
-    await deploy({ auth_type: 'bearer' });
+    await deployServer({ auth_type: 'bearer' });
     await tell(false);
     const [one, two] = [await begin(`Bearer ${TOKEN}`), await begin(`Bearer ${TOKEN}`)];
     await stop();
@@ -170,21 +169,21 @@ describe('while the body of a call arrives', () => {
   });
 
   test('a deploy that asks for a credential counts', async () => {
-    await deploy();
+    await deployServer();
     const call = await begin();
-    await deploy({ auth_type: 'bearer' });
+    await deployServer({ auth_type: 'bearer' });
     call.send(BODY.slice(20));
     expect(await call.status()).toBe(401);
   });
 
   test('a deploy that removes the tool counts, and one that keeps it does not', async () => {
-    await deploy();
+    await deployServer();
     const [one, two] = [await begin(), await begin()];
-    await deploy({}, ['one', 'another']);
+    await deployServer({}, ['one', 'another']);
     one.send(BODY.slice(20));
     expect(await one.status()).toBe(200);
     await until(() => one.text().includes('"rows":[{"one":1}]'));
-    await deploy({}, ['another']);
+    await deployServer({}, ['another']);
     two.send(BODY.slice(20));
     await until(() => two.text().includes('Unknown tool'));
   });

@@ -3,17 +3,16 @@ import { Client as ModernClient, SSEClientTransport as ModernTransport } from '@
 import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { SSEClientTransport as LegacyTransport } from '@modelcontextprotocol/sdk/client/sse.js';
 import type { FrozenServer } from '#snapshots/format.ts';
-import { connectionOf, hostHere, snapshotOf, type TestHost, toolOf } from '../support.ts';
+import { connection, hostHere, snapshotOf, type TestHost, toolOf } from '../support.ts';
 import { useHost } from '../use-host.ts';
 import { until } from '#test/support/until.ts';
 
 /** Long enough to be stopped in the middle of it, and far less than a stop waits for. */
 const SLOW = 'with recursive c(n) as (select 1 union all select n + 1 from c where n < 4000000) select count(*) as n from c';
 const ENDLESS = 'with recursive c(n) as (select 1 union all select n + 1 from c) select count(*) as n from c';
-const connection = connectionOf({});
 const { folder, control, host, closing, use } = useHost('each', { grace_ms: 20_000 });
 let version = 0;
-const deploy = (server: Partial<FrozenServer> = {}) =>
+const deployServer = (server: Partial<FrozenServer> = {}) =>
   control.deploy(
     snapshotOf(++version, {
       connections: [connection],
@@ -45,11 +44,11 @@ const noStreams = () => until(async () => (await host.health()).streams === 0);
 
 const ENDS: readonly [string, () => unknown][] = [
   ['a stop', () => control.send('stop', {})],
-  ['a deploy with another transport', () => deploy({ transport: 'http' })],
-  ['a deploy with another address', () => deploy({ host: 'localhost' })],
+  ['a deploy with another transport', () => deployServer({ transport: 'http' })],
+  ['a deploy with another address', () => deployServer({ host: 'localhost' })],
 ];
 
-beforeEach(() => deploy());
+beforeEach(() => deployServer());
 
 test.each(CLIENTS.flatMap(([name, connect]) => ENDS.map(([end, act]) => [end, name, connect, act] as const)))(
   '%s lets %s have the result of its call, and ends the stream then',
@@ -106,7 +105,7 @@ async function anotherHost(): Promise<TestHost['host']> {
   const another = await hostHere(folder.directory, control.url, { id: 'another-host' });
   closing.push(() => another.stop());
   await until(() => another.host.health().control.connected);
-  await deploy();
+  await deployServer();
   await host.stop();
   use(another);
   return another.host;

@@ -7,12 +7,11 @@ import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
 import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import type { FrozenServer, FrozenTool } from '#snapshots/format.ts';
 import { readEvents } from '#mcp-host/swap/control.ts';
-import { connectionOf, keyring, modern, snapshotOf, toolOf } from '../support.ts';
+import { connection, keyring, modern, snapshotOf, toolOf } from '../support.ts';
 import { useHost } from '../use-host.ts';
 import { until } from '#test/support/until.ts';
 
 const ENDLESS = 'with recursive c(n) as (select 1 union all select n + 1 from c) select count(*) as n from c';
-const connection = connectionOf({});
 let version = 0;
 beforeEach(() => {
   version = 0;
@@ -20,7 +19,7 @@ beforeEach(() => {
 const { control, host, closing } = useHost('each');
 
 const LARGE = 'select hex(randomblob(1000000)) as text';
-const deploy = (server: Partial<FrozenServer> = {}, more: FrozenTool[] = []) => {
+const deployServer = (server: Partial<FrozenServer> = {}, more: FrozenTool[] = []) => {
   version++;
   return control.deploy(
     snapshotOf(version, {
@@ -31,7 +30,7 @@ const deploy = (server: Partial<FrozenServer> = {}, more: FrozenTool[] = []) => 
   );
 };
 
-beforeEach(() => deploy());
+beforeEach(() => deployServer());
 
 async function connectClient(heard: () => void = () => undefined): Promise<LegacyClient> {
   const client = new LegacyClient({ name: 'sse', version: '1' });
@@ -64,7 +63,7 @@ async function open(headers: Record<string, string> = {}) {
     address: events[0]?.[1] ?? '/messages',
   };
 }
-const post = async (address: string, body: string | object, headers: Record<string, string> = {}) =>
+const postTo = async (address: string, body: string | object, headers: Record<string, string> = {}) =>
   (
     await fetch(new URL(address, host.mcp), {
       method: 'POST',
@@ -80,7 +79,7 @@ describe('the official client', () => {
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['endless', 'tool_1']);
     expect(await client.callTool({ name: 'tool_1' })).toMatchObject({ structuredContent: { rows: [{ one: 1 }] } });
     expect(await client.callTool({ name: 'nothing' }).catch((error: unknown) => error)).toMatchObject({ code: -32_602 });
-    await deploy();
+    await deployServer();
     await until(() => heard === 1);
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['endless', 'tool_2']);
   });
@@ -120,7 +119,7 @@ describe.each([
     end.abort();
     expect(await call).toBe('cancelled');
     await until(async () => (await host.health()).connections[0]?.queue.active === 0);
-    await deploy();
+    await deployServer();
     await until(() => heard === 1);
     expect(await names()).toEqual(['endless', 'tool_2']);
   });
@@ -133,7 +132,7 @@ test('/mcp is served beside it', async () => {
 test('a message is accepted at once and answered over the stream', async () => {
   const { address, events } = await open();
   expect(events[0]).toEqual(['endpoint', expect.stringMatching(/^\/messages\?session_id=[\w-]{32}$/)]);
-  expect(await post(address, { id: 1, method: 'ping' })).toBe(202);
+  expect(await postTo(address, { id: 1, method: 'ping' })).toBe(202);
   await until(() => events.length === 2);
   expect(events[1]).toEqual(['message', '{"jsonrpc":"2.0","id":1,"result":{}}']);
 });
@@ -141,27 +140,27 @@ test('a message is accepted at once and answered over the stream', async () => {
 test('what cannot be read, has no session, or another method is refused', async () => {
   const { address, events } = await open();
   expect([
-    await post(address, 'not json'),
-    await post(address, 'a=b', { 'content-type': 'text/plain' }),
-    await post('/messages', { id: 1, method: 'ping' }),
-    await post('/messages?session_id=x', { id: 1, method: 'ping' }),
-    await post('/sse', { id: 1, method: 'ping' }),
+    await postTo(address, 'not json'),
+    await postTo(address, 'a=b', { 'content-type': 'text/plain' }),
+    await postTo('/messages', { id: 1, method: 'ping' }),
+    await postTo('/messages?session_id=x', { id: 1, method: 'ping' }),
+    await postTo('/sse', { id: 1, method: 'ping' }),
     (await fetch(new URL('/messages', host.mcp))).status,
-    await post(address, { id: 1, method: 'ping' }, { origin: 'https://evil.example.com' }),
+    await postTo(address, { id: 1, method: 'ping' }, { origin: 'https://evil.example.com' }),
   ]).toEqual([400, 415, 404, 404, 405, 405, 403]);
   expect(events.length).toBe(1);
 });
 
 test('without the setting the paths are not there, and a deploy that takes it away ends the streams', async () => {
   const { address, ended } = await open();
-  await deploy({ transport: 'http' });
+  await deployServer({ transport: 'http' });
   await until(() => ended());
-  expect([(await open()).status, await post(address, { id: 1, method: 'ping' })]).toEqual([404, 404]);
+  expect([(await open()).status, await postTo(address, { id: 1, method: 'ping' })]).toEqual([404, 404]);
   expect(await host.health()).toMatchObject({ sessions: 0, streams: 0 });
 });
 
 test('a reader that reads nothing of large results is let go', async () => {
-  await deploy({}, [toolOf(connection, 'large', LARGE)]);
+  await deployServer({}, [toolOf(connection, 'large', LARGE)]);
   const socket = connect(Number(host.mcp.port), host.mcp.hostname);
   closing.push(() => socket.destroy());
   socket.write(`GET /sse HTTP/1.1\r\nhost: ${host.mcp.host}\r\n\r\n`);
@@ -174,7 +173,7 @@ test('a reader that reads nothing of large results is let go', async () => {
   // What comes after it was let go finds nobody.
   let accepted = 0;
   for (let id = 1; id <= 16; id++) {
-    const status = await post(address, { id, method: 'tools/call', params: { name: 'large' } });
+    const status = await postTo(address, { id, method: 'tools/call', params: { name: 'large' } });
     if (status === 404) break;
     expect(status).toBe(202);
     accepted++;
@@ -202,17 +201,17 @@ test('a stream belongs to the credential that opened it, and ends with it', asyn
     },
   });
   const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
-  await deploy({ auth_type: 'bearer' });
+  await deployServer({ auth_type: 'bearer' });
   control.send('tokens', { tokens: [await liveToken('one'), await liveToken('two')] });
   await until(async () => (await host.health()).access_tokens.as_of !== null);
   expect((await open()).status).toBe(401);
   const { address, ended } = await open(bearer('one'));
   expect([
-    await post(address, { id: 1, method: 'ping' }),
-    await post(address, { id: 1, method: 'ping' }, bearer('two')),
-    await post(address, { id: 1, method: 'ping' }, bearer('one')),
+    await postTo(address, { id: 1, method: 'ping' }),
+    await postTo(address, { id: 1, method: 'ping' }, bearer('two')),
+    await postTo(address, { id: 1, method: 'ping' }, bearer('one')),
   ]).toEqual([401, 404, 202]);
   control.send('tokens', { tokens: [await liveToken('one', true), await liveToken('two')] });
   await until(() => ended());
-  expect(await post(address, { id: 1, method: 'ping' }, bearer('one'))).toBe(401);
+  expect(await postTo(address, { id: 1, method: 'ping' }, bearer('one'))).toBe(401);
 });

@@ -3,12 +3,11 @@ import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
-import { connectionOf, type ControlServer, controlServer, snapshotOf, sqliteFolder, TOKEN, toolOf } from '../support.ts';
+import { connection, type ControlServer, controlServer, snapshotOf, sqliteFolder, TOKEN, toolOf } from '../support.ts';
 import { toolsetOf } from '../toolsets/toolsets-support.ts';
 import { until } from '#test/support/until.ts';
 
 const PROGRAM = join(import.meta.dir, '../../../mcp-host/stdio.ts');
-const connection = connectionOf({});
 const sales = toolsetOf('sales', { tags: ['sales'] });
 const payroll = toolsetOf('payroll', { tags: ['pay'] }, { groups: ['hr'] });
 let folder: ReturnType<typeof sqliteFolder>;

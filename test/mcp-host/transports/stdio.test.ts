@@ -10,7 +10,7 @@ import { isNetworkHost } from '#core/contract/deploy/deploy.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
 import { snapshotFile } from '#mcp-host/swap/snapshot-file.ts';
 import {
-  connectionOf,
+  connection,
   type ControlServer,
   controlServer,
   ENVELOPE,
@@ -27,7 +27,6 @@ import { until } from '#test/support/until.ts';
 
 const PROGRAM = join(import.meta.dir, '../../../mcp-host/stdio.ts');
 const ENDLESS = 'with recursive c(n) as (select 1 union all select n + 1 from c) select count(*) as n from c';
-const connection = connectionOf({});
 let folder: ReturnType<typeof sqliteFolder>;
 let control: ControlServer;
 const closing: (() => unknown)[] = [];

@@ -23,7 +23,7 @@ afterAll(() => t.close());
 
 const bearer = (token: string | undefined) => ({ authorization: `Bearer ${token}` });
 /** A request that its operation refuses at the latest for the field that it does not know. */
-const ask = (definition: Operation, headers: Record<string, string>, anonymous = true) => {
+const requestWith = (definition: Operation, headers: Record<string, string>, anonymous = true) => {
   const path = fullPath(definition.path).replaceAll(/\{\w+\}/g, '1');
   const with_body = definition.method === 'POST' || definition.method === 'PATCH';
   return t.request(definition.method, with_body ? path : `${path}?nonsense_field=1`, {
@@ -40,7 +40,7 @@ describe.each([...SCOPES])('a token with the scope %s alone', (scope) => {
     const before = (await t.request('GET', '/api/v1/history')).body['total'];
     for (const [index, [name, definition]] of closed.entries()) {
       if (index % 50 === 0) t.advance(61_000);
-      const answer = await ask(definition, bearer(tokens[scope]));
+      const answer = await requestWith(definition, bearer(tokens[scope]));
       const expected = definition.access === scope ? 'reached' : 403;
       expect([name, [404, 422].includes(answer.status) ? 'reached' : answer.status]).toEqual([name, expected]);
       expect(isErrorBody(answer.body)).toBe(true);
@@ -52,16 +52,16 @@ describe.each([...SCOPES])('a token with the scope %s alone', (scope) => {
 test('a request that shows a token is judged by it, whatever cookie comes along', async () => {
   const tools = operations['tools.list'];
   for (const authorization of ['Bearer svc_nonsense', 'Bearer', 'Bearer  ', `Bearer ${tokens['read']} x`]) {
-    expect([authorization, (await ask(tools, { authorization }, false)).status]).toEqual([authorization, 401]);
+    expect([authorization, (await requestWith(tools, { authorization }, false)).status]).toEqual([authorization, 401]);
   }
   // Another scheme is for a proxy in front of us: with a cookie it changes nothing, without one it is nobody.
   for (const authorization of ['Basic YTpi', `Token ${tokens['read']}`]) {
-    expect((await ask(tools, { authorization }, false)).status).toBe(422);
-    expect((await ask(tools, { authorization }, true)).status).toBe(401);
+    expect((await requestWith(tools, { authorization }, false)).status).toBe(422);
+    expect((await requestWith(tools, { authorization }, true)).status).toBe(401);
   }
   // An administrator's cookie lends a token nothing.
-  expect((await ask(operations['tools.create'], bearer(tokens['read']), false)).status).toBe(403);
-  expect((await ask(operations['mcp_tokens.create'], bearer(tokens['write']), false)).status).toBe(403);
+  expect((await requestWith(operations['tools.create'], bearer(tokens['read']), false)).status).toBe(403);
+  expect((await requestWith(operations['mcp_tokens.create'], bearer(tokens['write']), false)).status).toBe(403);
 });
 
 test('a token works in no other place than its header', async () => {
@@ -80,7 +80,7 @@ test('a token works in no other place than its header', async () => {
 
 test('the service token of our own programs opens no endpoint of the API by itself', async () => {
   const headers = { 'x-service-token': t.app.env.SVC_AGENT_SERVICE_TOKEN };
-  for (const [name, definition] of closed) expect([name, (await ask(definition, headers)).status]).toEqual([name, 401]);
+  for (const [name, definition] of closed) expect([name, (await requestWith(definition, headers)).status]).toEqual([name, 401]);
 });
 
 test('a token that was revoked or has ended is nobody’s, at once', async () => {

@@ -47,7 +47,7 @@ const keep = (from: string, { body, headers }: Answer): void => {
   const sent = [...headers].filter(([name]) => name !== 'set-cookie');
   answers.push({ from, text: JSON.stringify([body, sent]) });
 };
-const call = async (method: string, path: string, body?: unknown): Promise<Answer> => {
+const api = async (method: string, path: string, body?: unknown): Promise<Answer> => {
   const answer = await t.request(method, `/api/v1${path}`, body === undefined ? {} : { body });
   keep(`${method} ${path}`, answer);
   return answer;
@@ -64,7 +64,7 @@ beforeAll(async () => {
   const code = new TOTP({ secret: Secret.fromBase32(String(setup['secret'])) }).generate({
     timestamp: t.app.clock().getTime(),
   });
-  await call('POST', '/auth/2fa/verify-setup', { code });
+  await api('POST', '/auth/2fa/verify-setup', { code });
   const login = await t.request('POST', '/api/v1/auth/login', {
     anonymous: true,
     body: { username: 'ada', password: GIVEN.admin },
@@ -78,7 +78,7 @@ beforeAll(async () => {
 afterAll(() => t.close());
 
 async function configure(): Promise<void> {
-  const connection = await call('POST', '/connections', {
+  const connection = await api('POST', '/connections', {
     name: 'shop',
     db_type: 'postgresql',
     host: '127.0.0.1',
@@ -92,9 +92,9 @@ async function configure(): Promise<void> {
   expect(connection.status).toBe(201);
   const connection_id = String(connection.body['id']);
   await storeExtras(t.app, connection_id, { api_token: GIVEN.extra, application_name: 'sluice' });
-  const tool = await call('POST', '/tools', { connection_id, name: 'one', description: 'One', sql_query: 'select 1 as one' });
+  const tool = await api('POST', '/tools', { connection_id, name: 'one', description: 'One', sql_query: 'select 1 as one' });
   expect(tool.status).toBe(201);
-  const config = await call('PATCH', '/server/config', {
+  const config = await api('PATCH', '/server/config', {
     oauth_clients: [{ client_id: 'client', client_secret: GIVEN.oauth }],
     introspection_url: 'https://issuer.example/introspect',
     introspection_client_id: 'sluice',
@@ -103,14 +103,14 @@ async function configure(): Promise<void> {
     dns_credentials: { api_token: GIVEN.dns },
   });
   expect(config.status).toBe(200);
-  expect((await call('POST', '/deploy', { note: 'first' })).status).toBe(200);
+  expect((await api('POST', '/deploy', { note: 'first' })).status).toBe(200);
   await until(() => readdirSync(join(t.directory, 'generated')).includes('1'));
-  await call('PATCH', `/connections/${connection_id}`, { password: GIVEN.next_password, pool_size: 3 });
-  await call('PATCH', '/auth/me', { current_password: GIVEN.wrong, username: 'eve' });
-  expect((await call('POST', '/deploy', { note: 'second' })).status).toBe(200);
+  await api('PATCH', `/connections/${connection_id}`, { password: GIVEN.next_password, pool_size: 3 });
+  await api('PATCH', '/auth/me', { current_password: GIVEN.wrong, username: 'eve' });
+  expect((await api('POST', '/deploy', { note: 'second' })).status).toBe(200);
   ids = [connection_id, String(tool.body['id']), 'connection', 'server_config', 'admin', '1', '2'];
   await reportCalls(connection_id);
-  const { items } = (await call('GET', '/history')).body as unknown as { items: { id: string; entity_id: string }[] };
+  const { items } = (await api('GET', '/history')).body as unknown as { items: { id: string; entity_id: string }[] };
   ids.push(...new Set(items.flatMap((item) => [item.id, item.entity_id])));
 }
 
@@ -132,8 +132,8 @@ async function reportCalls(connection_id: string): Promise<void> {
   const report = { boot_id: 'boot', seq: 1, ...toBatch([failed]), refusals, refused: { unauthenticated: 1 } };
   const sent = await t.request('POST', '/api/internal/hosts/h1/usage', { body: report, headers: { 'x-service-token': KEYS[2] } });
   expect(sent.status).toBe(204);
-  expect((await call('GET', '/logs/1')).body).toMatchObject({ error_message: 'syntax error', person: 'ada' });
-  expect((await call('GET', '/logs/refusals')).body).toMatchObject({ total: 1, counts: { unauthenticated: 1 } });
+  expect((await api('GET', '/logs/1')).body).toMatchObject({ error_message: 'syntax error', person: 'ada' });
+  expect((await api('GET', '/logs/refusals')).body).toMatchObject({ total: 1, counts: { unauthenticated: 1 } });
 }
 
 /** As it is, and in the encodings that a library may choose; Base64 at each of its three alignments. */

@@ -17,19 +17,19 @@ beforeAll(async () => {
   db.run('create table customers (id integer primary key, name text not null, email text)');
   db.run("insert into customers values (1, 'Ada', 'ada@example.com'), (2, 'Grace', 'grace@example.com')");
   db.close();
-  sqlite = await connection({ name: 'sqlite', db_type: 'sqlite', database: 'shop.db' });
+  sqlite = await createConnection({ name: 'sqlite', db_type: 'sqlite', database: 'shop.db' });
   const made = await t.call('agent_tokens.create', { name: 'a', duration_minutes: 15, scopes: ['read', 'write', 'deploy'] });
   token = made.token;
 }, 60_000);
 afterAll(() => t.close());
 
 const PROBLEM = { accept: 'application/problem+json' };
-const post = (path: string, body: object, bearer?: string) =>
+const postAs = (path: string, body: object, bearer?: string) =>
   t.request('POST', `/api/v1${path}`, {
     body,
     headers: { ...PROBLEM, ...(bearer === undefined ? {} : { authorization: `Bearer ${bearer}`, cookie: '' }) },
   });
-const connection = async (body: object) => String((await post('/connections', body)).body['id']);
+const createConnection = async (body: object) => String((await postAs('/connections', body)).body['id']);
 const errors = (body: Record<string, unknown>) => body['errors'] as { field: string; message: string }[];
 const own = 'select id, name, email from customers where name = :who';
 const who = { name: 'who', type: 'string', from: 'caller.claims.customer' };
@@ -43,9 +43,9 @@ const tool = (more: object = {}) => ({
 });
 
 test('a tool with a value of the caller is stored, and its input schema does not name it', async () => {
-  const made = await post('/tools', tool());
+  const made = await postAs('/tools', tool());
   expect([made.status, made.body['parameters']]).toEqual([201, [{ ...who, description: '', required: true }]]);
-  const shown = await post('/preview/tool', tool());
+  const shown = await postAs('/preview/tool', tool());
   expect(shown.body['listing']).toMatchObject({ inputSchema: { properties: {}, required: [] } });
 });
 
@@ -58,12 +58,12 @@ test.each([
   [{ ...who, from: 'caller.groups' }, 'parameters.0.type', 'its type must be array or json'],
   [{ ...who, type: 'boolean', from: 'caller.sub' }, 'parameters.0.type', 'its type must be string'],
 ])('a parameter like %p is refused at its field', async (parameter, field, message) => {
-  const refused = await post('/tools', tool({ parameters: [parameter] }));
+  const refused = await postAs('/tools', tool({ parameters: [parameter] }));
   expect([refused.status, errors(refused.body)]).toEqual([422, [{ field, message: expect.stringContaining(message) }]]);
 });
 
 test('an optional block that a caller may be left out of is a warning', async () => {
-  const made = await post('/tools', tool({ sql_query: 'select id from customers where 1 = 1 [[ and name = :who ]]' }));
+  const made = await postAs('/tools', tool({ sql_query: 'select id from customers where 1 = 1 [[ and name = :who ]]' }));
   expect(made.body['warnings']).toEqual([
     'Callers without caller.claims.customer run the statement without the optional block of who.',
   ]);
@@ -78,24 +78,24 @@ test('an address of a resource cannot name what the caller fills', async () => {
     sql_query: own,
     parameters: [who],
   });
-  expect((await post('/resources', resource('shop://own'))).status).toBe(201);
-  const refused = await post('/resources', resource('shop://own/{who}'));
+  expect((await postAs('/resources', resource('shop://own'))).status).toBe(201);
+  const refused = await postAs('/resources', resource('shop://own/{who}'));
   expect([refused.status, errors(refused.body)[0]?.field]).toEqual([422, 'parameters.0.from']);
 });
 
 test('a preview runs as the caller who is named, for signed-in people only', async () => {
   const body = { connection_id: sqlite, sql_query: own, definitions: [who] };
   const caller = { claims: { customer: 'Grace' } };
-  expect((await post('/preview/execute', { ...body, caller })).body['rows']).toMatchObject([{ name: 'Grace' }]);
+  expect((await postAs('/preview/execute', { ...body, caller })).body['rows']).toMatchObject([{ name: 'Grace' }]);
   const from = { connection_id: sqlite, sql_query: own, from: { who: 'caller.claims.customer' }, caller };
-  expect((await post('/preview/execute', from)).body['rows']).toMatchObject([{ name: 'Grace' }]);
-  const nobody = await post('/preview/execute', body);
+  expect((await postAs('/preview/execute', from)).body['rows']).toMatchObject([{ name: 'Grace' }]);
+  const nobody = await postAs('/preview/execute', body);
   expect([nobody.status, nobody.body.detail]).toEqual([403, expect.stringContaining('needs caller.claims.customer')]);
-  const sent = await post('/preview/execute', { ...body, caller, parameters: { who: 'Ada' } });
+  const sent = await postAs('/preview/execute', { ...body, caller, parameters: { who: 'Ada' } });
   expect([sent.status, errors(sent.body)[0]?.field]).toEqual([422, 'parameters.who']);
-  const pretending = await post('/preview/execute', { ...body, caller }, token);
+  const pretending = await postAs('/preview/execute', { ...body, caller }, token);
   expect([pretending.status, errors(pretending.body)[0]?.field]).toEqual([403, 'caller']);
-  expect((await post('/preview/execute', { ...body, sql_query: 'select 1 as one', definitions: [] }, token)).status).toBe(200);
+  expect((await postAs('/preview/execute', { ...body, sql_query: 'select 1 as one', definitions: [] }, token)).status).toBe(200);
 });
 
 test('a preview shows what its caller sees of masked columns, and a token cannot take masks off', async () => {
@@ -106,13 +106,13 @@ test('a preview shows what its caller sees of masked columns, and a token cannot
     masks,
     return_type: 'rows',
   };
-  const guest = await post('/preview/execute', body);
+  const guest = await postAs('/preview/execute', body);
   expect(guest.body['rows']).toEqual([{ id: 1, email: 'a***@example.com' }]);
   expect(JSON.stringify(guest.body['model'])).not.toContain('ada@');
-  const staff = await post('/preview/execute', { ...body, caller: { groups: ['staff'] } });
+  const staff = await postAs('/preview/execute', { ...body, caller: { groups: ['staff'] } });
   expect(staff.body['rows']).toEqual([{ id: 1, email: 'ada@example.com' }]);
 
-  const made = await post('/tools', tool({ masks, sql_query: 'select id, email from customers', parameters: [] }));
+  const made = await postAs('/tools', tool({ masks, sql_query: 'select id, email from customers', parameters: [] }));
   expect([made.status, made.body['masks']]).toEqual([201, masks]);
   expect(JSON.stringify(made.body['output_schema'])).toContain('Masked: only the first letter and the domain for some callers');
   const patch = await t.send(
@@ -121,7 +121,7 @@ test('a preview shows what its caller sees of masked columns, and a token cannot
     { headers: { ...PROBLEM, authorization: `Bearer ${token}`, cookie: '', 'if-match': `"${String(made.body['version'])}"` } },
   );
   expect([patch.status, patch.body.code]).toEqual([403, 'admin_only']);
-  const unknown = await post(
+  const unknown = await postAs(
     '/tools',
     tool({ masks: [{ column: 'mail', mask: 'text' }], parameters: [], sql_query: 'select id, email from customers' }),
   );
@@ -130,29 +130,29 @@ test('a preview shows what its caller sees of masked columns, and a token cannot
     [{ field: 'masks.0.column', message: 'The result has no column mail. Its columns are id, email.' }],
   ]);
   const many = Array.from({ length: 51 }, (_, n) => ({ column: `c${n}`, mask: 'text' }));
-  expect((await post('/tools', tool({ masks: many }))).status).toBe(422);
+  expect((await postAs('/tools', tool({ masks: many }))).status).toBe(422);
   const twice = [
     { column: 'email', mask: 'text' },
     { column: 'EMAIL', mask: 'null' },
   ];
-  expect((await post('/tools', tool({ masks: twice }))).status).toBe(422);
+  expect((await postAs('/tools', tool({ masks: twice }))).status).toBe(422);
 });
 
 test('a prompt reads the caller who is named', async () => {
   const body = { name: 'hi', description: 'Greets', template: 'Hello {{ caller.name }}' };
-  const shown = await post('/preview/prompt', { ...body, caller: { name: 'Ada' } });
+  const shown = await postAs('/preview/prompt', { ...body, caller: { name: 'Ada' } });
   expect(shown.body['messages']).toEqual([{ role: 'user', text: 'Hello Ada' }]);
 });
 
 test('session values are refused where a database cannot be told, or not like this', async () => {
   const values = [{ name: 'app.tenant', from: 'caller.sub' }];
-  const refused = await post('/connections', { name: 'x', db_type: 'sqlite', database: 'shop.db', session_values: values });
+  const refused = await postAs('/connections', { name: 'x', db_type: 'sqlite', database: 'shop.db', session_values: values });
   expect([refused.status, errors(refused.body)]).toEqual([
     422,
     [{ field: 'session_values', message: expect.stringContaining('SQLite cannot receive values of the caller') }],
   ]);
   const at = (db_type: string, more: object) =>
-    post('/connections', { name: 'x', db_type, host: '127.0.0.1', database: 'x', ...more });
+    postAs('/connections', { name: 'x', db_type, host: '127.0.0.1', database: 'x', ...more });
   const cases: [string, object, string][] = [
     ['postgresql', { session_values: [{ name: 'tenant', from: 'caller.sub' }] }, 'session_values.0.name'],
     ['mariadb', { session_values: values }, 'session_values.0.name'],
@@ -195,7 +195,7 @@ describe.skipIf(!reachable.postgres && process.env['CI'] !== 'true')('on Postgre
   });
 
   test('a preview tells the database who calls, and as which role it runs', async () => {
-    const id = await connection({
+    const id = await createConnection({
       ...target,
       name: 'told',
       session_values: [
@@ -207,9 +207,9 @@ describe.skipIf(!reachable.postgres && process.env['CI'] !== 'true')('on Postgre
     const sql_query =
       "select current_user::text as me, current_setting('app.groups') as groups, (select count(*)::int from orders) as n";
     const caller = { sub: 'ada', groups: ['x', `${account}_sales`] };
-    const shown = await post('/preview/execute', { connection_id: id, sql_query, caller });
+    const shown = await postAs('/preview/execute', { connection_id: id, sql_query, caller });
     expect(shown.body['rows']).toEqual([{ me: `${account}_sales`, groups: JSON.stringify(caller.groups), n: 1 }]);
-    const none = await post('/preview/execute', { connection_id: id, sql_query, caller: { sub: 'ada', groups: ['postgres'] } });
+    const none = await postAs('/preview/execute', { connection_id: id, sql_query, caller: { sub: 'ada', groups: ['postgres'] } });
     expect([none.status, none.body.detail]).toEqual([403, expect.stringContaining('has none that is allowed')]);
     for (const text of [
       "select set_config('app.tenant', 'grace', true)",
@@ -219,13 +219,13 @@ describe.skipIf(!reachable.postgres && process.env['CI'] !== 'true')('on Postgre
       'discard all',
       "do $$ begin perform set_config('app.tenant', 'grace', true); end $$",
     ]) {
-      expect([text, (await post('/tools', tool({ connection_id: id, sql_query: text, parameters: [] }))).status]).toEqual([
+      expect([text, (await postAs('/tools', tool({ connection_id: id, sql_query: text, parameters: [] }))).status]).toEqual([
         text,
         422,
       ]);
-      expect((await post('/preview/execute', { connection_id: id, sql_query: text, caller })).status).toBe(400);
+      expect((await postAs('/preview/execute', { connection_id: id, sql_query: text, caller })).status).toBe(400);
     }
-    const passed = await post(
+    const passed = await postAs(
       '/tools',
       tool({ connection_id: id, sql_query: ':who', parameters: [{ name: 'who', type: 'string' }] }),
     );
@@ -233,7 +233,7 @@ describe.skipIf(!reachable.postgres && process.env['CI'] !== 'true')('on Postgre
   });
 
   test('a token neither sets nor takes away what the database is told', async () => {
-    const id = await connection({ ...target, name: 'kept', session_values: [{ name: 'app.tenant', from: 'caller.sub' }] });
+    const id = await createConnection({ ...target, name: 'kept', session_values: [{ name: 'app.tenant', from: 'caller.sub' }] });
     const answer = await t.call('connections.get', { id });
     const patch = await t.send(
       'connections.update',
@@ -241,7 +241,7 @@ describe.skipIf(!reachable.postgres && process.env['CI'] !== 'true')('on Postgre
       { headers: { ...PROBLEM, authorization: `Bearer ${token}`, cookie: '', 'if-match': `"${String(answer.version)}"` } },
     );
     expect(patch.status).toBe(403);
-    const created = await post(
+    const created = await postAs(
       '/connections',
       { ...target, name: 'b', session_role: { from: 'caller.groups', allow: ['a'] } },
       token,
@@ -252,9 +252,9 @@ describe.skipIf(!reachable.postgres && process.env['CI'] !== 'true')('on Postgre
   test('a token activates no version that tells the database something else of callers', async () => {
     const page = await t.call('connections.list', { search: 'kept' });
     const [{ id, version }] = page.items as [(typeof page.items)[0]];
-    await post('/tools', tool({ connection_id: id, parameters: [], sql_query: 'select id from orders' }));
+    await postAs('/tools', tool({ connection_id: id, parameters: [], sql_query: 'select id from orders' }));
     const deploy = async () => {
-      const { status, body: deployed } = await post('/deploy', {});
+      const { status, body: deployed } = await postAs('/deploy', {});
       expect([status, deployed]).toEqual([200, expect.anything()]);
     };
     await t.call('connections.update', { id, session_values: [], version });
@@ -264,25 +264,25 @@ describe.skipIf(!reachable.postgres && process.env['CI'] !== 'true')('on Postgre
     await deploy();
     const listed = await t.call('snapshots.list', {});
     const versions = (listed.items as { version: number }[]).map((one) => one.version).toSorted((a, b) => a - b);
-    const activate = (bearer?: string) => post(`/snapshots/${versions.at(-2)}/activate`, {}, bearer);
+    const activate = (bearer?: string) => postAs(`/snapshots/${versions.at(-2)}/activate`, {}, bearer);
     const refused = await activate(token);
     expect([refused.status, errors(refused.body)[0]?.field]).toEqual([403, 'session_values']);
     expect((await activate()).status).toBe(200);
   });
 
   test('a masked column is masked under the name that the statement gives it', async () => {
-    const id = await connection({ ...target, name: 'plain' });
+    const id = await createConnection({ ...target, name: 'plain' });
     const body = {
       connection_id: id,
       sql_query: 'select tenant as t, id from orders',
       masks: [{ column: 'tenant', mask: 'text' }],
     };
     await database.run(`alter table orders disable row level security`);
-    expect((await post('/preview/execute', body)).body['rows']).toEqual([
+    expect((await postAs('/preview/execute', body)).body['rows']).toEqual([
       { t: '***', id: 1 },
       { t: '***', id: 2 },
     ]);
-    const made = await post('/tools', tool({ ...body, parameters: [] }));
+    const made = await postAs('/tools', tool({ ...body, parameters: [] }));
     expect(made.status).toBe(201);
     expect(JSON.stringify(made.body['output_schema'])).toContain('Masked: ***');
     await database.run(`alter table orders enable row level security`);
@@ -290,7 +290,7 @@ describe.skipIf(!reachable.postgres && process.env['CI'] !== 'true')('on Postgre
 
   test('the connection test warns of what policies do not hold for', async () => {
     const session = { session_values: [{ name: 'app.tenant', from: 'caller.sub' }] };
-    const { body } = await post('/connections/test', {
+    const { body } = await postAs('/connections/test', {
       name: 'x',
       ...target,
       ...session,
@@ -301,9 +301,9 @@ describe.skipIf(!reachable.postgres && process.env['CI'] !== 'true')('on Postgre
       expect.stringContaining('as the owner of the view: public.seen'),
       `The account cannot take these roles: ${account}_none. Run GRANT … TO the account.`,
     ]);
-    const superuser = await post('/connections/test', { name: 'x', ...target, username: 'postgres', ...session });
+    const superuser = await postAs('/connections/test', { name: 'x', ...target, username: 'postgres', ...session });
     expect(JSON.stringify(superuser.body['warnings'])).toContain('No policy holds for superusers: postgres');
-    const silent = await post('/connections/test', { name: 'x', ...target });
+    const silent = await postAs('/connections/test', { name: 'x', ...target });
     expect(silent.body['warnings']).toEqual([]);
   });
 });

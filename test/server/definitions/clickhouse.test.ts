@@ -6,7 +6,13 @@ import { type ClickhouseServer, hasClickhouse, startClickhouse } from '#test/sup
 let t: TestApp;
 let server: ClickhouseServer;
 
-const connection = () => ({ db_type: 'clickhouse', host: '127.0.0.1', port: server.port, database: 'shop', ssl_mode: 'disable' });
+const clickhouseSettings = () => ({
+  db_type: 'clickhouse',
+  host: '127.0.0.1',
+  port: server.port,
+  database: 'shop',
+  ssl_mode: 'disable',
+});
 
 describe.skipIf(!hasClickhouse)('a connection to ClickHouse', () => {
   let id: string;
@@ -16,7 +22,7 @@ describe.skipIf(!hasClickhouse)('a connection to ClickHouse', () => {
     for (const statement of SHOP) await server.run(statement);
     t = await testApp();
     await t.signIn();
-    const created = await t.send('connections.create', { name: 'events', ...connection() });
+    const created = await t.send('connections.create', { name: 'events', ...clickhouseSettings() });
     expect(created.status).toBe(201);
     id = created.body.id;
   }, 60_000);
@@ -40,7 +46,12 @@ describe.skipIf(!hasClickhouse)('a connection to ClickHouse', () => {
       success: true,
       server_version: 'ClickHouse 18.16.1',
     });
-    const loose = await t.send('connections.test_draft', { name: 'x', ...connection(), username: 'loose', password: 'loose' });
+    const loose = await t.send('connections.test_draft', {
+      name: 'x',
+      ...clickhouseSettings(),
+      username: 'loose',
+      password: 'loose',
+    });
     expect(loose.body).toMatchObject({ success: false, message: expect.stringContaining('readonly = 2') as string });
   });
 
@@ -50,7 +61,7 @@ describe.skipIf(!hasClickhouse)('a connection to ClickHouse', () => {
       [{ extra_params: { readonly: '0' } }, 'readonly'],
       [{ database: 'system' }, 'shows other callers'],
     ] as const) {
-      const { status, body } = await t.send('connections.create', { name: 'other', ...connection(), ...more });
+      const { status, body } = await t.send('connections.create', { name: 'other', ...clickhouseSettings(), ...more });
       expect([status, body.detail]).toEqual([422, expect.stringContaining(detail) as string]);
     }
   });

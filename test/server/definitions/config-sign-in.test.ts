@@ -9,7 +9,7 @@ const begin = async (variables: Record<string, string> = {}) => {
 };
 afterEach(() => t.close());
 const patch = (body: object) => t.send('config.update', body);
-const deploy = () => t.send('deploy.run', { dry_run: true });
+const dryRun = () => t.send('deploy.run', { dry_run: true });
 const ISSUER = { issuer: 'https://login.example.com/realms/shop', audience: 'api://shop' };
 
 describe('auth_type oauth', () => {
@@ -26,7 +26,7 @@ describe('auth_type oauth', () => {
     expect(status).toBe(200);
     expect(body.warnings.some((text) => text.includes('needs HTTPS'))).toBe(!allowed);
     connectHost(t.app);
-    const answer = await deploy();
+    const answer = await dryRun();
     expect(JSON.stringify(answer.body).includes('needs HTTPS')).toBe(!allowed);
     if (!allowed) expect([answer.status, isErrorBody(answer.body)]).toEqual([422, true]);
   });
@@ -94,6 +94,6 @@ describe('jwt_issuers', () => {
     const { body } = await patch({ auth_type: 'jwt' });
     expect(String(body.warnings)).toContain('jwt_issuers needs at least one issuer');
     connectHost(t.app);
-    expect(String((await deploy()).body.detail)).toContain('jwt_issuers');
+    expect(String((await dryRun()).body.detail)).toContain('jwt_issuers');
   });
 });

@@ -53,7 +53,7 @@ beforeAll(async () => {
     transform_template: TEMPLATE,
   });
   await until(() => t.app.hosts.list().length > 0);
-  expect((await deploy()).status).toBe(200);
+  expect((await deployAll()).status).toBe(200);
 });
 afterAll(async () => {
   await host.stop();
@@ -64,7 +64,7 @@ afterAll(async () => {
 
 const TEMPLATE = 'in {{ vars.region | default("nowhere") }}';
 const patch = (body: object) => t.send('config.update', body);
-const deploy = () => t.send('deploy.run');
+const deployAll = () => t.send('deploy.run');
 const initialize = (headers: Record<string, string> = {}): Promise<RpcAnswer> =>
   rpc(host.mcp, { id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25' } }, headers);
 const accessToken = async () => (await t.call('mcp_tokens.create', { name: 'beside' })).token;
@@ -74,7 +74,7 @@ async function deployed(body: object): Promise<Answer> {
   expect((await patch(body)).status).toBe(200);
   const diff = await t.call('deploy.diff', {});
   expect(diff.changes).toMatchObject([{ entity_type: 'server_config', change: 'changed', fields: Object.keys(body) }]);
-  return deploy();
+  return deployAll();
 }
 
 type Field = Exclude<keyof typeof ServerConfigPatch.entries, 'version'>;
@@ -160,7 +160,7 @@ const config_effects: Partial<Record<Field, () => Promise<void>>> = {
     await until(async () => (await statusWith(token)) === 200);
     await until(async () => (await t.call('mcp_tokens.list', {})).items[0]?.last_used_at);
     const revoked_at = performance.now();
-    await t.call('mcp_tokens.delete', { id: id });
+    await t.call('mcp_tokens.delete', { id });
     await until(async () => (await statusWith(token)) === 401);
     expect(performance.now() - revoked_at).toBeLessThan(5_000);
     await deployed({ auth_type: 'none' });
@@ -169,33 +169,33 @@ const config_effects: Partial<Record<Field, () => Promise<void>>> = {
   async oauth_clients() {
     const client = { client_id: 'ci', client_secret: 'a secret of a client' };
     await patch({ auth_type: 'oauth_credentials', oauth_clients: [client] });
-    await deploy();
+    await deployAll();
     expect(await buy({ ...client, client_secret: 'another' })).toMatchObject({ error: 'invalid_client' });
     const { access_token } = await buy(client);
     expect([await statusWith(access_token), (await initialize()).status]).toEqual([200, 401]);
     await deployed({ oauth_clients: [{ ...client, client_id: 'another' }] });
     expect([await statusWith(access_token), await buy(client)]).toMatchObject([401, { error: 'invalid_client' }]);
     await patch({ auth_type: 'none', oauth_clients: [] });
-    await deploy();
+    await deployAll();
   },
   async token_ttl_seconds() {
     const client = { client_id: 'ci', client_secret: 'a secret of a client' };
     await patch({ auth_type: 'oauth_credentials', oauth_clients: [client] });
     for (const token_ttl_seconds of [120, 7_200]) {
       await patch({ token_ttl_seconds });
-      await deploy();
+      await deployAll();
       expect((await buy(client))['expires_in']).toBe(token_ttl_seconds);
     }
     await patch({ auth_type: 'none', oauth_clients: [] });
-    await deploy();
+    await deployAll();
   },
   ...signInEffects(() => t, patch),
   ...checkEffects(() => t, patch),
-  jwt_issuers: () => signedTokens({ patch, deploy, initialize, token: accessToken }),
-  accept_mcp_tokens: () => signedTokens({ patch, deploy, initialize, token: accessToken }),
+  jwt_issuers: () => signedTokens({ patch, deploy: deployAll, initialize, token: accessToken }),
+  accept_mcp_tokens: () => signedTokens({ patch, deploy: deployAll, initialize, token: accessToken }),
   ...introspectionEffects({
     patch,
-    deploy,
+    deploy: deployAll,
     initialize,
     exported: () => t.send('transfer.export'),
     mcp: () => host.mcp,
@@ -207,7 +207,7 @@ const config_effects: Partial<Record<Field, () => Promise<void>>> = {
     expect((await patch({ cors_origins: [origin] })).status).toBe(200);
     expect((await at_api()).headers.get('access-control-allow-origin')).toBe(origin);
     expect((await initialize({ origin })).status).toBe(403);
-    await deploy();
+    await deployAll();
     expect((await initialize({ origin })).headers.get('access-control-allow-origin')).toBe(origin);
     expect((await initialize({ origin: 'http://localhost:5173' })).status).toBe(403);
   },
@@ -222,7 +222,7 @@ const config_effects: Partial<Record<Field, () => Promise<void>>> = {
     expect([await preview(), await call()]).toEqual(['in nowhere', 'in nowhere']);
     await patch({ global_variables: { region: { value: 'north', type: 'string' } } });
     expect([await preview(), await call()]).toEqual(['in north', 'in nowhere']);
-    await deploy();
+    await deployAll();
     expect(await call()).toBe('in north');
   },
   ui_domain: () => acceptedAtOnce('ui_domain'),
@@ -273,7 +273,7 @@ const config_effects: Partial<Record<Field, () => Promise<void>>> = {
     const blocked = await deployed({ port });
     expect([blocked.status, blocked.body.detail]).toEqual([422, expect.stringContaining('Blocked by the gate breaking.')]);
     await patch({ deploy_gates: { breaking: 'off' } });
-    expect((await deploy()).body).toMatchObject({ warnings: [] });
+    expect((await deployAll()).body).toMatchObject({ warnings: [] });
     await patch({ deploy_gates: { breaking: 'warn' } });
   },
   async agent_enabled() {

@@ -12,7 +12,7 @@ afterEach(() => t.close());
 
 const sqlite = { name: 'shop', db_type: 'sqlite', database: 'shop.sqlite' };
 const postgres = { name: 'pg', db_type: 'postgresql', host: '127.0.0.1', port: 5432, database: 'test', username: 'postgres' };
-const post = (body: object) => t.send('connections.create', body);
+const createConnection = (body: object) => t.send('connections.create', body);
 
 test('a test refuses at its field what could not be stored', async () => {
   const wrong: [object, string, string][] = [
@@ -26,7 +26,7 @@ test('a test refuses at its field what could not be stored', async () => {
     [{ ...postgres, ssl_key: NOT_DER.replaceAll('CERTIFICATE', 'PRIVATE KEY') }, 'ssl_key', 'ssl_key must be a private key'],
   ];
   for (const [draft, field, said] of wrong) {
-    const stored = await post(draft);
+    const stored = await createConnection(draft);
     expect([draft, stored.status, stored.body.errors]).toEqual([draft, 422, [{ field, message: expect.stringContaining(said) }]]);
     // An address that is forbidden is what a test finds; everything else could not be tested either.
     const { status, body } = await t.send('connections.test_draft', draft);
@@ -39,7 +39,7 @@ test('certificates are read, and those that an earlier version stored stay until
   const authority = await createAuthority('stored');
   try {
     const { cert, key } = await authority.issue('DNS:db.example.test');
-    const made = await post({ ...postgres, ssl_ca: authority.ca + cert, ssl_cert: cert, ssl_key: key });
+    const made = await createConnection({ ...postgres, ssl_ca: authority.ca + cert, ssl_cert: cert, ssl_key: key });
     expect(made.status).toBe(201);
     const { connections } = t.app.store.tables;
     await t.app.store.db.update(connections).set({ ssl_ca: 'old' });

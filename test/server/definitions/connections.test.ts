@@ -21,10 +21,10 @@ afterEach(() => t.close());
 
 const sqlite = { name: 'shop', db_type: 'sqlite', database: 'shop.sqlite' };
 const postgres = { name: 'pg', db_type: 'postgresql', host: '127.0.0.1', port: 5432, database: 'test', username: 'postgres' };
-const post = (body: object) => t.send('connections.create', body);
+const createConnection = (body: object) => t.send('connections.create', body);
 
 test('a connection is created with defaults, read, changed and deleted', async () => {
-  const created = await post(sqlite);
+  const created = await createConnection(sqlite);
   expect(created.status).toBe(201);
   expect(created.body).toMatchObject({
     name: 'shop',
@@ -64,7 +64,7 @@ test.each([
   'apiKey',
   'JWT',
 ])('an extra parameter named %s is a secret', async (name) => {
-  const id = (await post(postgres)).body.id;
+  const id = (await createConnection(postgres)).body.id;
   await storeExtras(t.app, id, { [name]: 'canary-extra', application: 'x' });
   const connection = await t.call('connections.update', { id, pool_size: 3 });
   expect(connection.extra_params).toEqual({ [name]: '********', application: 'x' });
@@ -74,7 +74,7 @@ test.each([
 });
 
 test('a password is stored sealed, never answered, kept when not sent and cleared by null', async () => {
-  const id = (await post({ ...postgres, password: 'canary-password' })).body.id;
+  const id = (await createConnection({ ...postgres, password: 'canary-password' })).body.id;
   await storeExtras(t.app, id, { application: 'x', api_token: 'canary-token' });
   const created = await t.call('connections.get', { id });
   expect(created).toMatchObject({ password_set: true, extra_params: { application: 'x', api_token: '********' } });
@@ -97,17 +97,17 @@ test('a password is stored sealed, never answered, kept when not sent and cleare
 
 describe('what is refused', () => {
   test('a second connection of the same name, also by renaming', async () => {
-    await post(sqlite);
-    const again = await post(sqlite);
+    await createConnection(sqlite);
+    const again = await createConnection(sqlite);
     expect([again.status, isErrorBody(again.body)]).toEqual([409, true]);
-    const other = await post({ ...sqlite, name: 'other' });
+    const other = await createConnection({ ...sqlite, name: 'other' });
     const renamed = await t.send('connections.update', { id: other.body.id, name: 'shop' });
     expect(renamed.status).toBe(409);
     expect((await t.call('connections.list', {})).total).toBe(2);
   });
 
   test('a change on an old version', async () => {
-    const created = await post(sqlite);
+    const created = await createConnection(sqlite);
     const path = `/api/v1/connections/${created.body.id}`;
     await t.call('connections.update', { id: created.body.id, version: 1, pool_size: 2 });
     const stale = await t.request('PATCH', path, { body: { version: 1, pool_size: 3 } });
@@ -116,18 +116,18 @@ describe('what is refused', () => {
   });
 
   test('null in a field that needs a value, at its field', async () => {
-    const created = await post(sqlite);
+    const created = await createConnection(sqlite);
     const answer = await t.send('connections.update', { id: created.body.id, name: null });
     expect(answer.status).toBe(422);
     expect(answer.body.errors).toEqual([{ field: 'name', message: 'name must not be null.' }]);
   });
 
   test('a network type without host or port, and a type without a driver', async () => {
-    const missing = await post({ name: 'a', db_type: 'postgresql', database: 'x' });
+    const missing = await createConnection({ name: 'a', db_type: 'postgresql', database: 'x' });
     expect(missing.status).toBe(422);
     expect(missing.body.detail).toContain('host is required');
-    expect((await post({ ...postgres, db_type: 'oracle' })).status).toBe(422);
-    expect((await post({ ...postgres, db_type: 'dbase' })).status).toBe(422);
+    expect((await createConnection({ ...postgres, db_type: 'oracle' })).status).toBe(422);
+    expect((await createConnection({ ...postgres, db_type: 'dbase' })).status).toBe(422);
   });
 
   test('files outside the folder, links out of it, folders and our own file', async () => {
@@ -141,7 +141,7 @@ describe('what is refused', () => {
       'missing.sqlite',
       'shop.sqlite/../../secret.sqlite',
     ]) {
-      const answer = await post({ ...sqlite, database });
+      const answer = await createConnection({ ...sqlite, database });
       expect([database, answer.status]).toEqual([database, 422]);
       expect(isErrorBody(answer.body)).toBe(true);
     }
@@ -169,20 +169,20 @@ describe('what is refused', () => {
     expect(refused.body.detail).toContain('SVC_ALLOW_PRIVATE_NETWORKS');
     expect((await strict.call('connections.list', {})).total).toBe(0);
     await strict.close();
-    expect((await post({ ...postgres, host: '169.254.169.254' })).status).toBe(422);
+    expect((await createConnection({ ...postgres, host: '169.254.169.254' })).status).toBe(422);
     for (const db_type of ['postgresql', 'mysql', 'libsql']) {
       for (const host of ['127.0.0.1?x=', '127.0.0.1#', 'user@127.0.0.1', '127.0.0.1:9', 'a b']) {
-        const refused = await post({ ...postgres, db_type, host });
+        const refused = await createConnection({ ...postgres, db_type, host });
         expect([refused.status, refused.body.detail]).toEqual([422, expect.stringContaining('is not a host name')]);
       }
     }
-    const token = await post({ ...postgres, db_type: 'libsql', password: 'a\nb' });
+    const token = await createConnection({ ...postgres, db_type: 'libsql', password: 'a\nb' });
     expect([token.status, token.body.detail]).toEqual([422, expect.stringContaining('invalid in a token')]);
   });
 });
 
 test('a test tells what is wrong, stored or not', async () => {
-  const created = await post(sqlite);
+  const created = await createConnection(sqlite);
   const good = await t.call('connections.test', { id: created.body.id });
   expect(good).toMatchObject({ success: true, message: 'Connected.' });
   const closed = await t.send('connections.test_draft', { ...postgres, port: 1 });
@@ -193,7 +193,7 @@ test('a test tells what is wrong, stored or not', async () => {
 });
 
 test('the list is sorted, searched, filtered and paged', async () => {
-  for (const name of ['b', 'c', 'a', 'x_1', 'x%2']) await post({ ...sqlite, name, enabled: name !== 'c' });
+  for (const name of ['b', 'c', 'a', 'x_1', 'x%2']) await createConnection({ ...sqlite, name, enabled: name !== 'c' });
   const names = async (query: string) => {
     const { body } = await t.request('GET', `/api/v1/connections?${query}`);
     return [body['total'], ...(body['items'] as { name: string }[]).map(({ name }) => name)];
@@ -219,7 +219,7 @@ test('every type of the contract is described and has a driver, and no other is 
   expect(items.find(({ db_type }) => db_type === 'postgresql')).toMatchObject({ supported: true, default_port: 5432 });
 });
 
-test('a setting of the engine is stored and described; a value that it does not take is refused at its field', async () => {
+test('a setting of the engine is stored and described, and a value it does not take is refused', async () => {
   const body = await t.call('connections.types', {});
   const types = body.items;
   const names = (wanted: string) => types.find(({ db_type }) => db_type === wanted)?.extra_fields.map(({ name }) => name);
@@ -227,8 +227,8 @@ test('a setting of the engine is stored and described; a value that it does not 
   expect(names('mariadb')).toEqual(['charset', 'time_zone']);
   expect(names('sqlite')).toEqual([]);
   const extra_params = { application_name: 'reports', search_path: '' };
-  expect((await post({ ...postgres, extra_params })).body.extra_params).toEqual(extra_params);
-  const refused = await post({ ...postgres, name: 'other', extra_params: { search_path: 'public, pg_catalog' } });
+  expect((await createConnection({ ...postgres, extra_params })).body.extra_params).toEqual(extra_params);
+  const refused = await createConnection({ ...postgres, name: 'other', extra_params: { search_path: 'public, pg_catalog' } });
   expect([refused.status, refused.body.detail]).toEqual([
     422,
     "extra_params.search_path names a schema of PostgreSQL's own, which is searched anyway.",
@@ -236,7 +236,7 @@ test('a setting of the engine is stored and described; a value that it does not 
 });
 
 test('deleting a connection deletes what it owns in one batch', async () => {
-  const connection_id = (await post(sqlite)).body.id;
+  const connection_id = (await createConnection(sqlite)).body.id;
   const tool = { connection_id, description: 'x', sql_query: 'select 1 as one' };
   await t.call('tools.create', { ...tool, name: 'one' });
   await t.call('tools.create', { ...tool, name: 'two' });
@@ -252,7 +252,7 @@ test.each(['postgresql', 'supabase', 'mysql', 'mariadb'])(
   '%s needs no user name: peers and trusted networks have none',
   async (db_type) => {
     const { username: _username, ...rest } = postgres;
-    const created = await post({ ...rest, db_type, name: db_type, port: 1 });
+    const created = await createConnection({ ...rest, db_type, name: db_type, port: 1 });
     expect([created.status, created.body.username]).toEqual([201, null]);
     const body = await t.call('connections.types', {});
     const type = body.items.find((one) => one.db_type === db_type);
@@ -268,7 +268,7 @@ if (reachable.postgres) {
   });
 } else test.skip('PostgreSQL that trusts its network: it is not reachable', () => undefined);
 
-test('an extra parameter that has no effect is refused by name; what an earlier version stored stays until it is changed', async () => {
+test('an extra parameter without effect is refused by name, and one stored earlier stays until changed', async () => {
   const bodies = { application: 'x', api_token: 'canary' };
   for (const path of ['connections', 'connections/test']) {
     const refused = await t.request('POST', `/api/v1/${path}`, { body: { ...postgres, extra_params: bodies } });
@@ -277,7 +277,7 @@ test('an extra parameter that has no effect is refused by name; what an earlier 
       'extra_params.application has no effect on PostgreSQL. Remove it. extra_params.api_token has no effect on PostgreSQL. Remove it. PostgreSQL takes application_name (shown in pg_stat_activity), search_path (schemas in which unqualified names are looked up, such as sales, public) and options (settings of the planner and of memory, such as -c work_mem=64MB -c jit=off).',
     ]);
   }
-  const id = (await post(postgres)).body.id;
+  const id = (await createConnection(postgres)).body.id;
   await storeExtras(t.app, id, bodies);
   const change = (extra_params: object) => t.send('connections.update', { id, extra_params });
   expect((await change({ application: 'x', api_token: '********' })).status).toBe(200);

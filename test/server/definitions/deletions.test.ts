@@ -5,13 +5,13 @@ import { sqliteConnection } from '#test/support/sqlite-connection.ts';
 let t: TestApp;
 const ids = new Map<string, string>();
 
-const ask = (method: string, path: string, body?: object) =>
+const api = (method: string, path: string, body?: object) =>
   t.request(method, `/api/v1/${path}`, {
     ...(body === undefined ? {} : { body }),
     headers: { accept: 'application/problem+json' },
   });
 async function make(plural: string, draft: object): Promise<void> {
-  const { status, body } = await ask('POST', plural, draft);
+  const { status, body } = await api('POST', plural, draft);
   expect([status, body.detail]).toEqual([201, undefined]);
   ids.set(plural, String(body['id']));
 }
@@ -35,17 +35,17 @@ test.each(['tests', 'toolsets', 'prompts', 'resources', 'tools', 'connections'])
   'a deletion of %s that names a version spares what was changed since',
   async (plural) => {
     const path = `${plural}/${ids.get(plural)}`;
-    const { version } = (await ask('GET', path)).body as { version: number };
-    expect((await ask('PATCH', path, { enabled: false })).status).toBe(200);
-    const refused = await ask('DELETE', `${path}?version=${version}`);
+    const { version } = (await api('GET', path)).body as { version: number };
+    expect((await api('PATCH', path, { enabled: false })).status).toBe(200);
+    const refused = await api('DELETE', `${path}?version=${version}`);
     expect(refused.status).toBe(409);
-    const { name } = (await ask('GET', path)).body as { name: string };
+    const { name } = (await api('GET', path)).body as { name: string };
     const now = `it is now at version ${version + 1}. Read it again and repeat your change.`;
     expect(refused.body.detail).toBe(`ada changed ${name} in the meantime; ${now}`);
-    expect((await ask('PATCH', path, { enabled: true, version })).body.detail).toBe(refused.body.detail);
-    expect((await ask('GET', path)).status).toBe(200);
-    expect((await ask('DELETE', `${path}?version=0`)).status).toBe(422);
-    expect((await ask('DELETE', `${path}?version=${version + 1}`)).status).toBe(204);
-    expect((await ask('DELETE', `${path}?version=${version + 1}`)).status).toBe(404);
+    expect((await api('PATCH', path, { enabled: true, version })).body.detail).toBe(refused.body.detail);
+    expect((await api('GET', path)).status).toBe(200);
+    expect((await api('DELETE', `${path}?version=0`)).status).toBe(422);
+    expect((await api('DELETE', `${path}?version=${version + 1}`)).status).toBe(204);
+    expect((await api('DELETE', `${path}?version=${version + 1}`)).status).toBe(404);
   },
 );

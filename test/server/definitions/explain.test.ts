@@ -62,9 +62,9 @@ afterAll(async () => {
   for (const database of databases) await database.drop();
 });
 
-const ask = (body: object, options: object = {}) => t.request('POST', '/api/v1/preview/explain', { body, ...options });
+const explainOf = (body: object, options: object = {}) => t.request('POST', '/api/v1/preview/explain', { body, ...options });
 async function planOf(engine: string, sql_query: string, parameters: object = {}): Promise<Plan> {
-  const { status, body } = await ask({ connection_id: connections[engine], sql_query, parameters });
+  const { status, body } = await explainOf({ connection_id: connections[engine], sql_query, parameters });
   expect([engine, status, body.detail]).toEqual([engine, 200, undefined]);
   return body as Plan;
 }
@@ -86,7 +86,7 @@ describe.each(ENGINES)('a plan of %s', (engine) => {
 
   test('refuses what writes, several statements and an unknown column', async () => {
     for (const sql_query of ['delete from orders', 'select 1; delete from orders', 'select nothing_there from orders']) {
-      const { status, body } = await ask({ connection_id: connections[engine], sql_query });
+      const { status, body } = await explainOf({ connection_id: connections[engine], sql_query });
       expect([engine, sql_query, status >= 400 && status < 500, isErrorBody(body)]).toEqual([engine, sql_query, true, true]);
     }
     expect((await planOf(engine, 'select count(*) as n from orders')).steps.length).toBeGreaterThan(0);
@@ -110,16 +110,16 @@ test('a function that writes is not run where PostgreSQL only plans', async () =
   await database?.run(
     'create table made (id int); create function make() returns int language plpgsql volatile as $$ begin insert into made values (1); return 1; end $$',
   );
-  await ask({ connection_id: connections['postgresql'], sql_query: 'select make() as n' });
+  await explainOf({ connection_id: connections['postgresql'], sql_query: 'select make() as n' });
   expect(await database?.run('select count(*)::int as n from made')).toEqual([{ n: 0 }]);
 });
 
 test('explain refuses nobody’s credentials, and an unknown connection, parameter or field', async () => {
   const body = { connection_id: connections['sqlite'], sql_query: 'select id from orders' };
-  expect((await ask(body, { anonymous: true })).status).toBe(401);
-  expect((await ask({ ...body, connection_id: 'nothing' })).status).toBe(422);
-  expect((await ask({ ...body, parameters: { none: 1 } })).status).toBe(422);
-  expect((await ask({ ...body, analyze: true })).status).toBe(422);
+  expect((await explainOf(body, { anonymous: true })).status).toBe(401);
+  expect((await explainOf({ ...body, connection_id: 'nothing' })).status).toBe(422);
+  expect((await explainOf({ ...body, parameters: { none: 1 } })).status).toBe(422);
+  expect((await explainOf({ ...body, analyze: true })).status).toBe(422);
 });
 
 test('ClickHouse plans are read from their lines', () => {

@@ -269,7 +269,7 @@ describe('files of a connection', () => {
     expect(answer).toMatchObject({ status: 422, body: { detail: 'A change of this kind (file) cannot be rolled back.' } });
   });
 
-  test('of a SQLite connection are the one that it is, which another database can replace and nothing can delete', async () => {
+  test('the file of a SQLite connection can be replaced by another database, and not deleted', async () => {
     const shop = join(s.directory, 'databases', 'shop.sqlite');
     const create = (path: string, script: string) => {
       const database = new DatabaseSync(path);

@@ -25,7 +25,7 @@ const blockedEntries = async () => {
   return page.items as { entity_type: string; entity_name: string; snapshot: unknown; changes: unknown }[];
 };
 
-test('a definition that instructs a model is refused at its field, stores nothing and leaves a note without the text', async () => {
+test('a definition that instructs a model is refused, not stored, and noted without its text', async () => {
   const answer = await t.send('prompts.create', prompt({ arguments: [{ name: 'topic', description: ATTACK }] }));
   expect(answer.status).toBe(422);
   expect(answer.body.code).toBe('prompt_injection_blocked');
@@ -230,7 +230,7 @@ describe('the texts of the server configuration', () => {
     expect(await blockedEntries()).toMatchObject([{ entity_type: 'server_config', entity_name: 'Sluice' }]);
   });
 
-  test('come back through a rollback only when the guard lets them, and do not stand in the way of other changes', async () => {
+  test('blocked texts come back in a rollback only through the guard, and block no other change', async () => {
     const patch = (body: object) => t.send('config.update', body);
     await patch({ prompt_guard_enabled: false });
     await patch({ global_variables: { motto: ATTACK } });

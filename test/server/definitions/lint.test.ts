@@ -28,7 +28,7 @@ beforeAll(async () => {
 afterAll(() => t.close());
 
 const DESCRIPTION = 'Orders of one customer, newest first, with totals in euros.';
-async function create(body: object, noun = 'tools'): Promise<string> {
+async function createRecord(body: object, noun = 'tools'): Promise<string> {
   const { status, body: created } = await t.request('POST', `/api/v1/${noun}`, { body: { connection_id, ...body } });
   expect([status, created.detail]).toEqual([201, undefined]);
   // Only agents get the findings here.
@@ -47,7 +47,7 @@ test('findings of the working copy, of one definition with its fixes, and after 
   const parameters = [
     { name: 'customer', type: 'integer', required: false, description: 'Number of the customer', examples: [7] },
   ];
-  const id = await create({ name: 'orders', description: DESCRIPTION, sql_query, parameters });
+  const id = await createRecord({ name: 'orders', description: DESCRIPTION, sql_query, parameters });
   expect(brief(await lint())).toEqual([
     'select-star orders sql_query',
     'optional-equals orders sql_query',
@@ -80,8 +80,8 @@ test('findings of the working copy, of one definition with its fixes, and after 
 test('resources, prompts and toolsets are linted like tools', async () => {
   const resource = { name: 'all', description: DESCRIPTION, uri_template: 'shop://orders', sql_query: 'select id from orders' };
   const ids = {
-    resource: await create(resource, 'resources'),
-    prompt: await create({ name: 'greet', description: 'Greet', template: 'Hello' }, 'prompts'),
+    resource: await createRecord(resource, 'resources'),
+    prompt: await createRecord({ name: 'greet', description: 'Greet', template: 'Hello' }, 'prompts'),
   };
   const key = `AKIA${'Q7'.repeat(8)}`;
   const toolset = await t.call('toolsets.create', { name: 'sales', instructions: `Use ${key}.` });
@@ -99,7 +99,7 @@ test('resources, prompts and toolsets are linted like tools', async () => {
 });
 
 test('rules that an administrator turned off find nothing, anywhere', async () => {
-  const id = await create({ name: 'orders', description: DESCRIPTION, sql_query: 'select * from orders limit 5' });
+  const id = await createRecord({ name: 'orders', description: DESCRIPTION, sql_query: 'select * from orders limit 5' });
   expect(brief(await lint())).toEqual(['select-star orders sql_query']);
   const set = (lint_off: unknown) => t.send('config.update', { lint_off });
   expect((await set(['no-such-rule'])).status).toBe(422);
@@ -115,7 +115,7 @@ test('rules that an administrator turned off find nothing, anywhere', async () =
 
 test('a draft is compared with what is stored, but not with what it replaces', async () => {
   const sql_query = 'select id from orders order by id';
-  const id = await create({ name: 'orders_of_customer', description: DESCRIPTION, sql_query });
+  const id = await createRecord({ name: 'orders_of_customer', description: DESCRIPTION, sql_query });
   const preview = async (more: object) => {
     const draft = { connection_id, name: 'recent', description: DESCRIPTION, sql_query, ...more };
     const answer = await t.call('preview.tool', draft);

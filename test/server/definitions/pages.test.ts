@@ -23,14 +23,14 @@ const draft = (more: object = {}) => ({
   sql_query: 'select id, text, score, extra from notes',
   ...more,
 });
-const create = (more: object = {}) => t.send('tools.create', draft(more));
+const createTool = (more: object = {}) => t.send('tools.create', draft(more));
 const errorsOf = ({ body }: Answer) => body.errors ?? [];
 const by = (column: string, desc = false) => [{ column, desc }];
 
 describe('pages, tokens and text formats of a tool', () => {
   test('are off by default, stored, and shown to models in the schemas', async () => {
-    expect((await create()).body).toMatchObject({ page_by: [], max_tokens: null, text_format: 'json' });
-    const { status, body } = await create({ page_by: [{ column: 'id' }], max_tokens: 500, text_format: 'csv' });
+    expect((await createTool()).body).toMatchObject({ page_by: [], max_tokens: null, text_format: 'json' });
+    const { status, body } = await createTool({ page_by: [{ column: 'id' }], max_tokens: 500, text_format: 'csv' });
     expect([status, body.page_by, body.max_tokens, body.text_format]).toEqual([201, by('id'), 500, 'csv']);
     const shown = body.output_schema as { properties: object };
     expect(Object.keys(shown.properties)).toEqual(['rows', 'row_count', 'truncated', 'next']);
@@ -66,7 +66,7 @@ describe('pages, tokens and text formats of a tool', () => {
       [{ max_tokens: 500, return_type: 'image' }, 'max_tokens', 'max_bytes'],
     ];
     for (const [more, field, words] of refused) {
-      const answer = await create(more);
+      const answer = await createTool(more);
       expect([more, answer.status, errorsOf(answer)[0]]).toEqual([more, 422, { field, message: expect.stringContaining(words) }]);
     }
   });
@@ -85,8 +85,8 @@ describe('pages, tokens and text formats of a tool', () => {
   });
 
   test('travel with an export, and a generated project leaves pages and token limits out', async () => {
-    const { body } = await create({ page_by: by('id'), max_tokens: 900 });
-    const formatted = await create({ text_format: 'tsv' });
+    const { body } = await createTool({ page_by: by('id'), max_tokens: 900 });
+    const formatted = await createTool({ text_format: 'tsv' });
     const exported = await t.call('transfer.export', {});
     const named = (name: unknown) => exported.tools.find((tool) => tool['name'] === name);
     expect(named(body.name)).toMatchObject({ page_by: by('id'), max_tokens: 900 });
@@ -100,7 +100,7 @@ describe('pages, tokens and text formats of a tool', () => {
 
   test('satisfy lint where the statement has no order of its own', async () => {
     const rulesOf = async (more: object) => {
-      const { body } = await create(more);
+      const { body } = await createTool(more);
       const { items } = (await t.request('GET', `/api/v1/lint?owner=tool:${body.id}`)).body as {
         items: { rule: string }[];
       };

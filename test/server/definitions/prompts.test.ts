@@ -15,7 +15,7 @@ const prompt = (over: object = {}) => ({
   arguments: [{ name: 'topic' }],
   ...over,
 });
-const create = (over: object = {}) => t.send('prompts.create', prompt(over));
+const createPrompt = (over: object = {}) => t.send('prompts.create', prompt(over));
 const errorsOf = ({ body }: { body: Record<string, unknown> }) => body['errors'];
 
 describe('a variable that is no argument is refused by name', () => {
@@ -27,7 +27,7 @@ describe('a variable that is no argument is refused by name', () => {
   ];
   for (const [title, over, field, name] of cases) {
     test(title, async () => {
-      const refused = await create(over);
+      const refused = await createPrompt(over);
       expect(refused.status).toBe(422);
       expect(errorsOf(refused)).toEqual([
         { field, message: `The variable ${name} is not an argument. Add it to the arguments or remove it from the text.` },
@@ -36,7 +36,7 @@ describe('a variable that is no argument is refused by name', () => {
   }
 
   test('in one of several messages, all of them together', async () => {
-    const refused = await create({
+    const refused = await createPrompt({
       template: null,
       messages: [
         { role: 'user', template: '{{ topic }}' },
@@ -55,11 +55,11 @@ describe('a variable that is no argument is refused by name', () => {
 test('what the template sets itself, loops over, or finds in vars is not asked for', async () => {
   const template =
     '{% set a = topic %}{% if a %}{% set b = 1 %}{% endif %}{% for i in range(2) %}{{ loop.index }}{{ i }}{% endfor %}{{ a }}{{ b }}{{ vars.shop }}';
-  expect((await create({ template })).status).toBe(201);
+  expect((await createPrompt({ template })).status).toBe(201);
 });
 
 test('a prompt from before the check keeps working until its text or arguments change', async () => {
-  const { body } = await create();
+  const { body } = await createPrompt();
   const { prompts } = t.app.store.tables;
   await t.app.store.db.update(prompts).set({ template: '{{ topic }} {{ tone }}' }).where(eq(prompts.id, body.id));
   expect((await t.send('prompts.update', { id: body.id, title: 'Reports' })).status).toBe(200);

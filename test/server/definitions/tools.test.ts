@@ -32,10 +32,10 @@ const draft = (over: object = {}) => ({
   ],
   ...over,
 });
-const post = (over: object = {}) => t.send('tools.create', draft(over));
+const createTool = (over: object = {}) => t.send('tools.create', draft(over));
 
 test('a tool is created with what was derived from its statement', async () => {
-  const { status, body } = await post();
+  const { status, body } = await createTool();
   expect(status).toBe(201);
   expect(body).toMatchObject({ connection_name: 'shop', read_only: true, return_type: 'rows', version: 1, warnings: [] });
   const schema = JSON.stringify(body.output_schema);
@@ -44,7 +44,7 @@ test('a tool is created with what was derived from its statement', async () => {
 });
 
 test('a changed statement is judged anew; the version rises by one with every change', async () => {
-  const { body } = await post();
+  const { body } = await createTool();
   const changed = await t.call('tools.update', {
     id: body.id,
     version: 1,
@@ -58,14 +58,15 @@ test('a changed statement is judged anew; the version rises by one with every ch
 });
 
 test('what was read can be sent back', async () => {
-  const { body } = await post();
+  const { body } = await createTool();
   const changed = await t.request('PATCH', `/api/v1/tools/${body.id}`, { body: { ...body, description: 'New' } });
   expect([changed.status, changed.body['version'], changed.body['description']]).toEqual([200, 2, 'New']);
 });
 
 test('a limit of calls a minute is kept, copied, exported and frozen; null takes it away', async () => {
-  for (const rate_limit_per_minute of [0, 100_001, 1.5, '5']) expect((await post({ rate_limit_per_minute })).status).toBe(422);
-  const { body } = await post({ rate_limit_per_minute: 100_000 });
+  for (const rate_limit_per_minute of [0, 100_001, 1.5, '5'])
+    expect((await createTool({ rate_limit_per_minute })).status).toBe(422);
+  const { body } = await createTool({ rate_limit_per_minute: 100_000 });
   expect(body.rate_limit_per_minute).toBe(100_000);
   expect((await t.call('tools.duplicate', { id: body.id })).rate_limit_per_minute).toBe(100_000);
   const exported = (await t.call('transfer.export', {})).tools;
@@ -77,11 +78,11 @@ test('a limit of calls a minute is kept, copied, exported and frozen; null takes
   expect(await frozen()).toMatchObject({ rate_limit_per_minute: 100_000 });
   expect((await t.call('tools.update', { id: body.id, rate_limit_per_minute: null })).rate_limit_per_minute).toBeNull();
   expect(await frozen()).not.toHaveProperty('rate_limit_per_minute');
-  expect((await post({ name: 'unlimited' })).body.rate_limit_per_minute).toBeNull();
+  expect((await createTool({ name: 'unlimited' })).body.rate_limit_per_minute).toBeNull();
 });
 
 test('copies are named _copy, _copy_2 and stay names', async () => {
-  const { body } = await post();
+  const { body } = await createTool();
   const copy = () => t.send('tools.duplicate', { id: body.id });
   expect((await copy()).body).toMatchObject({ name: 'find_products_copy', version: 1 });
   expect((await copy()).body).toMatchObject({ name: 'find_products_copy_2' });
@@ -89,7 +90,7 @@ test('copies are named _copy, _copy_2 and stay names', async () => {
   expect(at_once.map((made) => made.body.name).toSorted((a, b) => a.localeCompare(b))).toEqual(
     [3, 4, 5].map((n) => `find_products_copy_${n}`),
   );
-  const long = await post({ name: 'x'.repeat(64) });
+  const long = await createTool({ name: 'x'.repeat(64) });
   const copied = await t.call('tools.duplicate', { id: long.body.id });
   expect(copied.name).toHaveLength(64);
 });
@@ -127,7 +128,7 @@ describe('a tool is refused at the field that is wrong', () => {
     ],
   ];
   test.each(cases)('%s', async (_, over, status, field) => {
-    const answer = await post(over);
+    const answer = await createTool(over);
     expect(answer.status).toBe(status);
     const errors = answer.body.errors as { field: string }[];
     expect(errors.map((error) => error.field)).toContain(field);
@@ -137,20 +138,20 @@ describe('a tool is refused at the field that is wrong', () => {
   });
 
   test('a name that is taken', async () => {
-    await post();
-    const again = await post();
+    await createTool();
+    const again = await createTool();
     expect(again.status).toBe(409);
     expect(again.body.errors).toMatchObject([{ field: 'name' }]);
   });
 
   test('a writing statement on a read-only connection', async () => {
     await t.call('connections.update', { id: connection_id, read_only: true });
-    expect((await post({ sql_query: 'delete from products', parameters: [] })).status).toBe(422);
+    expect((await createTool({ sql_query: 'delete from products', parameters: [] })).status).toBe(422);
   });
 });
 
 test('a declared parameter that is not used is a warning', async () => {
-  const { status, body } = await post({ sql_query: 'select 1 as one', parameters: [{ name: 'extra', type: 'string' }] });
+  const { status, body } = await createTool({ sql_query: 'select 1 as one', parameters: [{ name: 'extra', type: 'string' }] });
   expect(status).toBe(201);
   expect(String(body.warnings)).toContain('extra');
 });
@@ -164,15 +165,15 @@ test('a database that is down is a warning, not a refusal', async () => {
     database: 'x',
     username: 'x',
   });
-  const { status, body } = await post({ connection_id: down.id, sql_query: 'select 1 as one', parameters: [] });
+  const { status, body } = await createTool({ connection_id: down.id, sql_query: 'select 1 as one', parameters: [] });
   expect(status).toBe(201);
   expect(String(body.warnings)).toContain('not checked');
 });
 
 test('the list is filtered by connection, tags, words and state', async () => {
-  await post({ name: 'a', tags: ['sales', 'daily'] });
-  await post({ name: 'b', tags: ['sal'], enabled: false });
-  await post({ name: 'c', description: 'Something else' });
+  await createTool({ name: 'a', tags: ['sales', 'daily'] });
+  await createTool({ name: 'b', tags: ['sal'], enabled: false });
+  await createTool({ name: 'c', description: 'Something else' });
   const names = async (query: string) => {
     const { body } = await t.request('GET', `/api/v1/tools?${query}`);
     return (body['items'] as { name: string }[]).map(({ name }) => name);
@@ -185,7 +186,7 @@ test('the list is filtered by connection, tags, words and state', async () => {
     ['e', 'north, south'],
     ['f', ' padded '],
   ] as const) {
-    expect((await post({ name, tags: [tag] })).status).toBe(201);
+    expect((await createTool({ name, tags: [tag] })).status).toBe(201);
     expect(await names(`tags=${encodeURIComponent(tag)}`)).toEqual([name]);
   }
   expect(await names(`tags=daily,${encodeURIComponent(' padded ')}`)).toEqual(['a', 'f']);
@@ -273,7 +274,7 @@ describe('schema', () => {
 
 test('a complaint of the database points at the text that its author wrote, behind optional blocks too', async () => {
   const sql_query = 'select id\nfrom products\nwhere true [[ and price > :max_price ]]\n  and nothing = 1 [[ and id in (:ids) ]]';
-  const answer = await post({ sql_query });
+  const answer = await createTool({ sql_query });
   expect(answer.status).toBe(400);
   expect(answer.body.position).toBe(sql_query.indexOf('nothing'));
   expect(answer.body.detail).toContain('line 4, column 7');

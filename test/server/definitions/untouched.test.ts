@@ -23,14 +23,14 @@ const alter = (sql: string) => {
   db.run(sql);
   db.close();
 };
-const post = async (noun: string, body: object) => {
+const createRecord = async (noun: string, body: object) => {
   const answer = await t.request('POST', `/api/v1/${noun}`, { body });
   expect(answer.status).toBe(201);
   return `/api/v1/${noun}/${String(answer.body['id'])}`;
 };
 const patch = (path: string, body: object) => t.request('PATCH', path, { body });
-const deploy = () => t.send('deploy.run', { dry_run: true });
-const shop = () => post('connections', { name: 'shop', db_type: 'sqlite', database: 'shop.sqlite' });
+const dryRun = () => t.send('deploy.run', { dry_run: true });
+const shop = () => createRecord('connections', { name: 'shop', db_type: 'sqlite', database: 'shop.sqlite' });
 const idOf = (path: string) => path.split('/').at(-1) ?? '';
 
 const TOOL = { name: 'names', description: 'Names', sql_query: 'select name from products' };
@@ -48,7 +48,7 @@ describe.each([
   ['tools', TOOL],
   ['resources', RESOURCE],
 ])('%s', (noun, definition) => {
-  const create = async () => post(noun, { ...definition, connection_id: idOf(await shop()) });
+  const create = async () => createRecord(noun, { ...definition, connection_id: idOf(await shop()) });
 
   test.each([
     ['the table was dropped', 422, () => alter('drop table products')],
@@ -59,14 +59,14 @@ describe.each([
     const { connection_id } = (await t.request('GET', path)).body;
     // As after a restart: the server holds no open file.
     t.app.sources.drop(String(connection_id));
-    expect((await deploy()).status).toBe(status);
+    expect((await dryRun()).status).toBe(status);
     for (const body of HARMLESS) expect([body, (await patch(path, body)).status]).toEqual([body, 200]);
     const { body: stored } = await t.request('GET', path);
     // What was read and is sent back touches nothing.
     expect((await patch(path, { ...stored, enabled: false })).status).toBe(200);
     const { version: _version, ...rest } = stored;
     expect((await patch(path, { ...rest, enabled: false })).body['enabled']).toBe(false);
-    expect((await deploy()).status).toBe(200);
+    expect((await dryRun()).status).toBe(200);
   });
 
   test.each([
@@ -118,11 +118,11 @@ describe('while the database is away', () => {
   let path: string;
   beforeEach(async () => {
     connection_id = idOf(await shop());
-    path = await post('tools', { ...TOOL, connection_id, sql_query, parameters: PARAMETERS });
+    path = await createRecord('tools', { ...TOOL, connection_id, sql_query, parameters: PARAMETERS });
     away(connection_id);
   });
 
-  test('a changed definition keeps the columns of the same statement, with a warning until a deploy checked it', async () => {
+  test('a changed definition keeps the columns of the same statement, warned of until a deploy checks it', async () => {
     const parameters = [{ ...PARAMETERS[0], description: 'The least id', maximum: 9 }];
     for (const body of [{ parameters }, { return_type: 'row' }, { cache_ttl_seconds: 5 }]) {
       const changed = await patch(path, body);
@@ -166,7 +166,7 @@ describe('connections', () => {
   });
 
   test('are renamed and switched off although their address is refused now; another port is checked', async () => {
-    const path = await post('connections', {
+    const path = await createRecord('connections', {
       name: 'far',
       db_type: 'postgresql',
       host: '127.0.0.1',
@@ -183,7 +183,7 @@ describe('connections', () => {
   });
 
   test('are renamed and switched off although no key opens their password', async () => {
-    const path = await post('connections', {
+    const path = await createRecord('connections', {
       name: 'far',
       db_type: 'postgresql',
       host: '127.0.0.1',
@@ -214,9 +214,9 @@ test('what was written before the guard was switched on can be switched off; wha
   await t.call('config.update', { prompt_guard_enabled: false });
   const connection_id = idOf(await shop());
   const paths = [
-    await post('tools', { ...TOOL, connection_id, description: ORDER }),
-    await post('resources', { ...RESOURCE, connection_id, description: ORDER }),
-    await post('prompts', { name: 'greet', description: ORDER, template: 'Hello', arguments: [] }),
+    await createRecord('tools', { ...TOOL, connection_id, description: ORDER }),
+    await createRecord('resources', { ...RESOURCE, connection_id, description: ORDER }),
+    await createRecord('prompts', { name: 'greet', description: ORDER, template: 'Hello', arguments: [] }),
   ];
   await t.call('config.update', { prompt_guard_enabled: true });
   for (const path of paths) {

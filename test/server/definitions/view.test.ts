@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => t.close());
 
-const create = (more: object) =>
+const createTool = (more: object) =>
   t.send('tools.create', {
     name: `sales_${++made}`,
     connection_id,
@@ -26,7 +26,7 @@ const faultsOf = ({ body }: Answer) => body.errors ?? [];
 describe('the view of a tool', () => {
   test('is stored, changed, kept in the history, and frozen', async () => {
     const view: View = { kind: 'bar', x: 'shop', y: ['total'], series: 'month', title: 'Sales', format: 'EUR' };
-    const { status, body } = await create({ view });
+    const { status, body } = await createTool({ view });
     expect([status, body.view]).toEqual([201, view]);
     expect((await t.call('tools.update', { id: body.id, view: null })).view).toBeNull();
     const history = await t.call('history.entity', { entity_type: 'tool', entity_id: body.id });
@@ -45,9 +45,9 @@ describe('the view of a tool', () => {
   });
 
   test('is null by default, and takes every kind', async () => {
-    expect((await create({})).body.view).toBeNull();
+    expect((await createTool({})).body.view).toBeNull();
     for (const kind of ['table', 'record', 'value', 'bar', 'line', 'area', 'pie', 'none']) {
-      expect([kind, (await create({ view: { kind } })).status]).toEqual([kind, 201]);
+      expect([kind, (await createTool({ view: { kind } })).status]).toEqual([kind, 201]);
     }
   });
 
@@ -122,7 +122,7 @@ describe('the view of a tool', () => {
   ];
   for (const [name, draft, field, message] of REFUSED) {
     test(`refuses what would have no effect: ${name}`, async () => {
-      const answer = await create(draft);
+      const answer = await createTool(draft);
       expect(answer.status).toBe(422);
       expect(faultsOf(answer)).toMatchObject([{ field, message: expect.stringContaining(message) }]);
     });
@@ -135,7 +135,7 @@ describe('the view of a tool', () => {
       { kind: 'bar', colour: 'red' },
       { kind: 'bar', y: [] },
     ]) {
-      expect((await create({ view })).status).toBe(422);
+      expect((await createTool({ view })).status).toBe(422);
     }
   });
 });

@@ -28,14 +28,14 @@ const draft = (more: object = {}) => ({
   sql_query: 'delete from notes where id = 1',
   ...more,
 });
-const create = (more: object = {}) => t.send('tools.create', draft(more));
+const createTool = (more: object = {}) => t.send('tools.create', draft(more));
 const fieldsOf = ({ body }: Answer) => (body.errors ?? []).map(({ field }) => field);
 const asToken = (method: string, path: string, body: object) =>
   t.request(method, `/api/v1${path}`, { body, anonymous: true, headers: { authorization: `Bearer ${token}` } });
 
 describe('limits and questions of a writing tool', () => {
   test('are off by default, and stored, shown and kept in the history', async () => {
-    const { body } = await create();
+    const { body } = await createTool();
     expect(body).toMatchObject({
       max_bytes: null,
       max_affected_rows: null,
@@ -72,20 +72,20 @@ describe('limits and questions of a writing tool', () => {
       [{ max_bytes: 10 }, 'max_bytes'],
     ];
     for (const [more, field] of refused) {
-      const answer = await create(more);
+      const answer = await createTool(more);
       expect([more, answer.status, fieldsOf(answer)]).toEqual([more, 422, [field]]);
     }
   });
 
   test('say when a tool is saved that its calls would be refused', async () => {
     const replacing = { sql_query: "replace into notes values (1, 'x')", max_affected_rows: 1 };
-    const { status, body } = await create(replacing);
+    const { status, body } = await createTool(replacing);
     expect([status, body['warnings']]).toEqual([201, [expect.stringMatching(/^Calls of this tool are refused .* REPLACE/)]]);
-    expect((await create({ ...replacing, max_affected_rows: null })).body['warnings']).toEqual([]);
+    expect((await createTool({ ...replacing, max_affected_rows: null })).body['warnings']).toEqual([]);
   });
 
   test('may be tightened by a token, and loosened by an administrator alone', async () => {
-    const { body } = await create({ confirm: 'above', confirm_rows: 5, max_affected_rows: 10 });
+    const { body } = await createTool({ confirm: 'above', confirm_rows: 5, max_affected_rows: 10 });
     const path = `/tools/${body.id}`;
     const looser: [object, string][] = [
       [{ confirm: 'never', confirm_rows: null }, 'confirm'],
@@ -107,7 +107,7 @@ describe('limits and questions of a writing tool', () => {
 
   test('are not loosened by a token that deletes or renames the tool first', async () => {
     const make = async () => {
-      const { body } = await create({ confirm: 'always', max_affected_rows: 3 });
+      const { body } = await createTool({ confirm: 'always', max_affected_rows: 3 });
       return { name: body.name, path: `/tools/${body.id}` };
     };
     const refusedAs = async (name: string) => {
@@ -130,7 +130,7 @@ describe('limits and questions of a writing tool', () => {
     expect((await asToken('POST', '/tools', draft())).status).toBe(201);
   });
 
-  test('are not loosened, and nothing else of an administrator is set, by a token that creates tools in a batch', async () => {
+  test('limits are not loosened by a token that creates tools in a batch, nor fields of administrators set', async () => {
     const masked = { sql_query: 'select text from notes', masks: [{ column: 'text', mask: 'text' }] };
     const gone = draft({ confirm: 'always' });
     const body = await t.call('tools.create', gone);
@@ -161,7 +161,7 @@ describe('limits and questions of a writing tool', () => {
   });
 
   test('are not loosened by a token that activates an earlier version', async () => {
-    const { body } = await create();
+    const { body } = await createTool();
     const deploy = async () => Number((await t.call('deploy.run', {})).snapshot_version);
     const before = await deploy();
     await t.call('tools.update', { id: body.id, confirm: 'always' });
@@ -186,7 +186,7 @@ describe('limits and questions of a writing tool', () => {
       },
     };
     for (const [way, take] of Object.entries(ways)) {
-      const path = `/tools/${(await create()).body.id}`;
+      const path = `/tools/${(await createTool()).body.id}`;
       const before = await deploy();
       await t.request('PATCH', `/api/v1${path}`, { body: { confirm: 'always' } });
       await deploy();
@@ -202,7 +202,7 @@ describe('limits and questions of a writing tool', () => {
 
   test('travel with an export, and a generated project leaves such tools out', async () => {
     const name = `tool_${made + 1}`;
-    const { body } = await create({ confirm: 'always', two_step: true });
+    const { body } = await createTool({ confirm: 'always', two_step: true });
     const exported = await t.call('transfer.export', {});
     expect(exported.tools.find((tool) => tool['name'] === name)).toMatchObject({ confirm: 'always', two_step: true });
     await t.call('deploy.run', {});
@@ -213,7 +213,7 @@ describe('limits and questions of a writing tool', () => {
   });
 
   test('are what lint asks for, with a fix that a token may apply', async () => {
-    const { body } = await create();
+    const { body } = await createTool();
     const id = body.id;
     const { items } = (await t.request('GET', `/api/v1/lint?owner=tool:${id}`)).body as {
       items: { rule: string; fix?: { changes: object } }[];

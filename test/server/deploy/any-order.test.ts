@@ -205,7 +205,7 @@ if (!reachable.postgres) test.skip('edits in any order, kept in PostgreSQL (not 
 describe.each([...namedStores])('edits, deploys, restorations and restarts in any order (%s)', (metadata) => {
   const numRuns = metadata === 'sqlite' ? 12 : 4;
   test(
-    'a host serves and keeps the whole of what is deployed, and the store holds what the kept versions name',
+    'a host serves all that is deployed, and the store holds what the kept versions name',
     () =>
       fc.assert(
         fc.asyncProperty(fc.array(step, { minLength: 15, maxLength: 40 }), async (steps) => {

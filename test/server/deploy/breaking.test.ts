@@ -9,7 +9,6 @@ import { connectHost } from '#test/support/host.ts';
 /** What `deploy/diff` marks as breaking, per change of the working copy against what is served. */
 let t: TestApp;
 const paths: Record<string, string> = {};
-const CONFIG = '/api/v1/server/config';
 const PARAMETERS = [
   { name: 'shelf', type: 'string', enum: ['a', 'b'], max_length: 5 },
   { name: 'least', type: 'integer', minimum: 0, maximum: 9, required: false },
@@ -48,10 +47,8 @@ beforeAll(async () => {
   const db = new Database(join(t.directory, 'databases/shop.sqlite'));
   db.run('create table products (id integer primary key, name text not null, price real)');
   db.close();
-  const connection = await t.request('POST', '/api/v1/connections', {
-    body: { name: 'shop', db_type: 'sqlite', database: 'shop.sqlite' },
-  });
-  const connection_id = String(connection.body['id']);
+  const connection = await t.call('connections.create', { name: 'shop', db_type: 'sqlite', database: 'shop.sqlite' });
+  const connection_id = connection.id;
   paths['connection'] = `/api/v1/connections/${connection_id}`;
   for (const [kind, definition] of Object.entries(BEFORE)) {
     const body = kind === 'prompt' ? definition : { ...definition, connection_id };
@@ -59,14 +56,14 @@ beforeAll(async () => {
     expect(created.status).toBe(201);
     paths[kind] = `/api/v1/${PLURAL[kind]}/${String(created.body['id'])}`;
   }
-  await t.request('PATCH', CONFIG, { body: { auth_type: 'bearer', transport: 'sse', host: '0.0.0.0', port: 8080 } });
-  expect((await t.request('POST', '/api/v1/deploy', { body: {} })).status).toBe(200);
+  await t.call('config.update', { auth_type: 'bearer', transport: 'sse', host: '0.0.0.0', port: 8080 });
+  expect((await t.send('deploy.run')).status).toBe(200);
 }, 30_000);
 afterAll(() => t.close());
 
 const marks = async () => {
-  const { body } = await t.request('GET', '/api/v1/deploy/diff');
-  return (body['changes'] as { breaking: string[] }[]).flatMap(({ breaking }) => breaking);
+  const answer = await t.call('deploy.diff', {});
+  return (answer.changes as { breaking: string[] }[]).flatMap(({ breaking }) => breaking);
 };
 const with_ = (name: string, over: object) => ({
   parameters: PARAMETERS.map((parameter) => (parameter.name === name ? { ...parameter, ...over } : parameter)),
@@ -122,7 +119,7 @@ test.each<[string, object, string[]]>([
   const path = paths[kind] ?? '';
   const { body: stored } = await t.request('GET', path);
   const changed = await t.request('PATCH', path, { body });
-  expect([changed.status, changed.body['detail']]).toEqual([200, undefined]);
+  expect([changed.status, changed.body.detail]).toEqual([200, undefined]);
   expect(await marks()).toEqual(expected);
   const { version: _version, ...before } = stored;
   expect((await t.request('PATCH', path, { body: before })).status).toBe(200);
@@ -147,20 +144,20 @@ test.each<[object, string[]]>([
     ['Clients must authenticate in another way: auth_type is oauth_credentials instead of bearer.'],
   ],
 ])('server %j', async (body, expected) => {
-  const { body: stored } = await t.request('GET', CONFIG);
+  const stored = await t.call('config.get', {});
   const { auth_type, log_level, server_name, token_ttl_seconds, port, host, transport } = stored;
-  expect((await t.request('PATCH', CONFIG, { body })).status).toBe(200);
+  expect((await t.send('config.update', body)).status).toBe(200);
   expect(await marks()).toEqual(expected);
   const before = { auth_type, log_level, server_name, token_ttl_seconds, port, host, transport, oauth_clients: [] };
-  expect((await t.request('PATCH', CONFIG, { body: before })).status).toBe(200);
+  expect((await t.send('config.update', before)).status).toBe(200);
   expect(await marks()).toEqual([]);
 });
 
 test('introspection that asks for other tokens is marked, and one that asks for less is not', async () => {
   const [one, other] = ['https://93.184.215.14/introspect', 'https://93.184.215.15/introspect'];
   const settings = { auth_type: 'oauth_introspection', introspection_url: one, introspection_audience: null };
-  const change = async (body: object) => expect((await t.request('PATCH', CONFIG, { body })).status).toBe(200);
-  const deploy = async () => expect((await t.request('POST', '/api/v1/deploy', { body: {} })).status).toBe(200);
+  const change = async (body: object) => expect((await t.send('config.update', body)).status).toBe(200);
+  const deploy = async () => expect((await t.send('deploy.run')).status).toBe(200);
   await change(settings);
   await deploy();
   await change({ introspection_audience: 'shop' });

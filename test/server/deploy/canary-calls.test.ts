@@ -28,7 +28,7 @@ async function callAsSomebody(): Promise<void> {
 async function logged(query = ''): Promise<{ items: Call[]; total: number }> {
   const { status, body } = await s.send('GET', `logs${query}`);
   expect(status).toBe(200);
-  return body as unknown as { items: Call[]; total: number };
+  return body as { items: Call[]; total: number };
 }
 const stateOf = async ({ id }: Call) => (await s.send('GET', `logs/${id}`)).body['canary_state'];
 

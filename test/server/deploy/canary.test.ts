@@ -38,7 +38,7 @@ async function session(n = 0): Promise<string> {
   return headers.get('mcp-session-id') ?? '';
 }
 /** How many orders a caller is answered: 1 by the canary, 2 by the live version, -1 for an error. */
-async function ask(headers: Record<string, string>, n = 0): Promise<number> {
+async function sideOf(headers: Record<string, string>, n = 0): Promise<number> {
   const { body } = await rpc(
     s.hosts[n]?.mcp as URL,
     { id: 1, method: 'tools/call', params: { name: 'ledger', arguments: {} } },
@@ -69,20 +69,20 @@ describe('a canary', () => {
     await s.edit(CHANGED);
     const began = await start();
     expect([began.status, began.body['warnings']]).toEqual([200, []]);
-    const sides = await Promise.all(callers.map((id) => ask(of(id))));
+    const sides = await Promise.all(callers.map((id) => sideOf(of(id))));
     const on_canary = sides.filter((rows) => rows === 1).length;
     expect(on_canary).toBeGreaterThan(5);
     expect(on_canary).toBeLessThan(35);
-    expect(await Promise.all(callers.map((id) => ask(of(id), 1)))).toEqual(sides);
+    expect(await Promise.all(callers.map((id) => sideOf(of(id), 1)))).toEqual(sides);
     await s.restartHost('second');
     await until(() => s.hosts[1]?.host.health().snapshot_version === 1);
-    expect(await Promise.all(callers.map((id) => ask(of(id), 1)))).toEqual(sides);
+    expect(await Promise.all(callers.map((id) => sideOf(of(id), 1)))).toEqual(sides);
     // The live version changes: whoever is on the canary stays there.
     await s.edit({ sql_query: 'select id, total from orders order by id desc' });
     const deployed = await s.send('POST', 'deploy', {});
     expect(deployed.body).toMatchObject({ snapshot_version: 2, changed: true });
     expect(JSON.stringify(deployed.body['warnings'])).toContain('A canary is running');
-    expect(await Promise.all(callers.map((id) => ask(of(id))))).toEqual(sides);
+    expect(await Promise.all(callers.map((id) => sideOf(of(id))))).toEqual(sides);
     await until(async () => (await state()).live.calls + (await state()).canary.calls === 160);
     expect(await state()).toMatchObject({
       status: 'running',
@@ -91,19 +91,19 @@ describe('a canary', () => {
     });
     const ended = await s.send('POST', 'deploy/abort', { reason: 'seen enough' });
     expect(ended.body).toMatchObject({ status: 'aborted', reason: 'Aborted by ada: seen enough' });
-    await until(async () => (await ask(of(callers[sides.indexOf(1)] ?? ''))) === 2);
+    await until(async () => (await sideOf(of(callers[sides.indexOf(1)] ?? ''))) === 2);
     // Nothing is left of what it served.
     expect(await s.t.app.store.db.$count(s.t.app.store.tables.candidates)).toBe(0);
     expect((await s.send('POST', 'deploy/abort', {})).status).toBe(409);
     const { id } = ended.body;
     const twice = await s.send('POST', 'deploy/promote', { canary: id });
-    expect([twice.status, twice.body['detail']]).toEqual([409, 'The canary has ended. Aborted by ada: seen enough.']);
+    expect([twice.status, twice.body.detail]).toEqual([409, 'The canary has ended. Aborted by ada: seen enough.']);
     // Nobody promotes or aborts another one than the one that they read.
     await s.edit(CHANGED);
     expect((await start()).status).toBe(200);
     for (const path of ['deploy/promote', 'deploy/abort']) {
       const other = await s.send('POST', path, { canary: id });
-      expect([other.status, other.body['detail']]).toEqual([
+      expect([other.status, other.body.detail]).toEqual([
         409,
         'A different canary is running than the one that you read. Read it again first.',
       ]);
@@ -124,10 +124,10 @@ describe('a canary', () => {
     };
     const first = await called();
     for (let n = 0; n < 5; n++) expect(await called()).toBe(first);
-    expect(await ask({})).toBe(first);
+    expect(await sideOf({})).toBe(first);
     // What a session is greeted with is of its own side already.
     const sides = new Set<number>();
-    for (const id of await sessions(20)) sides.add(await ask(of(id)));
+    for (const id of await sessions(20)) sides.add(await sideOf(of(id)));
     expect(sides).toEqual(new Set([1, 2]));
     await s.send('POST', 'deploy/abort', {});
     // One credential: the same side with every session and without one.
@@ -142,11 +142,11 @@ describe('a canary', () => {
     await start();
     for (const token of tokens) {
       const headers = { authorization: `Bearer ${token}` };
-      const plain = await ask(headers);
+      const plain = await sideOf(headers);
       const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'x', version: '1' } };
       for (let n = 0; n < 2; n++) {
         const opened = await rpc(live, { id: 1, method: 'initialize', params }, headers);
-        expect(await ask({ ...headers, ...of(opened.headers.get('mcp-session-id') ?? '') })).toBe(plain);
+        expect(await sideOf({ ...headers, ...of(opened.headers.get('mcp-session-id') ?? '') })).toBe(plain);
       }
       const { body } = await modern(live, 'tools/call', { name: 'ledger', arguments: {} }, headers);
       expect((body.result as { structuredContent: { rows: unknown[] } }).structuredContent.rows).toHaveLength(plain);
@@ -161,7 +161,7 @@ describe('a canary', () => {
     await s.edit({ description: 'One order only. Totals are in euros, without tax.', ...CHANGED });
     await start();
     const moved: string[] = [];
-    for (const id of callers) if ((await ask(of(id))) === 1) moved.push(id);
+    for (const id of callers) if ((await sideOf(of(id))) === 1) moved.push(id);
     expect(moved.length).toBeGreaterThan(0);
     await until(() => heard.size === moved.length);
     expect([...heard.keys()].sort()).toEqual([...moved].sort());
@@ -185,7 +185,7 @@ describe('a canary', () => {
     s.t.advance(5 * 60_000);
     await watchCanary(s.t.app);
     expect(await state()).toMatchObject({ status: 'promoted', version: 2, reason: 'Promoted itself at its end.' });
-    expect(await Promise.all(callers.map((id) => ask(of(id))))).toEqual(callers.map(() => 1));
+    expect(await Promise.all(callers.map((id) => sideOf(of(id))))).toEqual(callers.map(() => 1));
     const [entry] = (await s.send('GET', 'history?action=deploy&limit=1')).body['items'] as Record<string, unknown>[];
     expect(entry).toMatchObject({
       entity_name: 'v2',
@@ -249,14 +249,14 @@ describe('the limits of a canary', () => {
     expect((await start({ min_calls: 10, max_error_rate: 0.2 })).status).toBe(200);
     const callers = await sessions(20);
     const failing: string[] = [];
-    for (const id of callers) if ((await ask(of(id))) === -1) failing.push(id);
+    for (const id of callers) if ((await sideOf(of(id))) === -1) failing.push(id);
     await until(async () => (await state()).canary.calls === failing.length);
     if (failing.length < 10) {
       await watchCanary(s.t.app);
       expect((await state()).status).toBe('running');
     }
     while ((await state()).canary.calls < 10) {
-      await ask(of(failing[0] ?? ''));
+      await sideOf(of(failing[0] ?? ''));
       await Bun.sleep(50);
     }
     await watchCanary(s.t.app);
@@ -265,7 +265,7 @@ describe('the limits of a canary', () => {
       'aborted',
       expect.stringMatching(/^Limit passed: 100% of \d+ calls failed; the limit is 20%\.$/),
     ]);
-    for (const id of callers) expect(await ask(of(id))).toBe(2);
+    for (const id of callers) expect(await sideOf(of(id))).toBe(2);
     const notices = await s.t.app.store.db.select().from(s.t.app.store.tables.notice_deliveries);
     expect(notices.map(({ event }) => event)).toEqual(['canary_aborted']);
     expect(JSON.parse(notices[0]?.body ?? '{}')).toMatchObject({ type: 'canary_aborted', data: { reason } });
@@ -279,16 +279,16 @@ describe('the limits of a canary', () => {
     await start({ min_calls: 5, max_p95_ratio: 3, max_error_rate: null });
     const callers = await sessions(20);
     const sides: number[] = [];
-    for (const id of callers) sides.push(await ask(of(id)));
+    for (const id of callers) sides.push(await sideOf(of(id)));
     while (Math.min(...[1, 2].map((side) => sides.filter((one) => one === side).length)) < 5) {
       const id = await session();
-      sides.push(await ask(of(id)));
+      sides.push(await sideOf(of(id)));
     }
     await until(async () => (await state()).live.calls + (await state()).canary.calls === sides.length);
     await watchCanary(s.t.app);
     const { status, reason } = await state();
     expect([status, reason]).toEqual(['aborted', expect.stringMatching(/^Limit passed: the p95 is [\d.]+ ms, [\d.]+ times the/)]);
-    for (const id of callers) expect(await ask(of(id))).toBe(2);
+    for (const id of callers) expect(await sideOf(of(id))).toBe(2);
   });
 });
 
@@ -313,7 +313,7 @@ test('whoever may deploy the working copy may promote it, and nothing weaker', a
   expect((await s.send('PATCH', `toolsets/${String(toolset.body['id'])}`, { groups: ['sales'] })).status).toBe(200);
   await become('editor');
   const refused = await s.send('POST', 'deploy', body);
-  expect([refused.status, refused.body['code']]).toEqual([403, 'admin_only']);
+  expect([refused.status, refused.body.code]).toEqual([403, 'admin_only']);
   await become('owner');
   expect((await s.send('PATCH', `toolsets/${String(toolset.body['id'])}`, { groups: [] })).status).toBe(200);
   await become('editor');
@@ -323,14 +323,14 @@ test('whoever may deploy the working copy may promote it, and nothing weaker', a
 test('a canary passes the gates, needs something that differs, and ends with a stop', async () => {
   s = await stage();
   const same = await start();
-  expect([same.status, same.body['code']]).toEqual([422, 'invalid']);
+  expect([same.status, same.body.code]).toEqual([422, 'invalid']);
   expect(await s.t.app.store.db.$count(s.t.app.store.tables.candidates)).toBe(0);
   for (const wrong of [{ percent: 0 }, { percent: 51 }, { minutes: 121 }, { max_error_rate: 2 }, { min_calls: 0 }]) {
     expect((await start(wrong)).status).toBe(422);
   }
   await s.send('PATCH', 'server/config', { deploy_gates: { breaking: 'block' } });
   await s.edit({ sql_query: 'select id from orders order by id' });
-  expect((await start()).body['code']).toBe('gate_failed');
+  expect((await start()).body.code).toBe('gate_failed');
   expect((await start({}, { dry_run: true, allow: ['breaking'] })).status).toBe(200);
   expect(await state()).toBeNull();
   expect((await start({}, { allow: ['breaking'] })).status).toBe(200);
@@ -376,7 +376,7 @@ test('a dry run of a canary is refused where its start would be, says what it wo
   for (const dry_run of [true, false]) {
     for (const body of [{ canary: {} }, { canary: {}, candidate }, { candidate }]) {
       const refused = await s.send('POST', 'deploy', { ...body, dry_run });
-      expect([refused.status, String(refused.body['detail'])]).toEqual([409, expect.stringContaining('running already')]);
+      expect([refused.status, String(refused.body.detail)]).toEqual([409, expect.stringContaining('running already')]);
     }
   }
   const beside = await s.send('POST', 'deploy', { dry_run: true });

@@ -67,15 +67,14 @@ export async function stage(variables: Record<string, string> = {}, first: Parti
     return host;
   };
   await addHost('first', first);
-  const connection = await send('POST', 'connections', { name: 'shop', db_type: 'sqlite', database: 'shop.sqlite' });
-  const tool = await send('POST', 'tools', {
-    connection_id: connection.body['id'],
+  const connection = await t.call('connections.create', { name: 'shop', db_type: 'sqlite', database: 'shop.sqlite' });
+  const tool = await t.call('tools.create', {
+    connection_id: connection.id,
     name: 'ledger',
     description: 'Everything that was ever sold, in the order of the numbers.',
     sql_query: 'select id, total from orders order by id',
   });
-  expect(tool.status).toBe(201);
-  expect((await send('POST', 'deploy', {})).status).toBe(200);
+  expect((await t.send('deploy.run')).status).toBe(200);
   return {
     t,
     get hosts() {
@@ -83,7 +82,7 @@ export async function stage(variables: Record<string, string> = {}, first: Parti
     },
     send,
     async edit(change) {
-      expect((await send('PATCH', `tools/${String(tool.body['id'])}`, change)).status).toBe(200);
+      expect((await t.send('tools.update', { id: tool.id, ...change })).status).toBe(200);
     },
     addHost,
     async restartHost(name) {

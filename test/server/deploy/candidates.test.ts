@@ -13,7 +13,7 @@ const LIVE = [
   { id: 2, total: 20 },
 ];
 const CHANGED = { sql_query: 'select id, total from orders where id = 1' };
-const create = (body: object = {}) => s.send('POST', 'snapshots/candidate', body);
+const createCandidate = (body: object = {}) => s.send('POST', 'snapshots/candidate', body);
 /** Where a host serves a candidate. */
 const at = ({ body }: { body: Record<string, unknown> }, n = 0) =>
   new URL(`/mcp/candidate/${String(body['candidate'])}`, s.hosts[n]?.mcp);
@@ -23,7 +23,7 @@ describe('a candidate', () => {
   test('is served at its URL with its token, beside the live version, in both eras of the protocol', async () => {
     s = await stage();
     await s.edit(CHANGED);
-    const made = await create({ note: 'one order', hours: 2 });
+    const made = await createCandidate({ note: 'one order', hours: 2 });
     expect(made.status).toBe(201);
     // Bun writes the matchers into what it compares.
     expect({ ...made.body }).toMatchObject({
@@ -58,8 +58,8 @@ describe('a candidate', () => {
     for (const auth_type of ['none', 'bearer']) {
       await s.send('PATCH', 'server/config', { auth_type });
       await s.send('POST', 'deploy', {});
-      const other = await create();
-      const made = await create();
+      const other = await createCandidate();
+      const made = await createCandidate();
       const token = await s.send('POST', 'mcp-tokens', { name: `of ${auth_type}` });
       const list = (url: URL, bearer: string | null) =>
         modern(url, 'tools/list', {}, bearer === null ? {} : { authorization: `Bearer ${bearer}` });
@@ -81,7 +81,7 @@ describe('a candidate', () => {
 
   test('has a name of its own, and lists that nobody else may be served', async () => {
     s = await stage();
-    const made = await create();
+    const made = await createCandidate();
     const live = s.hosts[0]?.mcp as URL;
     const listed = async (url: URL, bearer: string) =>
       (await modern(url, 'tools/list', {}, { authorization: `Bearer ${bearer}` })).body.result;
@@ -93,7 +93,7 @@ describe('a candidate', () => {
 
   test('wrong tokens of an address count like those of the live version; the right one still opens it', async () => {
     s = await stage();
-    const made = await create();
+    const made = await createCandidate();
     const ask = async (url: URL, bearer: string) => {
       const { status, headers } = await modern(url, 'tools/list', {}, { authorization: `Bearer ${bearer}` });
       return [status, headers.get('retry-after') !== null];
@@ -109,7 +109,7 @@ describe('a candidate', () => {
   test('stays as it was frozen while the working copy is edited and deployed', async () => {
     s = await stage();
     await s.edit(CHANGED);
-    const made = await create();
+    const made = await createCandidate();
     const another = { candidate: made.body['candidate'], checksum: `sha256:${'0'.repeat(64)}` };
     for (const body of [another, { ...another, dry_run: true }]) expect((await s.send('POST', 'deploy', body)).status).toBe(409);
     const same = { candidate: made.body['candidate'], checksum: made.body['checksum'], dry_run: true };
@@ -139,7 +139,7 @@ describe('a candidate', () => {
   test('survives restarts of its host, also while the server is away', async () => {
     s = await stage();
     await s.edit(CHANGED);
-    const made = await create();
+    const made = await createCandidate();
     await s.cutOff();
     const [before] = s.hosts;
     await before?.stop();
@@ -168,7 +168,7 @@ describe('a candidate', () => {
 
   test('ends when it is deleted or expires: its sessions too', async () => {
     s = await stage();
-    const made = await create({ hours: 1 });
+    const made = await createCandidate({ hours: 1 });
     const headers = { authorization: `Bearer ${tokenOf(made)}` };
     const opened = await rpc(
       at(made),
@@ -186,39 +186,39 @@ describe('a candidate', () => {
     expect(s.hosts[0]?.host.health().sessions).toBe(0);
     expect((await s.send('GET', `snapshots/candidate/${String(made.body['candidate'])}`)).status).toBe(404);
 
-    const second = await create({ hours: 1 });
+    const second = await createCandidate({ hours: 1 });
     s.t.advance(3_600_001);
     expect((await modern(at(second), 'tools/list', {}, { authorization: `Bearer ${tokenOf(second)}` })).status).toBe(404);
     expect((await s.send('GET', 'snapshots/candidate')).body).toEqual({ items: [], total: 0 });
     // Its place is free again.
-    for (let n = 0; n < 3; n++) expect((await create()).status).toBe(201);
+    for (let n = 0; n < 3; n++) expect((await createCandidate()).status).toBe(201);
   });
 });
 
 describe('creating a candidate', () => {
   test('is refused beyond three, beside nothing, and for hours that are out of range', async () => {
     s = await stage();
-    for (const hours of [0, 73, 1.5]) expect((await create({ hours })).status).toBe(422);
-    for (let n = 0; n < 3; n++) expect((await create()).status).toBe(201);
-    const fourth = await create();
-    expect([fourth.status, fourth.body['detail']]).toEqual([409, 'There are 3 candidates already. Delete one first.']);
+    for (const hours of [0, 73, 1.5]) expect((await createCandidate({ hours })).status).toBe(422);
+    for (let n = 0; n < 3; n++) expect((await createCandidate()).status).toBe(201);
+    const fourth = await createCandidate();
+    expect([fourth.status, fourth.body.detail]).toEqual([409, 'There are 3 candidates already. Delete one first.']);
     const { items } = (await s.send('GET', 'snapshots/candidate')).body as { items: { candidate: string; created_at: string }[] };
     expect(items).toHaveLength(3);
     await s.send('DELETE', `snapshots/candidate/${items[0]?.candidate}`);
     expect((await s.send('DELETE', `snapshots/candidate/${items[0]?.candidate}`)).status).toBe(404);
     await s.send('POST', 'deploy/stop', {});
-    const stopped = await create();
-    expect([stopped.status, stopped.body['detail']]).toEqual([409, expect.stringContaining('Deploy first.') as string]);
+    const stopped = await createCandidate();
+    expect([stopped.status, stopped.body.detail]).toEqual([409, expect.stringContaining('Deploy first.') as string]);
   });
 
   test('passes the gates of a deploy, or passes them knowingly', async () => {
     s = await stage();
     await s.send('PATCH', 'server/config', { deploy_gates: { breaking: 'block' } });
     await s.edit({ sql_query: 'select id from orders order by id' });
-    const refused = await create();
-    expect([refused.status, refused.body['code']]).toEqual([422, 'gate_failed']);
+    const refused = await createCandidate();
+    expect([refused.status, refused.body.code]).toEqual([422, 'gate_failed']);
     expect((await s.send('GET', 'snapshots/candidate')).body['total']).toBe(0);
-    const passed = await create({ allow: ['breaking'] });
+    const passed = await createCandidate({ allow: ['breaking'] });
     expect(passed.status).toBe(201);
     expect(passed.body['warnings']).toEqual([expect.stringContaining('ledger') as string]);
   });
@@ -267,7 +267,7 @@ describe('creating a candidate', () => {
       const { result = {} } = (await modern(url, 'tools/list', {}, headers)).body;
       return (result['tools'] as { name: string }[]).map(({ name }) => name);
     };
-    const of_person = await create();
+    const of_person = await createCandidate();
     expect(await names(at(of_person), { authorization: `Bearer ${tokenOf(of_person)}` })).toEqual(['add_order', 'ledger']);
     const maker = await bearer(['write', 'deploy'], 15);
     const made = await maker.send('POST', 'snapshots/candidate', { hours: 24 });

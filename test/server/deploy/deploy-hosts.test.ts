@@ -15,7 +15,7 @@ beforeEach(async () => {
 afterEach(() => t.close());
 
 const rename = (server_name: string) => t.request('PATCH', '/api/v1/server/config', { body: { server_name } });
-async function deploy(server_name: string) {
+async function deployAs(server_name: string) {
   await rename(server_name);
   const started = performance.now();
   const { body } = await t.request('POST', '/api/v1/deploy', { body: {} });
@@ -43,11 +43,11 @@ test('a host that does not answer is named, and not waited for again until it an
   /** Fails at the limit of the test if it waits. */
   const deployAtOnce = (name: string) => {
     waits.hosts_ms = 3_600_000;
-    return deploy(name);
+    return deployAs(name);
   };
   const deployWaiting = async (name: string) => {
     waits.hosts_ms = 300;
-    const done = await deploy(name);
+    const done = await deployAs(name);
     expect(done.ms).toBeGreaterThanOrEqual(waits.hosts_ms - 1);
     return done;
   };
@@ -144,10 +144,10 @@ test('a host that refused a snapshot says why in the status too, until it takes 
     const answer = version === 2 ? ack({ version: 1, error: 'The port is in use.' }) : ack({ version, checksum });
     queueMicrotask(() => t.app.hosts.acknowledge('h1', answer));
   });
-  await deploy('One');
+  await deployAs('One');
   expect(await hostsOf()).toMatchObject([{ id: 'h1', snapshot_version: 1, error: null }]);
-  expect(String((await deploy('Two')).body['warnings'])).toContain('The host h1 rejected the snapshot: The port is in use.');
+  expect(String((await deployAs('Two')).body['warnings'])).toContain('The host h1 rejected the snapshot: The port is in use.');
   expect(await hostsOf()).toMatchObject([{ id: 'h1', snapshot_version: 1, error: 'The port is in use.' }]);
-  await deploy('Three');
+  await deployAs('Three');
   expect(await hostsOf()).toMatchObject([{ id: 'h1', snapshot_version: 3, error: null }]);
 });

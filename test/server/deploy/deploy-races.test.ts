@@ -30,12 +30,11 @@ const tool = (over: object = {}) =>
   t.request('POST', '/api/v1/tools', {
     body: { connection_id, name: 'products', description: 'All products', sql_query: 'select id from products', ...over },
   });
-const deploy = () => t.request('POST', '/api/v1/deploy', { body: {} });
 
 test('a host that lacks what is deployed gets it, although nothing changed', async () => {
   connectHost(t.app, 'h1');
   await tool();
-  await deploy();
+  await t.send('deploy.run');
   const got: boolean[] = [];
   t.app.hosts.connect('h2', ({ event, data }: HostEvent) => {
     if (event !== 'snapshot') return;
@@ -46,8 +45,8 @@ test('a host that lacks what is deployed gets it, although nothing changed', asy
       t.app.hosts.acknowledge('h2', { boot_id: 'b', version, checksum, load_ms: 1, url: null, error: null, request_id: null }),
     );
   });
-  expect((await deploy()).body).toMatchObject({ changed: false, hosts: [{ id: 'h1' }, { id: 'h2', error: null }] });
-  await deploy();
+  expect((await t.send('deploy.run')).body).toMatchObject({ changed: false, hosts: [{ id: 'h1' }, { id: 'h2', error: null }] });
+  await t.send('deploy.run');
   expect(got).toEqual([true, false]);
 });
 
@@ -64,7 +63,7 @@ test('a host that refuses a snapshot is named with its reason, at once', async (
       t.app.hosts.acknowledge('h1', { boot_id: 'b', version: null, checksum: null, load_ms: null, url: null, error, request_id }),
     );
   });
-  const { body } = await deploy();
+  const { body } = await t.send('deploy.run');
   expect(body['hosts']).toMatchObject([{ id: 'h1', error: 'The disk is full.' }]);
   expect(String(body['warnings'])).toContain('rejected the snapshot: The disk is full.');
 });
@@ -84,11 +83,11 @@ test('changes of the same tool at the same moment without a version all win in t
   });
 });
 
-test('a tool that takes its whole statement is deployed where that is allowed, and not brought back where it is not', async () => {
+test('a tool that takes its whole statement is deployed and restored only where that is allowed', async () => {
   connectHost(t.app);
   const passthrough = await tool({ name: 'any', sql_query: ':sql', parameters: [{ name: 'sql', type: 'string' }] });
   expect(passthrough.status).toBe(201);
-  expect((await deploy()).status).toBe(200);
+  expect((await t.send('deploy.run')).status).toBe(200);
   const strict = { ...t.app, env: { ...t.app.env, SVC_ALLOW_PASSTHROUGH_SQL: false } };
   const { run, systemCall } = await import('#core/run.ts');
   expect(run(strict, 'snapshots.activate', { version: 1 }, systemCall('test'))).rejects.toMatchObject({
@@ -96,7 +95,7 @@ test('a tool that takes its whole statement is deployed where that is allowed, a
   });
 });
 
-test('a resource that runs text of its caller is not brought back where that is not allowed, whatever its snapshot says', async () => {
+test('a resource that runs text of its caller is not restored where that is not allowed', async () => {
   connectHost(t.app);
   const body = { connection_id, name: 'any_rows', description: 'Whatever is asked for', uri_template: 'db://{sql}' };
   const reading = { ...body, sql_query: 'select :sql as text' };
@@ -106,7 +105,7 @@ test('a resource that runs text of its caller is not brought back where that is 
   const { compiled, resources } = t.app.store.tables;
   await t.app.store.db.update(resources).set({ sql_query: ':sql' });
   await t.app.store.db.delete(compiled);
-  expect((await deploy()).status).toBe(200);
+  expect((await t.send('deploy.run')).status).toBe(200);
   const strict = { ...t.app, env: { ...t.app.env, SVC_ALLOW_PASSTHROUGH_SQL: false } };
   const { run, systemCall } = await import('#core/run.ts');
   const restored = () => run(strict, 'snapshots.activate', { version: 1 }, systemCall('test'));
@@ -134,7 +133,7 @@ test('an artifact of an older compiler is made and described again', async () =>
     sql_query: 'select id, name from products where :a is null or name = :a',
     parameters: [{ name: 'a', type: 'string' }],
   });
-  await deploy();
+  await t.send('deploy.run');
   const { compiled } = t.app.store.tables;
   const made = await t.app.store.db.select().from(compiled);
   const artifact = { ...(made[0]?.artifact as Compiled), key: 'older' };
@@ -143,7 +142,7 @@ test('an artifact of an older compiler is made and described again', async () =>
   t.app.working_copy.copy = null;
   // Who looks at what waits freezes too.
   await t.request('GET', '/api/v1/deploy/status');
-  expect((await deploy()).body).toMatchObject({ changed: false });
+  expect((await t.send('deploy.run')).body).toMatchObject({ changed: false });
   expect(await t.app.store.db.select().from(compiled)).toEqual(made);
   const { body } = await t.request('GET', '/api/v1/snapshots/1');
   expect(JSON.stringify(body)).toContain('"name":{"anyOf":[{"type":"string"},{"type":"null"}]}');

@@ -18,10 +18,8 @@ beforeEach(async () => {
   const db = new Database(file);
   db.run('create table products (id integer primary key, name text not null, price real)');
   db.close();
-  const created = await t.request('POST', '/api/v1/connections', {
-    body: { name: 'shop', db_type: 'sqlite', database: 'shop.sqlite' },
-  });
-  connection_id = String(created.body['id']);
+  const created = await t.call('connections.create', { name: 'shop', db_type: 'sqlite', database: 'shop.sqlite' });
+  connection_id = created.id;
   events = [];
   connectHost('h1');
 });
@@ -49,16 +47,19 @@ function connectHost(id: string, refuse_listen = false): () => void {
 }
 
 const tool = (over: object = {}) =>
-  t.request('POST', '/api/v1/tools', {
-    body: { connection_id, name: 'products', description: 'All products', sql_query: 'select id, name from products', ...over },
+  t.send('tools.create', {
+    connection_id,
+    name: 'products',
+    description: 'All products',
+    sql_query: 'select id, name from products',
+    ...over,
   });
-const deploy = (body: object = {}) => t.request('POST', '/api/v1/deploy', { body });
-const status = async () => (await t.request('GET', '/api/v1/deploy/status')).body;
+const status = async () => await t.call('deploy.status', {});
 
 test('a deploy freezes, numbers and sends; the same configuration again changes nothing', async () => {
   await tool();
   expect(await status()).toMatchObject({ status: 'stopped', snapshot_version: null });
-  const first = await deploy({ note: 'hello' });
+  const first = await t.send('deploy.run', { note: 'hello' });
   expect(first.status).toBe(200);
   expect(first.body).toMatchObject({
     status: 'running',
@@ -66,32 +67,35 @@ test('a deploy freezes, numbers and sends; the same configuration again changes 
     changed: true,
     counts: { connections: 1, tools: 1 },
   });
-  expect(first.body['hosts']).toMatchObject([{ id: 'h1', load_ms: 1 }]);
-  expect(String(first.body['checksum'])).toMatch(/^sha256:[0-9a-f]{64}$/);
-  const again = await deploy();
-  expect(again.body).toMatchObject({ snapshot_version: 1, changed: false, checksum: first.body['checksum'] });
+  expect(first.body.hosts).toMatchObject([{ id: 'h1', load_ms: 1 }]);
+  expect(first.body.checksum).toMatch(/^sha256:[0-9a-f]{64}$/);
+  const again = await t.send('deploy.run');
+  expect(again.body).toMatchObject({ snapshot_version: 1, changed: false, checksum: first.body.checksum });
   expect(await status()).toMatchObject({ status: 'running', snapshot_version: 1, pending_changes: 0, last_error: null });
 });
 
 test('a listener on every address without credentials is named in every receipt', async () => {
   await tool();
-  await t.request('PATCH', '/api/v1/server/config', { body: { host: '0.0.0.0' } });
-  for (const answer of [await deploy(), await deploy()]) expect(String(answer.body['warnings'])).toContain('no credentials');
+  await t.call('config.update', { host: '0.0.0.0' });
+  for (const answer of [await t.send('deploy.run'), await t.send('deploy.run')])
+    expect(String(answer.body.warnings)).toContain('no credentials');
 });
 
 test('what waits for a deploy is counted and shown with what breaks', async () => {
   await tool();
-  await deploy();
-  const { body } = await t.request('GET', '/api/v1/tools');
-  const [row] = body['items'] as { id: string }[];
-  await t.request('PATCH', `/api/v1/tools/${row?.id}`, {
-    body: { sql_query: 'select id from products where name = :name', parameters: [{ name: 'name', type: 'string' }] },
+  await t.send('deploy.run');
+  const page = await t.call('tools.list', {});
+  const [row] = page.items as { id: string }[];
+  await t.send('tools.update', {
+    id: row?.id,
+    sql_query: 'select id from products where name = :name',
+    parameters: [{ name: 'name', type: 'string' }],
   });
   await tool({ name: 'other' });
-  expect((await status())['pending_changes']).toBe(2);
-  const diff = await t.request('GET', '/api/v1/deploy/diff');
-  expect(diff.body['from_version']).toBe(1);
-  expect(diff.body['changes']).toMatchObject([
+  expect((await status()).pending_changes).toBe(2);
+  const diff = await t.call('deploy.diff', {});
+  expect(diff.from_version).toBe(1);
+  expect(diff.changes).toMatchObject([
     { name: 'other', change: 'added' },
     {
       name: 'products',
@@ -103,35 +107,38 @@ test('what waits for a deploy is counted and shown with what breaks', async () =
 
 test('a deploy with the checksum of the changes that were read is refused when others were made since', async () => {
   await tool();
-  const diff = async () => String((await t.request('GET', '/api/v1/deploy/diff')).body['checksum']);
+  const diff = async () => (await t.call('deploy.diff', {})).checksum;
   const read = await diff();
   expect(read).toMatch(/^sha256:/);
   await tool({ name: 'other' });
   for (const body of [{ checksum: read }, { checksum: read, dry_run: true }]) {
-    const refused = await deploy(body);
+    const refused = await t.send('deploy.run', body);
     expect(refused.status).toBe(409);
     expect(refused.body).toMatchObject({ detail: expect.stringContaining('changed since you read it') as string });
   }
   expect(await status()).toMatchObject({ status: 'stopped', snapshot_version: null, last_error: null });
-  expect((await deploy({ checksum: 'sha256:short' })).status).toBe(422);
-  const rehearsed = await deploy({ dry_run: true, checksum: await diff() });
-  expect((await deploy({ checksum: rehearsed.body['checksum'] })).body).toMatchObject({ changed: true, snapshot_version: 1 });
-  expect((await deploy({ checksum: await diff() })).body).toMatchObject({ changed: false, snapshot_version: 1 });
+  expect((await t.send('deploy.run', { checksum: 'sha256:short' })).status).toBe(422);
+  const rehearsed = await t.send('deploy.run', { dry_run: true, checksum: await diff() });
+  expect((await t.send('deploy.run', { checksum: rehearsed.body.checksum })).body).toMatchObject({
+    changed: true,
+    snapshot_version: 1,
+  });
+  expect((await t.send('deploy.run', { checksum: await diff() })).body).toMatchObject({ changed: false, snapshot_version: 1 });
 });
 
-test('what the database describes otherwise by now is deployed with the checksum of the changes that were read', async () => {
+test('a changed description by the database deploys under the checksum of the changes that were read', async () => {
   await tool();
-  const { checksum } = (await t.request('GET', '/api/v1/deploy/diff')).body;
+  const { checksum } = await t.call('deploy.diff', {});
   const db = new Database(file);
   db.run('alter table products rename to old');
   db.run('create table products (id text primary key, name integer)');
   db.close();
-  const deployed = await deploy({ checksum });
+  const deployed = await t.send('deploy.run', { checksum });
   expect(deployed.body).toMatchObject({ snapshot_version: 1, changed: true });
 });
 
-test('what is added is shown in full, with what it can do to rows, and a superuser of the database is named', async () => {
-  await t.request('PATCH', `/api/v1/connections/${connection_id}`, { body: { read_only: false } });
+test('an added definition is shown in full with what it can do to rows, and a superuser is named', async () => {
+  await t.call('connections.update', { id: connection_id, read_only: false });
   const parameters = [{ name: 'id', type: 'integer' }];
   await tool({
     name: 'forget',
@@ -146,8 +153,8 @@ test('what is added is shown in full, with what it can do to rows, and a superus
     read_only: false,
   });
   await tool({ name: 'look', sql_query: "select 'delete' as name" });
-  const { body } = await t.request('GET', '/api/v1/deploy/diff');
-  const changes = body['changes'] as { name: string; risks: string[]; values: Record<string, { old: unknown; new: unknown }> }[];
+  const body = await t.call('deploy.diff', {});
+  const changes = body.changes;
   const named = (name: string) => changes.find((change) => change.name === name);
   expect(['forget', 'rename', 'look'].map((name) => named(name)?.risks)).toEqual([['deletes_rows'], ['changes_rows'], []]);
   expect(named('forget')?.values['sql_query']).toEqual({
@@ -159,76 +166,81 @@ test('what is added is shown in full, with what it can do to rows, and a superus
 
 test('a dry run answers and changes nothing', async () => {
   await tool();
-  const answer = await deploy({ dry_run: true });
+  const answer = await t.send('deploy.run', { dry_run: true });
   expect(answer.body).toMatchObject({ status: 'stopped', snapshot_version: null, changed: true, counts: { tools: 1 } });
   expect(events).toEqual([]);
   expect(await status()).toMatchObject({ status: 'stopped', snapshot_version: null });
 });
 
-test('a statement that no longer prepares refuses the deploy, names every problem, and the old snapshot goes on', async () => {
+test('a statement that no longer prepares refuses the deploy, and the old snapshot goes on', async () => {
   await tool();
   await tool({ name: 'prices', sql_query: 'select price from products' });
   await tool({ name: 'names', sql_query: 'select name from products' });
-  await deploy();
+  await t.send('deploy.run');
   const db = new Database(file);
   db.run('alter table products rename column name to title');
   db.close();
   await tool({ name: 'titles', sql_query: 'select title from products' });
   const before = events.length;
-  const refused = await deploy();
+  const refused = await t.send('deploy.run');
   expect(refused.status).toBe(422);
   expect(isErrorBody(refused.body)).toBe(true);
-  expect(refused.body['detail']).toContain('Tool names:');
-  expect(refused.body['detail']).toContain('Tool products:');
-  expect(refused.body['detail']).not.toContain('prices');
+  expect(refused.body.detail).toContain('Tool names:');
+  expect(refused.body.detail).toContain('Tool products:');
+  expect(refused.body.detail).not.toContain('prices');
   expect(events.slice(before)).toEqual([]);
-  expect(await status()).toMatchObject({ status: 'running', snapshot_version: 1, last_error: refused.body['detail'] });
+  expect(await status()).toMatchObject({ status: 'running', snapshot_version: 1, last_error: refused.body.detail });
 });
 
 test('a column that the database describes in another way reaches the output schema', async () => {
   await tool({ sql_query: 'select * from products' });
-  await deploy();
+  await t.send('deploy.run');
   const db = new Database(file);
   db.run('alter table products add column colour text');
   db.close();
-  expect((await deploy()).body).toMatchObject({ snapshot_version: 2, changed: true });
-  const { body } = await t.request('GET', '/api/v1/tools');
-  expect(JSON.stringify(body)).toContain('colour');
+  expect((await t.send('deploy.run')).body).toMatchObject({ snapshot_version: 2, changed: true });
+  const page = await t.call('tools.list', {});
+  expect(JSON.stringify(page)).toContain('colour');
 });
 
 test('a database that is down is a warning at deploy', async () => {
-  const down = await t.request('POST', '/api/v1/connections', {
-    body: { name: 'down', db_type: 'postgresql', host: '127.0.0.1', port: 1, database: 'x', username: 'x' },
+  const down = await t.call('connections.create', {
+    name: 'down',
+    db_type: 'postgresql',
+    host: '127.0.0.1',
+    port: 1,
+    database: 'x',
+    username: 'x',
   });
-  await tool({ connection_id: down.body['id'], sql_query: 'select 1 as one' });
-  const answer = await deploy();
+  await tool({ connection_id: down.id, sql_query: 'select 1 as one' });
+  const answer = await t.send('deploy.run');
   expect(answer.status).toBe(200);
-  expect(String(answer.body['warnings'])).toContain('down');
+  expect(String(answer.body.warnings)).toContain('down');
 });
 
 test('stop and deploy again: hosts hear both, the version stays', async () => {
   await tool();
-  await deploy();
-  expect((await t.request('POST', '/api/v1/deploy/stop', { body: {} })).body).toEqual({ status: 'stopped' });
+  await t.send('deploy.run');
+  expect(await t.call('deploy.stop', {})).toEqual({ status: 'stopped' });
   expect(await status()).toMatchObject({ status: 'stopped', snapshot_version: 1 });
-  expect((await deploy()).body).toMatchObject({ status: 'running', snapshot_version: 1, changed: false });
+  expect((await t.send('deploy.run')).body).toMatchObject({ status: 'running', snapshot_version: 1, changed: false });
   expect(events).toEqual(['listen', 'snapshot', 'stop', 'snapshot']);
 });
 
 test('a host that cannot open the address refuses the deploy and nothing is stored', async () => {
   connectHost('h2', true);
   await tool();
-  const answer = await deploy();
+  const answer = await t.send('deploy.run');
   expect(answer.status).toBe(422);
-  expect(answer.body['detail']).toContain('The address is in use.');
+  expect(answer.body.detail).toContain('The address is in use.');
   expect(await status()).toMatchObject({ status: 'error', snapshot_version: null });
   expect(events).not.toContain('snapshot');
 });
 
 test('deploys at the same moment take turns and none is refused', async () => {
   await tool();
-  const answers = await Promise.all([deploy(), deploy(), deploy()]);
-  expect(answers.map((answer) => [answer.status, answer.body['snapshot_version']])).toEqual([
+  const answers = await Promise.all([t.send('deploy.run'), t.send('deploy.run'), t.send('deploy.run')]);
+  expect(answers.map((answer) => [answer.status, answer.body.snapshot_version])).toEqual([
     [200, 1],
     [200, 1],
     [200, 1],
@@ -237,7 +249,7 @@ test('deploys at the same moment take turns and none is refused', async () => {
 
 test('hosts gone for more than 10 s are an error, and a host that returns restores running', async () => {
   await tool();
-  await deploy();
+  await t.send('deploy.run');
   const leave = connectHost('h1');
   leave();
   expect(await status()).toMatchObject({ status: 'running' });
@@ -249,7 +261,7 @@ test('hosts gone for more than 10 s are an error, and a host that returns restor
 
 test('a client on standard input does not stand in for the host that listens', async () => {
   await tool();
-  await deploy();
+  await t.send('deploy.run');
   connectHost('stdio:desk-1');
   connectHost('h1')();
   t.advance(9_000);
@@ -263,14 +275,13 @@ test('a client on standard input does not stand in for the host that listens', a
 
 test('who stopped the server and who started it again stands in the history', async () => {
   await tool();
-  await deploy();
-  const stop = () => t.request('POST', '/api/v1/deploy/stop', { body: {} });
-  const entries = async () =>
-    (await t.request('GET', '/api/v1/history?entity_type=snapshot')).body['items'] as Record<string, unknown>[];
+  await t.send('deploy.run');
+  const stop = () => t.send('deploy.stop');
+  const entries = async () => (await t.call('history.list', { entity_type: 'snapshot' })).items;
   await stop();
   await stop();
-  await deploy();
-  await deploy();
+  await t.send('deploy.run');
+  await t.send('deploy.run');
   const status = (from: string, to: string) => ({
     action: 'update',
     entity_name: 'v1',
@@ -279,29 +290,29 @@ test('who stopped the server and who started it again stands in the history', as
   });
   expect(await entries()).toMatchObject([status('stopped', 'running'), status('running', 'stopped'), { action: 'deploy' }]);
   const [entry] = await entries();
-  expect((await t.request('POST', `/api/v1/history/${String(entry?.['id'])}/rollback`, { body: {} })).status).toBe(422);
+  expect((await t.send('history.rollback', { history_id: String(entry?.id) })).status).toBe(422);
 });
 
 test('the generated project is answered and written, without any secret', async () => {
   await storeExtras(t.app, connection_id, { api_token: 'canary-token' });
   await tool();
-  expect((await t.request('GET', '/api/v1/server/generated')).status).toBe(404);
-  await deploy();
-  const { body } = await t.request('GET', '/api/v1/server/generated');
+  expect((await t.send('server.generated')).status).toBe(404);
+  await t.send('deploy.run');
+  const body = await t.call('server.generated', {});
   expect(body).toMatchObject({ snapshot_version: 1, language: 'typescript' });
-  const text = JSON.stringify(body['files']);
+  const text = JSON.stringify(body.files);
   expect(text).toContain('select id, name from products');
   expect(text).not.toContain('canary');
   expect(text).not.toContain('$sealed');
-  expect((await t.request('GET', '/api/v1/server/generated?snapshot=9')).status).toBe(404);
+  expect((await t.send('server.generated', { snapshot: 9 })).status).toBe(404);
 });
 
 test('the generated project of a toolset holds what the toolset holds', async () => {
   await tool({ name: 'in_sales', tags: ['sales'] });
   await tool({ name: 'loose' });
   const include = { tags: ['sales'], connection_ids: [], tool_ids: [], resource_ids: [], prompt_ids: [] };
-  await t.request('POST', '/api/v1/toolsets', { body: { name: 'sales', title: 'Sales', description: 'Orders', include } });
-  await deploy();
+  await t.call('toolsets.create', { name: 'sales', title: 'Sales', description: 'Orders', include });
+  await t.send('deploy.run');
   const paths = async (query: string) => {
     const { status, body } = await t.request('GET', `/api/v1/server/generated${query}`);
     expect([status, body['toolsets']]).toEqual([200, ['sales']]);
@@ -310,14 +321,14 @@ test('the generated project of a toolset holds what the toolset holds', async ()
   };
   expect(await paths('')).toEqual(['src/tools/in_sales.ts', 'src/tools/loose.ts']);
   expect(await paths('?toolset=sales')).toEqual(['src/tools/in_sales.ts']);
-  const unknown = await t.request('GET', '/api/v1/server/generated?toolset=other');
-  expect([unknown.status, unknown.body['detail']]).toEqual([422, expect.stringContaining('Version 1 has no toolset other.')]);
+  const unknown = await t.send('server.generated', { toolset: 'other' });
+  expect([unknown.status, unknown.body.detail]).toEqual([422, expect.stringContaining('Version 1 has no toolset other.')]);
 });
 
 test('health names the server, its hosts, counts and databases', async () => {
   await tool();
-  await deploy();
-  const { body } = await t.request('GET', '/api/v1/server/health');
+  await t.send('deploy.run');
+  const body = await t.call('server.health', {});
   expect(body).toMatchObject({
     status: 'running',
     snapshot_version: 1,
@@ -336,7 +347,7 @@ test('a secret sealed again with a new key changes neither the checksum nor the 
   const fingerprint_key = new Uint8Array(32).fill(7);
   const seal = (key: string) => ({ $sealed: createKeyring([key], fingerprint_key).seal('secret', 'connection/c/password') });
   const [row] = await t.app.store.db.select().from(t.app.store.tables.connections);
-  const [stored] = (await (await tool()).body['id']) ? await t.app.store.db.select().from(t.app.store.tables.tools) : [];
+  const [stored] = (await tool()).body.id ? await t.app.store.db.select().from(t.app.store.tables.tools) : [];
   if (row === undefined || stored === undefined) throw new Error('nothing stored');
   const { readServerConfig } = await import('#core/definitions/settings/config.ts');
   const with_password = async (key: string) =>

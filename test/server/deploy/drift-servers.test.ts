@@ -13,7 +13,7 @@ describe.skipIf(!reachable.postgres)('drift on two servers', () => {
   let other: TestApp;
   const send = async (method: string, path: string, body?: object) => {
     const answer = await one.request(method, `/api/v1/${path}`, body === undefined ? {} : { body });
-    expect([answer.status < 300, answer.body['detail']]).toEqual([true, undefined]);
+    expect([answer.status < 300, answer.body.detail]).toEqual([true, undefined]);
     return answer.body;
   };
   const notices = async () => {
@@ -28,7 +28,7 @@ describe.skipIf(!reachable.postgres)('drift on two servers', () => {
     one = await testApp({}, metadata.url);
     other = await testApp({}, metadata.url);
     await one.signIn();
-    await other.request('POST', '/api/v1/auth/login', { body: { username: 'ada', password: 'correct horse' } });
+    await other.call('auth.login', { username: 'ada', password: 'correct horse' });
     await shop.run('create table orders (id integer primary key, total integer)');
     const { host, port, database, username } = shop.settings;
     const draft = { name: 'shop', db_type: 'postgresql', host, port, database, username, ssl_mode: 'disable' };
@@ -54,17 +54,15 @@ describe.skipIf(!reachable.postgres)('drift on two servers', () => {
     expect([await notices(), warned()]).toEqual([[1], 1]);
     // Both show it.
     for (const server of [one, other]) {
-      expect((await server.request('GET', '/api/v1/drift')).body).toMatchObject({ total: 1, items: [{ name: 'star' }] });
+      expect(await server.call('drift.list', {})).toMatchObject({ total: 1, items: [{ name: 'star' }] });
     }
   });
 
   test('checks that people start on both at once send each drift once', async () => {
     for (const column of ['a', 'b', 'c']) {
       await shop.run(`alter table orders add ${column} text`);
-      const found = await Promise.all(
-        [one, other, one, other].map((server) => server.request('POST', '/api/v1/drift/check', { body: {} })),
-      );
-      expect(found.map(({ status, body }) => [status, body['total']])).toEqual(found.map(() => [200, 1]));
+      const found = await Promise.all([one, other, one, other].map((server) => server.send('drift.check')));
+      expect(found.map(({ status, body }) => [status, body.total])).toEqual(found.map(() => [200, 1]));
     }
     // It is the same tool each time, and it drifted once.
     expect([await notices(), warned()]).toEqual([[1], 1]);

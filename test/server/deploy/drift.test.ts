@@ -35,18 +35,18 @@ function file(t: TestApp): Shop {
 let t: TestApp;
 let shop: Shop;
 const ids: Record<string, string> = {};
-async function create(noun: string, body: object): Promise<string> {
+async function createRecord(noun: string, body: object): Promise<string> {
   const { status, body: made } = await t.request('POST', `/api/v1/${noun}`, { body });
   expect([status, made['detail']]).toEqual([201, undefined]);
   return String(made['id']);
 }
-async function ask<T = Drift>(method: string, path: string, body?: object): Promise<T> {
+async function answerOf<T = Drift>(method: string, path: string, body?: object): Promise<T> {
   const answer = await t.request(method, `/api/v1/${path}`, body === undefined ? {} : { body });
   expect([answer.status, answer.body['detail']]).toEqual([200, undefined]);
   return answer.body as T;
 }
-const check = () => ask('POST', 'drift/check', {});
-const deploy = (body: object = {}) => ask<{ warnings: string[] }>('POST', 'deploy', body);
+const check = () => answerOf('POST', 'drift/check', {});
+const deployWith = (body: object = {}) => answerOf<{ warnings: string[] }>('POST', 'deploy', body);
 const brief = ({ items }: Drift) =>
   Object.fromEntries(items.map(({ name, differences }) => [name, differences])) as Record<string, string[]>;
 
@@ -56,23 +56,23 @@ async function begin(engine: Engine): Promise<void> {
   connectHost(t.app);
   shop = engine === 'sqlite' ? file(t) : await server(engine);
   await shop.run('create table orders (id integer not null primary key, total integer, note varchar(20))');
-  const connection_id = await create('connections', { name: 'shop', ...shop.draft });
+  const connection_id = await createRecord('connections', { name: 'shop', ...shop.draft });
   const of = { connection_id, description: 'Orders of the shop, one row for each.' };
-  ids['star'] = await create('tools', { ...of, name: 'star', sql_query: 'select * from orders order by id' });
-  ids['lines'] = await create('tools', {
+  ids['star'] = await createRecord('tools', { ...of, name: 'star', sql_query: 'select * from orders order by id' });
+  ids['lines'] = await createRecord('tools', {
     ...of,
     name: 'lines',
     sql_query: 'select total, note from orders order by id',
     return_type: 'csv',
   });
-  ids['steady'] = await create('tools', { ...of, name: 'steady', sql_query: 'select id from orders order by id' });
-  ids['all'] = await create('resources', {
+  ids['steady'] = await createRecord('tools', { ...of, name: 'steady', sql_query: 'select id from orders order by id' });
+  ids['all'] = await createRecord('resources', {
     ...of,
     name: 'all',
     uri_template: 'shop://orders',
     sql_query: 'select * from orders order by id',
   });
-  await deploy();
+  await deployWith();
 }
 afterEach(async () => {
   await t.close();
@@ -95,12 +95,18 @@ describe.each(engines)('on %s', (engine) => {
   beforeEach(() => begin(engine));
 
   test('a deployed statement whose table changes is marked until it is deployed again', async () => {
-    expect(await ask('GET', 'drift')).toEqual({ checked_at: null, snapshot_version: null, items: [], total: 0, unchecked: [] });
+    expect(await answerOf('GET', 'drift')).toEqual({
+      checked_at: null,
+      snapshot_version: null,
+      items: [],
+      total: 0,
+      unchecked: [],
+    });
     expect(await check()).toMatchObject({ snapshot_version: 1, items: [], total: 0, unchecked: [] });
 
     await shop.run('alter table orders add region varchar(5)');
     expect(brief(await check())).toEqual({ star: ['The column region is new.'], all: ['The column region is new.'] });
-    const { items } = await ask('GET', 'drift');
+    const { items } = await answerOf('GET', 'drift');
     expect(items.find(({ name }) => name === 'star')).toEqual({
       kind: 'tool',
       id: ids['star'] ?? '',
@@ -113,15 +119,15 @@ describe.each(engines)('on %s', (engine) => {
     const since = items[0]?.since;
     t.advance(60_000);
     expect((await check()).items[0]?.since).toBe(since ?? '');
-    const { warnings } = await ask<{ warnings: string[] }>('GET', 'deploy/status');
+    const { warnings } = await answerOf<{ warnings: string[] }>('GET', 'deploy/status');
     expect(warnings.filter((warning) => warning.startsWith('Tables have changed'))).toEqual([
       'Tables have changed since the deploy: star, all. Check these definitions and deploy again.',
     ]);
 
-    expect((await deploy({ dry_run: true })).warnings).toContain(
+    expect((await deployWith({ dry_run: true })).warnings).toContain(
       'Tool star: its tables have changed since it was saved. The column region is new.',
     );
-    await deploy();
+    await deployWith();
     expect(brief(await check())).toEqual({});
   });
 
@@ -157,7 +163,7 @@ describe('drift', () => {
   test('a database that is away is no drift, and what was known of it stays', async () => {
     await shop.run('alter table orders add region varchar(5)');
     expect((await check()).total).toBe(2);
-    const [{ id = '' } = {}] = (await ask<{ items: { id?: string }[] }>('GET', 'connections')).items;
+    const [{ id = '' } = {}] = (await answerOf<{ items: { id?: string }[] }>('GET', 'connections')).items;
     // The same settings as were deployed, and no file.
     const path = join(t.directory, 'databases/shop.sqlite');
     await shop.drop();
@@ -182,12 +188,12 @@ describe('drift', () => {
     ).toHaveLength(1);
 
     await t.request('PATCH', `/api/v1/tools/${ids['steady']}`, { body: { description: 'Numbers of all orders of the shop.' } });
-    await deploy();
+    await deployWith();
     // Deploys that follow each other closely are checked once.
     expect(await checkDriftWhenDue(t.app)).toBe(false);
     t.advance(10_000);
     expect(await checkDriftWhenDue(t.app)).toBe(true);
-    expect((await ask('GET', 'drift')).snapshot_version).toBe(2);
+    expect((await answerOf('GET', 'drift')).snapshot_version).toBe(2);
 
     const set = (drift_check_minutes: number) => t.request('PATCH', '/api/v1/server/config', { body: { drift_check_minutes } });
     await set(0);
@@ -198,7 +204,7 @@ describe('drift', () => {
     // The clock was ahead.
     t.advance(-70 * 60_000);
     expect([await checkDriftWhenDue(t.app), await checkDriftWhenDue(t.app)]).toEqual([true, false]);
-    await ask('POST', 'deploy/stop', {});
+    await answerOf('POST', 'deploy/stop', {});
     t.advance(70 * 60_000);
     expect(await checkDriftWhenDue(t.app)).toBe(false);
   });
@@ -207,7 +213,7 @@ describe('drift', () => {
     const describe = (description: string) => t.request('PATCH', `/api/v1/tools/${ids['steady']}`, { body: { description } });
     const deployed = async (description: string) => {
       await describe(description);
-      await deploy();
+      await deployWith();
       t.advance(10_000);
       expect(await checkDriftWhenDue(t.app)).toBe(true);
       return new Map(t.app.asked_statements.asked);
@@ -225,12 +231,12 @@ describe('drift', () => {
     expect(brief(await check())).toEqual({ star: ['The column region is new.'], all: ['The column region is new.'] });
     // What did not fit is asked about again, whatever the schema.
     await deployed('Numbers of the orders of the shop.');
-    expect(brief(await ask('GET', 'drift'))).toEqual({});
+    expect(brief(await answerOf('GET', 'drift'))).toEqual({});
   });
 
   test('a gate that blocks keeps drifted definitions from being deployed, and a version from being restored', async () => {
     await t.request('PATCH', `/api/v1/tools/${ids['star']}`, { body: { sql_query: 'select id from orders order by id' } });
-    await deploy();
+    await deployWith();
     await t.request('PATCH', '/api/v1/server/config', { body: { deploy_gates: { drift: 'block', breaking: 'off' } } });
     await shop.run('alter table orders drop column note');
     await t.request('PATCH', `/api/v1/tools/${ids['lines']}`, { body: { enabled: false } });
@@ -244,9 +250,9 @@ describe('drift', () => {
       },
     ]);
     // What is served goes on as it was, and is marked without waiting for a check, by which it is still due.
-    const marked = await ask('GET', 'drift');
+    const marked = await answerOf('GET', 'drift');
     expect(marked.items).toMatchObject([{ kind: 'resource', name: 'all', differences: ['The column note is gone.'] }]);
-    expect((await ask<{ warnings: string[] }>('GET', 'deploy/status')).warnings.join(' ')).toContain('all');
+    expect((await answerOf<{ warnings: string[] }>('GET', 'deploy/status')).warnings.join(' ')).toContain('all');
     expect(brief(await check())).toHaveProperty('all', ['The column note is gone.']);
     const restored = await t.request('POST', '/api/v1/snapshots/1/activate', { body: {}, headers });
     expect(restored.body['errors']).toEqual([

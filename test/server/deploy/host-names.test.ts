@@ -22,7 +22,7 @@ afterEach(async () => {
   await t.close();
 });
 
-const change = (body: object) => t.request('PATCH', '/api/v1/server/config', { body });
+const change = (body: object) => t.send('config.update', body);
 const last = (...names: string[]) => until(() => JSON.stringify(told.at(-1)) === JSON.stringify(names));
 
 test('hosts hear of the domains whenever they change, and of no other change', async () => {
@@ -38,15 +38,15 @@ test('hosts hear of the domains whenever they change, and of no other change', a
 test('they hear of a change that is rolled back', async () => {
   await change({ mcp_domain: 'mcp.example.org' });
   await last('mcp.example.org');
-  const entries = (await t.request('GET', '/api/v1/history?entity_type=server_config')).body['items'] as { id: string }[];
-  const undone = await t.request('POST', `/api/v1/history/${entries[0]?.id}/rollback`, { body: {} });
+  const entries = (await t.call('history.list', { entity_type: 'server_config' })).items;
+  const undone = await t.send('history.rollback', { history_id: entries[0]?.id });
   expect(undone.status).toBe(200);
   await last();
 });
 
 test('they hear of a change that is imported', async () => {
   const body = { format: 'sluice/1', server_config: { mcp_domain: 'mcp.example.org' } };
-  const imported = await t.request('POST', '/api/v1/export-import/import?mode=overwrite&include_server_config=true', { body });
-  expect([imported.status, imported.body['errors']]).toEqual([200, []]);
+  const imported = await t.send('transfer.import', { mode: 'overwrite', include_server_config: true, ...body });
+  expect([imported.status, imported.body.errors]).toEqual([200, []]);
   await last('mcp.example.org');
 });

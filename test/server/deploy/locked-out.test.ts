@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
-import { type Answer, isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
+import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
 import { connectHost } from '#test/support/host.ts';
 
 let t: TestApp;
@@ -10,29 +10,29 @@ beforeEach(async () => {
 });
 afterEach(() => t.close());
 
-const patch = (body: unknown): Promise<Answer> => t.request('PATCH', '/api/v1/server/config', { body });
+const patch = (body: object) => t.send('config.update', body);
 
 describe('settings with which no caller gets in', () => {
   const CASES: [string, string, object][] = [
     ['oauth_introspection', 'introspection_url', { introspection_url: 'https://93.184.215.14/introspect' }],
     ['oauth_credentials', 'oauth_clients', { oauth_clients: [{ client_id: 'app', client_secret: 'a secret' }] }],
   ];
-  const deploy = (body = {}) => t.request('POST', '/api/v1/deploy', { body });
+  const deploy = (body = {}) => t.send('deploy.run', body);
   test.each(CASES)('%s without %s: the change warns, the deploy is refused', async (auth_type, field, repair) => {
     connectHost(t.app);
     await deploy();
     const changed = await patch({ auth_type });
-    expect([changed.status, changed.body['warnings']]).toEqual([200, [expect.stringContaining(field)]]);
+    expect([changed.status, changed.body.warnings]).toEqual([200, [expect.stringContaining(field)]]);
     for (const body of [{}, { dry_run: true }]) {
       const refused = await deploy(body);
-      expect([refused.status, refused.body['detail']]).toEqual([422, expect.stringContaining(field)]);
+      expect([refused.status, refused.body.detail]).toEqual([422, expect.stringContaining(field)]);
       expect(isErrorBody(refused.body)).toBe(true);
     }
-    expect((await t.request('GET', '/api/v1/deploy/status')).body).toMatchObject({ status: 'running', snapshot_version: 1 });
+    expect(await t.call('deploy.status', {})).toMatchObject({ status: 'running', snapshot_version: 1 });
     // What listens nowhere asks nobody.
-    expect((await patch({ transport: 'stdio' })).body['warnings']).toEqual([]);
+    expect((await patch({ transport: 'stdio' })).body.warnings).toEqual([]);
     expect((await deploy()).status).toBe(200);
-    expect((await patch({ transport: 'http', ...repair })).body['warnings']).toEqual([]);
+    expect((await patch({ transport: 'http', ...repair })).body.warnings).toEqual([]);
     expect((await deploy()).status).toBe(200);
   });
 
@@ -40,7 +40,7 @@ describe('settings with which no caller gets in', () => {
     const body = { format: 'sluice/1', server_config: { auth_type } };
     const { body: report } = await t.request('POST', '/api/v1/export-import/import?include_server_config=true', { body });
     expect(report['warnings']).toEqual([expect.objectContaining({ message: expect.stringContaining(field) })]);
-    expect((await t.request('GET', '/api/v1/export-import/export')).body['server_config']).not.toHaveProperty('warnings');
+    expect((await t.call('transfer.export', {})).server_config).not.toHaveProperty('warnings');
   });
 
   test('an earlier snapshot of that kind is not served again', async () => {
@@ -52,7 +52,7 @@ describe('settings with which no caller gets in', () => {
     await t.app.store.write((tx) => tx.update(blobs).set({ text }).where(eq(blobs.kind, 'server')));
     t.app.snapshot_cache.versions.clear();
     t.app.snapshot_cache.texts = new Map();
-    const refused = await t.request('POST', '/api/v1/snapshots/1/activate', { body: {} });
-    expect([refused.status, refused.body['detail']]).toEqual([422, expect.stringContaining('introspection_url')]);
+    const refused = await t.send('snapshots.activate', { version: 1 });
+    expect([refused.status, refused.body.detail]).toEqual([422, expect.stringContaining('introspection_url')]);
   });
 });

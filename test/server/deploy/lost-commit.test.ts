@@ -35,9 +35,9 @@ testOnce(reachable.postgres)(
       t = await testApp({}, database.url.replace(`:${port}/`, `:${proxy.port}/`));
       await t.signIn();
       connectHost(t.app);
-      const answer = await t.request('POST', '/api/v1/deploy', { body: { note: 'first' } });
-      expect([committing.size, answer.status, answer.body['snapshot_version']]).toEqual([1, 200, 1]);
-      const { body } = await t.request('GET', '/api/v1/deploy/status');
+      const answer = await t.send('deploy.run', { note: 'first' });
+      expect([committing.size, answer.status, answer.body.snapshot_version]).toEqual([1, 200, 1]);
+      const body = await t.call('deploy.status', {});
       expect(body).toMatchObject({ status: 'running', snapshot_version: 1, last_error: null, hosts: [{ snapshot_version: 1 }] });
     } finally {
       await t?.close();

@@ -16,25 +16,19 @@ beforeEach(async () => {
   connectHost(t.app);
   mkdirSync(join(t.directory, 'databases'));
   file = join(t.directory, 'databases/shop.sqlite');
-  create(file, 'id integer primary key, name text');
-  const { body } = await t.request('POST', '/api/v1/connections', {
-    body: { name: 'shop', db_type: 'sqlite', database: 'shop.sqlite' },
-  });
-  connection_id = String(body['id']);
+  createTable(file, 'id integer primary key, name text');
+  const connection = await t.call('connections.create', { name: 'shop', db_type: 'sqlite', database: 'shop.sqlite' });
+  connection_id = connection.id;
   for (let n = 0; n < COUNT; n++) {
     const sql_query = n === 0 ? 'select * from products' : `select ${n} as n`;
-    await t.request('POST', '/api/v1/tools', {
-      body: { connection_id, name: `tool_${n}`, description: 'A tool', sql_query },
-    });
+    await t.call('tools.create', { connection_id, name: `tool_${n}`, description: 'A tool', sql_query });
   }
-  expect(await deploy()).toMatchObject({ status: 200, body: { changed: true } });
-  expect(await deploy()).toMatchObject({ status: 200, body: { changed: false } });
+  expect(await t.send('deploy.run')).toMatchObject({ status: 200, body: { changed: true } });
+  expect(await t.send('deploy.run')).toMatchObject({ status: 200, body: { changed: false } });
 });
 afterEach(() => t.close());
 
-const deploy = (body: object = {}) => t.request('POST', '/api/v1/deploy', { body });
-
-function create(path: string, columns: string): void {
+function createTable(path: string, columns: string): void {
   const db = new Database(path, { create: true });
   db.run(`create table products (${columns})`);
   db.close();
@@ -49,23 +43,23 @@ function change(...statements: string[]): void {
 test('what a database refuses once is refused again, until it is repaired', async () => {
   change('alter table products rename to goods');
   for (let n = 0; n < 3; n++)
-    expect(await deploy()).toMatchObject({ status: 422, body: { detail: expect.stringContaining('no such table') } });
+    expect(await t.send('deploy.run')).toMatchObject({ status: 422, body: { detail: expect.stringContaining('no such table') } });
   change('alter table goods rename to products');
-  expect(await deploy()).toMatchObject({ status: 200, body: { changed: false } });
+  expect(await t.send('deploy.run')).toMatchObject({ status: 200, body: { changed: false } });
 });
 
 test('what a dry run saw of a changed table, the deploy after it sees too', async () => {
   change('alter table products add column price real');
-  const seen = await deploy({ dry_run: true });
+  const seen = await t.send('deploy.run', { dry_run: true });
   expect(seen.body).toMatchObject({ changed: true });
-  expect(await deploy()).toMatchObject({ status: 200, body: { changed: true, checksum: seen.body['checksum'] } });
-  expect(await deploy()).toMatchObject({ status: 200, body: { changed: false, checksum: seen.body['checksum'] } });
+  expect(await t.send('deploy.run')).toMatchObject({ status: 200, body: { changed: true, checksum: seen.body.checksum } });
+  expect(await t.send('deploy.run')).toMatchObject({ status: 200, body: { changed: false, checksum: seen.body.checksum } });
 });
 
 test('a database file that another one replaced is another schema, however often either was changed', async () => {
-  create(`${file}.new`, 'id integer primary key, title text, price real');
+  createTable(`${file}.new`, 'id integer primary key, title text, price real');
   renameSync(`${file}.new`, file);
   // As when its sessions were idle for a while.
   t.app.sources.drop(connection_id);
-  expect(await deploy()).toMatchObject({ status: 200, body: { changed: true } });
+  expect(await t.send('deploy.run')).toMatchObject({ status: 200, body: { changed: true } });
 });

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { defaultSettings } from '#core/definitions/settings/settings.ts';
 import { parseEnv } from '#core/env.ts';
-import { type Answer, isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
+import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
 import { connectHost } from '#test/support/host.ts';
 import { listeningServer } from '#test/support/server.ts';
 
@@ -23,8 +23,7 @@ const PRODUCTION = Object.fromEntries(
   ]),
 );
 
-const patch = (body: object) => t.request('PATCH', '/api/v1/server/config', { body });
-const deploy = (): Promise<Answer> => t.request('POST', '/api/v1/deploy', { body: {} });
+const patch = (body: object) => t.send('config.update', body);
 const versions = async () => (await t.app.store.db.select().from(t.app.store.tables.snapshots)).length;
 
 async function start(variables: Record<string, string>): Promise<void> {
@@ -37,23 +36,23 @@ async function start(variables: Record<string, string>): Promise<void> {
 test('an installation that requires authentication refuses what anyone could call, and says what to change', async () => {
   await start({ SVC_REQUIRE_AUTH: 'true' });
   await patch({ host: '0.0.0.0' });
-  const refused = await deploy();
+  const refused = await t.send('deploy.run');
   expect([refused.status, isErrorBody(refused.body)]).toEqual([422, true]);
-  for (const word of ['SVC_REQUIRE_AUTH', 'auth_type', '127.0.0.1']) expect(refused.body['detail']).toContain(word);
-  expect((await t.request('POST', '/api/v1/deploy', { body: { dry_run: true } })).status).toBe(422);
+  for (const word of ['SVC_REQUIRE_AUTH', 'auth_type', '127.0.0.1']) expect(refused.body.detail).toContain(word);
+  expect((await t.send('deploy.run', { dry_run: true })).status).toBe(422);
   expect(await versions()).toBe(0);
-  expect((await t.request('GET', '/api/v1/deploy/status')).body['status']).not.toBe('running');
+  expect((await t.call('deploy.status', {})).status).not.toBe('running');
 
   await patch({ auth_type: 'bearer' });
-  expect(await deploy()).toMatchObject({ status: 200, body: { warnings: [] } });
+  expect(await t.send('deploy.run')).toMatchObject({ status: 200, body: { warnings: [] } });
   await patch({ auth_type: 'none', host: '127.0.0.1' });
-  expect((await deploy()).status).toBe(200);
+  expect((await t.send('deploy.run')).status).toBe(200);
 });
 
-test('a fresh installation in development listens on this machine only; elsewhere the risk is said before the deploy', async () => {
+test('a new development installation listens on this machine only, elsewhere a deploy names the risk', async () => {
   await start({});
-  expect((await t.request('GET', '/api/v1/server/config')).body['host']).toBe('127.0.0.1');
-  const coming = async () => (await t.request('GET', '/api/v1/deploy/diff')).body['warnings'];
+  expect((await t.call('config.get', {})).host).toBe('127.0.0.1');
+  const coming = async () => (await t.call('deploy.diff', {})).warnings;
   expect(await coming()).toEqual([]);
   await patch({ host: '0.0.0.0' });
   expect(await coming()).toEqual([expect.stringContaining('anyone who can reach the port')]);
@@ -65,29 +64,32 @@ test('a fresh installation in development listens on this machine only; elsewher
 test('an earlier snapshot without authentication is not served again either', async () => {
   await start({});
   await patch({ host: '0.0.0.0' });
-  expect(String((await deploy()).body['warnings'])).toContain('no credentials');
+  expect(String((await t.send('deploy.run')).body.warnings)).toContain('no credentials');
   await patch({ auth_type: 'bearer' });
-  await deploy();
+  await t.send('deploy.run');
   Object.assign(t.app.env, { SVC_REQUIRE_AUTH: true });
-  expect((await t.request('POST', '/api/v1/snapshots/1/activate', { body: {} })).status).toBe(422);
-  expect((await t.request('GET', '/api/v1/deploy/status')).body['snapshot_version']).toBe(2);
+  expect((await t.send('snapshots.activate', { version: 1 })).status).toBe(422);
+  expect((await t.call('deploy.status', {})).snapshot_version).toBe(2);
 });
 
 test('what anyone may call is said at the deploy, in its log, and for as long as it is served', async () => {
   await start({});
-  const standing = async () => (await t.request('GET', '/api/v1/deploy/status')).body['warnings'];
+  const standing = async () => (await t.call('deploy.status', {})).warnings;
   const logged = () =>
     t.log.filter(({ message, ...line }) => message === 'deploy warning' && JSON.stringify(line).includes('anyone who can reach'))
       .length;
   await patch({ host: '127.evil.example' });
   expect(await standing()).toEqual([]);
-  expect(await deploy()).toMatchObject({ status: 200, body: { warnings: [expect.stringContaining('127.evil.example')] } });
+  expect(await t.send('deploy.run')).toMatchObject({
+    status: 200,
+    body: { warnings: [expect.stringContaining('127.evil.example')] },
+  });
   expect(await standing()).toEqual([expect.stringContaining('anyone who can reach the port')]);
   expect(logged()).toBe(1);
-  await t.request('POST', '/api/v1/deploy/stop', { body: {} });
+  await t.call('deploy.stop', {});
   expect(await standing()).toEqual([]);
   await patch({ auth_type: 'bearer' });
-  await deploy();
+  await t.send('deploy.run');
   expect(await standing()).toEqual([]);
   expect(logged()).toBe(1);
 });
@@ -95,34 +97,34 @@ test('what anyone may call is said at the deploy, in its log, and for as long as
 test('a front port that hands calls on is a way in too', async () => {
   await start({ SVC_BIND: '0.0.0.0' });
   await patch({ host: '127.0.0.1' });
-  const standing = async () => (await t.request('GET', '/api/v1/deploy/status')).body['warnings'];
-  expect(await deploy()).toMatchObject({ status: 200, body: { warnings: [] } });
+  const standing = async () => (await t.call('deploy.status', {})).warnings;
+  expect(await t.send('deploy.run')).toMatchObject({ status: 200, body: { warnings: [] } });
   expect((await patch({ mcp_proxy: true })).status).toBe(200);
   expect(await standing()).toEqual([expect.stringContaining('mcp_proxy')]);
-  expect(await deploy()).toMatchObject({ status: 200, body: { warnings: [expect.stringContaining('mcp_proxy')] } });
+  expect(await t.send('deploy.run')).toMatchObject({ status: 200, body: { warnings: [expect.stringContaining('mcp_proxy')] } });
 
   Object.assign(t.app.env, { SVC_REQUIRE_AUTH: true });
-  expect((await deploy()).status).toBe(422);
+  expect((await t.send('deploy.run')).status).toBe(422);
   expect((await patch({ mcp_proxy: false })).status).toBe(200);
-  expect((await deploy()).status).toBe(200);
+  expect((await t.send('deploy.run')).status).toBe(200);
   const refused = await patch({ mcp_proxy: true });
-  expect([refused.status, refused.body['detail']]).toEqual([422, expect.stringContaining('Deploy another auth_type first')]);
+  expect([refused.status, refused.body.detail]).toEqual([422, expect.stringContaining('Deploy another auth_type first')]);
   expect((await patch({ mcp_proxy: true, auth_type: 'bearer' })).status).toBe(422);
   await patch({ auth_type: 'bearer' });
-  await deploy();
+  await t.send('deploy.run');
   expect((await patch({ mcp_proxy: true })).status).toBe(200);
   expect(await standing()).toEqual([]);
 });
 
-test('what was deployed before authentication was required is not served after a restart, and the status says why', async () => {
+test('a version from before authentication was required is not served after a restart, with the reason', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-required-'));
   const database = `file:${join(folder, 'sluice.sqlite')}`;
   try {
     const before = await listeningServer(database);
     await before.signIn();
     connectHost(before.server.app);
-    await before.api('PATCH', '/server/config', { host: '0.0.0.0' });
-    expect((await before.api('POST', '/deploy', {})).status).toBe(200);
+    await before.call('config.update', { host: '0.0.0.0' });
+    expect((await before.send('deploy.run')).status).toBe(200);
     await before.server.stop();
 
     const after = await listeningServer(database, { SVC_REQUIRE_AUTH: 'true' });
@@ -137,12 +139,12 @@ test('what was deployed before authentication was required is not served after a
     while (!/event: (stop|snapshot)/.test(text)) text += new TextDecoder().decode((await reader?.read())?.value);
     await reader?.cancel();
     expect(text).not.toContain('event: snapshot');
-    const status = async () => (await after.api('GET', '/deploy/status')).body;
+    const status = async () => await after.call('deploy.status', {});
     expect(await status()).toMatchObject({ status: 'error', last_error: expect.stringContaining('auth_type') });
-    expect((await after.api('GET', '/server/health')).body['status']).toBe('error');
+    expect((await after.call('server.health', {})).status).toBe('error');
     connectHost(after.server.app);
-    await after.api('PATCH', '/server/config', { auth_type: 'bearer' });
-    expect((await after.api('POST', '/deploy', {})).status).toBe(200);
+    await after.call('config.update', { auth_type: 'bearer' });
+    expect((await after.send('deploy.run')).status).toBe(200);
     expect(await status()).toMatchObject({ status: 'running', last_error: null });
     await after.stop();
     rmSync(before.directory, { recursive: true, force: true });

@@ -25,23 +25,24 @@ beforeEach(async () => {
       t.app.hosts.acknowledge('h1', { boot_id: 'b', version, checksum, load_ms: 1, url: null, error: null, request_id }),
     );
   });
-  const connection = await t.request('POST', '/api/v1/connections', {
-    body: { name: 'shop', db_type: 'sqlite', database: 'shop.sqlite' },
+  const connection = await t.call('connections.create', { name: 'shop', db_type: 'sqlite', database: 'shop.sqlite' });
+  await storeExtras(t.app, connection.id, { api_token: 'canary-token' });
+  const tool = await t.call('tools.create', {
+    connection_id: connection.id,
+    name: 'one',
+    description: 'One',
+    sql_query: 'select 1 as one',
   });
-  await storeExtras(t.app, String(connection.body['id']), { api_token: 'canary-token' });
-  const tool = await t.request('POST', '/api/v1/tools', {
-    body: { connection_id: connection.body['id'], name: 'one', description: 'One', sql_query: 'select 1 as one' },
-  });
-  tool_path = `/api/v1/tools/${String(tool.body['id'])}`;
-  await t.request('POST', '/api/v1/deploy', { body: { note: 'first' } });
+  tool_path = `/api/v1/tools/${tool.id}`;
+  await t.call('deploy.run', { note: 'first' });
   await t.request('PATCH', tool_path, { body: { sql_query: 'select 2 as two', description: 'Two' } });
-  await t.request('POST', '/api/v1/deploy', { body: { note: 'second' } });
+  await t.call('deploy.run', { note: 'second' });
 });
 afterEach(() => t.close());
 
 test('snapshots are listed with who made them and which one is active', async () => {
-  const { body } = await t.request('GET', '/api/v1/snapshots');
-  expect(body).toMatchObject({
+  const page = await t.call('snapshots.list', {});
+  expect(page).toMatchObject({
     total: 2,
     items: [
       { version: 2, active: true, note: 'second', counts: { tools: 1 }, actor: { type: 'admin', name: 'ada' } },
@@ -51,17 +52,17 @@ test('snapshots are listed with who made them and which one is active', async ()
 });
 
 test('one is shown with its content and without any secret', async () => {
-  const { body } = await t.request('GET', '/api/v1/snapshots/1');
-  expect(body).toMatchObject({ version: 1, content: { tools: [{ name: 'one' }] } });
-  expect(JSON.stringify(body)).not.toContain('$sealed');
-  expect(JSON.stringify(body)).not.toContain('canary');
+  const snapshot = await t.call('snapshots.get', { version: 1 });
+  expect(snapshot).toMatchObject({ version: 1, content: { tools: [{ name: 'one' }] } });
+  expect(JSON.stringify(snapshot)).not.toContain('$sealed');
+  expect(JSON.stringify(snapshot)).not.toContain('canary');
   for (const version of ['9', '0', 'x', '1.5', '-1', '99999999999']) {
-    expect((await t.request('GET', `/api/v1/snapshots/${version}`)).status).toBe(404);
+    expect((await t.send('snapshots.get', { version })).status).toBe(404);
   }
 });
 
 test('two are compared in the words of the tools', async () => {
-  const { body } = await t.request('GET', '/api/v1/snapshots/1/diff/2');
+  const body = await t.call('snapshots.diff', { from: 1, to: 2 });
   expect(body).toEqual({
     from_version: 1,
     to_version: 2,
@@ -82,7 +83,7 @@ test('two are compared in the words of the tools', async () => {
       },
     ],
   });
-  expect((await t.request('GET', '/api/v1/snapshots/1/diff/9')).status).toBe(404);
+  expect((await t.send('snapshots.diff', { from: 1, to: 9 })).status).toBe(404);
 });
 
 test('a comparison shows statements as they are written and no secret', async () => {
@@ -97,8 +98,8 @@ test('a comparison shows statements as they are written and no secret', async ()
       ],
     },
   });
-  const { body } = await t.request('GET', '/api/v1/deploy/diff');
-  expect(body['changes']).toMatchObject([
+  const body = await t.call('deploy.diff', {});
+  expect(body.changes).toMatchObject([
     {
       entity_type: 'connection',
       values: { extra_params: { old: { api_token: '[redacted]' }, new: { api_token: '[redacted]' } } },
@@ -110,31 +111,31 @@ test('a comparison shows statements as they are written and no secret', async ()
 
 test('an earlier one is served again at once; the working copy stays and counts as pending', async () => {
   const before = await t.request('GET', tool_path);
-  const answer = await t.request('POST', '/api/v1/snapshots/1/activate', { body: {} });
-  expect(answer.body).toMatchObject({ status: 'running', snapshot_version: 1, changed: true, hosts: [{ id: 'h1' }] });
+  const answer = await t.call('snapshots.activate', { version: 1 });
+  expect(answer).toMatchObject({ status: 'running', snapshot_version: 1, changed: true, hosts: [{ id: 'h1' }] });
   expect(sent.at(-1)).toEqual({ event: 'snapshot', version: 1, has_delta: true });
   expect((await t.request('GET', tool_path)).body).toEqual(before.body);
-  expect((await t.request('GET', '/api/v1/deploy/status')).body).toMatchObject({ snapshot_version: 1, pending_changes: 1 });
-  const again = await t.request('POST', '/api/v1/deploy', { body: {} });
-  expect(again.body).toMatchObject({ snapshot_version: 3, changed: true });
-  expect((await t.request('POST', '/api/v1/snapshots/9/activate', { body: {} })).status).toBe(404);
+  expect(await t.call('deploy.status', {})).toMatchObject({ snapshot_version: 1, pending_changes: 1 });
+  const again = await t.call('deploy.run', {});
+  expect(again).toMatchObject({ snapshot_version: 3, changed: true });
+  expect((await t.send('snapshots.activate', { version: 9 })).status).toBe(404);
 });
 
 test('a stopped server starts with the snapshot that is activated', async () => {
-  await t.request('POST', '/api/v1/deploy/stop', { body: {} });
-  expect((await t.request('POST', '/api/v1/snapshots/2/activate', { body: {} })).body).toMatchObject({
+  await t.call('deploy.stop', {});
+  expect(await t.call('snapshots.activate', { version: 2 })).toMatchObject({
     status: 'running',
     changed: false,
   });
-  expect((await t.request('GET', '/api/v1/deploy/status')).body).toMatchObject({ status: 'running', snapshot_version: 2 });
+  expect(await t.call('deploy.status', {})).toMatchObject({ status: 'running', snapshot_version: 2 });
 });
 
 test('a hundred are kept, the active one among them', async () => {
   for (let n = 0; n < 101; n++) {
     await t.request('PATCH', tool_path, { body: { description: `Version ${n}` } });
-    await t.request('POST', '/api/v1/deploy', { body: {} });
+    await t.call('deploy.run', {});
   }
-  const { body } = await t.request('GET', '/api/v1/snapshots?limit=100');
-  expect(body['total']).toBe(100);
-  expect(body['items']).toMatchObject([{ version: 103, active: true }, ...Array.from({ length: 99 }, () => ({ active: false }))]);
+  const page = await t.call('snapshots.list', { limit: 100 });
+  expect(page.total).toBe(100);
+  expect(page.items).toMatchObject([{ version: 103, active: true }, ...Array.from({ length: 99 }, () => ({ active: false }))]);
 }, 30_000);

@@ -27,15 +27,18 @@ describe.skipIf(!reachable.postgres)('the mark of a superuser', () => {
   const connect = async (name: string, username: string, port = database.settings.port) => {
     const { host, database: db } = database.settings;
     const body = { name, db_type: 'postgresql', host, port, database: db, username };
-    const created = await t.request('POST', '/api/v1/connections', { body });
+    const created = await t.send('connections.create', body);
     expect(created.status).toBe(201);
-    await t.request('POST', '/api/v1/tools', {
-      body: { name: `of_${name}`, connection_id: created.body['id'], description: 'x', sql_query: 'select 1 as one' },
+    await t.call('tools.create', {
+      name: `of_${name}`,
+      connection_id: created.body.id,
+      description: 'x',
+      sql_query: 'select 1 as one',
     });
   };
   const risks = async () => {
-    const { body } = await t.request('GET', '/api/v1/deploy/diff');
-    const changes = body['changes'] as { entity_type: string; name: string; risks: string[] }[];
+    const answer = await t.call('deploy.diff', {});
+    const changes = answer.changes as { entity_type: string; name: string; risks: string[] }[];
     return Object.fromEntries(changes.filter((one) => one.entity_type === 'connection').map((one) => [one.name, one.risks]));
   };
 
@@ -45,9 +48,9 @@ describe.skipIf(!reachable.postgres)('the mark of a superuser', () => {
     expect(await risks()).toEqual({ by_right: ['superuser'], by_name: [] });
     await database.run(`alter role ${chief} nosuperuser`);
     expect((await risks())['by_right']).toEqual(['superuser']);
-    const { body } = await t.request('GET', '/api/v1/connections?search=by_right');
-    const [{ id }] = body['items'] as [{ id: string }];
-    await t.request('PATCH', `/api/v1/connections/${id}`, { body: { max_rows: 10 } });
+    const page = await t.call('connections.list', { search: 'by_right' });
+    const [{ id }] = page.items as [(typeof page.items)[0]];
+    await t.call('connections.update', { id, max_rows: 10 });
     expect((await risks())['by_right']).toEqual([]);
   });
 

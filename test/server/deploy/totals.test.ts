@@ -13,24 +13,20 @@ beforeEach(async () => {
 });
 afterEach(() => t.close());
 
-const totals = async () => (await t.request('GET', '/api/v1/deploy/diff')).body['totals'];
+const totals = async () => (await t.call('deploy.diff', {})).totals;
 
 test('the review says how much the next deploy serves, and what its tools take of a conversation', async () => {
-  expect(await totals()).toEqual({ connections: 0, tools: 0, resources: 0, prompts: 0, tool_tokens: 0 });
-  const created = await t.request('POST', '/api/v1/connections', {
-    body: { name: 'shop', db_type: 'sqlite', database: 'shop.sqlite' },
-  });
-  const tool = { connection_id: created.body['id'], sql_query: 'select id from products', description: 'x' };
-  await t.request('POST', '/api/v1/tools', { body: { ...tool, name: 'short' } });
-  const one = (await totals()) as { tool_tokens: number };
+  expect(await totals()).toEqual<object>({ connections: 0, tools: 0, resources: 0, prompts: 0, tool_tokens: 0 });
+  const created = await t.call('connections.create', { name: 'shop', db_type: 'sqlite', database: 'shop.sqlite' });
+  const tool = { connection_id: created.id, sql_query: 'select id from products', description: 'x' };
+  await t.call('tools.create', { ...tool, name: 'short' });
+  const one = await totals();
   expect(one).toMatchObject({ connections: 1, tools: 1, resources: 0, prompts: 0 });
   expect(one.tool_tokens).toBeGreaterThan(10);
   // Eight hundred words of four letters.
-  const long = await t.request('POST', '/api/v1/tools', {
-    body: { ...tool, name: 'long', description: 'word '.repeat(800).trim() },
-  });
-  const two = (await totals()) as { tool_tokens: number };
+  const long = await t.call('tools.create', { ...tool, name: 'long', description: 'word '.repeat(800).trim() });
+  const two = await totals();
   expect(two.tool_tokens - 2 * one.tool_tokens).toBeWithin(790, 850);
-  await t.request('PATCH', `/api/v1/tools/${String(long.body['id'])}`, { body: { enabled: false } });
+  await t.call('tools.update', { id: long.id, enabled: false });
   expect(await totals()).toEqual(one);
 });

@@ -19,11 +19,11 @@ test('others have their turn while much that was written is frozen and compared'
   const t = await testApp({}, undefined, { metadata: 'sqlite' });
   await t.signIn();
   const id = await sqliteConnection(t, 'create table orders (id integer, name text)');
-  const connection = (await t.request('GET', `/api/v1/connections/${id}`)).body['name'];
+  const connection = (await t.call('connections.get', { id })).name;
   const tool = { description: 'All orders', sql_query: 'select id, name from orders', connection };
   const tools = Array.from({ length: 1_500 }, (_, n) => ({ ...tool, name: `tool_${n}` }));
-  await t.request('POST', '/api/v1/export-import/import', { body: { format: 'sluice/1', tools } });
+  await t.call('transfer.import', { format: 'sluice/1', tools });
   // Without slices it is none.
-  expect(await turnsDuring(() => t.request('GET', '/api/v1/deploy/status'))).toBeGreaterThan(1);
+  expect(await turnsDuring(() => t.send('deploy.status'))).toBeGreaterThan(1);
   await t.close();
 });

@@ -24,10 +24,8 @@ describe.skipIf(!reachable.postgres)('two servers of one PostgreSQL database', (
       await testApp({ SVC_SQLITE_DIR: folder, SVC_JWT_SECRET: 'k'.repeat(16) + '0123456789abcdefg' }, database.url),
     ];
     await first.signIn();
-    const { body } = await first.request('POST', '/api/v1/connections', {
-      body: { name: 'shop', db_type: 'sqlite', database: 'shop.sqlite' },
-    });
-    connection_id = String(body['id']);
+    const connection = await first.call('connections.create', { name: 'shop', db_type: 'sqlite', database: 'shop.sqlite' });
+    connection_id = connection.id;
     await servers[1]?.request('POST', '/api/v1/auth/login', { body: { username: 'ada', password: 'correct horse' } });
   });
   afterAll(async () => {
@@ -36,12 +34,10 @@ describe.skipIf(!reachable.postgres)('two servers of one PostgreSQL database', (
   });
   const on = (n: number): TestApp => servers[n % servers.length]!;
   const tool = (n: number) =>
-    on(n).request('POST', '/api/v1/tools', {
-      body: { connection_id, name: `tool_${n}`, description: 'A tool', sql_query: `select ${n} as n` },
-    });
-  const edit = (n: number) => on(n).request('PATCH', `/api/v1/connections/${connection_id}`, { body: { queue_limit: 10 + n } });
+    on(n).send('tools.create', { connection_id, name: `tool_${n}`, description: 'A tool', sql_query: `select ${n} as n` });
+  const edit = (n: number) => on(n).send('connections.update', { id: connection_id, queue_limit: 10 + n });
 
-  test('writers of a connection and of its tools never wait for each other in a circle, and every change is seen', async () => {
+  test('writers of a connection and of its tools never deadlock, and every change is seen', async () => {
     for (let round = 0; round < 5; round++) {
       const answers = await Promise.all(
         Array.from({ length: 12 }, (_, n) => (n % 3 === 0 ? edit(round * 12 + n) : tool(round * 12 + n))),
@@ -57,8 +53,8 @@ describe.skipIf(!reachable.postgres)('two servers of one PostgreSQL database', (
 
   test('a deploy that one server does is known to the other until it ends', async () => {
     const states = async () => {
-      const bodies = await Promise.all(servers.map((server) => server.request('GET', '/api/v1/deploy/status')));
-      return bodies.map(({ body }) => body['status']);
+      const bodies = await Promise.all(servers.map((server) => server.send('deploy.status')));
+      return bodies.map(({ body }) => body.status);
     };
     expect(await states()).toEqual(['stopped', 'stopped']);
     const begun = Promise.withResolvers<void>();
@@ -69,7 +65,7 @@ describe.skipIf(!reachable.postgres)('two servers of one PostgreSQL database', (
     });
     await begun.promise;
     expect(await states()).toEqual(['deploying', 'deploying']);
-    expect((await on(1).request('GET', '/api/v1/server/health')).body['status']).toBe('deploying');
+    expect((await on(1).call('server.health', {})).status).toBe('deploying');
     done.resolve();
     await turn;
     expect(await states()).toEqual(['stopped', 'stopped']);

@@ -19,10 +19,10 @@ describe.each([...namedStores])('the revision of a list that hosts are sent (%s)
   test('rises with each change, whatever the clock says, and with both of two at once', async () => {
     await t.signIn();
     const before = await read();
-    const made = await t.request('POST', '/api/v1/mcp-tokens', { body: { name: 'Claude' } });
+    const made = await t.call('mcp_tokens.create', { name: 'Claude' });
     const after_first = await read();
     t.advance(-DAY_MS);
-    await t.request('DELETE', `/api/v1/mcp-tokens/${String(made.body['id'])}`);
+    await t.call('mcp_tokens.delete', { id: made.id });
     expect([after_first - before, (await read()) - before]).toEqual([1, 2]);
     await Promise.all([raise(), raise(), raise()]);
     expect((await read()) - before).toBe(5);

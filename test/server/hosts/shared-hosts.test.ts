@@ -16,7 +16,7 @@ const ack = (version: number): Acknowledgement => ({
 });
 
 testOnce(reachable.postgres)(
-  'an answer of a host that came while the database was away is known to the other servers once it is back',
+  'an answer of a host while the database was away reaches the other servers once it is back',
   async () => {
     const database = await testDatabase('postgresql');
     const first = await listeningServer(database.url);

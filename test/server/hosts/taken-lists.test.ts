@@ -61,12 +61,12 @@ async function deployedHost(server: ListeningServer, sqlite_dir: string) {
   });
   ends.push(() => host.stop());
   await server.signIn();
-  const { body } = await server.api('POST', '/connections', { name: 'shop', db_type: 'sqlite', database: 'shop.sqlite' });
-  const tool = { connection_id: body['id'], name: 'find', description: 'Finds everything there is.', sql_query: 'select 1 as n' };
-  expect((await server.api('POST', '/tools', tool)).status).toBe(201);
-  await server.api('PATCH', '/server/config', { auth_type: 'bearer' });
+  const body = await server.call('connections.create', { name: 'shop', db_type: 'sqlite', database: 'shop.sqlite' });
+  const tool = { connection_id: body.id, name: 'find', description: 'Finds everything there is.', sql_query: 'select 1 as n' };
+  expect((await server.send('tools.create', tool)).status).toBe(201);
+  await server.call('config.update', { auth_type: 'bearer' });
   await until(() => app.hosts.local().size === 1);
-  await server.api('POST', '/deploy', {});
+  await server.call('deploy.run', {});
   await until(async () => (await host.health()).snapshot_version === 1);
   return async (token: unknown) =>
     (await modern(host.mcp, 'tools/list', {}, { authorization: `Bearer ${String(token)}` })).status;
@@ -79,10 +79,10 @@ test('an access token counts, and is refused once revoked, from the moment that 
   const server = await listeningServer(undefined, variables(sqlite_dir));
   ends.push(() => server.stop());
   const statusOf = await deployedHost(server, sqlite_dir);
-  const { body } = await server.api('POST', '/mcp-tokens', { name: 'Claude' });
-  expect(await statusOf(body['token'])).toBe(200);
-  await server.api('DELETE', `/mcp-tokens/${String(body['id'])}`);
-  expect(await statusOf(body['token'])).toBe(401);
+  const body = await server.call('mcp_tokens.create', { name: 'Claude' });
+  expect(await statusOf(body.token)).toBe(200);
+  await server.call('mcp_tokens.delete', { id: body.id });
+  expect(await statusOf(body.token)).toBe(401);
 }, 30_000);
 
 describe.skipIf(!reachable.postgres || !reachable.redis)('two servers with PostgreSQL and Redis', () => {
@@ -99,11 +99,11 @@ describe.skipIf(!reachable.postgres || !reachable.redis)('two servers with Postg
     await second.signIn();
     await until(() => second.server.app.hosts.list().length === 1);
     // The second server has heard by then what the host says of the lists.
-    await second.api('POST', '/mcp-tokens', { name: 'before' });
-    const { body } = await second.api('POST', '/mcp-tokens', { name: 'Claude' });
-    expect(await statusOf(body['token'])).toBe(200);
-    await second.api('DELETE', `/mcp-tokens/${String(body['id'])}`);
-    expect(await statusOf(body['token'])).toBe(401);
+    await second.call('mcp_tokens.create', { name: 'before' });
+    const body = await second.call('mcp_tokens.create', { name: 'Claude' });
+    expect(await statusOf(body.token)).toBe(200);
+    await second.call('mcp_tokens.delete', { id: body.id });
+    expect(await statusOf(body.token)).toBe(401);
   }, 30_000);
 });
 

@@ -10,8 +10,7 @@ beforeEach(async () => {
 afterEach(() => t.close());
 
 const MINUTE = 60_000;
-const createToken = (body: object = {}) =>
-  t.request('POST', '/api/v1/agent-tokens', { body: { name: 'Claude', duration_minutes: 60, ...body } });
+const createToken = (body: object = {}) => t.send('agent_tokens.create', { name: 'Claude', duration_minutes: 60, ...body });
 const as = (token: unknown, method: string, path: string, body?: unknown) =>
   t.request(method, `/api/v1${path}`, {
     anonymous: true,
@@ -40,11 +39,11 @@ describe('temporary tokens', () => {
     const { status, body } = await createToken();
     expect(status).toBe(201);
     const { token, ...record } = body;
-    expect(String(token)).toMatch(/^svc_[A-Za-z0-9]{40}$/);
+    expect(token).toMatch(/^svc_[A-Za-z0-9]{40}$/);
     expect(record).toEqual({
       id: expect.any(String),
       name: 'Claude',
-      token_prefix: String(token).slice(0, 8),
+      token_prefix: token.slice(0, 8),
       scopes: ['read', 'write', 'deploy'],
       expires_at: '2026-03-01T13:00:00.000Z',
       revoked: false,
@@ -53,27 +52,27 @@ describe('temporary tokens', () => {
       created_at: '2026-03-01T12:00:00.000Z',
     });
     await createToken({ name: 'second' });
-    const list = (await t.request('GET', '/api/v1/agent-tokens')).body as { items: { name: string }[] };
+    const list = await t.call('agent_tokens.list', {});
     expect(list.items.map(({ name }) => name)).toEqual(['second', 'Claude']);
     const [row] = await t.app.store.db.select().from(t.app.store.tables.agent_tokens);
-    expect(row?.digest).toBe(createHash('sha256').update(String(token)).digest('hex'));
+    expect(row?.digest).toBe(createHash('sha256').update(token).digest('hex'));
     const everything = JSON.stringify([
       await t.app.store.db.select().from(t.app.store.tables.agent_tokens),
       await t.app.store.db.select().from(t.app.store.tables.history),
       t.log,
     ]);
-    expect(everything).not.toContain(String(token));
-    expect((await t.request('GET', '/api/v1/agent-tokens?limit=101')).status).toBe(422);
+    expect(everything).not.toContain(token);
+    expect((await t.send('agent_tokens.list', { limit: 101 })).status).toBe(422);
   });
 
   test('work on the REST API until they end or are revoked', async () => {
     const { token, id } = (await createToken()).body;
     expect((await as(token, 'GET', '/tools')).status).toBe(200);
-    expect((await t.request('GET', '/api/v1/agent-tokens')).body['items']).toMatchObject([{ last_ip: '192.0.2.1' }]);
-    expect((await t.request('DELETE', `/api/v1/agent-tokens/${String(id)}`)).status).toBe(204);
+    expect((await t.call('agent_tokens.list', {})).items).toMatchObject([{ last_ip: '192.0.2.1' }]);
+    expect((await t.send('agent_tokens.delete', { id })).status).toBe(204);
     const revoked = await as(token, 'GET', '/tools');
     expect([revoked.status, isErrorBody(revoked.body)]).toEqual([401, true]);
-    const other = (await createToken()).body['token'];
+    const other = (await createToken()).body.token;
     t.advance(59 * MINUTE);
     expect((await as(other, 'GET', '/tools')).status).toBe(200);
     t.advance(MINUTE);
@@ -81,15 +80,15 @@ describe('temporary tokens', () => {
     for (const nonsense of ['svc_x', `svc_${'a'.repeat(40)}`, `svc_at_${'a'.repeat(40)}`, 'x'.repeat(5_000)]) {
       expect((await as(nonsense, 'GET', '/tools')).status).toBe(401);
     }
-    const basic = await t.request('GET', '/api/v1/tools', { anonymous: true, headers: { authorization: 'Basic eDp5' } });
+    const basic = await t.send('tools.list', {}, { anonymous: true, headers: { authorization: 'Basic eDp5' } });
     expect(basic.status).toBe(401);
   });
 
   test('reach what their scopes name and never what is for administrators', async () => {
     const { token } = (await createToken({ scopes: ['read'] })).body;
     const lacking = await as(token, 'POST', '/deploy', {});
-    expect([lacking.status, lacking.body['detail']]).toEqual([403, expect.stringContaining('deploy')]);
-    expect((await as(token, 'PATCH', '/server/config', { server_name: 'x' })).body['detail']).toContain('write');
+    expect([lacking.status, lacking.body.detail]).toEqual([403, expect.stringContaining('deploy')]);
+    expect((await as(token, 'PATCH', '/server/config', { server_name: 'x' })).body.detail).toContain('write');
     for (const [method, path] of [
       ['GET', '/agent-tokens'],
       ['GET', '/oauth-clients'],
@@ -102,13 +101,13 @@ describe('temporary tokens', () => {
       const answer = await as(token, method, path);
       expect([path, answer.status]).toEqual([path, 403]);
     }
-    const all = (await createToken()).body['token'];
+    const all = (await createToken()).body.token;
     for (const body of [{ agent_enabled: false }, { cors_origins: [] }, { host: '0.0.0.0' }]) {
       expect((await as(all, 'PATCH', '/server/config', body)).status).toBe(403);
     }
     const named = await as(all, 'PATCH', '/server/config', { server_name: 'Named' });
     expect([named.status, named.body['server_name']]).toEqual([200, 'Named']);
-    const entries = (await t.request('GET', '/api/v1/history?entity_type=server_config')).body['items'];
+    const entries = (await t.call('history.list', { entity_type: 'server_config' })).items;
     expect(entries).toMatchObject([{ actor: { type: 'agent_token', name: 'Claude' } }]);
   });
 });
@@ -122,23 +121,23 @@ test('a token may not lower the authentication with an earlier snapshot, and may
     const acknowledged = { boot_id: 'b', version, checksum: text('checksum'), load_ms: 1, url: null, error: null };
     queueMicrotask(() => t.app.hosts.acknowledge('h1', { ...acknowledged, request_id: text('request_id') }));
   });
-  const deploy = () => t.request('POST', '/api/v1/deploy', { body: {} });
+  const deploy = () => t.send('deploy.run');
   await deploy();
-  await t.request('PATCH', '/api/v1/server/config', { body: { auth_type: 'bearer' } });
+  await t.call('config.update', { auth_type: 'bearer' });
   await deploy();
-  await t.request('PATCH', '/api/v1/server/config', { body: { server_name: 'Third' } });
+  await t.call('config.update', { server_name: 'Third' });
   await deploy();
   const refused = await as(token, 'POST', '/snapshots/1/activate', {});
-  expect([refused.status, refused.body['detail']]).toEqual([403, expect.stringContaining('auth_type')]);
-  expect((await t.request('GET', '/api/v1/deploy/status')).body['snapshot_version']).toBe(3);
+  expect([refused.status, refused.body.detail]).toEqual([403, expect.stringContaining('auth_type')]);
+  expect((await t.call('deploy.status', {})).snapshot_version).toBe(3);
   expect((await as(token, 'POST', '/snapshots/2/activate', {})).status).toBe(200);
-  expect((await t.request('POST', '/api/v1/snapshots/1/activate', { body: {} })).status).toBe(200);
+  expect((await t.send('snapshots.activate', { version: 1 })).status).toBe(200);
 });
 
 describe('calls', () => {
   test('are counted for each token and refused beyond the limit of the configuration', async () => {
-    const [mine, other] = [(await createToken()).body['token'], (await createToken()).body['token']];
-    await t.request('PATCH', '/api/v1/server/config', { body: { agent_rate_limit: 2 } });
+    const [mine, other] = [(await createToken()).body.token, (await createToken()).body.token];
+    await t.call('config.update', { agent_rate_limit: 2 });
     expect((await as(mine, 'GET', '/tools')).status).toBe(200);
     expect((await as(mine, 'GET', '/tools')).status).toBe(200);
     const third = await as(mine, 'GET', '/tools');

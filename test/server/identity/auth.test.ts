@@ -12,117 +12,106 @@ afterEach(() => t.close());
 const credentials = { username: 'ada', password: 'correct horse' };
 
 test('a fresh installation asks for its first administrator, and only once', async () => {
-  expect((await t.request('GET', '/api/v1/auth/status')).body).toMatchObject({ setup_required: true, authenticated: false });
-  const created = await t.request('POST', '/api/v1/auth/setup', { body: credentials });
+  expect(await t.call('auth.status', {})).toMatchObject({ setup_required: true, authenticated: false });
+  const created = await t.send('auth.setup', credentials);
   expect(created.status).toBe(201);
   expect(created.body).toEqual({ username: 'ada', totp_enabled: false });
   expect(created.headers.get('set-cookie')).toMatch(/^svc_session=[^;]+;.*Max-Age=86400.*HttpOnly.*SameSite=Strict/);
-  expect((await t.request('GET', '/api/v1/auth/status')).body).toMatchObject({ setup_required: false, authenticated: true });
+  expect(await t.call('auth.status', {})).toMatchObject({ setup_required: false, authenticated: true });
   const again = await t.request('POST', '/api/v1/auth/setup', { body: { ...credentials, username: 'eve' } });
   expect(again.status).toBe(409);
   expect(isErrorBody(again.body)).toBe(true);
 });
 
 test('of two first administrators at the same moment one wins', async () => {
-  const answers = await Promise.all(
-    ['ada', 'eve', 'mal'].map((username) => t.request('POST', '/api/v1/auth/setup', { body: { ...credentials, username } })),
-  );
+  const answers = await Promise.all(['ada', 'eve', 'mal'].map((username) => t.send('auth.setup', { ...credentials, username })));
   expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([201, 409, 409]);
 });
 
 test('a short password is refused at its field and nothing is stored', async () => {
-  const answer = await t.request('POST', '/api/v1/auth/setup', {
-    body: { username: 'ada', password: 'short' },
-    headers: { accept: 'application/problem+json' },
-  });
+  const answer = await t.send('auth.setup', { username: 'ada', password: 'short' });
   expect(answer.status).toBe(422);
-  expect(answer.body['errors']).toEqual([{ field: 'password', message: 'password must have at least 8 characters.' }]);
-  expect((await t.request('GET', '/api/v1/auth/status')).body['setup_required']).toBe(true);
+  expect(answer.body.errors).toEqual([{ field: 'password', message: 'password must have at least 8 characters.' }]);
+  expect((await t.call('auth.status', {})).setup_required).toBe(true);
 });
 
 test('sign in, read the account, sign out; the old cookie is worth nothing', async () => {
   await t.signIn();
-  await t.request('POST', '/api/v1/auth/logout');
-  expect((await t.request('GET', '/api/v1/auth/me')).status).toBe(401);
-  const login = await t.request('POST', '/api/v1/auth/login', { body: credentials });
+  await t.call('auth.logout', {});
+  expect((await t.send('auth.me')).status).toBe(401);
+  const login = await t.send('auth.login', credentials);
   expect(login.body).toEqual({ totp_required: false, username: 'ada' });
   const cookie = login.headers.get('set-cookie')?.split(';')[0] ?? '';
-  expect((await t.request('GET', '/api/v1/auth/me')).body).toMatchObject({
+  expect(await t.call('auth.me', {})).toMatchObject({
     username: 'ada',
     totp_enabled: false,
     has_password: true,
   });
-  const out = await t.request('POST', '/api/v1/auth/logout');
+  const out = await t.send('auth.logout');
   expect(out.status).toBe(204);
-  expect((await t.request('GET', '/api/v1/auth/me', { anonymous: true, headers: { cookie } })).status).toBe(401);
+  expect((await t.send('auth.me', {}, { anonymous: true, headers: { cookie } })).status).toBe(401);
 });
 
 test('a wrong password and an unknown name get the same answer', async () => {
   await t.signIn();
-  const wrong = await t.request('POST', '/api/v1/auth/login', { anonymous: true, body: { ...credentials, password: 'wrong' } });
-  const unknown = await t.request('POST', '/api/v1/auth/login', {
-    anonymous: true,
-    body: { username: 'eve', password: 'wrong' },
-  });
+  const plain = { anonymous: true, headers: { accept: 'application/json' } };
+  const wrong = await t.send('auth.login', { ...credentials, password: 'wrong' }, plain);
+  const unknown = await t.send('auth.login', { username: 'eve', password: 'wrong' }, plain);
   expect([wrong.status, unknown.status]).toEqual([401, 401]);
   expect(wrong.body).toEqual(unknown.body);
 });
 
 test('the sixth failure of an account from one address waits, also when they come at once', async () => {
   await t.signIn();
-  const attempt = () => t.request('POST', '/api/v1/auth/login', { anonymous: true, body: { ...credentials, password: 'wrong' } });
+  const attempt = () => t.send('auth.login', { ...credentials, password: 'wrong' }, { anonymous: true });
   const answers = await Promise.all(Array.from({ length: 8 }, attempt));
   expect(answers.filter(({ status }) => status === 401)).toHaveLength(5);
   const limited = answers.find(({ status }) => status === 429);
   expect(Number(limited?.headers.get('retry-after'))).toBeGreaterThan(0);
-  expect((await t.request('POST', '/api/v1/auth/login', { anonymous: true, body: credentials })).status).toBe(429);
+  expect((await t.send('auth.login', credentials, { anonymous: true })).status).toBe(429);
   t.advance(15 * 60_000 + 1);
-  expect((await t.request('POST', '/api/v1/auth/login', { anonymous: true, body: credentials })).status).toBe(200);
+  expect((await t.send('auth.login', credentials, { anonymous: true })).status).toBe(200);
 });
 
 test('a new password ends every other session and keeps this one', async () => {
   await t.signIn();
-  const other = await t.request('POST', '/api/v1/auth/login', { anonymous: true, body: credentials });
+  const other = await t.send('auth.login', credentials, { anonymous: true });
   const other_cookie = other.headers.get('set-cookie')?.split(';')[0] ?? '';
-  const refused = await t.request('PATCH', '/api/v1/auth/me', {
-    body: { current_password: 'wrong', password: 'a new password' },
-  });
+  const refused = await t.send('auth.update_me', { current_password: 'wrong', password: 'a new password' });
   expect(refused.status).toBe(403);
-  const changed = await t.request('PATCH', '/api/v1/auth/me', {
-    body: { current_password: 'correct horse', password: 'a new password' },
-  });
+  const changed = await t.send('auth.update_me', { current_password: 'correct horse', password: 'a new password' });
   expect(changed.status).toBe(200);
-  expect((await t.request('GET', '/api/v1/auth/me')).status).toBe(200);
-  expect((await t.request('GET', '/api/v1/auth/me', { anonymous: true, headers: { cookie: other_cookie } })).status).toBe(401);
-  const sessions = await t.request('GET', '/api/v1/auth/sessions');
-  expect(sessions.body['total']).toBe(1);
+  expect((await t.send('auth.me')).status).toBe(200);
+  expect((await t.send('auth.me', {}, { anonymous: true, headers: { cookie: other_cookie } })).status).toBe(401);
+  const sessions = await t.call('auth.sessions', {});
+  expect(sessions.total).toBe(1);
 });
 
 test('a session ends after 24 hours, and after 8 hours without a request', async () => {
   await t.signIn();
   t.advance(7 * 3_600_000);
-  expect((await t.request('GET', '/api/v1/auth/me')).status).toBe(200);
+  expect((await t.send('auth.me')).status).toBe(200);
   t.advance(7.9 * 3_600_000);
-  expect((await t.request('GET', '/api/v1/auth/me')).status).toBe(200);
+  expect((await t.send('auth.me')).status).toBe(200);
   t.advance(7.9 * 3_600_000);
-  expect((await t.request('GET', '/api/v1/auth/me')).status).toBe(200);
+  expect((await t.send('auth.me')).status).toBe(200);
   t.advance(2 * 3_600_000);
-  expect((await t.request('GET', '/api/v1/auth/me')).status).toBe(401);
-  await t.request('POST', '/api/v1/auth/login', { body: credentials });
+  expect((await t.send('auth.me')).status).toBe(401);
+  await t.call('auth.login', credentials);
   t.advance(8 * 3_600_000 + 1);
-  expect((await t.request('GET', '/api/v1/auth/me')).status).toBe(401);
+  expect((await t.send('auth.me')).status).toBe(401);
 });
 
 test('sessions are listed and revoked one by one', async () => {
   await t.signIn();
-  const other = await t.request('POST', '/api/v1/auth/login', { anonymous: true, body: credentials });
-  const { items } = (await t.request('GET', '/api/v1/auth/sessions')).body as { items: { id: string; current: boolean }[] };
+  const other = await t.send('auth.login', credentials, { anonymous: true });
+  const { items } = await t.call('auth.sessions', {});
   expect(items.filter(({ current }) => current)).toHaveLength(1);
   const id = items.find(({ current }) => !current)?.id;
-  expect((await t.request('DELETE', `/api/v1/auth/sessions/${id}`)).status).toBe(204);
-  expect((await t.request('DELETE', `/api/v1/auth/sessions/${id}`)).status).toBe(404);
+  expect((await t.send('auth.revoke_session', { id })).status).toBe(204);
+  expect((await t.send('auth.revoke_session', { id })).status).toBe(404);
   const cookie = other.headers.get('set-cookie')?.split(';')[0] ?? '';
-  expect((await t.request('GET', '/api/v1/auth/me', { anonymous: true, headers: { cookie } })).status).toBe(401);
+  expect((await t.send('auth.me', {}, { anonymous: true, headers: { cookie } })).status).toBe(401);
 });
 
 test('another site cannot use the cookie', async () => {
@@ -132,17 +121,17 @@ test('another site cannot use the cookie', async () => {
     { 'sec-fetch-site': 'cross-site' },
     { 'sec-fetch-site': 'same-site' },
   ]) {
-    const answer = await t.request('POST', '/api/v1/auth/logout', { headers });
+    const answer = await t.send('auth.logout', {}, { headers });
     expect(answer.status).toBe(403);
   }
-  expect((await t.request('POST', '/api/v1/auth/logout', { headers: { origin: 'http://localhost' } })).status).toBe(204);
+  expect((await t.send('auth.logout', {}, { headers: { origin: 'http://localhost' } })).status).toBe(204);
 });
 
 test('a forged, an unsigned and an expired token are nobody', async () => {
   await t.signIn();
   const none = `${btoa('{"alg":"none"}')}.${btoa('{"sub":"x","sid":"y"}')}.`;
   for (const token of ['nonsense', none, 'a.b.c']) {
-    const answer = await t.request('GET', '/api/v1/auth/me', { anonymous: true, headers: { cookie: `svc_session=${token}` } });
+    const answer = await t.send('auth.me', {}, { anonymous: true, headers: { cookie: `svc_session=${token}` } });
     expect(answer.status).toBe(401);
   }
 });
@@ -182,7 +171,7 @@ test.each([
   ['has a second factor', { totp_enabled: true }],
 ])('a sign-in fails when the account %s by the time its password was checked', async (_, set) => {
   await t.signIn();
-  const login = () => t.request('POST', '/api/v1/auth/login', { anonymous: true, body: credentials });
+  const login = () => t.send('auth.login', credentials, { anonymous: true });
   const late = await meanwhile(set, login);
   expect([late.status, late.headers.get('set-cookie'), isErrorBody(late.body)]).toEqual([401, null, true]);
 });
@@ -190,7 +179,7 @@ test.each([
 test('a password that was replaced while it was checked changes nothing', async () => {
   await t.signIn();
   const body = { current_password: credentials.password, password: 'a third password' };
-  const late = await meanwhile({ password_hash: 'another' }, () => t.request('PATCH', '/api/v1/auth/me', { body }));
+  const late = await meanwhile({ password_hash: 'another' }, () => t.send('auth.update_me', body));
   expect([late.status, isErrorBody(late.body)]).toEqual([409, true]);
   const [stored] = await t.app.store.db.select().from(t.app.store.tables.people);
   expect(stored?.password_hash).toBe('another');

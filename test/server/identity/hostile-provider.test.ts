@@ -23,7 +23,7 @@ afterEach(() => t.close());
 
 const configure = async (of: TestProvider = provider, body: object = {}) => {
   const draft = { name: of.issuer, ...of.client, create_people: true, ...body };
-  return String((await t.request('POST', '/api/v1/identity-providers', { body: draft })).body['id']);
+  return (await t.call('identity_providers.create', draft)).id;
 };
 const count = () => t.app.store.db.$count(t.app.store.tables.people);
 const reasons = () =>

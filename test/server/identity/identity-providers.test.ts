@@ -20,20 +20,20 @@ beforeEach(async () => {
 });
 afterEach(() => t.close());
 
-const create = (body: object = {}) => t.request('POST', PATH, { body: { ...DRAFT, ...body } });
-const patch = (id: unknown, body: object) => t.request('PATCH', `${PATH}/${String(id)}`, { body });
-const list = async () => (await t.request('GET', PATH)).body;
+const createProvider = (body: object = {}) => t.send('identity_providers.create', { ...DRAFT, ...body });
+const patch = (id: unknown, body: object) => t.send('identity_providers.update', { id: String(id), ...body });
+const list = async () => await t.call('identity_providers.list', {});
 const historyOf = async (id: unknown) =>
-  (await t.request('GET', `/api/v1/history/identity_provider/${String(id)}`)).body['items'] as Record<string, unknown>[];
+  (await t.call('history.entity', { entity_type: 'identity_provider', entity_id: String(id) })).items;
 const agentToken = async () => {
   const body = { name: 'agent', duration_minutes: 60, scopes: ['read', 'write', 'deploy'] };
-  return String((await t.request('POST', '/api/v1/agent-tokens', { body })).body['token']);
+  return (await t.send('agent_tokens.create', body)).body.token;
 };
 const rollback = (entry: Record<string, unknown> | undefined, options: object = {}) =>
   t.request('POST', `/api/v1/history/${String(entry?.['id'])}/rollback`, { body: {}, ...options });
 
 test('a provider is created, listed, changed and deleted, and its secret is never shown', async () => {
-  const { status, body } = await create();
+  const { status, body } = await createProvider();
   expect(status).toBe(201);
   expect(body).toEqual({
     id: expect.any(String),
@@ -64,26 +64,26 @@ test('a provider is created, listed, changed and deleted, and its secret is neve
     role_by_group: { staff: 'editor' },
     client_secret_set: true,
   });
-  expect((await patch(id, {})).body['version']).toBe(2);
+  expect((await patch(id, {})).body.version).toBe(2);
   // What was read may be sent back as it is.
-  expect((await patch(id, { ...changed.body, client_secret: '********' })).body['client_secret_set']).toBe(true);
-  expect((await patch(id, { client_secret: null })).body['client_secret_set']).toBe(false);
+  expect((await patch(id, { ...changed.body, client_secret: '********' })).body.client_secret_set).toBe(true);
+  expect((await patch(id, { client_secret: null })).body.client_secret_set).toBe(false);
   const told = JSON.stringify([await list(), await historyOf(id), t.log]);
   expect(told).not.toContain('s3cret');
-  expect((await t.request('DELETE', `${PATH}/${String(id)}`)).status).toBe(204);
+  expect((await t.send('identity_providers.delete', { id })).status).toBe(204);
   expect(await list()).toEqual({ items: [], total: 0 });
 });
 
 test('nobody but an administrator reads or changes providers, by whichever way', async () => {
-  const { id } = (await create()).body;
+  const { id } = (await createProvider()).body;
   const entry = (await historyOf(id))[0];
   const headers = { authorization: `Bearer ${await agentToken()}` };
   const calls: [string, string, object?][] = [
     ['GET', PATH],
     ['POST', PATH, DRAFT],
-    ['PATCH', `${PATH}/${String(id)}`, { enabled: false }],
-    ['DELETE', `${PATH}/${String(id)}`],
-    ['POST', `${PATH}/${String(id)}/test`, {}],
+    ['PATCH', `${PATH}/${id}`, { enabled: false }],
+    ['DELETE', `${PATH}/${id}`],
+    ['POST', `${PATH}/${id}/test`, {}],
   ];
   for (const [method, path, body] of calls) {
     const given = body === undefined ? {} : { body };
@@ -92,10 +92,10 @@ test('nobody but an administrator reads or changes providers, by whichever way',
     expect([path, refused.status, isErrorBody(refused.body)]).toEqual([path, 403, true]);
   }
   const undone = await rollback(entry, { anonymous: true, headers });
-  expect([undone.status, undone.body['detail']]).toEqual([403, expect.stringContaining('not a token')]);
-  const exported = await t.request('GET', '/api/v1/export-import/export', { anonymous: true, headers });
-  expect((exported.body['server_config'] as object) ?? {}).not.toHaveProperty('identity_providers');
-  expect(JSON.stringify(exported.body)).not.toContain('realms/shop');
+  expect([undone.status, undone.body.detail]).toEqual([403, expect.stringContaining('not a token')]);
+  const exported = await t.call('transfer.export', {}, { anonymous: true, headers });
+  expect((exported.server_config as object) ?? {}).not.toHaveProperty('identity_providers');
+  expect(JSON.stringify(exported)).not.toContain('realms/shop');
   expect(await list()).toMatchObject({ total: 1, items: [{ version: 1 }] });
 });
 
@@ -113,32 +113,32 @@ test.each([
   [{ scopes: ['a b'] }, 'scopes'],
   [{ nonsense: 1 }, 'nonsense'],
 ])('%j is refused at %s and nothing is stored', async (body, field) => {
-  const answer = await create(body);
+  const answer = await createProvider(body);
   expect([answer.status, isErrorBody(answer.body)]).toEqual([422, true]);
-  expect(answer.body['detail']).toContain(field);
+  expect(answer.body.detail).toContain(field);
   expect(await list()).toEqual({ items: [], total: 0 });
 });
 
 test('unknown ids, taken names and stale versions are refused', async () => {
-  const first = (await create()).body;
-  const second = (await create({ name: 'Okta' })).body;
-  expect((await create()).status).toBe(409);
-  const taken = await patch(second['id'], { name: 'Keycloak' });
-  expect([taken.status, taken.body['detail']]).toEqual([
+  const first = (await createProvider()).body;
+  const second = (await createProvider({ name: 'Okta' })).body;
+  expect((await createProvider()).status).toBe(409);
+  const taken = await patch(second.id, { name: 'Keycloak' });
+  expect([taken.status, taken.body.detail]).toEqual([
     409,
     'Another identity provider already has this name. Choose another one.',
   ]);
-  expect((await patch(first['id'], { enabled: false, version: 9 })).status).toBe(409);
+  expect((await patch(first.id, { enabled: false, version: 9 })).status).toBe(409);
   expect((await patch(UNKNOWN, { enabled: false })).status).toBe(404);
-  expect((await t.request('DELETE', `${PATH}/${UNKNOWN}`)).status).toBe(404);
-  expect((await t.request('POST', `${PATH}/${UNKNOWN}/test`, { body: {} })).status).toBe(404);
+  expect((await t.send('identity_providers.delete', { id: '0190b0c0-0000-7000-8000-000000000000' })).status).toBe(404);
+  expect((await t.send('identity_providers.test', { id: '0190b0c0-0000-7000-8000-000000000000' })).status).toBe(404);
 });
 
 test('a stored secret is not kept for another issuer', async () => {
-  const { id } = (await create()).body;
+  const { id } = (await createProvider()).body;
   const issuer = 'https://127.0.0.1:9443/';
   const moved = await patch(id, { issuer });
-  expect([moved.status, moved.body['detail']]).toEqual([422, expect.stringContaining('client_secret must be sent again')]);
+  expect([moved.status, moved.body.detail]).toEqual([422, expect.stringContaining('client_secret must be sent again')]);
   expect((await patch(id, { issuer, client_secret: '********' })).status).toBe(422);
   expect((await patch(id, { issuer, client_secret: 'of the new one' })).body).toMatchObject({ issuer, version: 2 });
 });
@@ -146,17 +146,17 @@ test('a stored secret is not kept for another issuer', async () => {
 test('without SVC_ALLOW_PRIVATE_NETWORKS a private issuer is refused, and plain http everywhere else', async () => {
   const strict = await testApp({ SVC_ALLOW_PRIVATE_NETWORKS: 'false' });
   await strict.signIn();
-  const refused = await strict.request('POST', PATH, { body: DRAFT });
-  expect([refused.status, refused.body['detail']]).toEqual([422, expect.stringContaining('SVC_ALLOW_PRIVATE_NETWORKS')]);
+  const refused = await strict.send('identity_providers.create', DRAFT);
+  expect([refused.status, refused.body.detail]).toEqual([422, expect.stringContaining('SVC_ALLOW_PRIVATE_NETWORKS')]);
   await strict.close();
-  const plain = await create({ issuer: 'http://8.8.8.8/realms/shop' });
-  expect([plain.status, plain.body['detail']]).toEqual([422, expect.stringContaining('over https')]);
+  const plain = await createProvider({ issuer: 'http://8.8.8.8/realms/shop' });
+  expect([plain.status, plain.body.detail]).toEqual([422, expect.stringContaining('over https')]);
 });
 
 test('changes are in the history, and rolled back with their secrets', async () => {
-  const { id } = (await create()).body;
+  const { id } = (await createProvider()).body;
   await patch(id, { enabled: false });
-  await t.request('DELETE', `${PATH}/${String(id)}`);
+  await t.call('identity_providers.delete', { id });
   const [deleted, updated] = await historyOf(id);
   expect(deleted).toMatchObject({
     entity_type: 'identity_provider',
@@ -169,27 +169,24 @@ test('changes are in the history, and rolled back with their secrets', async () 
   expect(back.body['entity']).toMatchObject({ id, enabled: false, client_secret_set: true, version: 3 });
   expect((await rollback(updated)).body['entity']).toMatchObject({ enabled: true, version: 4 });
   const { identity_providers: table } = t.app.store.tables;
-  const [row] = await t.app.store.db
-    .select()
-    .from(table)
-    .where(eq(table.id, String(id)));
+  const [row] = await t.app.store.db.select().from(table).where(eq(table.id, id));
   const sealed = isSealed(row?.client_secret) ? row.client_secret.$sealed : '';
-  expect(t.app.keyring.open(sealed, `identity_provider/${String(id)}/client_secret`)).toBe(DRAFT.client_secret);
+  expect(t.app.keyring.open(sealed, `identity_provider/${id}/client_secret`)).toBe(DRAFT.client_secret);
 });
 
 test('an export holds providers without secrets, and an import with the settings brings them', async () => {
-  await create({ groups_claim: 'groups', role_by_group: { staff: 'editor' } });
-  await create({ name: 'Public client', client_secret: null });
-  const exported = (await t.request('GET', '/api/v1/export-import/export')).body;
+  await createProvider({ groups_claim: 'groups', role_by_group: { staff: 'editor' } });
+  await createProvider({ name: 'Public client', client_secret: null });
+  const exported = await t.call('transfer.export', {});
   expect(JSON.stringify(exported)).not.toContain('s3cret');
   const other = await testApp();
   await other.signIn();
   const send = (query: string) => other.request('POST', `/api/v1/export-import/import?${query}`, { body: exported });
   expect((await send('mode=merge')).status).toBe(200);
-  expect((await other.request('GET', PATH)).body['total']).toBe(0);
+  expect((await other.call('identity_providers.list', {})).total).toBe(0);
   const report = await send('include_server_config=true');
   expect(report.body['needs_secrets']).toEqual([{ connection: null, fields: ['identity_providers.Keycloak.client_secret'] }]);
-  const items = (await other.request('GET', PATH)).body['items'];
+  const items = (await other.call('identity_providers.list', {})).items;
   expect(items).toMatchObject([
     { name: 'Keycloak', role_by_group: { staff: 'editor' }, client_secret_set: false, client_secret_missing: true },
     { name: 'Public client', client_secret_set: false, client_secret_missing: false },
@@ -197,16 +194,16 @@ test('an export holds providers without secrets, and an import with the settings
   const again = (await send('include_server_config=true&mode=overwrite')).body;
   expect(again).toMatchObject({ updated: { server_config: 0 }, needs_secrets: report.body['needs_secrets'] });
   // It is no public client, here and wherever it is imported next.
-  const { server_config } = (await other.request('GET', '/api/v1/export-import/export')).body as Record<string, object>;
+  const { server_config } = await other.call('transfer.export', {});
   expect(server_config).toMatchObject({
-    identity_providers: (exported['server_config'] as Record<string, unknown>)['identity_providers'],
+    identity_providers: (exported.server_config as Record<string, unknown>)['identity_providers'],
   });
   const id = String((items as { id: string }[])[0]?.id);
   const missing =
     'The identity provider Keycloak has no client secret yet, because it was imported without one. An administrator can enter it.';
   const started = await other.request('GET', `/api/v1/auth/oidc/${id}/start?moved=true`, { anonymous: true });
   expect(JSON.stringify([started.body, decodeURIComponent(String(started.headers.get('location')))])).toContain(missing);
-  const change = async (body: object) => (await other.request('PATCH', `${PATH}/${id}`, { body })).body;
+  const change = async (body: object) => await other.call('identity_providers.update', { id, ...body });
   expect(await change({ issuer: 'https://127.0.0.1:9443' })).toMatchObject({ client_secret_missing: true });
   expect(await change({ client_secret: null })).toMatchObject({ client_secret_set: false, client_secret_missing: false });
   expect(await change({ client_secret: 'entered' })).toMatchObject({ client_secret_set: true, client_secret_missing: false });
@@ -219,11 +216,10 @@ interface Checked {
 }
 
 async function tested(provider: TestProvider, body: object = {}): Promise<Record<string, string>> {
-  const { id } = (await create({ ...provider.client, ...body })).body;
-  const answer = await t.request('POST', `${PATH}/${String(id)}/test`, { body: {} });
-  expect(answer.status).toBe(200);
-  const { checks } = answer.body as unknown as Checked;
-  await t.request('DELETE', `${PATH}/${String(id)}`);
+  const { id } = (await createProvider({ ...provider.client, ...body })).body;
+  const answer = await t.call('identity_providers.test', { id });
+  const { checks } = answer as unknown as Checked;
+  await t.call('identity_providers.delete', { id });
   return Object.fromEntries(checks.map(({ check, status }) => [check, status]));
 }
 

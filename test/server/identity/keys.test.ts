@@ -26,7 +26,7 @@ import { connectHost } from '#test/support/host.ts';
 const OLD = 'old-key-old-key-old-key-old-key-old';
 const NEW = 'new-key-new-key-new-key-new-key-new';
 const OTHER = 'other-key-other-key-other-key-other';
-const call = systemCall('test');
+const system = systemCall('test');
 
 /** What a secret-bearing installation holds; nothing of it is dialled. */
 const draft: RawInput<'connections.create'> = {
@@ -97,21 +97,21 @@ const history = async (app: App) => (await app.store.db.select().from(app.store.
 
 /** An administrator with a second factor, a connection, a configuration and a token with secrets, and a snapshot of them. */
 async function fill(app: App): Promise<{ id: string; token_id: string }> {
-  const context: Context = { ...call, app };
+  const context: Context = { ...system, app };
   await createOwner(context, 'ada', 'correct horse');
   const { id: person_id } = (await app.store.db.select().from(app.store.tables.people))[0] as { id: string };
-  const mine = { ...call, actor: { type: 'admin', id: person_id, name: 'ada', scopes: [] } } as const;
+  const mine = { ...system, actor: { type: 'admin', id: person_id, name: 'ada', scopes: [] } } as const;
   const { secret } = await run(app, 'two_factor.setup', { password: 'correct horse' }, mine);
   const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate();
   await run(app, 'two_factor.verify_setup', { code }, mine);
-  const { id } = await run(app, 'connections.create', draft, call);
+  const { id } = await run(app, 'connections.create', draft, system);
   await storeExtras(app, id, PLAIN.extra_params);
   const tool = { connection_id: id, name: 'one', description: 'One', sql_query: 'select 1 as one' };
-  await run(app, 'tools.create', tool, call);
+  await run(app, 'tools.create', tool, system);
   const oauth_clients = [{ client_id: 'client', client_secret: 'fourth secret' }];
-  await run(app, 'config.update', { oauth_clients }, call);
-  const { id: token_id } = await run(app, 'mcp_tokens.create', { name: 'token' }, call);
-  await run(app, 'deploy.run', {}, call);
+  await run(app, 'config.update', { oauth_clients }, system);
+  const { id: token_id } = await run(app, 'mcp_tokens.create', { name: 'token' }, system);
+  await run(app, 'deploy.run', {}, system);
   return { id, token_id };
 }
 
@@ -149,16 +149,16 @@ describe.each(kinds)('on %s', (name, on_postgres) => {
     expect(keysOf(await sealedBlobs(app))).toEqual([keyIdOf(NEW)]);
     expect(await use(app, OLD)).toMatchObject({ current: false, configured: true, entities: 4, removable: false });
 
-    await run(app, 'connections.update', { id, pool_size: 3 }, call);
+    await run(app, 'connections.update', { id, pool_size: 3 }, system);
     expect(keysOf(await connectionRow(app))).toEqual([keyIdOf(NEW)]);
     expect(toSettings(await connectionRow(app), app.keyring)).toMatchObject({ ...PLAIN, pool_size: 3 });
     expect(await use(app, OLD)).toMatchObject({ entities: 3, removable: false });
-    await run(app, 'config.update', { server_name: 'Other' }, call);
-    await run(app, 'mcp_tokens.delete', { id: token_id }, call);
+    await run(app, 'config.update', { server_name: 'Other' }, system);
+    await run(app, 'mcp_tokens.delete', { id: token_id }, system);
     expect(await use(app, OLD)).toMatchObject({ entities: 1, removable: false });
 
     const [admin] = await app.store.db.select().from(app.store.tables.people);
-    const mine = { ...call, actor: { type: 'admin', id: admin?.id ?? null, name: 'ada', scopes: [] } } as const;
+    const mine = { ...system, actor: { type: 'admin', id: admin?.id ?? null, name: 'ada', scopes: [] } } as const;
     await run(app, 'auth.update_me', { current_password: 'correct horse', username: 'grace' }, mine);
     expect(await use(app, OLD)).toMatchObject({ entities: 0, active_snapshot: false, removable: true });
     expect((await use(app, OLD))?.history).toBeGreaterThan(0);
@@ -166,16 +166,16 @@ describe.each(kinds)('on %s', (name, on_postgres) => {
     const after = await restart(NEW);
     expect(toSettings(await connectionRow(after), after.keyring)).toMatchObject(PLAIN);
     expect(await use(after, OLD)).toMatchObject({ configured: false, removable: true });
-    await run(after, 'deploy.run', {}, call);
+    await run(after, 'deploy.run', {}, system);
   });
 
   maybe(`a candidate keeps its secrets when a key goes (${name})`, async () => {
     const before = await restart(OLD);
     const { id } = await fill(before);
     // Only the candidate holds this one.
-    await run(before, 'connections.update', { id, password: 'candidate secret' }, call);
-    const { candidate } = await run(before, 'candidates.create', {}, call);
-    await run(before, 'connections.update', { id, password: 'last secret' }, call);
+    await run(before, 'connections.update', { id, password: 'candidate secret' }, system);
+    const { candidate } = await run(before, 'candidates.create', {}, system);
+    await run(before, 'connections.update', { id, password: 'last secret' }, system);
     const sealed = (await sealedBlobs(before)).length;
     const app = await restart(NEW, OLD);
     expect(keysOf(await sealedBlobs(app))).toEqual([keyIdOf(NEW)]);
@@ -187,7 +187,7 @@ describe.each(kinds)('on %s', (name, on_postgres) => {
     const texts = (await sealedBlobs(after)).flatMap((blob) => blobSecrets(blob));
     expect((await sealedBlobs(after)).length).toBe(sealed);
     expect(texts.map((secret) => openOrNull(after.keyring, secret.sealed, secret.place))).toContain('candidate secret');
-    await run(after, 'deploy.run', { candidate, canary: { percent: 10, minutes: 5 } }, call);
+    await run(after, 'deploy.run', { candidate, canary: { percent: 10, minutes: 5 } }, system);
   });
 
   maybe(`a key that is removed too early refuses the start and is named (${name})`, async () => {
@@ -214,16 +214,16 @@ describe.each(kinds)('on %s', (name, on_postgres) => {
     expect({ ...fresh, password: null, extra_params: null }).toEqual({ ...row, password: null, extra_params: null });
     expect(await history(app)).toBe(entries);
     expect(await activeSnapshot(app)).toEqual(active);
-    expect((await run(app, 'deploy.diff', {}, call)).changes).toEqual([]);
-    expect((await run(app, 'deploy.run', {}, call)).changed).toBe(false);
+    expect((await run(app, 'deploy.diff', {}, system)).changes).toEqual([]);
+    expect((await run(app, 'deploy.run', {}, system)).changed).toBe(false);
     await restart(NEW);
   });
 
   maybe(`older snapshots and history are counted, and keep nobody from starting (${name})`, async () => {
     const before = await restart(OLD);
     const { id } = await fill(before);
-    await run(before, 'connections.update', { id, password: 'third secret' }, call);
-    await run(before, 'deploy.run', {}, call);
+    await run(before, 'connections.update', { id, password: 'third secret' }, system);
+    await run(before, 'deploy.run', {}, system);
     const app = await restart(NEW, OLD);
     await rewrapSecrets(app);
     expect(await use(app, OLD)).toMatchObject({ entities: 0, active_snapshot: false, snapshots: 1, removable: true });
@@ -257,7 +257,7 @@ describe('a start', () => {
     const old = await sealedBlobs(before);
     const app = await restart(NEW, OLD);
     await rewrapSecrets(app);
-    await run(app, 'connections.delete', { id }, call);
+    await run(app, 'connections.delete', { id }, system);
     const { blobs } = app.store.tables;
     for (const { hash, text } of old) await app.store.write((tx) => tx.update(blobs).set({ text }).where(eq(blobs.hash, hash)));
     expect(await refusal(NEW)).toContain(`${keyIdOf(OLD)}, which encrypts secrets of the active snapshot`);
@@ -270,7 +270,7 @@ describe('a start', () => {
     await fill(app);
     const { connections } = app.store.tables;
     const { password } = await connectionRow(app);
-    await run(app, 'connections.create', { ...draft, name: 'thief' }, call);
+    await run(app, 'connections.create', { ...draft, name: 'thief' }, system);
     await app.store.write((tx) => tx.update(connections).set({ password }).where(eq(connections.name, 'thief')));
     const error = await requireSecrets(app).catch((fault: unknown) => fault);
     expect((error as AppError).detail).toContain('connection thief');

@@ -27,9 +27,9 @@ afterEach(() => t.close());
 
 const configure = async (more: object = {}) => {
   const draft = { name: 'Company', ...provider.client, create_people: true, default_role: 'viewer', ...more };
-  const { status, body } = await owner.ask('POST', 'identity-providers', draft);
+  const { status, body } = await owner.send('identity_providers.create', draft);
   expect(status).toBe(201);
-  return String(body['id']);
+  return body.id;
 };
 const refusedWith = (location: string) => new URL(location, 'http://localhost').searchParams.get('refused');
 interface Linked {
@@ -40,8 +40,7 @@ interface Linked {
 }
 const linked = async (one: Visitor) => (await one.api('GET', '/auth/identities')).body['items'] as Linked[];
 const unlink = (one: Visitor, account: Linked | undefined) => one.api('DELETE', `/auth/identities/${String(account?.id)}`);
-const attempts = async () =>
-  (await owner.ask('GET', 'oauth/attempts')).body['items'] as { step: string; reason: string | null; client: string }[];
+const attempts = async () => (await owner.call('oauth_attempts.list', {})).items;
 const withPassword = async (username: string) => {
   const one = visitor(t);
   expect((await one.api('POST', '/auth/login', { username, password: PASSWORD })).status).toBe(200);
@@ -65,7 +64,7 @@ describe('one’s own linked accounts', () => {
     const stranger = visitor(t);
     await stranger.signIn(provider_id);
     expect((await stranger.api('GET', '/auth/me')).body).toMatchObject({ username: 'grace@example.com' });
-    const { items } = (await owner.ask('GET', 'history?entity_type=admin&search=ada')).body as { items: { changes: unknown }[] };
+    const { items } = await owner.call('history.list', { entity_type: 'admin', search: 'ada' });
     expect(items.slice(0, 2).map(({ changes }) => changes)).toEqual([
       { linked_account: { old: 'Company', new: null } },
       { linked_account: { old: null, new: 'Company' } },
@@ -77,8 +76,8 @@ describe('one’s own linked accounts', () => {
     await ada.signIn(provider_id, '?link=true');
     const [account] = await linked(ada);
     const viewer = await peopleOf(t).join(owner, { username: 'vera', role: 'viewer' });
-    expect((await viewer.ask('GET', 'auth/identities')).body['items']).toEqual([]);
-    expect((await viewer.ask('DELETE', `auth/identities/${String(account?.id)}`)).status).toBe(404);
+    expect((await viewer.call('auth.identities', {})).items).toEqual([]);
+    expect((await viewer.send('auth.unlink_identity', { id: String(account?.id) })).status).toBe(404);
     expect((await visitor(t).api('GET', '/auth/identities')).status).toBe(401);
     expect(await linked(ada)).toHaveLength(1);
   });
@@ -86,7 +85,7 @@ describe('one’s own linked accounts', () => {
   test('are not linked by who began before the password changed', async () => {
     const ada = await withPassword('ada');
     const back = await ada.through(await ada.start(provider_id, '?return_to=/account&link=true'));
-    const changed = await owner.ask('PATCH', 'auth/me', { current_password: PASSWORD, password: 'another password' });
+    const changed = await owner.send('auth.update_me', { current_password: PASSWORD, password: 'another password' });
     expect(changed.status).toBe(200);
     expect(refusedWith((await ada.visit(back)).headers.get('location') ?? '')).toBe('expired');
     expect(await t.app.store.db.select().from(t.app.store.tables.identities)).toEqual([]);
@@ -96,15 +95,15 @@ describe('one’s own linked accounts', () => {
     const grace = visitor(t);
     await grace.signIn(provider_id);
     const refused = await unlink(grace, (await linked(grace))[0]);
-    expect([refused.status, refused.body['detail']]).toEqual([409, expect.stringContaining('the only way you can sign in')]);
+    expect([refused.status, refused.body.detail]).toEqual([409, expect.stringContaining('the only way you can sign in')]);
 
     provider.person = { ...GRACE, sub: 'person-2', email: 'ada@example.com' };
     const ada = await withPassword('ada');
     await ada.signIn(provider_id, '?link=true');
-    expect((await owner.ask('PATCH', 'server/config', { password_sign_in: false })).status).toBe(200);
+    expect((await owner.send('config.update', { password_sign_in: false })).status).toBe(200);
     expect((await unlink(ada, (await linked(ada))[0])).status).toBe(409);
-    expect((await owner.ask('PATCH', 'server/config', { password_sign_in: true })).status).toBe(200);
-    await owner.ask('PATCH', `identity-providers/${provider_id}`, { enabled: false });
+    expect((await owner.send('config.update', { password_sign_in: true })).status).toBe(200);
+    await owner.call('identity_providers.update', { id: provider_id, enabled: false });
     expect((await linked(ada))[0]).toMatchObject({ enabled: false });
     expect((await unlink(ada, (await linked(ada))[0])).status).toBe(204);
   });
@@ -126,10 +125,9 @@ describe('one’s own linked accounts', () => {
 
 describe('an invitation', () => {
   const invite = async (body: object = {}) => {
-    const made = await owner.ask('POST', 'people', { username: 'hopper', role: 'editor', groups: ['navy'], ...body });
-    expect(made.status).toBe(201);
-    const { invite_url } = (await owner.ask('POST', `people/${String(made.body['id'])}/invite`, {})).body;
-    return String(invite_url).split('#')[1] ?? '';
+    const made = await owner.call('people.create', { username: 'hopper', role: 'editor', groups: ['navy'], ...body });
+    const { invite_url } = await owner.call('people.invite', { id: made.id });
+    return invite_url.split('#')[1] ?? '';
   };
   const accept = async (one: Visitor, token: string) => one.api('POST', '/auth/accept-invite/provider', { token, provider_id });
   /** From the page of the invitation through the provider. @returns where it ends. */
@@ -144,8 +142,8 @@ describe('an invitation', () => {
     provider.person = { ...GRACE, sub: 'owner' };
     await (await withPassword('ada')).signIn(provider_id, '?link=true');
     provider.person = GRACE;
-    await owner.ask('PATCH', `identity-providers/${provider_id}`, { create_people: false });
-    expect((await owner.ask('PATCH', 'server/config', { password_sign_in: false })).status).toBe(200);
+    await owner.call('identity_providers.update', { id: provider_id, create_people: false });
+    expect((await owner.send('config.update', { password_sign_in: false })).status).toBe(200);
     const token = await invite();
     expect((await visitor(t).api('POST', '/auth/accept-invite', { token, password: 'long enough' })).status).toBe(403);
     const one = visitor(t);
@@ -154,7 +152,7 @@ describe('an invitation', () => {
     expect(await acceptThrough(one, token)).toBe('/');
     const me = (await one.api('GET', '/auth/me')).body;
     expect(me).toMatchObject({ username: 'hopper', role: 'editor', groups: ['navy'] });
-    const { items } = (await owner.ask('GET', 'people')).body as { items: Record<string, unknown>[] };
+    const { items } = await owner.call('people.list', {});
     expect(items.find(({ username }) => username === 'hopper')).toMatchObject({ sign_in: 'oidc' });
     expect((await accept(visitor(t), token)).status).toBe(404);
     const again = visitor(t);
@@ -197,12 +195,12 @@ describe('an invitation', () => {
 
   test('is not accepted through a provider by who has a second factor, which it would pass by', async () => {
     const vera = await peopleOf(t).join(owner, { username: 'vera', role: 'viewer' });
-    const { secret } = (await vera.ask('POST', 'auth/2fa/setup', { password: PASSWORD })).body;
-    const code = new TOTP({ secret: Secret.fromBase32(String(secret)) }).generate({ timestamp: t.app.clock().getTime() });
-    expect((await vera.ask('POST', 'auth/2fa/verify-setup', { code })).status).toBe(200);
-    const { invite_url } = (await owner.ask('POST', `people/${vera.id}/invite`, {})).body;
+    const { secret } = await vera.call('two_factor.setup', { password: PASSWORD });
+    const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: t.app.clock().getTime() });
+    expect((await vera.send('two_factor.verify_setup', { code })).status).toBe(200);
+    const { invite_url } = await owner.call('people.invite', { id: vera.id });
     const one = visitor(t);
-    expect(refusedWith(await acceptThrough(one, String(invite_url).split('#')[1] ?? ''))).toBe('second_factor');
+    expect(refusedWith(await acceptThrough(one, invite_url.split('#')[1] ?? ''))).toBe('second_factor');
     expect((await one.api('GET', '/auth/me')).status).toBe(401);
     const { identities } = t.app.store.tables;
     expect(await t.app.store.db.select().from(identities)).toEqual([]);
@@ -210,13 +208,13 @@ describe('an invitation', () => {
 
   test('keeps the password and the rights of who had one', async () => {
     const vera = await peopleOf(t).join(owner, { username: 'vera', role: 'viewer' });
-    const { items } = (await owner.ask('GET', 'people')).body as { items: { id: string; username: string }[] };
+    const { items } = await owner.call('people.list', {});
     const id = items.find(({ username }) => username === 'vera')?.id ?? '';
-    const { invite_url } = (await owner.ask('POST', `people/${id}/invite`, {})).body;
+    const { invite_url } = await owner.call('people.invite', { id });
     const one = visitor(t);
-    expect(await acceptThrough(one, String(invite_url).split('#')[1] ?? '')).toBe('/');
+    expect(await acceptThrough(one, invite_url.split('#')[1] ?? '')).toBe('/');
     // The sessions of before end, as they do with a new password.
-    expect((await vera.ask('GET', 'auth/me')).status).toBe(401);
+    expect((await vera.send('auth.me')).status).toBe(401);
     expect((await one.api('GET', '/auth/me')).body).toMatchObject({ username: 'vera', role: 'viewer' });
     await withPassword('vera');
   });
@@ -224,12 +222,11 @@ describe('an invitation', () => {
   test('of an administrator gives no way in to somebody who becomes an owner, unless there is no other', async () => {
     const admin = await peopleOf(t).join(owner, { username: 'eve', role: 'admin' });
     const vera = await peopleOf(t).join(owner, { username: 'vera', role: 'viewer' });
-    const link = async (id: string) =>
-      String((await admin.ask('POST', `people/${id}/invite`, {})).body['invite_url']).split('#')[1] ?? '';
+    const link = async (id: string) => (await admin.call('people.invite', { id })).invite_url.split('#')[1] ?? '';
     const spy = visitor(t);
     expect(await acceptThrough(spy, await link(vera.id))).toBe('/');
     expect((await spy.api('GET', '/auth/me')).body).toMatchObject({ username: 'vera' });
-    expect((await owner.ask('PATCH', `people/${vera.id}`, { role: 'owner' })).status).toBe(200);
+    expect((await owner.send('people.update', { id: vera.id, role: 'owner' })).status).toBe(200);
     expect((await spy.api('GET', '/auth/me')).status).toBe(401);
     const again = visitor(t);
     await again.signIn(provider_id);
@@ -237,10 +234,10 @@ describe('an invitation', () => {
     expect(await linked(await withPassword('vera'))).toEqual([]);
 
     provider.person = { ...GRACE, sub: 'hopper', email: 'hopper@example.com' };
-    const made = await owner.ask('POST', 'people', { username: 'hopper', role: 'editor' });
+    const made = await owner.call('people.create', { username: 'hopper', role: 'editor' });
     const only = visitor(t);
-    expect(await acceptThrough(only, await link(String(made.body['id'])))).toBe('/');
-    expect((await owner.ask('PATCH', `people/${String(made.body['id'])}`, { role: 'owner' })).status).toBe(200);
+    expect(await acceptThrough(only, await link(made.id))).toBe('/');
+    expect((await owner.send('people.update', { id: made.id, role: 'owner' })).status).toBe(200);
     expect((await only.api('GET', '/auth/me')).body).toMatchObject({ username: 'hopper', role: 'owner' });
   });
 });
@@ -251,7 +248,7 @@ test('sign-ins through providers stand among the attempts, with the reason of wh
   await visitor(t).signIn(provider_id);
   provider.tricks = {};
   provider.person = { ...GRACE, sub: 'someone', email: 'someone@example.com' };
-  await owner.ask('PATCH', `identity-providers/${provider_id}`, { create_people: false });
+  await owner.call('identity_providers.update', { id: provider_id, create_people: false });
   await visitor(t).signIn(provider_id);
   const gone = await configure({ name: 'Gone', issuer: 'http://127.0.0.1:9' });
   await visitor(t).visit(`/api/v1/auth/oidc/${gone}/start`);

@@ -13,15 +13,13 @@ beforeEach(async () => {
   await t.signIn();
 });
 afterEach(() => t.close());
-
-const PATH = '/api/v1/mcp-tokens';
-const create = (body: object = { name: 'Claude' }) => t.request('POST', PATH, { body });
+const createToken = (body: object = { name: 'Claude' }) => t.send('mcp_tokens.create', body);
 const stored = () => t.app.store.db.select().from(t.app.store.tables.mcp_tokens);
 const historyOf = async (id: unknown) =>
-  (await t.request('GET', `/api/v1/history/mcp_token/${String(id)}`)).body['items'] as Record<string, unknown>[];
+  (await t.call('history.entity', { entity_type: 'mcp_token', entity_id: String(id) })).items;
 
 test('what is not allowed is refused and nothing is stored', async () => {
-  expect((await t.request('POST', PATH, { body: { name: 'a' }, anonymous: true })).status).toBe(401);
+  expect((await t.send('mcp_tokens.create', { name: 'a' }, { anonymous: true })).status).toBe(401);
   for (const body of [
     {},
     { name: '' },
@@ -29,22 +27,22 @@ test('what is not allowed is refused and nothing is stored', async () => {
     { name: 'a', idle_timeout_minutes: 1.5 },
     { name: 'a', scopes: [] },
   ]) {
-    const answer = await create(body);
+    const answer = await createToken(body);
     expect([answer.status, isErrorBody(answer.body)]).toEqual([422, true]);
   }
-  expect((await t.request('GET', `${PATH}?limit=101`)).status).toBe(422);
+  expect((await t.send('mcp_tokens.list', { limit: 101 })).status).toBe(422);
   expect(await stored()).toEqual([]);
 });
 
 test('a token is shown once and stored as a digest and a sealed bcrypt hash', async () => {
-  const { status, body } = await create({ name: 'Claude', idle_timeout_minutes: 30 });
+  const { status, body } = await createToken({ name: 'Claude', idle_timeout_minutes: 30 });
   expect(status).toBe(201);
   const { token, ...record } = body;
-  expect(String(token)).toMatch(/^svc_mcp_[A-Za-z0-9]{40}$/);
+  expect(token).toMatch(/^svc_mcp_[A-Za-z0-9]{40}$/);
   expect(record).toEqual({
     id: expect.any(String),
     name: 'Claude',
-    token_prefix: String(token).slice(0, 12),
+    token_prefix: token.slice(0, 12),
     idle_timeout_minutes: 30,
     last_used_at: null,
     revoked: false,
@@ -53,29 +51,29 @@ test('a token is shown once and stored as a digest and a sealed bcrypt hash', as
     version: 1,
     created_at: '2026-03-01T12:00:00.000Z',
   });
-  const list = (await t.request('GET', PATH)).body;
+  const list = await t.call('mcp_tokens.list', {});
   expect(list).toEqual({ items: [record], total: 1 });
   const [row] = await stored();
-  expect(JSON.stringify(row)).not.toContain(String(token));
-  expect(row?.digest).toBe(createHash('sha256').update(String(token)).digest('hex'));
+  expect(JSON.stringify(row)).not.toContain(token);
+  expect(row?.digest).toBe(createHash('sha256').update(token).digest('hex'));
   const hash = t.app.keyring.open(row?.secret_hash.$sealed ?? '', `mcp_token/${row?.id}/secret_hash`);
   expect(hash).toStartWith('$2');
-  expect(await Bun.password.verify(String(token), hash)).toBe(true);
-  expect(JSON.stringify(t.log)).not.toContain(String(token));
+  expect(await Bun.password.verify(token, hash)).toBe(true);
+  expect(JSON.stringify(t.log)).not.toContain(token);
 });
 
 test('the list is the newest first; a name may occur twice', async () => {
-  for (const name of ['a', 'b', 'b']) await create({ name });
-  const { items, total } = (await t.request('GET', `${PATH}?limit=2`)).body as { items: { name: string }[]; total: number };
+  for (const name of ['a', 'b', 'b']) await createToken({ name });
+  const { items, total } = await t.call('mcp_tokens.list', { limit: 2 });
   expect([items.map(({ name }) => name), total]).toEqual([['b', 'b'], 3]);
 });
 
 test('a revoked token stays in the list as revoked for 30 days; the history tells both without secrets', async () => {
-  const { id, token } = (await create()).body;
-  await create({ name: 'other' });
-  expect((await t.request('DELETE', `${PATH}/${String(id)}`)).status).toBe(204);
-  expect((await t.request('DELETE', `${PATH}/${String(id)}`)).status).toBe(204);
-  expect((await t.request('GET', PATH)).body['items']).toMatchObject([
+  const { id, token } = (await createToken()).body;
+  await createToken({ name: 'other' });
+  expect((await t.send('mcp_tokens.delete', { id })).status).toBe(204);
+  expect((await t.send('mcp_tokens.delete', { id })).status).toBe(204);
+  expect((await t.call('mcp_tokens.list', {})).items).toMatchObject([
     { name: 'other', revoked: false },
     { id, revoked: true },
   ]);
@@ -86,15 +84,15 @@ test('a revoked token stays in the list as revoked for 30 days; the history tell
   ]);
   const text = JSON.stringify(await t.app.store.db.select().from(t.app.store.tables.history));
   const [row] = (await stored()).filter((each) => each.id === id);
-  for (const secret of [String(token), row?.digest ?? '-', row?.secret_hash.$sealed ?? '-']) expect(text).not.toContain(secret);
-  expect((await t.request('POST', `/api/v1/history/${String(entries[0]?.['id'])}/rollback`, { body: {} })).status).toBe(422);
+  for (const secret of [token, row?.digest ?? '-', row?.secret_hash.$sealed ?? '-']) expect(text).not.toContain(secret);
+  expect((await t.send('history.rollback', { history_id: String(entries[0]?.id) })).status).toBe(422);
   t.advance(31 * 24 * 3_600_000);
   await forgetUsage(t.app);
   expect((await stored()).map(({ name }) => name)).toEqual(['other']);
 });
 
 test('what hosts tell of the use of a token moves only forwards', async () => {
-  const { id } = (await create()).body;
+  const { id } = (await createToken()).body;
   t.advance(10 * 60_000);
   for (const [seq, last_used_at] of ['2026-03-01T12:05:00.000Z', '2026-03-01T12:04:00.000Z'].entries()) {
     await t.request('POST', '/api/internal/hosts/h1/usage', {
@@ -102,7 +100,7 @@ test('what hosts tell of the use of a token moves only forwards', async () => {
       headers: { 'x-service-token': t.app.env.SVC_AGENT_SERVICE_TOKEN },
     });
   }
-  expect((await t.request('GET', PATH)).body['items']).toMatchObject([{ id, last_used_at: '2026-03-01T12:05:00.000Z' }]);
+  expect((await t.call('mcp_tokens.list', {})).items).toMatchObject([{ id, last_used_at: '2026-03-01T12:05:00.000Z' }]);
 });
 
 test('changes at the same moment reach hosts in an order that ends with all of them', async () => {
@@ -110,7 +108,7 @@ test('changes at the same moment reach hosts in an order that ends with all of t
   t.app.hosts.connect('h1', ({ event, data }) => {
     if (event === 'tokens') lists.push(data.tokens.map(({ name }) => name).toSorted());
   });
-  await Promise.all(['a', 'b', 'c', 'd'].map((name) => create({ name })));
+  await Promise.all(['a', 'b', 'c', 'd'].map((name) => createToken({ name })));
   expect(lists.at(-1)).toEqual(['a', 'b', 'c', 'd']);
 });
 
@@ -141,15 +139,15 @@ async function connectHost(s: ListeningServer) {
 }
 
 test('a change that was made on an older version is refused, and without a version the last one counts', async () => {
-  const { id } = (await create()).body;
-  const patch = (body: object) => t.request('PATCH', `${PATH}/${String(id)}`, { body });
+  const { id } = (await createToken()).body;
+  const patch = (body: object) => t.send('mcp_tokens.update', { id, ...body });
   expect((await patch({ version: 1, name: 'Claude Code' })).body).toMatchObject({ name: 'Claude Code', version: 2 });
   const late = await patch({ version: 1, claims: { tenant: 'globex' } });
   expect([late.status, isErrorBody(late.body)]).toEqual([409, true]);
-  expect(String(late.body['detail'] ?? late.body['error'])).toContain('version 2');
+  expect(late.body.detail).toContain('version 2');
   expect((await patch({ version: 0 })).status).toBe(422);
   // What changes nothing is no version.
-  expect((await patch({ version: 2, name: 'Claude Code' })).body['version']).toBe(2);
+  expect((await patch({ version: 2, name: 'Claude Code' })).body.version).toBe(2);
   expect((await patch({ claims: { tenant: 'globex' } })).body).toMatchObject({ version: 3, claims: { tenant: 'globex' } });
   const entries = await historyOf(id);
   expect(entries.map(({ action, version_before, version_after }) => [action, version_before, version_after])).toEqual([
@@ -157,7 +155,7 @@ test('a change that was made on an older version is refused, and without a versi
     ['update', 1, 2],
     ['create', null, 1],
   ]);
-  expect(entries[0]?.['changes']).toEqual({ claims: { old: {}, new: { tenant: 'globex' } } });
+  expect(entries[0]?.changes).toEqual({ claims: { old: {}, new: { tenant: 'globex' } } });
 });
 
 /** @param database_url of both servers; null: one server with its own file. */
@@ -166,17 +164,17 @@ async function followedWithinASecond(database_url: string | null): Promise<void>
   const other = database_url === null ? mine : await listeningServer(database_url);
   try {
     await mine.signIn();
-    const early = (await mine.api('POST', '/mcp-tokens', { name: 'early' })).body;
+    const early = await mine.call('mcp_tokens.create', { name: 'early' });
     const connected = await connectHost(other);
     expect(connected.events.slice(0, 4)).toEqual(['tokens', 'identity', 'names', 'stop']);
-    expect(connected.lists[0]).toMatchObject([{ id: early['id'], name: 'early', revoked: false, idle_timeout_minutes: null }]);
-    const fresh = (await mine.api('POST', '/mcp-tokens', { name: 'fresh', idle_timeout_minutes: 5 })).body;
+    expect(connected.lists[0]).toMatchObject([{ id: early.id, name: 'early', revoked: false, idle_timeout_minutes: null }]);
+    const fresh = await mine.call('mcp_tokens.create', { name: 'fresh', idle_timeout_minutes: 5 });
     await until(() => connected.lists.at(-1)?.length === 2);
-    const told = connected.lists.at(-1)?.find(({ id }) => id === fresh['id']);
-    expect(told?.digest).toBe(createHash('sha256').update(String(fresh['token'])).digest('hex'));
-    expect(JSON.stringify(told)).not.toContain(String(fresh['token']));
-    await mine.api('DELETE', `/mcp-tokens/${String(early['id'])}`);
-    await until(() => connected.lists.at(-1)?.find(({ id }) => id === early['id'])?.revoked === true);
+    const told = connected.lists.at(-1)?.find(({ id }) => id === fresh.id);
+    expect(told?.digest).toBe(createHash('sha256').update(fresh.token).digest('hex'));
+    expect(JSON.stringify(told)).not.toContain(fresh.token);
+    await mine.call('mcp_tokens.delete', { id: early.id });
+    await until(() => connected.lists.at(-1)?.find(({ id }) => id === early.id)?.revoked === true);
     connected.stop();
   } finally {
     await mine.stop();

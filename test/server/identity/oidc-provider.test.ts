@@ -19,7 +19,7 @@ beforeAll(async () => {
     role_by_group: { data: 'editor', staff: 'viewer' },
     create_people: true,
   };
-  id = String((await t.request('POST', '/api/v1/identity-providers', { body })).body['id']);
+  id = (await t.send('identity_providers.create', body)).body.id;
 }, 60_000);
 afterAll(async () => {
   await t.close();
@@ -27,12 +27,12 @@ afterAll(async () => {
 });
 
 test('the connection test finds nothing wrong with a certified provider', async () => {
-  const { body } = await t.request('POST', `/api/v1/identity-providers/${id}/test`, { body: {} });
-  const checks = body['checks'] as { check: string; status: string; message: string }[];
+  const answer = await t.call('identity_providers.test', { id });
+  const checks = answer.checks as { check: string; status: string; message: string }[];
   expect(checks.filter(({ status }) => status !== 'passed')).toEqual([
     { check: 'address', status: 'warning', message: expect.stringContaining('plain http') },
   ]);
-  expect(body['success']).toBe(true);
+  expect(answer.success).toBe(true);
 });
 
 test.each([

@@ -23,17 +23,17 @@ beforeEach(async () => {
   t = await testApp(secrets, undefined, { metadata: 'sqlite' });
   t.advance(Date.now() - t.app.clock().getTime());
   await t.signIn();
-  const made = await t.request('POST', '/api/v1/identity-providers', { body: { name: 'Test', ...provider.client } });
-  id = String(made.body['id']);
+  const made = await t.call('identity_providers.create', { name: 'Test', ...provider.client });
+  id = made.id;
 });
 afterEach(async () => {
   await t.close();
   await provider.close();
 });
 
-const set = (password_sign_in: boolean) => t.request('PATCH', '/api/v1/server/config', { body: { password_sign_in } });
-const status = async () => (await t.request('GET', '/api/v1/auth/status', { anonymous: true })).body;
-const login = () => t.request('POST', '/api/v1/auth/login', { body: account, anonymous: true });
+const set = (password_sign_in: boolean) => t.send('config.update', { password_sign_in });
+const status = async () => await t.call('auth.status', {}, { anonymous: true });
+const login = () => t.send('auth.login', account, { anonymous: true });
 const linkOwner = async () => {
   const ada = visitor(t);
   await ada.api('POST', '/auth/login', account);
@@ -41,7 +41,7 @@ const linkOwner = async () => {
 };
 
 test('the sign-in page learns of providers and of the password, and of nothing else', async () => {
-  await t.request('POST', '/api/v1/identity-providers', { body: { name: 'Off', ...provider.client, enabled: false } });
+  await t.call('identity_providers.create', { name: 'Off', ...provider.client, enabled: false });
   expect(await status()).toEqual({
     setup_required: false,
     authenticated: false,
@@ -53,7 +53,7 @@ test('the sign-in page learns of providers and of the password, and of nothing e
 
 test('the password is turned off only when an owner came in through a provider that works', async () => {
   const nobody = await set(false);
-  expect([nobody.status, nobody.body['detail']]).toEqual([422, expect.stringContaining('password_sign_in')]);
+  expect([nobody.status, nobody.body.detail]).toEqual([422, expect.stringContaining('password_sign_in')]);
   await linkOwner();
   const { identity_providers: table } = t.app.store.tables;
   await t.app.store.db.update(table).set({ enabled: false }).where(eq(table.id, id));
@@ -62,9 +62,9 @@ test('the password is turned off only when an owner came in through a provider t
   expect((await set(false)).status).toBe(200);
   expect(await status()).toMatchObject({ password_sign_in: false });
   const refused = await login();
-  expect([refused.status, refused.body['detail']]).toEqual([403, expect.stringContaining('identity provider')]);
+  expect([refused.status, refused.body.detail]).toEqual([403, expect.stringContaining('identity provider')]);
   const invited = { token: `svc_invite_${'a'.repeat(40)}`, password: 'correct horse' };
-  expect((await t.request('POST', '/api/v1/auth/accept-invite', { body: invited, anonymous: true })).status).toBe(403);
+  expect((await t.send('auth.accept_invite', invited, { anonymous: true })).status).toBe(403);
   const ada = visitor(t);
   expect(await ada.signIn(id)).toBe('/');
   expect((await ada.api('GET', '/auth/me')).body).toMatchObject({ username: 'ada', role: 'owner' });
@@ -74,51 +74,49 @@ test('a provider that does not answer is no other way in', async () => {
   await linkOwner();
   await provider.close();
   const refused = await set(false);
-  expect([refused.status, refused.body['detail']]).toEqual([422, expect.stringContaining('identity provider works')]);
+  expect([refused.status, refused.body.detail]).toEqual([422, expect.stringContaining('identity provider works')]);
 });
 
 test('with the password off, nothing takes the last way in of the last owner', async () => {
   await linkOwner();
   expect((await set(false)).status).toBe(200);
-  const path = `/api/v1/identity-providers/${id}`;
   const elsewhere = { issuer: 'https://127.0.0.1:9443', client_secret: 'another' };
   for (const body of [{ enabled: false }, elsewhere]) {
-    expect((await t.request('PATCH', path, { body })).status).toBe(409);
+    expect((await t.send('identity_providers.update', { id, ...body })).status).toBe(409);
   }
-  expect((await t.request('DELETE', path)).status).toBe(409);
-  const [entry] = (await t.request('GET', `/api/v1/history/identity_provider/${id}`)).body['items'] as { id: string }[];
-  expect((await t.request('POST', `/api/v1/history/${entry?.id}/rollback`, { body: {} })).status).toBe(409);
+  expect((await t.send('identity_providers.delete', { id })).status).toBe(409);
+  const [entry] = (await t.call('history.entity', { entity_type: 'identity_provider', entity_id: id })).items;
+  expect((await t.send('history.rollback', { history_id: entry?.id })).status).toBe(409);
   expect(await status()).toMatchObject({ providers: [{ id }] });
   expect((await set(true)).status).toBe(200);
-  expect((await t.request('DELETE', path)).status).toBe(204);
+  expect((await t.send('identity_providers.delete', { id })).status).toBe(204);
 });
 
-test('an import that turns passwords off leaves them on where nobody could sign in without one, and says so', async () => {
+test('an import that turns passwords off leaves them on where it would lock all out, and says so', async () => {
   await linkOwner();
   expect((await set(false)).status).toBe(200);
-  const file = (await t.request('GET', '/api/v1/export-import/export')).body;
-  expect(file['server_config']).toMatchObject({ password_sign_in: false });
+  const file = await t.call('transfer.export', {});
+  expect(file.server_config).toMatchObject({ password_sign_in: false });
   const fresh = await testApp();
   fresh.advance(Date.now() - fresh.app.clock().getTime());
   await fresh.signIn();
-  const load = (mode: string) =>
-    fresh.request('POST', `/api/v1/export-import/import?include_server_config=true&mode=${mode}`, { body: file });
-  const passwords = async () => (await fresh.request('GET', '/api/v1/auth/status', { anonymous: true })).body['password_sign_in'];
+  const load = (mode: string) => fresh.send('transfer.import', { include_server_config: true, mode, ...file });
+  const passwords = async () => (await fresh.call('auth.status', {}, { anonymous: true })).password_sign_in;
   // The provider comes with the file, but nobody is linked to it yet.
   const report = await load('merge');
-  expect([report.status, JSON.stringify(report.body['warnings'])]).toEqual([
+  expect([report.status, JSON.stringify(report.body.warnings)]).toEqual([
     200,
     expect.stringContaining('Passwords were left on. password_sign_in can be turned off only when an owner'),
   ]);
   expect(await passwords()).toBe(true);
-  expect((await fresh.request('POST', '/api/v1/auth/login', { body: account, anonymous: true })).status).toBe(200);
-  const [imported] = (await fresh.request('GET', '/api/v1/identity-providers')).body['items'] as { id: string }[];
+  expect((await fresh.send('auth.login', account, { anonymous: true })).status).toBe(200);
+  const [imported] = (await fresh.call('identity_providers.list', {})).items;
   const secret = { client_secret: provider.client.client_secret };
-  expect((await fresh.request('PATCH', `/api/v1/identity-providers/${imported?.id}`, { body: secret })).status).toBe(200);
+  expect((await fresh.send('identity_providers.update', { id: imported?.id, ...secret })).status).toBe(200);
   const ada = visitor(fresh);
   await ada.api('POST', '/auth/login', account);
   expect(await ada.signIn(imported?.id ?? '', '?link=true&return_to=/account')).toBe('/account');
-  expect(JSON.stringify((await load('overwrite')).body['warnings'])).not.toContain('Passwords were left on');
+  expect(JSON.stringify((await load('overwrite')).body.warnings)).not.toContain('Passwords were left on');
   expect(await passwords()).toBe(false);
   await fresh.close();
 });
@@ -131,29 +129,31 @@ test('a rollback that would turn passwords off again is refused while nobody cou
   await ada.api('POST', '/auth/login', account);
   const [linked] = (await ada.api('GET', '/auth/identities')).body['items'] as { id: string }[];
   expect((await ada.api('DELETE', `/auth/identities/${linked?.id}`)).status).toBe(204);
-  const [entry] = (await t.request('GET', '/api/v1/history/server_config/server_config')).body['items'] as { id: string }[];
-  const undone = await t.request('POST', `/api/v1/history/${entry?.id}/rollback`, { body: {} });
-  expect([undone.status, undone.body['detail']]).toEqual([422, expect.stringContaining('password_sign_in')]);
+  const [entry] = (await t.call('history.entity', { entity_type: 'server_config', entity_id: 'server_config' })).items;
+  const undone = await t.send('history.rollback', { history_id: entry?.id });
+  expect([undone.status, undone.body.detail]).toEqual([422, expect.stringContaining('password_sign_in')]);
   expect(await status()).toMatchObject({ password_sign_in: true });
 });
 
 test('an import that adds the provider and turns passwords off is undone and repeated as a whole', async () => {
   await linkOwner();
   expect((await set(false)).status).toBe(200);
-  const { server_config } = (await t.request('GET', '/api/v1/export-import/export')).body as { server_config: object };
+  const { server_config } = await t.call('transfer.export', {});
   expect((await set(true)).status).toBe(200);
-  expect((await t.request('DELETE', `/api/v1/identity-providers/${id}`)).status).toBe(204);
+  expect((await t.send('identity_providers.delete', { id })).status).toBe(204);
   const identity_providers = [{ name: 'Test', ...provider.client }];
   const body = { format: 'sluice/1', server_config: { ...server_config, identity_providers } };
-  const path = '/api/v1/export-import/import?include_server_config=true&mode=overwrite';
-  expect((await t.request('POST', path, { body })).body).toMatchObject({ warnings: [], updated: { server_config: 1 } });
+  expect((await t.send('transfer.import', { include_server_config: true, mode: 'overwrite', ...body })).body).toMatchObject({
+    warnings: [],
+    updated: { server_config: 1 },
+  });
   const off = { password_sign_in: false, providers: [{ name: 'Test' }] };
   expect(await status()).toMatchObject(off);
   const undo = async (action: string) => {
-    const { body: found } = await t.request('GET', `/api/v1/history?limit=1&action=${action}`);
-    const [entry] = found['items'] as { id: string }[];
-    const { status: code, body: answer } = await t.request('POST', `/api/v1/history/${entry?.id}/rollback`, { body: {} });
-    expect([code, answer['detail']]).toEqual([200, undefined]);
+    const { body: found } = await t.send('history.list', { limit: 1, action });
+    const [entry] = found.items as { id: string }[];
+    const { status: code, body: answer } = await t.send('history.rollback', { history_id: entry?.id });
+    expect([code, answer.detail]).toEqual([200, undefined]);
   };
   await undo('import');
   expect(await status()).toMatchObject({ password_sign_in: true, providers: [] });
@@ -166,8 +166,11 @@ test('one import disables a provider and adds the one that replaces it', async (
   expect((await set(false)).status).toBe(200);
   const old = { name: 'Test', ...provider.client, enabled: false };
   const load = (...identity_providers: object[]) =>
-    t.request('POST', '/api/v1/export-import/import?include_server_config=true&mode=overwrite', {
-      body: { format: 'sluice/1', server_config: { identity_providers } },
+    t.send('transfer.import', {
+      include_server_config: true,
+      mode: 'overwrite',
+      format: 'sluice/1',
+      server_config: { identity_providers },
     });
   expect(JSON.stringify((await load(old)).body)).toContain('At least one enabled owner who can sign in must remain.');
   const { body } = await load(old, { ...old, name: 'Newer', enabled: true });
@@ -188,7 +191,7 @@ test('the command line lets an owner back in', async () => {
   expect([code, out]).toEqual([0, expect.stringContaining('Signing in with a password is on again')]);
   expect((await login()).status).toBe(401);
   const body = { ...account, password: 'a new password' };
-  expect((await t.request('POST', '/api/v1/auth/login', { body, anonymous: true })).status).toBe(200);
+  expect((await t.send('auth.login', body, { anonymous: true })).status).toBe(200);
 });
 
 describeOnce(reachable.postgres)('two changes at once leave an owner who can sign in', () => {
@@ -201,7 +204,7 @@ describeOnce(reachable.postgres)('two changes at once leave an owner who can sig
 
   /** Another provider, which an owner has signed in through. */
   async function link(name: string, person_id: string): Promise<string> {
-    const made = await both.request('POST', '/api/v1/identity-providers', { body: { name, ...provider.client } });
+    const made = await both.call('identity_providers.create', { name, ...provider.client });
     const { identities, identity_providers: table } = both.app.store.tables;
     const issuer = `${provider.client.issuer}/${name}`;
     const now = both.app.clock().toISOString();
@@ -210,7 +213,7 @@ describeOnce(reachable.postgres)('two changes at once leave an owner who can sig
       const row = { id: both.app.ids(), issuer, subject: 'ada', person_id, invited_by: null, created_at: now, last_used_at: now };
       await tx.insert(identities).values(row);
     });
-    return `/api/v1/identity-providers/${String(made.body['id'])}`;
+    return `/api/v1/identity-providers/${made.id}`;
   }
   /** The second change is made when the first one has been checked and is not stored yet. */
   async function atOnce(first: (tx: Db) => Promise<unknown>, second: () => Promise<{ status: number }>): Promise<void> {
@@ -246,7 +249,7 @@ describeOnce(reachable.postgres)('two changes at once leave an owner who can sig
     await atOnce(
       (tx) =>
         what === 'provider' ? tx.update(identity_providers).set(off) : tx.update(people).set(off).where(eq(people.id, ada.id)),
-      () => both.request('PATCH', '/api/v1/server/config', { body: { password_sign_in: false } }),
+      () => both.send('config.update', { password_sign_in: false }),
     );
   });
 

@@ -14,7 +14,7 @@ beforeEach(async () => {
 afterEach(() => t.close());
 
 const invited = (role: string, username: string = role) => peopleOf(t).join(owner, { role, username });
-const codeOf = ({ status, body }: Answer) => [status, body['code']];
+const codeOf = ({ status, body }: Answer) => [status, body.code];
 const entries = async () =>
   (await t.app.store.db.select().from(t.app.store.tables.history)).filter((e) => e.entity_type === 'admin');
 
@@ -27,8 +27,8 @@ describe('people', () => {
       role: 'editor',
       groups: ['sales', 'emea'],
     };
-    const created = await owner.ask('POST', 'people', draft);
-    expect([created.status, created.body]).toEqual([
+    const created = await owner.send('people.create', draft);
+    expect<unknown[]>([created.status, created.body]).toEqual([
       201,
       {
         ...draft,
@@ -44,9 +44,9 @@ describe('people', () => {
         updated_at: expect.any(String),
       },
     ]);
-    const id = String(created.body['id']);
-    expect((await owner.ask('GET', `people/${id}`)).body).toEqual(created.body);
-    expect((await owner.ask('GET', 'people')).body).toMatchObject({
+    const id = created.body.id;
+    expect(await owner.call('people.get', { id })).toEqual(created.body);
+    expect(await owner.call('people.list', {})).toMatchObject({
       total: 2,
       items: [{ username: 'ada', role: 'owner' }, { id }],
     });
@@ -64,10 +64,10 @@ describe('people', () => {
     // What was read may be sent back whole.
     const changed = await owner.ask('PATCH', `people/${id}`, { ...created.body, display_name: null, groups: ['sales'] });
     expect([changed.status, changed.body]).toMatchObject([200, { display_name: null, groups: ['sales'], version: 2 }]);
-    expect((await owner.ask('PATCH', `people/${id}`, { version: 1, role: 'viewer' })).status).toBe(409);
-    expect((await owner.ask('DELETE', `people/${id}`)).status).toBe(204);
-    expect((await owner.ask('GET', `people/${id}`)).status).toBe(404);
-    expect((await owner.ask('DELETE', `people/${id}`)).status).toBe(404);
+    expect((await owner.send('people.update', { id, version: 1, role: 'viewer' })).status).toBe(409);
+    expect((await owner.send('people.delete', { id })).status).toBe(204);
+    expect((await owner.send('people.get', { id })).status).toBe(404);
+    expect((await owner.send('people.delete', { id })).status).toBe(404);
     expect((await entries()).map(({ action, entity_name }) => [action, entity_name])).toEqual([
       ['create', 'ada'],
       ['create', 'grace'],
@@ -86,31 +86,31 @@ describe('people', () => {
       [{ username: 'eve', groups: Array.from({ length: MOST_GROUPS + 1 }, (_, n) => `g${n}`) }, 'groups'],
       [{ username: 'eve', password: 'hunter2 hunter2' }, 'password'],
     ] as const) {
-      const answer = await owner.ask('POST', 'people', body);
-      expect([answer.status, answer.body['errors']]).toMatchObject([422, [{ field }]]);
+      const answer = await owner.send('people.create', body);
+      expect([answer.status, answer.body.errors]).toMatchObject([422, [{ field }]]);
     }
     // Two names that look the same in the history are one to its reader.
-    const taken = await owner.ask('POST', 'people', { username: 'ＡDA' });
-    expect([taken.status, taken.body['errors']]).toMatchObject([409, [{ field: 'username' }]]);
-    expect((await owner.ask('GET', 'people')).body['total']).toBe(1);
+    const taken = await owner.send('people.create', { username: 'ＡDA' });
+    expect([taken.status, taken.body.errors]).toMatchObject([409, [{ field: 'username' }]]);
+    expect((await owner.call('people.list', {})).total).toBe(1);
   });
 
   test('are at most a thousand', async () => {
     const { people } = t.app.store.tables;
     const rows = Array.from({ length: MOST_PEOPLE - 1 }, (_, n) => newPerson(t.app.ids(), `person ${n}`, 'caller', ''));
     await t.app.store.write((tx) => tx.insert(people).values(rows));
-    expect((await owner.ask('POST', 'people', { username: 'one too many' })).status).toBe(409);
+    expect((await owner.send('people.create', { username: 'one too many' })).status).toBe(409);
   });
 
   test('of two people with one name at the same moment one is made', async () => {
-    const answers = await Promise.all(['eve', 'Eve', 'EVE'].map((username) => owner.ask('POST', 'people', { username })));
+    const answers = await Promise.all(['eve', 'Eve', 'EVE'].map((username) => owner.send('people.create', { username })));
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([201, 409, 409]);
   });
 
   test('an edit that met another one is refused, as with any record', async () => {
     const { id } = await invited('viewer');
     const answers = await Promise.all(
-      ['a', 'b', 'c'].map((group) => owner.ask('PATCH', `people/${id}`, { version: 2, groups: [group] })),
+      ['a', 'b', 'c'].map((group) => owner.send('people.update', { id, version: 2, groups: [group] })),
     );
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409, 409]);
   });
@@ -119,26 +119,26 @@ describe('people', () => {
 describe('owners', () => {
   test('at least one who can sign in remains', async () => {
     for (const change of [{ role: 'admin' }, { enabled: false }] as const) {
-      expect((await owner.ask('PATCH', `people/${owner.id}`, change)).status).toBe(409);
+      expect((await owner.send('people.update', { id: owner.id, ...change })).status).toBe(409);
     }
     // Somebody who has not accepted the invitation cannot sign in, so does not count.
-    const waiting = await owner.ask('POST', 'people', { username: 'waiting', role: 'owner' });
-    expect((await owner.ask('PATCH', `people/${owner.id}`, { role: 'admin' })).status).toBe(409);
+    const waiting = await owner.call('people.create', { username: 'waiting', role: 'owner' });
+    expect((await owner.send('people.update', { id: owner.id, role: 'admin' })).status).toBe(409);
     const second = await invited('owner', 'second');
-    expect((await owner.ask('PATCH', `people/${owner.id}`, { role: 'admin' })).status).toBe(200);
+    expect((await owner.send('people.update', { id: owner.id, role: 'admin' })).status).toBe(200);
     // The first one is an administrator now, and may do nothing to owners any more.
-    expect(codeOf(await owner.ask('PATCH', `people/${second.id}`, { enabled: false }))).toEqual([403, 'role_required']);
-    expect(codeOf(await owner.ask('DELETE', `people/${String(waiting.body['id'])}`))).toEqual([403, 'role_required']);
+    expect(codeOf(await owner.send('people.update', { id: second.id, enabled: false }))).toEqual([403, 'role_required']);
+    expect(codeOf(await owner.send('people.delete', { id: waiting.id }))).toEqual([403, 'role_required']);
   });
 
   test('two who demote each other at the same moment do not leave none', async () => {
     for (let round = 0; round < 5; round++) {
       const second = await invited('owner', `second ${round}`);
       const answers = await Promise.all([
-        owner.ask('PATCH', `people/${second.id}`, { enabled: false }),
-        second.ask('PATCH', `people/${owner.id}`, { enabled: false }),
-        owner.ask('PATCH', `people/${owner.id}`, { role: 'viewer' }),
-        second.ask('PATCH', `people/${second.id}`, { role: 'viewer' }),
+        owner.send('people.update', { id: second.id, enabled: false }),
+        second.send('people.update', { id: owner.id, enabled: false }),
+        owner.send('people.update', { id: owner.id, role: 'viewer' }),
+        second.send('people.update', { id: second.id, role: 'viewer' }),
       ]);
       expect(answers.every(({ status }) => [200, 401, 403, 409].includes(status))).toBe(true);
       const { people } = t.app.store.tables;
@@ -167,8 +167,8 @@ describe('owners', () => {
     ] as const) {
       expect([path, ...codeOf(await admin.ask(method, path, body))]).toEqual([path, 403, 'role_required']);
     }
-    expect((await second.ask('GET', 'auth/me')).body).toMatchObject({ role: 'owner', display_name: null });
-    expect((await admin.ask('PATCH', `people/${viewer.id}`, { role: 'admin' })).status).toBe(200);
+    expect(await second.call('auth.me', {})).toMatchObject({ role: 'owner', display_name: null });
+    expect((await admin.send('people.update', { id: viewer.id, role: 'admin' })).status).toBe(200);
   });
 
   test('nobody takes over their own account for good with a session alone', async () => {
@@ -186,79 +186,84 @@ describe('owners', () => {
 describe('a change of a person holds at the next request', () => {
   test('of role, groups, enabled, and the end of all sessions', async () => {
     const person = await invited('editor', 'grace');
-    expect((await person.ask('GET', 'tools')).status).toBe(200);
-    await owner.ask('PATCH', `people/${person.id}`, { role: 'caller', groups: ['sales'] });
-    expect((await person.ask('GET', 'tools')).status).toBe(403);
-    expect((await person.ask('GET', 'auth/me')).body).toMatchObject({ role: 'caller', groups: ['sales'] });
-    expect((await owner.ask('DELETE', `people/${person.id}/sessions`)).status).toBe(204);
-    expect((await person.ask('GET', 'auth/me')).status).toBe(401);
+    expect((await person.send('tools.list')).status).toBe(200);
+    await owner.call('people.update', { id: person.id, role: 'caller', groups: ['sales'] });
+    expect((await person.send('tools.list')).status).toBe(403);
+    expect(await person.call('auth.me', {})).toMatchObject({ role: 'caller', groups: ['sales'] });
+    expect((await owner.send('people.end_sessions', { id: person.id })).status).toBe(204);
+    expect((await person.send('auth.me')).status).toBe(401);
     await person.signIn();
-    expect((await person.ask('GET', 'auth/me')).status).toBe(200);
-    await owner.ask('PATCH', `people/${person.id}`, { enabled: false });
-    expect((await person.ask('GET', 'auth/me')).status).toBe(401);
+    expect((await person.send('auth.me')).status).toBe(200);
+    await owner.call('people.update', { id: person.id, enabled: false });
+    expect((await person.send('auth.me')).status).toBe(401);
     expect((await person.signIn()).status).toBe(403);
     // Enabled again, the old session stays ended.
-    await owner.ask('PATCH', `people/${person.id}`, { enabled: true });
-    expect((await person.ask('GET', 'auth/me')).status).toBe(401);
+    await owner.call('people.update', { id: person.id, enabled: true });
+    expect((await person.send('auth.me')).status).toBe(401);
     await person.signIn();
-    await owner.ask('DELETE', `people/${person.id}`);
-    expect((await person.ask('GET', 'auth/me')).status).toBe(401);
+    await owner.call('people.delete', { id: person.id });
+    expect((await person.send('auth.me')).status).toBe(401);
     expect((await person.signIn()).status).toBe(401);
   });
 
   test('and the access tokens that MCP clients hold of the person end', async () => {
     const person = await invited('editor', 'grace');
     const ended = async () => (await listEnded(t.app)).map((entry) => entry.sub);
-    await owner.ask('PATCH', `people/${person.id}`, { username: 'hopper' });
+    await owner.call('people.update', { id: person.id, username: 'hopper' });
     expect(await ended()).toEqual([]);
-    await owner.ask('PATCH', `people/${person.id}`, { groups: ['sales'] });
+    await owner.call('people.update', { id: person.id, groups: ['sales'] });
     expect(await ended()).toEqual([person.id]);
     const other = await invited('caller');
-    await owner.ask('DELETE', `people/${other.id}`);
+    await owner.call('people.delete', { id: other.id });
     expect(new Set(await ended())).toEqual(new Set([person.id, other.id]));
   });
 
   test('what happened to people and credentials is read by administrators alone', async () => {
     const [admin, viewer] = [await invited('admin'), await invited('viewer')];
-    await owner.ask('POST', 'mcp-tokens', { name: 'laptop' });
-    await owner.ask('PATCH', 'server/config', { server_name: 'Shop' });
+    await owner.call('mcp_tokens.create', { name: 'laptop' });
+    await owner.call('config.update', { server_name: 'Shop' });
     const typesFor = async (person: Member) => {
-      const { items, total } = (await person.ask('GET', 'history')).body as { items: { entity_type: string }[]; total: number };
+      const { items, total } = await person.call('history.list', {});
       return { types: [...new Set(items.map(({ entity_type }) => entity_type))].toSorted(), total };
     };
     expect(await typesFor(admin)).toEqual({ types: ['admin', 'mcp_token', 'server_config'], total: 9 });
     expect(await typesFor(viewer)).toEqual({ types: ['server_config'], total: 1 });
-    expect((await viewer.ask('GET', `history/admin/${admin.id}`)).status).toBe(404);
-    expect((await viewer.ask('GET', 'history?search=admin')).body['total']).toBe(0);
+    expect((await viewer.send('history.entity', { entity_type: 'admin', entity_id: admin.id })).status).toBe(404);
+    expect((await viewer.call('history.list', { search: 'admin' })).total).toBe(0);
     // Nor by a token, whoever made it.
-    const { body } = await owner.ask('POST', 'agent-tokens', { name: 'script', duration_minutes: 60, scopes: ['read'] });
-    const headers = { authorization: `Bearer ${String(body['token'])}` };
+    const token = await owner.call('agent_tokens.create', { name: 'script', duration_minutes: 60, scopes: ['read'] });
+    const headers = { authorization: `Bearer ${token.token}` };
     const read = (path: string) => t.request('GET', `/api/v1/${path}`, { anonymous: true, headers });
-    expect((await read('history')).body).toMatchObject({ total: 1, items: [{ entity_type: 'server_config' }] });
-    const { items } = (await owner.ask('GET', 'history')).body as { items: { id: string; entity_type: string }[] };
+    expect(await t.call('history.list', {}, { anonymous: true, headers })).toMatchObject({
+      total: 1,
+      items: [{ entity_type: 'server_config' }],
+    });
+    const { items } = await owner.call('history.list', {});
     for (const entity_type of ['admin', 'mcp_token', 'agent_token']) {
       const { id = '' } = items.find((entry) => entry.entity_type === entity_type) ?? {};
       expect(id).not.toBe('');
       for (const query of [`entity_type=${entity_type}`, `history_id=${id}`])
         expect([query, (await read(`history?${query}`)).body['total']]).toEqual([query, 0]);
     }
-    expect((await read(`history/admin/${admin.id}`)).status).toBe(404);
+    expect(
+      (await t.send('history.entity', { entity_type: 'admin', entity_id: admin.id }, { anonymous: true, headers })).status,
+    ).toBe(404);
   });
 
   test('history names who did it, and a person cannot be rolled back', async () => {
     const admin = await invited('admin');
     const viewer = await invited('viewer');
-    await admin.ask('PATCH', `people/${viewer.id}`, { role: 'editor' });
-    const { items } = (await admin.ask('GET', `history/admin/${viewer.id}`)).body as { items: Record<string, unknown>[] };
+    await admin.call('people.update', { id: viewer.id, role: 'editor' });
+    const { items } = await admin.call('history.entity', { entity_type: 'admin', entity_id: viewer.id });
     expect(items[0]).toMatchObject({
       actor: { type: 'admin', id: admin.id, name: 'admin' },
       changes: { role: { old: 'viewer', new: 'editor' } },
     });
-    const refused = await admin.ask('POST', `history/${String(items[0]?.['id'])}/rollback`, {});
-    expect([refused.status, refused.body['detail']]).toEqual([422, expect.stringContaining('person cannot be rolled back')]);
+    const refused = await admin.send('history.rollback', { history_id: String(items[0]?.id) });
+    expect([refused.status, refused.body.detail]).toEqual([422, expect.stringContaining('person cannot be rolled back')]);
     expect(JSON.stringify(items)).not.toMatch(/argon2|svc_invite|digest/);
-    const exported = await owner.ask('GET', 'export-import/export');
-    expect(JSON.stringify(exported.body)).not.toContain('viewer');
+    const exported = await owner.call('transfer.export', {});
+    expect(JSON.stringify(exported)).not.toContain('viewer');
   });
 });
 

@@ -24,13 +24,12 @@ afterEach(() => t.close());
 
 const configure = async (body: object = {}) => {
   const draft = { name: 'Test', ...provider.client, create_people: true, ...body };
-  const answer = await t.request('POST', '/api/v1/identity-providers', { body: draft });
-  expect(answer.status).toBe(201);
-  return String(answer.body['id']);
+  const answer = await t.call('identity_providers.create', draft);
+  return answer.id;
 };
-const change = (id: string, body: object) => t.request('PATCH', `/api/v1/identity-providers/${id}`, { body });
+const change = (id: string, body: object) => t.send('identity_providers.update', { id, ...body });
 const me = async (one: Visitor) => (await one.api('GET', '/auth/me')).body;
-const people = async () => (await t.request('GET', '/api/v1/people')).body['items'] as Record<string, unknown>[];
+const people = async () => (await t.call('people.list', {})).items;
 const refusedWith = (location: string) => new URL(location, 'http://localhost').searchParams.get('refused');
 const signInRows = () => t.app.store.db.select().from(t.app.store.tables.provider_sign_ins);
 
@@ -110,7 +109,7 @@ describe('a sign-in', () => {
     await other.signIn(id);
     expect(await me(other)).toMatchObject({ username: 'ADA-2', role: 'viewer' });
     expect((await people()).length).toBe(3);
-    const providers = (await t.request('GET', '/api/v1/identity-providers')).body['items'];
+    const providers = (await t.call('identity_providers.list', {})).items;
     expect(providers).toMatchObject([{ people: 2 }]);
   });
 
@@ -127,7 +126,7 @@ describe('a sign-in', () => {
     expect(refusedWith((await one.visit(back)).headers.get('location') ?? '')).toBe('expired');
     // A program reads the one error body.
     const program = await t.request('GET', back, { anonymous: true });
-    expect([program.status, program.body['detail']]).toEqual([403, expect.stringContaining('another browser')]);
+    expect([program.status, program.body.detail]).toEqual([403, expect.stringContaining('another browser')]);
   });
 
   test('of many returns at once, one wins', async () => {
@@ -206,7 +205,7 @@ describe('who comes in', () => {
     await change(id, { create_people: true });
     expect(await one.signIn(id)).toBe('/');
     const [, grace] = await people();
-    await t.request('PATCH', `/api/v1/people/${String(grace?.['id'])}`, { body: { enabled: false } });
+    await t.call('people.update', { id: String(grace?.id), enabled: false });
     expect((await one.api('GET', '/auth/me')).status).toBe(401);
     expect(refusedWith(await visitor(t).signIn(id))).toBe('disabled');
   });
@@ -245,8 +244,8 @@ describe('who comes in', () => {
     provider.userinfo = { groups: ['data'], email: 'grace@example.com' };
     expect(await roleWith({ email: undefined })).toEqual(['editor', ['data']]);
     const [, grace] = await people();
-    const entries = await t.request('GET', `/api/v1/history/admin/${String(grace?.['id'])}`);
-    expect(entries.body['items']).toContainEqual(
+    const entries = await t.call('history.entity', { entity_type: 'admin', entity_id: String(grace?.id) });
+    expect(entries.items).toContainEqual(
       expect.objectContaining({ action: 'update', changes: expect.objectContaining({ role: { old: 'editor', new: 'viewer' } }) }),
     );
   });
@@ -254,7 +253,7 @@ describe('who comes in', () => {
   test('of many groups those that decide something are kept, as a person may have them', async () => {
     const id = await configure({ groups_claim: 'groups', role_by_group: { editors: 'editor' }, default_role: 'viewer' });
     const toolset = { name: 'sales', include: { tags: ['sales'] }, groups: ['sales desk'] };
-    expect((await t.request('POST', '/api/v1/toolsets', { body: toolset })).status).toBe(201);
+    expect((await t.send('toolsets.create', toolset)).status).toBe(201);
     const many = Array.from({ length: 300 }, (_, n) => `group ${n}`);
     provider.person = { ...GRACE, groups: ['x'.repeat(101), ...many, ' sales desk ', 'editors'] };
     const one = visitor(t);
@@ -266,8 +265,8 @@ describe('who comes in', () => {
       kept: 100,
     });
     const [, grace] = await people();
-    const path = `/api/v1/people/${String(grace?.['id'])}`;
-    const body = (await t.request('GET', path)).body;
+    const path = `/api/v1/people/${String(grace?.id)}`;
+    const body = await t.call('people.get', { id: String(grace?.id) });
     expect((await t.request('PATCH', path, { body })).status).toBe(200);
   });
 
@@ -280,7 +279,7 @@ describe('who comes in', () => {
     provider.person = { ...GRACE, groups: ['b'] };
     await visitor(t).signIn(id);
     const [, grace] = await people();
-    expect(await ended()).toMatchObject([{ kind: 'sub', value: String(grace?.['id']) }]);
+    expect(await ended()).toMatchObject([{ kind: 'sub', value: String(grace?.id) }]);
   });
 
   test('without a default role only mapped groups come in', async () => {

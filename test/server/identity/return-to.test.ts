@@ -13,7 +13,7 @@ beforeAll(async () => {
   t.advance(Date.now() - t.app.clock().getTime());
   await t.signIn();
   const body = { name: 'Test', ...provider.client, create_people: true };
-  id = String((await t.request('POST', '/api/v1/identity-providers', { body })).body['id']);
+  id = (await t.call('identity_providers.create', body)).id;
 });
 afterAll(async () => {
   await t.close();

@@ -20,7 +20,7 @@ let t: TestApp;
 let cookie = '';
 beforeAll(async () => {
   t = await testApp();
-  const made = await t.request('POST', '/api/v1/auth/setup', { body: { username: 'ada', password: 'correct horse' } });
+  const made = await t.send('auth.setup', { username: 'ada', password: 'correct horse' });
   cookie = made.headers.get('set-cookie')?.split(';')[0] ?? '';
 });
 afterAll(() => t.close());
@@ -30,7 +30,7 @@ const become = (role: Role) => {
   return t.app.store.write((tx) => tx.update(people).set({ role }).where(eq(people.username, 'ada')));
 };
 /** As ada, whatever an earlier answer did to the cookie. */
-const ask = (method: string, path: string, body?: unknown) =>
+const api = (method: string, path: string, body?: unknown) =>
   t.request(method, path, {
     anonymous: true,
     headers: { cookie, accept: 'application/problem+json' },
@@ -90,9 +90,9 @@ describe.each(ROLES)('a person with the role %s', (role) => {
       const with_body = (definition.method === 'POST' || definition.method === 'PATCH') && definition.file !== true;
       // A field that nothing has: who may call it gets 422, and nothing happens.
       const path = with_body ? url(definition.path) : `${url(definition.path)}?nothing_has_this=1`;
-      const { status, body } = await ask(definition.method, path, with_body ? { nothing_has_this: 1 } : undefined);
+      const { status, body } = await api(definition.method, path, with_body ? { nothing_has_this: 1 } : undefined);
       const open = holds(role, least);
-      expect([name, status, body['code']]).toEqual([name, open ? 422 : 403, open ? 'invalid' : 'role_required']);
+      expect([name, status, body.code]).toEqual([name, open ? 422 : 403, open ? 'invalid' : 'role_required']);
     }
   });
 
@@ -100,16 +100,16 @@ describe.each(ROLES)('a person with the role %s', (role) => {
     if (role === 'owner' || role === 'admin') return;
     const answer = await t.request('POST', '/api/v1/mcp-tokens', { anonymous: true, headers: { cookie }, body: { name: 'x' } });
     expect([answer.status, isErrorBody(answer.body)]).toEqual([403, true]);
-    expect(answer.body['detail']).toContain('requires the role Admin');
+    expect(answer.body.detail).toContain('requires the role Admin');
     expect((await t.app.store.db.select().from(t.app.store.tables.mcp_tokens)).length).toBe(0);
   });
 
   test('meets the same rule at the playground and the live log', async () => {
     const message = { jsonrpc: '2.0', id: 1, method: 'ping' };
-    const played = await ask('POST', '/api/v1/playground/mcp', message);
+    const played = await api('POST', '/api/v1/playground/mcp', message);
     // No host is connected here: who may use it is told so.
     expect(played.status).toBe(holds(role, 'viewer') ? 503 : 403);
-    const logs = await ask('GET', '/api/v1/deploy/logs?level=NONSENSE');
+    const logs = await api('GET', '/api/v1/deploy/logs?level=NONSENSE');
     expect(logs.status).toBe(holds(role, 'admin') ? 422 : 403);
   });
 });
@@ -152,7 +152,7 @@ describe('an editor', () => {
 
   test('may not do with settings and connections what a token may not', async () => {
     await become('owner');
-    const sample = await ask('POST', '/api/v1/connections', {
+    const sample = await api('POST', '/api/v1/connections', {
       name: 'shop',
       db_type: 'postgresql',
       host: 'db.internal',
@@ -162,18 +162,18 @@ describe('an editor', () => {
       read_only: true,
     });
     expect(sample.status).toBe(201);
-    await ask('PATCH', '/api/v1/server/config', { server_name: 'Shop' });
-    const { items } = (await ask('GET', '/api/v1/history?entity_type=server_config')).body as { items: { id: string }[] };
+    await api('PATCH', '/api/v1/server/config', { server_name: 'Shop' });
+    const { items } = (await api('GET', '/api/v1/history?entity_type=server_config')).body as { items: { id: string }[] };
     await become('editor');
     const at = `/api/v1/connections/${String(sample.body['id'])}`;
-    expect((await ask('PATCH', at, { host: 'evil.example' })).body['code']).toBe('secret_required');
-    expect((await ask('PATCH', at, { read_only: false })).body['code']).toBe('admin_only');
-    expect((await ask('PATCH', at, { pool_size: 3 })).status).toBe(200);
-    expect((await ask('PATCH', '/api/v1/server/config', { server_name: 'Mine' })).body['code']).toBe('role_required');
-    expect((await ask('POST', `/api/v1/history/${items[0]?.id}/rollback`, {})).body['code']).toBe('role_required');
+    expect((await api('PATCH', at, { host: 'evil.example' })).body.code).toBe('secret_required');
+    expect((await api('PATCH', at, { read_only: false })).body.code).toBe('admin_only');
+    expect((await api('PATCH', at, { pool_size: 3 })).status).toBe(200);
+    expect((await api('PATCH', '/api/v1/server/config', { server_name: 'Mine' })).body.code).toBe('role_required');
+    expect((await api('POST', `/api/v1/history/${items[0]?.id}/rollback`, {})).body.code).toBe('role_required');
     const imported = { format: 'sluice/1', server_config: { server_name: 'Mine' }, include_server_config: true };
-    expect((await ask('POST', '/api/v1/export-import/import', imported)).body['code']).toBe('admin_only');
-    expect((await ask('GET', '/api/v1/server/config')).body['server_name']).toBe('Shop');
+    expect((await api('POST', '/api/v1/export-import/import', imported)).body.code).toBe('admin_only');
+    expect((await api('GET', '/api/v1/server/config')).body['server_name']).toBe('Shop');
   });
 });
 
@@ -184,7 +184,7 @@ test('an editor takes back what they deleted, and nothing that an administrator 
     'create table people (id integer, email text)',
   );
   const make = async (noun: string, body: object) => {
-    const made = await ask('POST', `/api/v1/${noun}`, body);
+    const made = await api('POST', `/api/v1/${noun}`, body);
     expect([noun, made.status]).toEqual([noun, 201]);
     return `/api/v1/${noun}/${String(made.body['id'])}`;
   };
@@ -197,25 +197,25 @@ test('an editor takes back what they deleted, and nothing that an administrator 
   });
   const toolset = await make('toolsets', { name: 'staff', groups: ['staff'] });
   const masks = [{ column: 'email', mask: 'email', unless_groups: [] }];
-  expect((await ask('PATCH', tool, { masks, log_arguments: true })).status).toBe(200);
+  expect((await api('PATCH', tool, { masks, log_arguments: true })).status).toBe(200);
   const newest = async (at: string) => {
-    const [entry] = (await ask('GET', `/api/v1/history?entity_id=${at.split('/').at(-1)}&limit=1`)).body['items'] as {
+    const [entry] = (await api('GET', `/api/v1/history?entity_id=${at.split('/').at(-1)}&limit=1`)).body['items'] as {
       id: string;
     }[];
     return `/api/v1/history/${entry?.id}/rollback`;
   };
   const masked = await newest(tool);
   await become('editor');
-  expect((await ask('POST', masked, {})).body['code']).toBe('admin_only');
+  expect((await api('POST', masked, {})).body.code).toBe('admin_only');
   for (const at of [tool, toolset, connection]) {
-    expect((await ask('DELETE', at)).status).toBe(204);
-    expect([at, (await ask('POST', await newest(at), {})).status]).toEqual([at, 200]);
+    expect((await api('DELETE', at)).status).toBe(204);
+    expect([at, (await api('POST', await newest(at), {})).status]).toEqual([at, 200]);
   }
-  expect((await ask('GET', tool)).body).toMatchObject({ masks, log_arguments: true });
-  expect((await ask('GET', toolset)).body).toMatchObject({ groups: ['staff'] });
+  expect((await api('GET', tool)).body).toMatchObject({ masks, log_arguments: true });
+  expect((await api('GET', toolset)).body).toMatchObject({ groups: ['staff'] });
   // Deleting it first is no way to what it was before.
-  expect((await ask('DELETE', tool)).status).toBe(204);
-  expect((await ask('POST', masked, {})).body['code']).toBe('admin_only');
+  expect((await api('DELETE', tool)).status).toBe(204);
+  expect((await api('POST', masked, {})).body.code).toBe('admin_only');
 });
 
 test('what stays open, such as the live log, ends with the role that opened it', async () => {
@@ -229,14 +229,14 @@ test('what stays open, such as the live log, ends with the role that opened it',
 
 test('a change of role holds at the next request, and a disabled account has none', async () => {
   await become('owner');
-  expect((await ask('GET', '/api/v1/mcp-tokens')).status).toBe(200);
+  expect((await api('GET', '/api/v1/mcp-tokens')).status).toBe(200);
   await become('viewer');
-  expect((await ask('GET', '/api/v1/mcp-tokens')).status).toBe(403);
-  expect((await ask('GET', '/api/v1/auth/me')).body).toMatchObject({ username: 'ada', role: 'viewer', groups: [] });
+  expect((await api('GET', '/api/v1/mcp-tokens')).status).toBe(403);
+  expect((await api('GET', '/api/v1/auth/me')).body).toMatchObject({ username: 'ada', role: 'viewer', groups: [] });
   const { people } = t.app.store.tables;
   await t.app.store.write((tx) => tx.update(people).set({ enabled: false }).where(eq(people.username, 'ada')));
-  expect((await ask('GET', '/api/v1/auth/me')).status).toBe(401);
+  expect((await api('GET', '/api/v1/auth/me')).status).toBe(401);
   const login = { username: 'ada', password: 'correct horse' };
-  const refused = await t.request('POST', '/api/v1/auth/login', { anonymous: true, body: login });
+  const refused = await t.send('auth.login', login, { anonymous: true });
   expect([refused.status, refused.headers.get('set-cookie')]).toEqual([403, null]);
 });

@@ -8,7 +8,7 @@ const PROXY = { SVC_TRUSTED_PROXIES: '192.0.2.0/24' };
 async function cookieOf(variables: Record<string, string>, headers: Record<string, string>): Promise<string> {
   const t = await testApp(variables);
   try {
-    const answer = await t.request('POST', '/api/v1/auth/setup', { body: ACCOUNT, headers });
+    const answer = await t.send('auth.setup', ACCOUNT, { headers });
     expect(answer.status).toBe(201);
     await stays(t, headers);
     return answer.headers.get('set-cookie') ?? '';
@@ -19,10 +19,10 @@ async function cookieOf(variables: Record<string, string>, headers: Record<strin
 
 /** The same browser is known again, and can sign out. */
 async function stays(t: TestApp, headers: Record<string, string>): Promise<void> {
-  expect((await t.request('GET', '/api/v1/auth/me', { headers })).status).toBe(200);
-  const out = await t.request('POST', '/api/v1/auth/logout', { headers });
+  expect((await t.send('auth.me', {}, { headers })).status).toBe(200);
+  const out = await t.send('auth.logout', {}, { headers });
   expect(out.headers.get('set-cookie')).toContain('Max-Age=0');
-  expect((await t.request('GET', '/api/v1/auth/me', { headers })).status).toBe(401);
+  expect((await t.send('auth.me', {}, { headers })).status).toBe(401);
 }
 
 test.each([

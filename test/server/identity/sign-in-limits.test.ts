@@ -22,13 +22,13 @@ beforeAll(async () => {
 afterAll(() => t.close());
 
 const login = async (address: string, body: object = account) =>
-  (await t.request('POST', '/api/v1/auth/login', { anonymous: true, body, headers: from(address) })).status;
+  (await t.send('auth.login', body, { anonymous: true, headers: from(address) })).status;
 const wrong = { ...account, password: 'wrong' };
 
 describe('50 wrong passwords from elsewhere', () => {
   const KNOWN = '203.0.113.7';
   const session = async (current_password: string, body: object, address: string) =>
-    (await t.request('PATCH', '/api/v1/auth/me', { body: { current_password, ...body }, headers: from(address) })).status;
+    (await t.send('auth.update_me', { current_password, ...body }, { headers: from(address) })).status;
 
   beforeAll(async () => {
     expect([await login(KNOWN), await login('2001:db8:1:2::7')]).toEqual([200, 200]);

@@ -39,8 +39,8 @@ beforeAll(async () => {
   await make('toolsets', { name: 'sales', include: { tags: ['sales'] }, instructions: 'Orders of this shop.' });
   await make('toolsets', { name: 'people', include: { tags: ['people'] } });
   await until(() => s.server.app.hosts.list().length > 0);
-  await s.api('PATCH', '/server/config', { mcp_proxy: true, auth_type: 'bearer' });
-  expect((await s.api('POST', '/deploy', {})).status).toBe(200);
+  await s.call('config.update', { mcp_proxy: true, auth_type: 'bearer' });
+  expect((await s.send('deploy.run')).status).toBe(200);
 }, 60_000);
 afterAll(async () => {
   await host.stop();
@@ -69,18 +69,17 @@ test('a token sees its toolsets through the front port, and another change of it
   await until(async () => (await toolsFor(token['token'])) === 'orders');
   expect(await toolsFor(token['token'], '/sales')).toBe('orders');
   expect([await toolsFor(token['token'], '/people'), await toolsFor(token['token'], '/none')]).toEqual([404, 404]);
-  const at = `/mcp-tokens/${String(token['id'])}`;
   const began = performance.now();
-  expect((await s.api('PATCH', at, { toolsets: ['people'], name: 'staff' })).body).toMatchObject({
+  expect(await s.call('mcp_tokens.update', { id: String(token['id']), toolsets: ['people'], name: 'staff' })).toMatchObject({
     name: 'staff',
     toolsets: ['people'],
     claims: { region: 'north' },
   });
   await until(async () => (await toolsFor(token['token'])) === 'salaries');
   expect(performance.now() - began).toBeLessThan(1_000);
-  await s.api('PATCH', at, { toolsets: null });
+  await s.call('mcp_tokens.update', { id: String(token['id']), toolsets: null });
   await until(async () => (await toolsFor(token['token'])) === 'orders salaries');
-  const history = (await s.api('GET', '/history?entity_type=mcp_token')).body['items'] as { action: string; changes: object }[];
+  const history = (await s.call('history.list', { entity_type: 'mcp_token' })).items;
   expect(history.map(({ action }) => action)).toEqual(['update', 'update', 'create']);
   expect(history[1]?.changes).toMatchObject({ toolsets: { old: ['sales'], new: ['people'] } });
 
@@ -93,7 +92,7 @@ test('a token sees its toolsets through the front port, and another change of it
 });
 
 test('what is wrong with the toolsets or claims of a token is refused', async () => {
-  const statusOf = async (body: object) => (await s.api('POST', '/mcp-tokens', { name: 'x', ...body })).status;
+  const statusOf = async (body: object) => (await s.send('mcp_tokens.create', { name: 'x', ...body })).status;
   expect(await statusOf({ toolsets: ['nowhere'] })).toBe(422);
   expect(await statusOf({ toolsets: ['oauth'] })).toBe(422);
   expect(await statusOf({ toolsets: 'sales' })).toBe(422);
@@ -101,17 +100,17 @@ test('what is wrong with the toolsets or claims of a token is refused', async ()
   expect(await statusOf({ claims: { sub: 1 } })).toBe(422);
   expect(await statusOf({ claims: { groups: 'one' } })).toBe(422);
   expect(await statusOf({ claims: { a: { b: { c: { d: { e: { f: {} } } } } } } })).toBe(422);
-  expect((await s.api('PATCH', `/mcp-tokens/${crypto.randomUUID()}`, { name: 'x' })).status).toBe(404);
+  expect((await s.send('mcp_tokens.update', { id: crypto.randomUUID(), name: 'x' })).status).toBe(404);
   const token = await make('mcp-tokens', { name: 'short', toolsets: ['sales'] });
   const at = `/mcp-tokens/${String(token['id'])}`;
-  expect((await s.api('PATCH', at, { toolsets: ['nowhere'] })).status).toBe(422);
+  expect((await s.send('mcp_tokens.update', { id: String(token['id']), toolsets: ['nowhere'] })).status).toBe(422);
   // A toolset that went may stay in the list: it gives nothing.
   const gone = await make('toolsets', { name: 'gone' });
-  await s.api('PATCH', at, { toolsets: ['sales', 'gone'] });
-  await s.api('DELETE', `/toolsets/${String(gone['id'])}`);
-  expect((await s.api('PATCH', at, { toolsets: ['gone'] })).status).toBe(200);
-  await s.api('DELETE', at);
-  expect((await s.api('PATCH', at, { name: 'y' })).status).toBe(409);
+  await s.call('mcp_tokens.update', { id: String(token['id']), toolsets: ['sales', 'gone'] });
+  await s.call('toolsets.delete', { id: String(gone['id']) });
+  expect((await s.send('mcp_tokens.update', { id: String(token['id']), toolsets: ['gone'] })).status).toBe(200);
+  await s.call('mcp_tokens.delete', { id: String(token['id']) });
+  expect((await s.send('mcp_tokens.update', { id: String(token['id']), name: 'y' })).status).toBe(409);
   const anonymous = await fetch(`${s.url}/api/v1${at}`, {
     method: 'PATCH',
     headers: { 'content-type': 'application/json' },
@@ -124,15 +123,15 @@ test('an OAuth client sees its toolsets, and a token for the address of a toolse
   const oauth_clients = [
     { client_id: 'robot', client_secret: 'secret of the robot', toolsets: ['sales', 'people'], claims: { tier: 2 } },
   ];
-  const wrong = await s.api('PATCH', '/server/config', {
+  const wrong = await s.send('config.update', {
     auth_type: 'oauth_credentials',
     oauth_clients: [{ ...oauth_clients[0], toolsets: ['no'] }],
   });
   expect(wrong.status).toBe(422);
-  await s.api('PATCH', '/server/config', { auth_type: 'oauth_credentials', oauth_clients });
-  const shown = (await s.api('PATCH', '/server/config', { oauth_clients: [{ client_id: 'robot' }] })).body['oauth_clients'];
+  await s.call('config.update', { auth_type: 'oauth_credentials', oauth_clients });
+  const shown = (await s.call('config.update', { oauth_clients: [{ client_id: 'robot' }] })).oauth_clients;
   expect(shown).toEqual([{ client_id: 'robot', secret_set: true, toolsets: ['sales', 'people'], claims: { tier: 2 } }]);
-  expect((await s.api('POST', '/deploy', {})).status).toBe(200);
+  expect((await s.send('deploy.run')).status).toBe(200);
   const tokenFor = async (resource?: string) => {
     const response = await fetch(`${s.url}/mcp/oauth/token`, {
       method: 'POST',

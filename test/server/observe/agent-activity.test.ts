@@ -33,7 +33,7 @@ describe.each([
 ] as [string, Record<string, string>][])('the activity in %s', (kind, variables) => {
   let t: TestApp;
   const list = async (query = '') =>
-    (await t.request('GET', `/api/v1/agent-activity${query}`)).body as unknown as { items: AgentActivity[]; total: number };
+    (await t.request('GET', `/api/v1/agent-activity${query}`)).body as { items: AgentActivity[]; total: number };
   const stats = async (query = '') => (await t.request('GET', `/api/v1/agent-activity/stats${query}`)).body;
   beforeAll(async () => {
     t = await testApp(variables);
@@ -104,8 +104,8 @@ describe.each([
     t.advance(2 * 3_600_000);
     expect(await stats('?period=1h')).toMatchObject({ calls: 0, complete: true });
     expect(await stats('?period=6h')).toMatchObject({ calls: 40 });
-    expect((await t.request('GET', '/api/v1/agent-activity/stats?period=1y')).status).toBe(422);
-    expect((await t.request('GET', '/api/v1/agent-activity/stats', { anonymous: true })).status).toBe(401);
+    expect((await t.send('agent_activity.stats', { period: '1y' })).status).toBe(422);
+    expect((await t.send('agent_activity.stats', {}, { anonymous: true })).status).toBe(401);
   });
 
   test(`keeps ${KEPT} calls, the newest`, async () => {
@@ -150,16 +150,16 @@ describeOnce()('a restart', () => {
     const url = `file:${join(directory, `${kind.replaceAll(' ', '-')}.sqlite`)}`;
     const first = await listeningServer(url, variables);
     await first.signIn();
-    const { token } = (await first.api('POST', '/agent-tokens', { name: 'Stays', duration_minutes: 15 })).body;
-    const headers = { authorization: `Bearer ${String(token)}` };
+    const { token } = await first.call('agent_tokens.create', { name: 'Stays', duration_minutes: 15 });
+    const headers = { authorization: `Bearer ${token}` };
     for (const path of ['/tools', '/prompts', '/tools/none']) await fetch(`${first.url}/api/v1${path}`, { headers });
-    const before = (await first.api('GET', '/agent-activity')).body;
-    expect(before['total']).toBe(3);
+    const before = await first.call('agent_activity.list', {});
+    expect(before.total).toBe(3);
     await first.stop();
     const second = await listeningServer(url, variables);
     try {
       await second.signIn();
-      expect((await second.api('GET', '/agent-activity')).body).toEqual(before);
+      expect(await second.call('agent_activity.list', {})).toEqual(before);
     } finally {
       await second.stop();
       await redis?.flushdb();

@@ -121,7 +121,7 @@ describe.skipIf(!reachable.postgres)('a call of a deployed tool', () => {
     expect(detail['bytes']).toBeGreaterThan(20);
   }, 20_000);
 
-  test('whose result was cut off says so, also from the cache, and one that has as many rows as are allowed does not', async () => {
+  test('a call whose result was cut off says so, also from the cache, unlike one of exactly as many rows', async () => {
     for (const tool of ['five', 'six', 'six']) await call(tool);
     expect(await latest('five')).toMatchObject({ rows: 5, truncated: false });
     const six = () => programs.api<{ items: { id: string }[] }>('GET', '/logs?name=six');
@@ -130,7 +130,7 @@ describe.skipIf(!reachable.postgres)('a call of a deployed tool', () => {
       expect(await programs.api<Detail>('GET', `/logs/${id}`)).toMatchObject({ rows: 5, truncated: true });
   }, 20_000);
 
-  test('says nothing of the values of its arguments, nor of a masked column: not in the log, not to the caller', async () => {
+  test('a call logs no value of its arguments and of a masked column, and shows none to the caller', async () => {
     expect(await call('numbers', { n: HIDDEN })).toContain(HIDDEN);
     const failed = await latest('numbers', '&success=false');
     expect(failed).toMatchObject({ sqlstate: '22P02', error_message: 'invalid input syntax for type integer: "…".' });
@@ -159,7 +159,7 @@ describe.skipIf(!reachable.postgres)('a call of a deployed tool', () => {
     expect(tools['brief']).toMatchObject({ outcomes: { timeout: 1 } });
   }, 20_000);
 
-  test('that runs is listed on every server and can be cancelled: its caller is told, and it waits in no queue', async () => {
+  test('a running call is listed on every server and can be cancelled: its caller is told at once', async () => {
     const running = () => programs.api<{ items: Record<string, unknown>[] }>('GET', '/calls/running');
     const pending = call('slow');
     await until(async () => (await running()).items.length > 0);

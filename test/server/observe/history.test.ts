@@ -62,7 +62,7 @@ describe.each([...namedStores])('kept in %s', (metadata) => {
     if (entry === undefined) throw new Error('no entry');
     return entry;
   };
-  const rollback = (id: string, body: object = {}) => t.request('POST', `/api/v1/history/${id}/rollback`, { body });
+  const rollback = (id: string, body: object = {}) => t.send('history.rollback', { history_id: id, ...body });
   /** Everything that is configured, without what every write changes. */
   const configuration = async () => {
     const state: Record<string, unknown> = {};
@@ -92,11 +92,14 @@ describe.each([...namedStores])('kept in %s', (metadata) => {
       const answer = await t.request('GET', `/api/v1/history?${query}`);
       expect([query, answer.status, isErrorBody(answer.body)]).toEqual([query, 422, true]);
     }
-    const one = await t.request('GET', `/api/v1/history/tool/${tool_id}`);
-    expect(one.body['items']).toEqual(all.items.slice(0, 2));
-    expect((await t.request('GET', `/api/v1/history/tool/${connection_id}`)).status).toBe(404);
-    expect((await t.request('GET', `/api/v1/history/table/${tool_id}`)).status).toBe(404);
-    expect((await t.request('GET', '/api/v1/history/server_config/1')).body).toEqual({ items: [], total: 0 });
+    const one = await t.call('history.entity', { entity_type: 'tool', entity_id: tool_id });
+    expect<object[]>(one.items).toEqual(all.items.slice(0, 2));
+    expect((await t.send('history.entity', { entity_type: 'tool', entity_id: connection_id })).status).toBe(404);
+    expect((await t.send('history.entity', { entity_type: 'table', entity_id: tool_id })).status).toBe(404);
+    expect((await t.send('history.entity', { entity_type: 'server_config', entity_id: 1 })).body).toEqual({
+      items: [],
+      total: 0,
+    });
   });
 
   test('an entry tells what changed, who did it and between which versions', async () => {
@@ -117,7 +120,7 @@ describe.each([...namedStores])('kept in %s', (metadata) => {
       batch_id: null,
       created_at: String(body['updated_at']),
     } as never);
-    await t.request('DELETE', `/api/v1/tools/${tool_id}`);
+    await t.call('tools.delete', { id: tool_id });
     expect(await newest()).toMatchObject({ action: 'delete', snapshot: { description: 'Other' }, version_after: null });
   });
 
@@ -128,21 +131,21 @@ describe.each([...namedStores])('kept in %s', (metadata) => {
     const undone = await rollback(changed.id, { version: 2 });
     expect(undone.status).toBe(200);
     expect(await configuration()).toEqual(before);
-    expect(undone.body['entity']).toEqual((await get('tools', tool_id)).body);
-    expect(undone.body['entity']).toMatchObject({ version: 3, read_only: true });
+    expect(undone.body.entity).toEqual((await get('tools', tool_id)).body);
+    expect(undone.body.entity).toMatchObject({ version: 3, read_only: true });
     const entry = await newest();
-    expect(undone.body['entry']).toEqual(entry);
+    expect<object>(undone.body.entry).toEqual(entry);
     expect(entry).toMatchObject({ action: 'rollback', version_before: 2, version_after: 3, batch_id: expect.any(String) });
 
-    await t.request('DELETE', `/api/v1/tools/${tool_id}`);
+    await t.call('tools.delete', { id: tool_id });
     const back = await rollback((await newest()).id);
-    expect(back.body['entity']).toMatchObject({ id: tool_id, version: 4, name: 'products' });
+    expect(back.body.entity).toMatchObject({ id: tool_id, version: 4, name: 'products' });
     expect(await configuration()).toEqual(before);
-    expect((await t.request('POST', '/api/v1/deploy', { body: { dry_run: true } })).status).toBe(200);
+    expect((await t.send('deploy.run', { dry_run: true })).status).toBe(200);
 
     const created = await newest(`entity_id=${tool_id}&action=create`);
     const gone = await rollback(created.id);
-    expect([gone.status, gone.body['entity']]).toEqual([200, null]);
+    expect([gone.status, gone.body.entity]).toEqual([200, null]);
     expect((await get('tools', tool_id)).status).toBe(404);
     const again = await rollback(created.id);
     expect([again.status, isErrorBody(again.body)]).toEqual([409, true]);
@@ -175,13 +178,13 @@ describe.each([...namedStores])('kept in %s', (metadata) => {
     await create('tools', draft({ name: 'second' }));
     await create('prompts', { connection_id, name: 'greet', description: 'Greets', template: 'Hello' });
     const before = await configuration();
-    await t.request('DELETE', `/api/v1/connections/${connection_id}`);
+    await t.call('connections.delete', { id: connection_id });
     const deleted = await newest('entity_type=connection');
     const orphan = await rollback((await newest('entity_type=tool')).id);
     expect([orphan.status, isErrorBody(orphan.body)]).toEqual([409, true]);
-    expect(orphan.body['detail']).toContain('connection');
+    expect(orphan.body.detail).toContain('connection');
     const back = await rollback(deleted.id);
-    expect(back.body['entity']).toMatchObject({ id: connection_id, version: 2 });
+    expect(back.body.entity).toMatchObject({ id: connection_id, version: 2 });
     expect(await configuration()).toEqual(before);
     const entries = (await list()).items.slice(0, 4);
     expect(new Set(entries.map(({ batch_id }) => batch_id)).size).toBe(1);
@@ -194,7 +197,7 @@ describe.each([...namedStores])('kept in %s', (metadata) => {
   });
 
   test('a dry run answers what would be and changes nothing', async () => {
-    await t.request('DELETE', `/api/v1/connections/${connection_id}`);
+    await t.call('connections.delete', { id: connection_id });
     const { store } = t.app;
     const all = async () => JSON.stringify([await configuration(), await store.db.select().from(store.tables.history)]);
     const before = await all();
@@ -273,16 +276,16 @@ describe('secrets', () => {
     t = await testApp();
     await t.signIn();
     const body = { ...postgres, password: 'canary-one' };
-    id = String((await t.request('POST', '/api/v1/connections', { body })).body['id']);
+    id = (await t.send('connections.create', body)).body.id;
     await storeExtras(t.app, id, { app: 'x', api_token: 'canary-token' });
   });
   afterEach(() => t.close());
 
   const postgres = { name: 'pg', db_type: 'postgresql', host: '127.0.0.1', port: 1, database: 'x', username: 'ada' };
-  const patch = (body: object) => t.request('PATCH', `/api/v1/connections/${id}`, { body });
+  const patch = (body: object) => t.send('connections.update', { id, ...body });
   const entries = async (query = '') => (await t.request('GET', `/api/v1/history?${query}`)).body['items'] as Entry[];
   const newest = async (query = 'entity_type=connection') => (await entries(query))[0]?.id ?? '';
-  const rollback = (entry: string, body: object = {}) => t.request('POST', `/api/v1/history/${entry}/rollback`, { body });
+  const rollback = (entry: string, body: object = {}) => t.send('history.rollback', { history_id: entry, ...body });
   const settings = async () => {
     const [row] = await t.app.store.db.select().from(t.app.store.tables.connections);
     if (row === undefined) throw new Error('no row');
@@ -298,9 +301,9 @@ describe('secrets', () => {
     });
     expect(entry?.snapshot).toMatchObject({ password: '[redacted]', extra_params: { app: 'x', api_token: '[redacted]' } });
     const undone = await rollback(entry?.id ?? '');
-    expect(undone.body['entity']).toMatchObject({ password_set: true, extra_params: { api_token: '********' } });
+    expect(undone.body.entity).toMatchObject({ password_set: true, extra_params: { api_token: '********' } });
     expect(await settings()).toMatchObject({ password: 'canary-one', extra_params: { app: 'x', api_token: 'canary-token' } });
-    await t.request('DELETE', `/api/v1/connections/${id}`);
+    await t.call('connections.delete', { id });
     const back = await rollback(await newest());
     expect(await settings()).toMatchObject({ password: 'canary-one' });
     const told = JSON.stringify([undone.body, back.body, await entries(), t.log]);
@@ -339,12 +342,12 @@ describe('secrets', () => {
     expect(await attempt(await newest())).toBe('secret_required');
     await patch({ pool_size: 2 });
     expect(await attempt(await newest())).toBe('robot');
-    await t.request('PATCH', '/api/v1/server/config', { body: { cors_origins: ['https://a.example'], server_name: 'A' } });
+    await t.call('config.update', { cors_origins: ['https://a.example'], server_name: 'A' });
     const config = await newest('entity_type=server_config');
     expect(await attempt(config)).toBe('admin_only');
     expect((await rollback(config, { version: 1 })).status).toBe(409);
     const undone = await rollback(config, { version: 2 });
-    expect(undone.body['entity']).toMatchObject({ server_name: 'Sluice', version: 3 });
+    expect(undone.body.entity).toMatchObject({ server_name: 'Sluice', version: 3 });
     const reader = { actor: { ...actor, scopes: ['read' as const] }, ip: null, user_agent: null, request_id: 'x' };
     expect(run(t.app, 'history.rollback', { history_id: config }, reader)).rejects.toMatchObject({ code: 'insufficient_scope' });
   });

@@ -2,12 +2,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
 import { sqliteConnection } from '#test/support/sqlite-connection.ts';
 
-interface Found {
-  readonly items: { readonly name: string; readonly score: number; readonly matched: string[] }[];
-  readonly total: number;
-  readonly overlaps: { readonly tools: { readonly name: string }[]; readonly words: string[]; readonly message: string }[];
-}
-
 let t: TestApp;
 const ids: Record<string, string> = {};
 const TOOLS = {
@@ -23,15 +17,15 @@ beforeAll(async () => {
   const connection_id = await sqliteConnection(t, 'create table orders (id integer)');
   for (const [name, description] of Object.entries(TOOLS)) {
     const body = { connection_id, name, description, sql_query: 'select id from orders order by id limit 1' };
-    ids[name] = String((await t.request('POST', '/api/v1/tools', { body })).body['id']);
+    ids[name] = (await t.call('tools.create', body)).id;
   }
 });
 afterAll(() => t.close());
 
 const find = async (body: object) => {
-  const answer = await t.request('POST', '/api/v1/insights/find', { body });
-  expect([answer.status, answer.body['detail']]).toEqual([200, undefined]);
-  return answer.body as unknown as Found;
+  const answer = await t.send('insights.find', body);
+  expect([answer.status, answer.body.detail]).toEqual([200, undefined]);
+  return answer.body;
 };
 
 describe('insights/find', () => {
@@ -52,13 +46,13 @@ describe('insights/find', () => {
   });
 
   test('finds a change at once, leaves disabled tools out and keeps to a toolset', async () => {
-    const patch = (body: object) => t.request('PATCH', `/api/v1/tools/${ids['list_products']}`, { body });
+    const patch = (body: object) => t.send('tools.update', { id: ids['list_products'], ...body });
     await patch({ description: 'Products with price, stock and the weather at the warehouse.' });
     expect((await find({ question: 'weather' })).items.map(({ name }) => name)).toEqual(['list_products']);
     await patch({ enabled: false });
     expect((await find({ question: 'weather' })).total).toBe(0);
     const body = { name: 'desk', description: 'For the desk', include: { tool_ids: [ids['find_orders']] } };
-    expect((await t.request('POST', '/api/v1/toolsets', { body })).status).toBe(201);
+    expect((await t.send('toolsets.create', body)).status).toBe(201);
     const { items } = await find({ question: 'orders', toolset: 'desk' });
     expect(items.map(({ name }) => name)).toEqual(['find_orders']);
   });

@@ -18,11 +18,11 @@ beforeAll(async () => {
   await t.signIn();
   connection_id = await sqliteConnection(t, 'create table orders (id integer, state text)');
   const state = { name: 'state', type: 'string', description: 'State of the order', required: true, enum: ['open', 'paid'] };
-  await create('find_orders', { parameters: [state], sql_query: 'select id from orders where state = :state' });
-  await create('search_orders', { description: 'Finds orders of a customer by their text' });
-  await create('list_products', { description: 'Products with price and stock', max_rows: 100 });
+  await createTool('find_orders', { parameters: [state], sql_query: 'select id from orders where state = :state' });
+  await createTool('search_orders', { description: 'Finds orders of a customer by their text' });
+  await createTool('list_products', { description: 'Products with price and stock', max_rows: 100 });
   connectHost(t.app);
-  expect((await t.request('POST', '/api/v1/deploy', { body: { note: 'insights' } })).status).toBe(200);
+  expect((await t.send('deploy.run', { note: 'insights' })).status).toBe(200);
 }, 60_000);
 afterAll(() => t.close());
 /** Whatever was called before is too old for every period. */
@@ -31,19 +31,19 @@ beforeEach(() => later(40 * 24 * 60 * MINUTE));
 async function later(ms: number): Promise<void> {
   t.advance(ms);
   const body = { username: 'ada', password: 'correct horse' };
-  expect((await t.request('POST', '/api/v1/auth/login', { body })).status).toBe(200);
+  expect((await t.send('auth.login', body)).status).toBe(200);
 }
 
-async function create(name: string, more: object = {}): Promise<void> {
+async function createTool(name: string, more: object = {}): Promise<void> {
   const own = {
     connection_id,
     name,
     description: 'Finds orders of a customer by their state',
     sql_query: 'select id from orders',
   };
-  const { status, body } = await t.request('POST', '/api/v1/tools', { body: { ...own, ...more } });
-  expect([status, body['detail']]).toEqual([201, undefined]);
-  ids[name] = String(body['id']);
+  const { status, body } = await t.send('tools.create', { ...own, ...more });
+  expect([status, body.detail]).toEqual([201, undefined]);
+  ids[name] = body.id;
 }
 
 /** Calls of one session, a second apart, that end now. */
@@ -74,7 +74,7 @@ const wrong = (name: string, error: string, error_message: string): Partial<Call
 
 async function insights(query = ''): Promise<Insight[]> {
   const { status, body } = await t.request('GET', `/api/v1/insights${query}`);
-  expect([status, body['detail']]).toEqual([200, undefined]);
+  expect([status, body.detail]).toEqual([200, undefined]);
   return body['items'] as Insight[];
 }
 const only = async (rule: string): Promise<Insight> => {
@@ -97,13 +97,13 @@ describe('insights', () => {
     expect(found.message).toContain(sentence);
     expect(found.evidence).toMatchObject({ count: 4, of: 9, share: 0.444 });
     expect(found.calls).toHaveLength(4);
-    const { status } = await t.request('GET', `/api/v1/logs/${found.calls[0]}`);
+    const { status } = await t.send('logs.get', { call_id: found.calls[0] });
     expect(status).toBe(200);
-    const patched = await t.request('PATCH', `/api/v1/tools/${ids['find_orders']}`, { body: found.fix?.changes });
+    const patched = await t.send('tools.update', { id: ids['find_orders'], ...found.fix?.changes });
     expect(patched.status).toBe(200);
-    expect(patched.body['parameters']).toMatchObject([{ description: 'State of the order. One of: open, paid.' }]);
+    expect(patched.body.parameters).toMatchObject([{ description: 'State of the order. One of: open, paid.' }]);
     // The old one has a version that is not the stored one any more.
-    const again = await t.request('PATCH', `/api/v1/tools/${ids['find_orders']}`, { body: found.fix?.changes });
+    const again = await t.send('tools.update', { id: ids['find_orders'], ...found.fix?.changes });
     expect(again.status).toBe(409);
     expect((await only('argument-fails')).fix).toBeUndefined();
   });
@@ -136,17 +136,17 @@ describe('insights', () => {
     await report([...times(25, ok('find_orders')), ...times(2, ok('search_orders'))]);
     const found = await only('unused-tool');
     expect(found).toMatchObject({ severity: 'info', entity: { name: 'list_products' }, fix: { changes: { enabled: false } } });
-    await t.request('PATCH', `/api/v1/tools/${ids['list_products']}`, { body: found.fix?.changes });
+    await t.send('tools.update', { id: ids['list_products'], ...found.fix?.changes });
     expect(await insights('?rule=unused-tool')).toEqual([]);
-    await t.request('PATCH', `/api/v1/tools/${ids['list_products']}`, { body: { enabled: true } });
+    await t.send('tools.update', { id: ids['list_products'], enabled: true });
   });
 
   test('do not take a tool for unused that has just got another name, or was deployed a moment ago', async () => {
     await report(times(25, ok('list_products')));
     t.advance(90 * MINUTE);
     const renamed = { name: 'show_products' };
-    await t.request('PATCH', `/api/v1/tools/${ids['list_products']}`, { body: renamed });
-    expect((await t.request('POST', '/api/v1/deploy', { body: { note: 'renamed' } })).status).toBe(200);
+    await t.send('tools.update', { id: ids['list_products'], ...renamed });
+    expect((await t.send('deploy.run', { note: 'renamed' })).status).toBe(200);
     t.advance(MINUTE);
     try {
       await report([...times(9, ok('find_orders')), ...times(9, ok('search_orders'))]);
@@ -154,20 +154,23 @@ describe('insights', () => {
       await report([...times(9, ok('find_orders')), ...times(9, ok('search_orders'))]);
       expect((await only('unused-tool')).message).toContain('since it was last changed, while other tools had 36 calls');
     } finally {
-      await t.request('PATCH', `/api/v1/tools/${ids['list_products']}`, { body: { name: 'list_products' } });
-      await t.request('POST', '/api/v1/deploy', { body: { note: 'named as before' } });
+      await t.send('tools.update', { id: ids['list_products'], name: 'list_products' });
+      await t.call('deploy.run', { note: 'named as before' });
     }
   });
 
   test('take no write that is looked at afterwards for a confusion', async () => {
-    const made = await t.request('POST', '/api/v1/tools', {
-      body: { connection_id, name: 'change_orders', description: 'Changes orders', sql_query: 'delete from orders where id = 0' },
+    const made = await t.send('tools.create', {
+      connection_id,
+      name: 'change_orders',
+      description: 'Changes orders',
+      sql_query: 'delete from orders where id = 0',
     });
-    expect([made.status, made.body['read_only']]).toEqual([201, false]);
+    expect([made.status, made.body.read_only]).toEqual([201, false]);
     const pair = [ok('change_orders', { rows: 0 }), ok('find_orders')];
     await report(Array.from({ length: 9 }, () => pair).flat());
     expect(await insights('?rule=confused-tools')).toEqual([]);
-    await t.request('DELETE', `/api/v1/tools/${String(made.body['id'])}`);
+    await t.call('tools.delete', { id: made.body.id });
   });
 
   test('name results that nearly always reach a limit', async () => {
@@ -248,9 +251,8 @@ describe('insights', () => {
     await report(times(5, wrong('find_orders', 'no_free_slot', 'No slot was free.')));
     const found = await only('short-queue');
     expect(found).toMatchObject({ severity: 'error', evidence: { count: 5, of: 25 }, logs: { outcome: 'no_slot' } });
-    const path = `/api/v1/connections/${connection_id}`;
-    const { status, body } = await t.request('PATCH', path, { body: found.fix?.changes });
-    expect([status, body['max_concurrency']]).toEqual([200, 8]);
+    const { status, body } = await t.send('connections.update', { id: connection_id, ...found.fix?.changes });
+    expect([status, body.max_concurrency]).toEqual([200, 8]);
   });
 
   test('name calls that are cancelled and a token that is used after its end', async () => {

@@ -69,7 +69,7 @@ test('a reader that left before its stream began takes no place of another one',
   const t = await testApp();
   await t.signIn();
   const login = { username: 'ada', password: 'correct horse' };
-  const { headers } = await t.request('POST', '/api/v1/auth/login', { body: login, anonymous: true });
+  const { headers } = await t.send('auth.login', login, { anonymous: true });
   const http = createHttp(t.app);
   const read = (signal: AbortSignal) => {
     const sent = { host: 'localhost', cookie: headers.get('set-cookie')?.split(';')[0] ?? '' };
@@ -84,9 +84,9 @@ test('a reader that left before its stream began takes no place of another one',
 
 test('nobody, a foreign page and a filter that is not known are refused before the upgrade', async () => {
   const port = new URL(s.url).port;
-  await s.api('PATCH', '/server/config', { cors_origins: [`http://localhost:${port}`] });
-  const { body: made } = await s.api('POST', '/agent-tokens', { name: 'a', duration_minutes: 15 });
-  const authorization = `Bearer ${String(made['token'])}`;
+  await s.call('config.update', { cors_origins: [`http://localhost:${port}`] });
+  const made = await s.call('agent_tokens.create', { name: 'a', duration_minutes: 15 });
+  const authorization = `Bearer ${made.token}`;
   const refused: [Record<string, string>, string, number][] = [
     [{}, '', 401],
     [{ authorization }, '', 403],
@@ -321,7 +321,7 @@ test('a quiet line is pinged, and ends when the session does', async () => {
   const text = events.text();
   const closed = new Promise<number>((resolve) => socket.addEventListener('close', ({ code }) => resolve(code)));
   await until(() => frames.filter(({ type }) => type === 'ping').length >= 2);
-  await s.api('POST', '/auth/logout', {});
+  await s.call('auth.logout', {});
   expect(await closed).toBe(4_401);
   expect(await text).toContain('{"type":"ping"}');
   cookie = await s.signIn();

@@ -42,7 +42,7 @@ describe.each([...namedStores])('logged arguments in %s', (metadata) => {
     const body = { boot_id: 'boot', seq: ++seq, ...toBatch(calls) };
     return (await t.request('POST', '/api/internal/hosts/h1/usage', { body, headers, anonymous: true })).status;
   };
-  const detail = async (who: Member = owner, id = '1') => (await who.ask('GET', `logs/${id}`)).body;
+  const detail = async (who: Member = owner, id = '1') => (await who.send('logs.get', { call_id: id })).body;
   const stored = async () => {
     const { request_logs } = t.app.store.tables;
     return (await t.app.store.db.select({ sealed: request_logs.arguments }).from(request_logs).orderBy(request_logs.id)).map(
@@ -60,11 +60,11 @@ describe.each([...namedStores])('logged arguments in %s', (metadata) => {
       arguments_left_out: [],
     });
     expect(await detail(owner, '2')).toMatchObject({ arguments_state: 'not_logged', arguments: null });
-    const list = (await owner.ask('GET', 'logs')).body;
-    expect(Object.keys((list['items'] as object[])[0] ?? {})).not.toContain('arguments');
+    const list = await owner.call('logs.list', {});
+    expect(Object.keys((list.items as object[])[0] ?? {})).not.toContain('arguments');
   });
 
-  test('follow one rule with the calls: viewers read calls and sessions, editors arguments too, administrators refusals', async () => {
+  test('logged arguments are read by editors, calls and sessions by viewers, refusals by administrators', async () => {
     await report(seal(SENT));
     const people = peopleOf(t);
     const statuses = async (who: Member) =>
@@ -80,7 +80,7 @@ describe.each([...namedStores])('logged arguments in %s', (metadata) => {
     for (const who of [owner, admin]) expect(await statuses(who)).toEqual([200, 200, 200, 200, 200]);
     for (const who of [editor, viewer]) expect(await statuses(who)).toEqual([200, 200, 200, 200, 403]);
     expect(await statuses(caller)).toEqual([403, 403, 403, 403, 403]);
-    for (const who of [owner, admin, editor]) expect((await detail(who))['arguments']).toEqual({ customer: VALUE, n: 3 });
+    for (const who of [owner, admin, editor]) expect((await detail(who)).arguments).toEqual({ customer: VALUE, n: 3 });
     const seen = await detail(viewer);
     expect(seen).toMatchObject({ name: 'orders', arguments_state: 'hidden', arguments: null });
     expect(JSON.stringify(seen)).not.toContain(VALUE);
@@ -88,21 +88,27 @@ describe.each([...namedStores])('logged arguments in %s', (metadata) => {
 
   test('are never opened for a token, whoever made it, which reads the call but not the list', async () => {
     await report(seal(SENT));
-    const made = await owner.ask('POST', 'agent-tokens', {
+    const made = await owner.call('agent_tokens.create', {
       name: 'agent',
       duration_minutes: 60,
       scopes: ['read', 'write', 'deploy'],
     });
-    const headers = { authorization: `Bearer ${String(made.body['token'])}` };
-    const ask = (path: string) => t.request('GET', `/api/v1/${path}`, { anonymous: true, headers });
-    expect((await ask('logs/1')).body).toMatchObject({ name: 'orders', arguments_state: 'hidden', arguments: null });
-    expect((await ask('sessions/mcp')).status).toBe(200);
-    expect([(await ask('logs')).status, (await ask('logs/refusals')).status]).toEqual([403, 403]);
-    expect((await t.request('GET', '/api/v1/logs/1', { anonymous: true })).status).toBe(401);
+    const headers = { authorization: `Bearer ${made.token}` };
+    expect((await t.send('logs.get', { call_id: 1 }, { anonymous: true, headers })).body).toMatchObject({
+      name: 'orders',
+      arguments_state: 'hidden',
+      arguments: null,
+    });
+    expect((await t.send('mcp_sessions.list', {}, { anonymous: true, headers })).status).toBe(200);
+    expect([
+      (await t.send('logs.list', {}, { anonymous: true, headers })).status,
+      (await t.send('logs.refusals', {}, { anonymous: true, headers })).status,
+    ]).toEqual([403, 403]);
+    expect((await t.send('logs.get', { call_id: 1 }, { anonymous: true })).status).toBe(401);
   });
 
-  test('are gone after log_arguments_hours: at once to read, and from the database with the next pruning; the call stays', async () => {
-    await owner.ask('PATCH', 'server/config', { log_arguments_hours: 2 });
+  test('logged arguments are unreadable after log_arguments_hours and pruned next; the call stays', async () => {
+    await owner.call('config.update', { log_arguments_hours: 2 });
     await report(seal(SENT));
     t.advance(HOUR_MS);
     await report(seal(SENT));
@@ -125,7 +131,7 @@ describe.each([...namedStores])('logged arguments in %s', (metadata) => {
     expect(await report('{"customer":1}')).toBe(422);
     expect(await report('a'.repeat(LONGEST_SEALED + 1))).toBe(422);
     expect(await stored()).toEqual([]);
-    expect((await owner.ask('PATCH', 'server/config', { log_arguments_hours: 0 })).status).toBe(422);
-    expect((await owner.ask('PATCH', 'server/config', { log_arguments_hours: 721 })).status).toBe(422);
+    expect((await owner.send('config.update', { log_arguments_hours: 0 })).status).toBe(422);
+    expect((await owner.send('config.update', { log_arguments_hours: 721 })).status).toBe(422);
   });
 });

@@ -55,9 +55,8 @@ describe.each([...namedStores])('sessions of clients in %s', (metadata) => {
     expect((await t.request('POST', '/api/internal/hosts/h1/usage', { body, headers })).status).toBe(204);
   };
   const sessions = async (query = '') =>
-    (await t.request('GET', `/api/v1/sessions/mcp${query}`)).body as unknown as { items: Shown[]; total: number };
-  const session = async (id: string, query = '') =>
-    (await t.request('GET', `/api/v1/sessions/mcp/${id}${query}`)).body as unknown as Shown;
+    (await t.request('GET', `/api/v1/sessions/mcp${query}`)).body as { items: Shown[]; total: number };
+  const session = async (id: string, query = '') => (await t.request('GET', `/api/v1/sessions/mcp/${id}${query}`)).body as Shown;
 
   test('are the calls of one caller and client with no gap of half an hour, over batches and within one', async () => {
     await store([call(1), call(20)], { lists: [list(0)] });
@@ -110,7 +109,7 @@ describe.each([...namedStores])('sessions of clients in %s', (metadata) => {
     const parts = await Promise.all([0, 2, 4, 6].map((skip) => session(first?.id ?? '', `?skip=${skip}&limit=2`)));
     expect(parts.map((part) => part.events.length)).toEqual([2, 2, 2, 1]);
     expect(parts.flatMap((part) => part.events)).toEqual([...events]);
-    expect((await t.request('GET', '/api/v1/sessions/mcp/999')).status).toBe(404);
+    expect((await t.send('mcp_sessions.get', { id: 999 })).status).toBe(404);
   });
 
   test('show every list on one page or another, and a retry after the page that it follows on', async () => {
@@ -174,7 +173,7 @@ describe.each([...namedStores])('sessions of clients in %s', (metadata) => {
       expect([query, (await sessions(`?${query}`)).total]).toEqual([query, total]);
     t.advance(31 * 86_400_000);
     await forgetUsage(t.app);
-    await t.request('POST', '/api/v1/auth/login', { body: { username: 'ada', password: 'correct horse' } });
+    await t.call('auth.login', { username: 'ada', password: 'correct horse' });
     expect((await sessions()).total).toBe(0);
     const { mcp_session_names } = t.app.store.tables;
     expect(await t.app.store.db.$count(mcp_session_names)).toBe(0);

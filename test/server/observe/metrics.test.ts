@@ -66,14 +66,14 @@ describe.each([...namedStores])('metrics in %s', (metadata) => {
     const headers = { 'x-service-token': t.app.env.SVC_AGENT_SERVICE_TOKEN };
     expect((await t.request('POST', '/api/internal/hosts/h1/usage', { body, headers })).status).toBe(204);
   };
-  const get = async (path: string) => (await t.request('GET', `/api/v1/metrics/${path}`)).body as unknown;
+  const get = async (path: string): Promise<object> => (await t.request('GET', `/api/v1/metrics/${path}`)).body;
   const stats = async (query: string) => (await get(`stats?${query}`)) as Stats;
   const series = async (query: string) => (await get(`timeseries?${query}`)) as Series;
   const total = ({ points }: Series) => points.reduce((sum, { calls }) => sum + calls, 0);
   const refused = async (path: string) => {
     const answer = await t.request('GET', `/api/v1/metrics/${path}`);
     expect([path, answer.status, isErrorBody(answer.body)]).toEqual([path, 422, true]);
-    return answer.body['detail'];
+    return answer.body.detail;
   };
   const whole = ({ key, calls, errors }: Caller) => [key, calls, errors];
 
@@ -210,15 +210,14 @@ describe.each([...namedStores])('metrics in %s', (metadata) => {
   });
 
   test('have a mark for each version that was deployed or restored within the range', async () => {
-    const deploy = async (note: string) =>
-      expect((await t.request('POST', '/api/v1/deploy', { body: { note } })).status).toBe(200);
+    const deploy = async (note: string) => expect((await t.send('deploy.run', { note })).status).toBe(200);
     await deploy('first');
     t.advance(3_600_000);
-    const config = await t.request('PATCH', '/api/v1/server/config', { body: { server_name: 'Shop' } });
+    const config = await t.send('config.update', { server_name: 'Shop' });
     expect([config.status, config.body]).toEqual([200, config.body]);
     await deploy('second');
     t.advance(60_000);
-    expect((await t.request('POST', '/api/v1/snapshots/1/activate', { body: { note: 'back' } })).status).toBe(200);
+    expect((await t.send('snapshots.activate', { version: 1, note: 'back' })).status).toBe(200);
     expect((await series('period=6h')).deploys).toMatchObject([
       { version: 1, from_version: null, note: 'first', by: 'ada', restored: false },
       { version: 2, from_version: 1, note: 'second', restored: false },
@@ -239,14 +238,12 @@ describe.each([...namedStores])('metrics in %s', (metadata) => {
   });
 
   test('of callers are for those who may read the request log', async () => {
-    const created = await t.request('POST', '/api/v1/agent-tokens', {
-      body: { name: 'reader', duration_minutes: 60, scopes: ['read'] },
-    });
-    const headers = { authorization: `Bearer ${created.body['token'] as string}` };
-    const bearer = await t.request('GET', '/api/v1/metrics/stats?by=person', { anonymous: true, headers });
+    const created = await t.call('agent_tokens.create', { name: 'reader', duration_minutes: 60, scopes: ['read'] });
+    const headers = { authorization: `Bearer ${created.token}` };
+    const bearer = await t.send('metrics.stats', { by: 'person' }, { anonymous: true, headers });
     expect(bearer.status).toBe(200);
-    expect((await t.request('GET', '/api/v1/metrics/stats', { anonymous: true })).status).toBe(401);
+    expect((await t.send('metrics.stats', {}, { anonymous: true })).status).toBe(401);
     t.advance(DAY_MS * 40);
-    expect((await t.request('GET', '/api/v1/metrics/stats?by=person')).status).toBe(401);
+    expect((await t.send('metrics.stats', { by: 'person' })).status).toBe(401);
   });
 });

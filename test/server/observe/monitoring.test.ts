@@ -177,7 +177,7 @@ test('points of longer intervals hold the same calls, their percentiles included
     expect(Math.abs((busy[0]?.[field] ?? 0) - exact) / exact).toBeLessThan(0.021);
   }
   for (const seconds of ['59', '90', '0', '86460', 'x']) {
-    expect((await t.request('GET', `/api/v1/metrics/timeseries?interval_seconds=${seconds}`)).status).toBe(422);
+    expect((await t.send('metrics.timeseries', { interval_seconds: seconds })).status).toBe(422);
   }
 });
 
@@ -296,9 +296,9 @@ testOnce(reachable.postgres)('two servers on one PostgreSQL lose no call of the 
     );
     const [first, second] = servers;
     await first.signIn();
-    const stats = await first.request('GET', '/api/v1/metrics/stats');
-    expect(stats.body).toMatchObject({ tools: { products: { calls: 40, rows: 80 }, b: { calls: 40 } } });
-    expect((await first.request('GET', '/api/v1/logs?success=true&name=b')).body['total']).toBe(40);
+    const stats = await first.call('metrics.stats', {});
+    expect(stats).toMatchObject({ tools: { products: { calls: 40, rows: 80 }, b: { calls: 40 } } });
+    expect((await first.call('logs.list', { success: true, name: 'b' })).total).toBe(40);
     const forgotten = await Promise.all([forgetUsage(first.app, 10), forgetUsage(second.app, 10)]);
     expect(new Set(forgotten)).toEqual(new Set([70, null]));
   } finally {
@@ -387,8 +387,7 @@ describeOnce()('with the real programs', () => {
 test('sessions that ended more than a day ago are forgotten, live ones are not', async () => {
   const { sessions } = t.app.store.tables;
   const ids = async () => (await t.app.store.db.select({ id: sessions.id }).from(sessions)).map(({ id }) => id);
-  const login = () =>
-    t.request('POST', '/api/v1/auth/login', { body: { username: 'ada', password: 'correct horse' }, anonymous: true });
+  const login = () => t.send('auth.login', { username: 'ada', password: 'correct horse' }, { anonymous: true });
   const before = await ids();
   t.advance(49 * 3_600_000);
   expect((await login()).status).toBe(200);

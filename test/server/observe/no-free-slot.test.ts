@@ -9,7 +9,7 @@ beforeEach(async () => {
 });
 afterEach(() => t.close());
 
-const call = (over: Partial<Call>): Partial<Call> => ({
+const callRecord = (over: Partial<Call>): Partial<Call> => ({
   timestamp: t.app.clock().toISOString(),
   kind: 'tool',
   name: 'list_orders',
@@ -25,14 +25,19 @@ const call = (over: Partial<Call>): Partial<Call> => ({
 
 test('calls that never got a slot are errors, and their wait is not a duration', async () => {
   const waited = { duration_ms: 5_000, wait_ms: 5_000 };
-  const items = [call({}), call({}), call({ ...waited, error: 'no_free_slot' }), call({ ...waited, error: 'queue_full' })];
+  const items = [
+    callRecord({}),
+    callRecord({}),
+    callRecord({ ...waited, error: 'no_free_slot' }),
+    callRecord({ ...waited, error: 'queue_full' }),
+  ];
   const sent = await t.request('POST', '/api/internal/hosts/h1/usage', {
     body: { boot_id: 'boot-1', seq: 1, ...toBatch(items) },
     headers: { 'x-service-token': t.app.env.SVC_AGENT_SERVICE_TOKEN },
   });
   expect(sent.status).toBeLessThan(300);
-  const { body } = await t.request('GET', '/api/v1/metrics/stats');
-  const { list_orders } = body['tools'] as Record<string, { avg_ms: number; p95_ms: number }>;
+  const answer = await t.call('metrics.stats', {});
+  const { list_orders } = answer.tools as Record<string, { avg_ms: number; p95_ms: number }>;
   expect(list_orders).toMatchObject({ calls: 4, errors: 2, avg_ms: 10 });
   expect(list_orders?.p95_ms).toBeWithin(9, 11);
 });

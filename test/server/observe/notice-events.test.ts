@@ -18,7 +18,7 @@ describe.each([...namedStores])('notices in %s', (metadata) => {
     readonly total: number;
     readonly unread: number;
   }
-  const list = async (query = '') => (await t.request('GET', `/api/v1/notices/events${query}`)).body as unknown as List;
+  const list = async (query = '') => (await t.request('GET', `/api/v1/notices/events${query}`)).body as object as List;
   const as = (role: 'viewer' | 'admin', id: string) => ({
     actor: { type: 'admin' as const, id, name: id, scopes: [], role },
     ip: null,
@@ -27,7 +27,7 @@ describe.each([...namedStores])('notices in %s', (metadata) => {
   });
 
   test('are kept without a webhook, and read by each person for themselves', async () => {
-    expect((await t.request('POST', '/api/v1/deploy', { body: { note: 'Order tools.' } })).status).toBe(200);
+    expect((await t.send('deploy.run', { note: 'Order tools.' })).status).toBe(200);
     await emitNotice(t.app, 'host_gone', { id: 'h1', url: 'http://h1:8080', seen_at: '' });
     const first = await list();
     expect(first).toMatchObject({
@@ -38,7 +38,7 @@ describe.each([...namedStores])('notices in %s', (metadata) => {
         { event: 'deploy', message: 'ada deployed version 1: Order tools.', about: '1', unread: true },
       ],
     });
-    const read = (body: object) => t.request('POST', '/api/v1/notices/events/read', { body });
+    const read = (body: object) => t.send('notices.read', body);
     expect((await read({ up_to: first.items[1]?.id })).body).toEqual({ unread: 1 });
     expect((await list('?event=deploy')).items).toMatchObject([{ unread: false }]);
     // An earlier one takes nothing back, and one that is not there yet reads no more than there is.
@@ -47,7 +47,7 @@ describe.each([...namedStores])('notices in %s', (metadata) => {
     await emitNotice(t.app, 'test_failed', { failed: 1, tests: [{ name: 'orders' }], against: 'draft', by: 'ada' });
     expect(await list()).toMatchObject({ unread: 1, items: [{ message: '1 test failed: orders.' }, {}, {}] });
     for (const body of [{}, { up_to: 'x' }, { up_to: '1', more: true }]) expect((await read(body)).status).toBe(422);
-    expect((await t.request('GET', '/api/v1/notices/events', { anonymous: true })).status).toBe(401);
+    expect((await t.send('notices.events', {}, { anonymous: true })).status).toBe(401);
   });
 
   test('are unread for one person after another has read them, and before somebody came they were nobody’s', async () => {

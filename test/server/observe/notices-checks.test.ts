@@ -62,7 +62,7 @@ test('a test that begins to fail is told once, by its name alone, until it passe
 test('a failing test that blocks a deploy is told too', async () => {
   await api('POST', '/tests', { owner: { kind: 'tool', id: tool }, name: 'has tea', expect: { contains: [{ name: 'tea' }] } });
   await api('PATCH', `/tools/${tool}`, { sql_query: "select id, 'cup' as name from products order by id" });
-  expect((await t.request('POST', '/api/v1/deploy', { body: {} })).status).toBe(422);
+  expect((await t.send('deploy.run')).status).toBe(422);
   expect(await queued()).toMatchObject([{ type: 'test_failed', data: { against: 'draft', failed: 1 } }]);
 });
 
@@ -82,7 +82,7 @@ test('drift is told when it is found, and again only for what is new', async () 
   ]);
 });
 
-test('a change of a webhook that was made on an older version is refused, and without a version the last one counts', async () => {
+test('a change of a webhook on an older version is refused, and without a version the last one wins', async () => {
   const notices = (method: string, path: string, body: object = {}) =>
     t.request(method, `/api/v1/notices${path}`, method === 'GET' ? {} : { body });
   const made = await notices('POST', '', { name: 'pager', url: 'https://hooks.example.com/sluice', events: ['deploy'] });

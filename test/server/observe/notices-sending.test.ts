@@ -35,8 +35,8 @@ beforeEach(async () => {
   await t.signIn();
   received.length = 0;
   status = 200;
-  const made = await t.request('POST', '/api/v1/notices', { body: { name: 'team', url: url('/old'), events: ['deploy'] } });
-  at = `/api/v1/notices/${String(made.body['id'])}`;
+  const made = await t.call('notices.create', { name: 'team', url: url('/old'), events: ['deploy'] });
+  at = `/api/v1/notices/${made.id}`;
   for (let n = 0; n < 3; n++) await emitNotice(t.app, 'deploy', { version: n, by: 'ada' });
 });
 afterEach(() => t.close());

@@ -12,17 +12,17 @@ beforeEach(async () => {
 afterEach(() => t.close());
 
 test('every line that a request causes has its id, whoever writes it, and no other line has', async () => {
-  const deploy = (id: string) => t.request('POST', '/api/v1/deploy', { body: {}, headers: { 'x-request-id': id } });
+  const deploy = (id: string) => t.send('deploy.run', {}, { headers: { 'x-request-id': id } });
   const auth_type = { auth_type: 'oauth_credentials' };
-  await Promise.all([deploy('first'), t.request('GET', '/api/v1/tools', { headers: { 'x-request-id': 'other' } })]);
-  await t.request('PATCH', '/api/v1/server/config', { body: auth_type });
+  await Promise.all([deploy('first'), t.send('tools.list', {}, { headers: { 'x-request-id': 'other' } })]);
+  await t.send('config.update', auth_type);
   expect((await deploy('second')).status).toBe(422);
   t.app.log.info('nobody asked');
   const idOf = (message: string) => t.log.find((line) => line.message === message)?.fields['request_id'];
   expect([idOf('deployed'), idOf('deploy refused'), idOf('nobody asked')]).toEqual(['first', 'second', undefined]);
-  const { body } = await t.request('POST', '/api/v1/agent-tokens', { body: { name: 'a', duration_minutes: 15 } });
-  const headers = { authorization: `Bearer ${String(body['token'])}`, 'x-request-id': 'third' };
-  await t.request('GET', '/api/v1/tools', { anonymous: true, headers });
+  const token = await t.call('agent_tokens.create', { name: 'a', duration_minutes: 15 });
+  const headers = { authorization: `Bearer ${token.token}`, 'x-request-id': 'third' };
+  await t.call('tools.list', {}, { anonymous: true, headers });
   expect(idOf('agent call')).toBe('third');
 });
 

@@ -59,7 +59,7 @@ describe.each([...namedStores])('what is old goes by itself (%s)', (metadata) =>
     const client = await made('/oauth-clients', { name: 'gone', idle_timeout_minutes: 60, scopes: ['read'] });
     await made('/oauth-clients', { name: 'stays', idle_timeout_minutes: 60, scopes: ['read'] });
     expect(typeof token['token']).toBe('string');
-    expect((await t.request('DELETE', `/api/v1/oauth-clients/${String(client['id'])}`)).status).toBe(204);
+    expect((await t.send('oauth_clients.delete', { id: String(client['id']) })).status).toBe(204);
     const { agent_tokens, agent_clients, agent_activity } = t.app.store.tables;
     const names = async () => {
       const tokens = await t.app.store.db.select({ name: agent_tokens.name }).from(agent_tokens);
@@ -84,20 +84,20 @@ describe.each([...namedStores])('what is old goes by itself (%s)', (metadata) =>
     const shop = await proposingShop({ metadata });
     const propose = async (server_name: string) => {
       const agent = await shop.token();
-      const { status, body } = await shop.as(agent, 'PATCH', '/server/config', { server_name });
+      const { status, body } = await shop.as(agent).send('config.update', { server_name });
       expect(status).toBe(202);
-      return String(body['proposal_id']);
+      return String(body.proposal_id);
     };
-    const ids = async () => ((await shop.api('GET', '/proposals')).body['items'] as { id: string }[]).map(({ id }) => id);
+    const ids = async () => (await shop.t.call('proposals.list', {})).items.map(({ id }) => id);
     const closed = await propose('Closed');
-    await shop.api('POST', `/proposals/${closed}/reject`, {});
+    await shop.t.call('proposals.reject', { id: closed });
     const open = await propose('Open');
     for (const [days, left] of [
       [89, [open, closed]],
       [2, [open]],
     ] as const) {
       shop.t.advance(days * DAY);
-      await shop.t.request('POST', '/api/v1/auth/login', { body: { username: 'ada', password: 'correct horse' } });
+      await shop.t.call('auth.login', { username: 'ada', password: 'correct horse' });
       await forgetUsage(shop.t.app);
       expect(await ids()).toEqual([...left]);
     }
@@ -109,7 +109,7 @@ describe.each([...namedStores])('what is old goes by itself (%s)', (metadata) =>
     const kept = await made('/prompts', { name: 'kept', description: 'A prompt', template: 'Hello' });
     const gone = await made('/prompts', { name: 'gone', description: 'A prompt', template: 'Hello' });
     const token = await made('/agent-tokens', { name: 'short', duration_minutes: 15, scopes: ['read'] });
-    expect((await t.request('DELETE', `/api/v1/prompts/${String(gone['id'])}`)).status).toBe(204);
+    expect((await t.send('prompts.delete', { id: String(gone['id']) })).status).toBe(204);
     const deploy = {
       entity_type: 'snapshot',
       entity_name: 'deploy',
@@ -141,7 +141,7 @@ describe.each([...namedStores])('what is old goes by itself (%s)', (metadata) =>
     await forgetUsage(t.app);
     expect(await ids()).toEqual(before);
     t.advance(2 * DAY);
-    await t.request('POST', '/api/v1/auth/login', { body: { username: 'ada', password: 'correct horse' } });
+    await t.call('auth.login', { username: 'ada', password: 'correct horse' });
     expect((await t.request('DELETE', `/api/v1/prompts/${String(kept['id'])}x`)).status).toBe(404);
     await forgetUsage(t.app);
     const after = await ids();

@@ -66,7 +66,7 @@ describe.each([...namedStores])('traffic in %s', (metadata) => {
   const read = async (query = '', who = owner) => {
     const { status, body } = await who.ask('GET', `flow/traffic${query}`);
     expect(status).toBe(200);
-    return body as unknown as Traffic;
+    return body as Traffic;
   };
 
   test('is empty without calls, and says when there were some', async () => {
@@ -159,7 +159,7 @@ describe.each([...namedStores])('traffic in %s', (metadata) => {
     const people = peopleOf(t);
     const viewer = await people.join(owner, { username: 'vera', role: 'viewer' });
     const caller = await people.join(owner, { username: 'carl', role: 'caller' });
-    const reads_log = (await viewer.ask('GET', 'logs')).status === 200;
+    const reads_log = (await viewer.send('logs.list')).status === 200;
     const answer = await read('', viewer);
     expect(answer.clients).toEqual(reads_log ? ['claude', 'cursor'] : null);
     const [span] = answer.spans;
@@ -169,8 +169,8 @@ describe.each([...namedStores])('traffic in %s', (metadata) => {
       expect(failuresOf(answer, span)).toEqual([['all', 'orders', 'timeout', 1]]);
       expect(JSON.stringify(answer)).not.toContain('claude');
     }
-    expect((await caller.ask('GET', 'flow/traffic')).status).toBe(403);
-    expect((await t.request('GET', '/api/v1/flow/traffic', { anonymous: true })).status).toBe(401);
+    expect((await caller.send('flow.traffic')).status).toBe(403);
+    expect((await t.send('flow.traffic', {}, { anonymous: true })).status).toBe(401);
     for (const query of ['?since=yesterday', '?interval_seconds=90', '?interval_seconds=0', '?tool=orders'])
       expect([query, (await owner.ask('GET', `flow/traffic${query}`)).status]).toEqual([query, 422]);
   });
@@ -186,7 +186,7 @@ describe.each([...namedStores])('traffic in %s', (metadata) => {
     ]);
     const expected = { claude: 3, 'claude/2.0': 1, 'claude/code': 1, 'claude%25': 0, claude_: 0, '': 1 };
     for (const [client, total] of Object.entries(expected))
-      expect([client, (await owner.ask('GET', `logs?client=${client}`)).body['total']]).toEqual([client, total]);
+      expect([client, (await owner.call('logs.list', { client })).total]).toEqual([client, total]);
   });
 });
 

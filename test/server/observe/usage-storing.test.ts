@@ -8,7 +8,7 @@ import { namedStores } from '#test/support/metadata.ts';
 import { type Call, toBatch } from '#test/support/usage.ts';
 
 const AT = '2026-03-01T11:30:00.000Z';
-const call = (over: Partial<Call> = {}): Partial<Call> => ({
+const callRecord = (over: Partial<Call> = {}): Partial<Call> => ({
   kind: 'tool',
   name: 'orders',
   entity_id: 'tool-1',
@@ -44,7 +44,7 @@ describe.each([...namedStores])('usage stored in %s', (metadata) => {
     expect((await send({ ...toBatch(calls), ...over })).status).toBe(204);
   };
   const logs = async () => {
-    const { items } = (await t.request('GET', '/api/v1/logs?limit=200')).body as { items: Record<string, unknown>[] };
+    const { items } = await t.call('logs.list', { limit: 200 });
     return items;
   };
   const series = () => {
@@ -54,7 +54,7 @@ describe.each([...namedStores])('usage stored in %s', (metadata) => {
   };
 
   test('what is malformed is refused in words, and nothing of it is stored', async () => {
-    const { groups, calls } = toBatch([call(), call({ error: 'timeout' })]);
+    const { groups, calls } = toBatch([callRecord(), callRecord({ error: 'timeout' })]);
     const numbers = 'must be a list of at most 10000 numbers from 0 to 1000000000000.';
     const faulty: [object, string][] = [
       [{ seq: 0 }, 'seq must be at least 1.'],
@@ -85,15 +85,15 @@ describe.each([...namedStores])('usage stored in %s', (metadata) => {
     for (const [over, detail] of faulty) {
       const answer = await send({ groups, calls, ...over });
       expect([over, answer.status, isErrorBody(answer.body)]).toEqual([over, 422, true]);
-      expect(answer.body['detail']).toContain(detail);
+      expect(answer.body.detail).toContain(detail);
     }
     expect([await logs(), await series()]).toEqual([[], []]);
   });
 
   test('every column of a call is what the host said, whatever is in it', async () => {
     const calls = [
-      call({ timestamp: '2026-03-01T11:30:00.001Z', name: 'a "b" \\ {c,d}', client: ' ü 🎈 ', token_prefix: '' }),
-      call({
+      callRecord({ timestamp: '2026-03-01T11:30:00.001Z', name: 'a "b" \\ {c,d}', client: ' ü 🎈 ', token_prefix: '' }),
+      callRecord({
         timestamp: '2026-03-01T11:30:00.010Z',
         kind: 'resource',
         entity_id: null,
@@ -101,7 +101,7 @@ describe.each([...namedStores])('usage stored in %s', (metadata) => {
         snapshot_version: null,
         canary: null,
       }),
-      call({
+      callRecord({
         timestamp: '2026-03-01T11:30:01.999Z',
         kind: 'prompt',
         connection_id: null,
@@ -109,7 +109,7 @@ describe.each([...namedStores])('usage stored in %s', (metadata) => {
         rows: 0,
         canary: { id: 'canary-1', side: 'live' },
       }),
-      call({
+      callRecord({
         timestamp: '2026-03-01T11:31:00.000Z',
         duration_ms: 1_234_567.891,
         wait_ms: 0.001,
@@ -117,7 +117,7 @@ describe.each([...namedStores])('usage stored in %s', (metadata) => {
         confirmation: 'declined',
         canary: { id: 'canary-1', side: 'canary' },
       }),
-      call({ timestamp: '1999-12-31T23:59:59.999Z', duration_ms: 0, wait_ms: 0, client: "'; drop table request_logs; --" }),
+      callRecord({ timestamp: '1999-12-31T23:59:59.999Z', duration_ms: 0, wait_ms: 0, client: "'; drop table request_logs; --" }),
     ];
     await store(calls);
     const shown = (await logs()).map(({ id, ...one }) => (expect(id).toMatch(/^\d+$/), one));
@@ -129,14 +129,14 @@ describe.each([...namedStores])('usage stored in %s', (metadata) => {
       outcome: outcomeOf(one.error ?? null),
     }));
     const newest = (a: { timestamp?: string }, b: { timestamp?: string }) => ((a.timestamp ?? '') < (b.timestamp ?? '') ? 1 : -1);
-    expect(shown).toEqual(said.toSorted(newest));
+    expect<object[]>(shown).toEqual(said.toSorted(newest));
   });
 
   test('a result that was cut off is marked in its detail; a host that does not say leaves it out', async () => {
-    await store([call({ rows: 7, truncated: 1 }), call({ rows: 8 })]);
-    await store([call({ rows: 9 })], { seq: 2 });
+    await store([callRecord({ rows: 7, truncated: 1 }), callRecord({ rows: 8 })]);
+    await store([callRecord({ rows: 9 })], { seq: 2 });
     const ids = new Map((await logs()).map(({ rows, id }) => [rows, id]));
-    const truncated = async (rows: number) => (await t.request('GET', `/api/v1/logs/${String(ids.get(rows))}`)).body['truncated'];
+    const truncated = async (rows: number) => (await t.call('logs.get', { call_id: String(ids.get(rows)) })).truncated;
     expect(await Promise.all([7, 8, 9].map(truncated))).toEqual([true, false, false]);
   });
 
@@ -144,14 +144,16 @@ describe.each([...namedStores])('usage stored in %s', (metadata) => {
     await store([], { refused: { forbidden: 2 } });
     t.advance(30 * 60_000);
     await store([], { seq: 2, refused: { forbidden: 3 } });
-    await t.request('POST', '/api/v1/auth/login', { body: { username: 'ada', password: 'correct horse' } });
-    const { body } = await t.request('GET', '/api/v1/logs/refusals');
-    expect([body['counts'], body['counted_since']]).toEqual([{ forbidden: 5 }, '2026-02-28T12:00:00.000Z']);
+    await t.call('auth.login', { username: 'ada', password: 'correct horse' });
+    const body = await t.call('logs.refusals', {});
+    expect([body.counts, body.counted_since]).toEqual([{ forbidden: 5 }, '2026-02-28T12:00:00.000Z']);
   });
 
   test('few notes among many calls stay with their call', async () => {
     const calls = Array.from({ length: 60 }, (_, n) =>
-      n % 23 === 5 ? call({ rows: n, error: 'sql_error', error_message: `é 🎈 ${n}`, sqlstate: '42703' }) : call({ rows: n }),
+      n % 23 === 5
+        ? callRecord({ rows: n, error: 'sql_error', error_message: `é 🎈 ${n}`, sqlstate: '42703' })
+        : callRecord({ rows: n }),
     );
     await store(calls);
     const { request_logs } = t.app.store.tables;
@@ -162,27 +164,28 @@ describe.each([...namedStores])('usage stored in %s', (metadata) => {
   });
 
   test('calls of one moment keep their order, and pages of them neither repeat nor miss one', async () => {
-    await store(Array.from({ length: 30 }, (_, n) => call({ rows: n })));
+    await store(Array.from({ length: 30 }, (_, n) => callRecord({ rows: n })));
     await store(
-      Array.from({ length: 30 }, (_, n) => call({ rows: 30 + n })),
+      Array.from({ length: 30 }, (_, n) => callRecord({ rows: 30 + n })),
       { seq: 2 },
     );
-    const pages = await Promise.all(
-      [0, 25, 50].map(
-        async (skip) => (await t.request('GET', `/api/v1/logs?limit=25&skip=${skip}`)).body['items'] as { rows: number }[],
-      ),
-    );
+    const pages = await Promise.all([0, 25, 50].map(async (skip) => (await t.call('logs.list', { limit: 25, skip })).items));
     expect(pages.flat().map(({ rows }) => rows)).toEqual(Array.from({ length: 60 }, (_, n) => 59 - n));
   });
 
-  test('a batch over several minutes and an hour is counted where it belongs; all is the sum, an hour that of its minutes', async () => {
+  test('a batch over minutes and an hour is counted where it belongs, and sums agree', async () => {
     const times = ['10:58:59.999', '10:59:00.000', '10:59:59.999', '11:00:00.000', '11:00:30.000', '11:01:00.000'];
     const calls = times.flatMap((time, n) =>
       ['orders', 'stock'].map((name, m) =>
-        call({ name, timestamp: `2026-03-01T${time}Z`, duration_ms: 1 + n * 10 + m, error: n % 3 === m ? 'timeout' : null }),
+        callRecord({
+          name,
+          timestamp: `2026-03-01T${time}Z`,
+          duration_ms: 1 + n * 10 + m,
+          error: n % 3 === m ? 'timeout' : null,
+        }),
       ),
     );
-    await store([...calls, call({ kind: 'prompt', name: 'orders', timestamp: '2026-03-01T11:00:00.000Z' })]);
+    await store([...calls, callRecord({ kind: 'prompt', name: 'orders', timestamp: '2026-03-01T11:00:00.000Z' })]);
     await store(calls.toReversed(), { seq: 2 });
     const rows = await series();
     const minutes = rows.filter(({ seconds, kind }) => seconds === 60 && kind !== 'all');
@@ -213,19 +216,22 @@ describe.each([...namedStores])('usage stored in %s', (metadata) => {
   });
 
   test('the same batch again changes nothing, and a name keeps the id that it had last', async () => {
-    await store([call({ entity_id: 'old' }), call({ entity_id: 'new', client: 'c/2' })]);
+    await store([callRecord({ entity_id: 'old' }), callRecord({ entity_id: 'new', client: 'c/2' })]);
     const before = [await logs(), await series()];
-    await store([call(), call()]);
+    await store([callRecord(), callRecord()]);
     expect([await logs(), await series()]).toEqual(before);
-    await store([call({ entity_id: null, timestamp: '2026-03-01T11:30:20.000Z' }), call()], { seq: 2, boot_id: 'boot-2' });
+    await store([callRecord({ entity_id: null, timestamp: '2026-03-01T11:30:20.000Z' }), callRecord()], {
+      seq: 2,
+      boot_id: 'boot-2',
+    });
     expect(await logs()).toHaveLength(4);
     const [first] = (await series()).filter(({ kind }) => kind === 'tool');
     expect(first).toMatchObject({ calls: 4, entity_id: 'tool-1', last_called_at: '2026-03-01T11:30:20.000Z' });
   });
 
   test('a caller and a session that are stored take no further number', async () => {
-    for (let seq = 1; seq <= 20; seq++) await store([call()], { seq });
-    await store([call({ client: 'c/2' })], { seq: 21 });
+    for (let seq = 1; seq <= 20; seq++) await store([callRecord()], { seq });
+    await store([callRecord({ client: 'c/2' })], { seq: 21 });
     const { usage_callers, mcp_sessions } = t.app.store.tables;
     for (const table of [usage_callers, mcp_sessions]) {
       const rows = await t.app.store.db.select({ id: table.id }).from(table).orderBy(asc(table.id));
@@ -243,9 +249,9 @@ describe.each([...namedStores])('usage stored in %s', (metadata) => {
       await db.insert(mcp_sessions).values({ ...known, started_at: AT, ...sums });
       for (const sequence of ['usage_callers_id_seq', 'mcp_sessions_id_seq'])
         await db.select({ last: sql`setval(${sequence}, ${2 ** 31 - 2})` }).from(usage_callers);
-      await store([call()]);
+      await store([callRecord()]);
       // A host sends a batch again that was not stored.
-      const batch = { ...toBatch([call({ client: 'c/2' })]), seq: 2 };
+      const batch = { ...toBatch([callRecord({ client: 'c/2' })]), seq: 2 };
       let tries = 1;
       while ((await send(batch)).status !== 204) tries++;
       expect(tries).toBe(3);
@@ -257,7 +263,7 @@ describe.each([...namedStores])('usage stored in %s', (metadata) => {
 
   test('many names and callers in one batch', async () => {
     const calls = Array.from({ length: 3_000 }, (_, n) =>
-      call({ name: `tool_${n % 211}`, client: `client/${n % 13}`, rows: n % 7 }),
+      callRecord({ name: `tool_${n % 211}`, client: `client/${n % 13}`, rows: n % 7 }),
     );
     await store(calls);
     const minutes = (await series()).filter(({ seconds, kind }) => seconds === 60 && kind === 'tool');
@@ -266,7 +272,7 @@ describe.each([...namedStores])('usage stored in %s', (metadata) => {
       const own = calls.filter((one) => one.name === name);
       expect([name, count, rows]).toEqual([name, own.length, own.reduce((sum, one) => sum + (one.rows ?? 0), 0)]);
     }
-    const { total } = (await t.request('GET', '/api/v1/logs?name=tool_7')).body;
+    const { total } = await t.call('logs.list', { name: 'tool_7' });
     expect(total).toBe(calls.filter(({ name }) => name === 'tool_7').length);
   });
 });

@@ -76,15 +76,15 @@ describe.skipIf(!pebble_is_here)('a certificate by dns-01', () => {
     await providers.stop();
     await pebble.stop();
   });
-  const set = async (body: object) => expect((await s.api('PATCH', '/server/config', body)).status).toBe(200);
-  const issue = () => s.api('POST', '/server/ssl/issue?wait=true', { force: true });
+  const set = async (body: object) => expect((await s.send('config.update', body)).status).toBe(200);
+  const issue = () => s.send('ssl.issue', { wait: true, force: true });
   const both = { ui_domain: 'ui.example.com', mcp_domain: 'mcp.sub.example.com' };
 
   test('needs a provider and its credentials', async () => {
     await set({ ssl_enabled: true, auto_renew: false, acme_email: 'ada@example.com', acme_challenge: 'dns-01', ...both });
     const refused = await issue();
     expect(refused.status).toBe(422);
-    for (const field of ['dns_provider', 'dns_credentials']) expect(refused.body['detail']).toContain(field);
+    for (const field of ['dns_provider', 'dns_credentials']) expect(refused.body.detail).toContain(field);
   });
 
   test('through Cloudflare: zone found, records added, waited for, removed', async () => {
@@ -102,11 +102,11 @@ describe.skipIf(!pebble_is_here)('a certificate by dns-01', () => {
   test('a token that Cloudflare refuses is named, never shown', async () => {
     await set({ dns_credentials: { api_token: 'canary-wrong-token-77' } });
     const failed = await issue();
-    expect([failed.status, failed.body['detail']]).toEqual([503, expect.stringContaining('Cloudflare rejects the API token')]);
+    expect([failed.status, failed.body.detail]).toEqual([503, expect.stringContaining('Cloudflare rejects the API token')]);
     expect(JSON.stringify(failed.body)).not.toContain('canary');
-    expect((await s.api('GET', '/server/ssl/status')).body).toMatchObject({
+    expect((await s.send('ssl.status')).body).toMatchObject({
       status: 'issued',
-      last_error: failed.body['detail'],
+      last_error: failed.body.detail,
     });
   }, 60_000);
 
@@ -132,9 +132,9 @@ describe.skipIf(!pebble_is_here)('a certificate by dns-01', () => {
 
   test('keys that Amazon refuses and a zone that it does not have are named', async () => {
     await set({ dns_credentials: { ...AWS_KEYS, access_key_id: 'AKIDOTHER' } });
-    expect((await issue()).body['detail']).toContain('Route 53 rejects the credentials (InvalidClientTokenId)');
+    expect((await issue()).body.detail).toContain('Route 53 rejects the credentials (InvalidClientTokenId)');
     await set({ dns_credentials: AWS_KEYS, ui_domain: 'ui.example.net', mcp_domain: null });
-    expect((await issue()).body['detail']).toContain('Route 53 has no public hosted zone for _acme-challenge.ui.example.net');
+    expect((await issue()).body.detail).toContain('Route 53 has no public hosted zone for _acme-challenge.ui.example.net');
   }, 60_000);
 
   test('an alias of the record is followed to the zone that may be written', async () => {

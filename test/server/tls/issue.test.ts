@@ -46,9 +46,9 @@ describe.skipIf(!pebble_is_here)('a certificate by http-01', () => {
     await s.stop();
     await pebble.stop();
   });
-  const patch = (body: object) => s.api('PATCH', '/server/config', body);
-  const status = async () => (await s.api('GET', '/server/ssl/status')).body;
-  const issue = (body: object = {}) => s.api('POST', '/server/ssl/issue?wait=true', body);
+  const patch = (body: object) => s.send('config.update', body);
+  const status = async () => await s.call('ssl.status', {});
+  const issue = (body: object = {}) => s.send('ssl.issue', { wait: true, ...body });
   const plain = (name: string, path: string, init: RequestInit = {}) =>
     fetch(`${s.url}${path}`, { ...init, redirect: 'manual', headers: { host: name, ...(init.headers as object) } });
   /** The session of before ends with its time. */
@@ -60,21 +60,21 @@ describe.skipIf(!pebble_is_here)('a certificate by http-01', () => {
 
   test('is refused until it can be ordered, field by field', async () => {
     expect(await status()).toMatchObject({ status: 'none', domains: [], issuer: null, challenge: 'http-01', last_error: null });
-    const refused = await s.api('POST', '/server/ssl/issue', {});
+    const refused = await s.send('ssl.issue');
     expect(refused.status).toBe(422);
-    for (const field of ['ssl_enabled', 'ui_domain', 'acme_email']) expect(refused.body['detail']).toContain(field);
+    for (const field of ['ssl_enabled', 'ui_domain', 'acme_email']) expect(refused.body.detail).toContain(field);
     expect(s.server.httpsPort()).toBeNull();
     expect((await plain('localhost', '/api/health')).status).toBe(200);
   });
 
   test('is ordered by itself once everything is set, for both domains', async () => {
     await patch(TLS);
-    await until(async () => (await status())['status'] === 'issued');
+    await until(async () => (await status()).status === 'issued');
     const told = await status();
     expect(told).toMatchObject({ domains: ['ui.example.com', 'mcp.example.com'], last_error: null, days_remaining: 1_825 });
-    expect(told['issuer']).toStartWith('Pebble Intermediate');
-    const life = Date.parse(String(told['valid_until'])) - Date.parse(String(told['valid_from']));
-    const renewed_after = Date.parse(String(told['next_renewal_at'])) - Date.parse(String(told['valid_from']));
+    expect(told.issuer).toStartWith('Pebble Intermediate');
+    const life = Date.parse(String(told.valid_until)) - Date.parse(String(told.valid_from));
+    const renewed_after = Date.parse(String(told.next_renewal_at)) - Date.parse(String(told.valid_from));
     expect(renewed_after / life).toBeLessThanOrEqual(2 / 3);
     expect(renewed_after / life).toBeGreaterThan(0.64);
     await until(() => s.server.httpsPort() !== null);
@@ -144,7 +144,7 @@ describe.skipIf(!pebble_is_here)('a certificate by http-01', () => {
     const before = await serial();
     expect((await issue()).body).toMatchObject({ status: 'issued' });
     expect(await serial()).toBe(before);
-    const answer = await s.api('POST', '/server/ssl/issue', { force: true });
+    const answer = await s.send('ssl.issue', { force: true });
     expect([answer.status, answer.body]).toEqual([202, { status: 'pending' }]);
     await until(async () => (await serial()) !== before);
   }, 60_000);
@@ -153,13 +153,13 @@ describe.skipIf(!pebble_is_here)('a certificate by http-01', () => {
     const before = await serial();
     await patch({ auto_renew: false });
     await at(1_250 * DAY_MS);
-    expect((await status())['next_renewal_at']).toBeNull();
+    expect((await status()).next_renewal_at).toBeNull();
     await Bun.sleep(2_500);
     expect(await serial()).toBe(before);
     await patch({ auto_renew: true });
     await until(async () => (await serial()) !== before);
     await at(0);
-    await until(async () => (await status())['status'] === 'issued');
+    await until(async () => (await status()).status === 'issued');
   }, 90_000);
 
   test('a failure says what to change, is repeated ever later, and the old certificate goes on', async () => {
@@ -167,14 +167,14 @@ describe.skipIf(!pebble_is_here)('a certificate by http-01', () => {
     await pebble.pause();
     const failed = await issue({ force: true });
     expect(failed.status).toBe(503);
-    expect(failed.body['detail']).toContain('The certificate authority cannot be reached');
+    expect(failed.body.detail).toContain('The certificate authority cannot be reached');
     const told = await status();
-    expect(told).toMatchObject({ status: 'issued', last_error: failed.body['detail'] });
-    const waits = Date.parse(String(told['next_renewal_at'])) - Date.now();
+    expect(told).toMatchObject({ status: 'issued', last_error: failed.body.detail });
+    const waits = Date.parse(String(told.next_renewal_at)) - Date.now();
     expect(waits).toBeGreaterThan(3 * 60_000);
     expect(waits).toBeLessThan(7 * 60_000);
     await issue({ force: true });
-    const later = Date.parse(String((await status())['next_renewal_at'])) - Date.now();
+    const later = Date.parse(String((await status()).next_renewal_at)) - Date.now();
     expect(later).toBeGreaterThan(7 * 60_000);
     expect(await serial()).toBe(before);
     await pebble.resume();
@@ -182,10 +182,10 @@ describe.skipIf(!pebble_is_here)('a certificate by http-01', () => {
     expect((await issue({ force: true })).body).toMatchObject({ status: 'issued', last_error: null });
   }, 90_000);
 
-  test('a name that does not lead here is named with what the authority says; other settings are tried at once', async () => {
+  test('a name that does not lead here is named with the authority’s answer; others are tried at once', async () => {
     await pebble.addAddress('wrong.example.com', '127.0.0.9');
     await patch({ ui_domain: 'wrong.example.com' });
-    await until(async () => (await status())['last_error'] !== null);
+    await until(async () => (await status()).last_error !== null);
     const { last_error, status: now } = await status();
     expect(now).toBe('error');
     expect((await client.shown('mcp.example.com')).names).toContain('DNS:ui.example.com');
@@ -193,8 +193,7 @@ describe.skipIf(!pebble_is_here)('a certificate by http-01', () => {
     expect(last_error).toContain('port 80');
     await patch({ ui_domain: 'ui.example.com', mcp_domain: 'ui.example.com' });
     await until(
-      async () =>
-        (await status())['status'] === 'issued' && (await client.shown('ui.example.com')).names === 'DNS:ui.example.com',
+      async () => (await status()).status === 'issued' && (await client.shown('ui.example.com')).names === 'DNS:ui.example.com',
     );
     expect(await status()).toMatchObject({ domains: ['ui.example.com'], last_error: null });
   }, 120_000);
@@ -213,7 +212,7 @@ describe.skipIf(!pebble_is_here)('a certificate by http-01', () => {
   test('the end of its life is seen coming', async () => {
     await patch({ auto_renew: false });
     await at(1_700 * DAY_MS);
-    expect((await status())['status']).toBe('expiring_soon');
+    expect((await status()).status).toBe('expiring_soon');
     await at(1_900 * DAY_MS);
     expect(await status()).toMatchObject({ status: 'expired', days_remaining: 0 });
     // Nobody is sent where no browser would go.

@@ -40,13 +40,13 @@ test.skipIf(!pebble_is_here || !reachable.postgres || !reachable.redis)(
       const serials = () => Promise.all(clients.map(async (client) => (await client.shown(NAME)).serial));
       const told = (message: string) => [...one.lines, ...other.lines].filter((line) => line.message === message).length;
       const settings = { ssl_enabled: true, ui_domain: NAME, acme_email: 'ada@example.com' };
-      expect((await other.api('PATCH', '/server/config', settings)).status).toBe(200);
+      expect((await other.send('config.update', settings)).status).toBe(200);
       let last = '';
       for (let orders = 1; orders <= 4; orders++) {
         const server = orders % 2 === 0 ? one : other;
         if (orders > 1) {
-          const answer = await server.api('POST', '/server/ssl/issue?wait=true', { force: true });
-          expect([answer.status, answer.body['last_error']]).toEqual([200, null]);
+          const answer = await server.send('ssl.issue', { wait: true, force: true });
+          expect(answer).toMatchObject({ status: 200, body: { last_error: null } });
         }
         await until(async () => {
           const [a, b] = await serials();

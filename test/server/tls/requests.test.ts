@@ -9,9 +9,9 @@ beforeEach(async () => {
   t = await testApp({ SVC_ACME_DIRECTORY_URL: 'https://acme.example.com/directory' });
   await t.signIn();
   const body = { ssl_enabled: true, ui_domain: 'ui.example.com', acme_email: 'ada@example.com' };
-  expect((await t.request('PATCH', '/api/v1/server/config', { body })).status).toBe(200);
-  const asked = await t.request('POST', '/api/v1/server/ssl/issue', { body: { force: true } });
-  expect(asked.body).toEqual({ status: 'pending' });
+  expect((await t.send('config.update', body)).status).toBe(200);
+  const asked = await t.call('ssl.issue', { force: true });
+  expect(asked).toEqual({ status: 'pending' });
 });
 afterEach(() => t.close());
 

@@ -32,7 +32,7 @@ describe('with a certificate the front port', () => {
   beforeAll(async () => {
     t = await testApp({ SVC_TRUSTED_PROXIES: '192.0.2.0/24', SVC_EXTERNAL_HTTPS_PORT: '8443' });
     await t.signIn();
-    await t.request('PATCH', '/api/v1/server/config', { body: { ui_domain: DOMAIN } });
+    await t.call('config.update', { ui_domain: DOMAIN });
   });
   afterAll(() => t.close());
   const ask = (path: string, headers: Record<string, string> = {}, bindings: object = {}) =>
@@ -98,7 +98,7 @@ describe('with a certificate the front port', () => {
 test('browsers are not kept at a certificate of the staging environment, which they do not trust', async () => {
   const t = await testApp({ SVC_SSL_STAGING: 'true' });
   await t.signIn();
-  await t.request('PATCH', '/api/v1/server/config', { body: { ui_domain: DOMAIN } });
+  await t.call('config.update', { ui_domain: DOMAIN });
   const request = new Request('http://x/api/v1/auth/status', { headers: { host: DOMAIN } });
   const answer = await createHttp(t.app, https).fetch(request, { address: '192.0.2.1', secure: true });
   expect([answer.status, answer.headers.get('strict-transport-security')]).toEqual([200, null]);
@@ -160,7 +160,7 @@ async function storeCertificate(s: Awaited<ReturnType<typeof listeningServer>>) 
     valid_until: new Date(Date.now() + 86_400_000).toISOString(),
   });
   await s.signIn();
-  await s.api('PATCH', '/server/config', TLS);
+  await s.call('config.update', TLS);
   return authority;
 }
 

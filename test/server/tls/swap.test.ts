@@ -30,7 +30,7 @@ describe.skipIf(!pebble_is_here)('while the certificate is swapped', () => {
     };
     s = await listeningServer(undefined, variables, { certificates: { ask: pebble.ask } });
     cookie = await s.signIn();
-    await s.api('PATCH', '/server/config', { ssl_enabled: true, ui_domain: NAME, acme_email: 'ada@example.com' });
+    await s.call('config.update', { ssl_enabled: true, ui_domain: NAME, acme_email: 'ada@example.com' });
     await until(() => s.server.httpsPort() !== null);
     root = await pebble.root();
     client = httpsClient(s.server.httpsPort, () => root);
@@ -71,7 +71,7 @@ describe.skipIf(!pebble_is_here)('while the certificate is swapped', () => {
     ];
     const serials = [(await client.shown(NAME)).serial];
     for (let swap = 0; swap < SWAPS; swap++) {
-      expect((await s.api('POST', '/server/ssl/issue?wait=true', { force: true })).status).toBe(200);
+      expect((await s.send('ssl.issue', { wait: true, force: true })).status).toBe(200);
       await until(async () => !serials.includes((await client.shown(NAME)).serial));
       serials.push((await client.shown(NAME)).serial);
       // Clients that name no host see the new one as well.

@@ -263,7 +263,7 @@ Lint: 0 warnings, 2 suggestions.
     expect(await t.sluice('push', dir, '--prune')).toMatchObject({ code: 0, err: '' });
   });
 
-  test('settings that are open to tokens come along; the others are refused at their line, and nothing is stored', async () => {
+  test('settings that are open to tokens are imported; the others are refused at their line, storing nothing', async () => {
     const dir = await pulled();
     edit(dir, 'server.yaml', (text) =>
       text.replace('server_name: Sluice', 'server_name: Shop').replace('global_variables: {}', 'global_variables:\n  vat: 19'),

@@ -59,7 +59,7 @@ test('checking ends after a hundred faults, and the report says that there may b
   expect([checked.errors.length, checked.errors_truncated]).toEqual([100, true]);
 });
 
-test('a definition has at most 50 tests, and an installation 200 toolsets, after an import as after any other write', async () => {
+test('a definition has at most 50 tests and an installation 200 toolsets, after an import as well', async () => {
   expect((await send(body({ prompts: [prompt(1)] }))).status).toBe(200);
   const tests = (from: number, count: number) =>
     listOf(count, (n) => ({ name: `test ${from + n}`, owner: { kind: 'prompt', name: 'prompt_1' } }));

@@ -361,7 +361,7 @@ test('any configuration survives export and import', async () => {
   );
 }, 60_000);
 
-test('settings come over where the environment turned the guard off, and the report names every secret they lack', async () => {
+test('settings are imported where the environment turned the guard off, and missing secrets are listed', async () => {
   const source = await installation();
   const changed = await source.send('config.update', {
     server_name: 'Shop',

@@ -34,7 +34,7 @@ const list = async (noun: string): Promise<Named[]> => (await a.s.api('GET', `/$
 const names = async (noun: string) => (await list(noun)).map(({ name }) => name);
 const everyName = async () =>
   Object.fromEntries(await Promise.all(NOUNS.map(async (noun) => [noun, await names(noun)] as const)));
-async function create(noun: string, body: object): Promise<string> {
+async function createRecord(noun: string, body: object): Promise<string> {
   const answer = await a.s.api('POST', `/${noun}`, body);
   expect([answer.status, answer.body.detail]).toEqual([201, undefined]);
   return String(answer.body['id']);
@@ -103,9 +103,9 @@ describe.each([...WAYS])('undone through %s', (_, undo) => {
   );
 
   test('an import that gave a test to a new definition gives it back', async () => {
-    const connection_id = await create('connections', shop);
-    const owner = await create('tools', tool('kept', { connection_id }));
-    const moved = await create('tests', { owner: { kind: 'tool', id: owner }, name: 'moved', arguments: {} });
+    const connection_id = await createRecord('connections', shop);
+    const owner = await createRecord('tools', tool('kept', { connection_id }));
+    const moved = await createRecord('tests', { owner: { kind: 'tool', id: owner }, name: 'moved', arguments: {} });
     await load({ tools: [tool('added', { connection: 'shop' })], tests: [testOf('tool', 'moved', 'added')] }, 'mode=overwrite');
     expect(await a.s.call('tests.get', { id: moved })).toMatchObject({ owner_name: 'added' });
     expect((await undo({})).refused).toBeUndefined();
@@ -118,7 +118,7 @@ describe.each([...WAYS])('undone through %s', (_, undo) => {
   test('an import leaves the connection to which another person added a tool, and says so', async () => {
     await load({ connections: [shop, { ...shop, name: 'depot' }], tools: [tool('mine', { connection: 'shop' })] });
     const connection_id = (await list('connections')).find(({ name }) => name === 'shop')?.id;
-    const handmade = await create('tools', tool('handmade', { connection_id }));
+    const handmade = await createRecord('tools', tool('handmade', { connection_id }));
     for (const dry_run of [true, false]) {
       const { refused } = await undo({ dry_run }, 'action=import');
       expect(refused?.replace(/^409 /, '')).toBe(
@@ -136,11 +136,11 @@ describe.each([...WAYS])('undone through %s', (_, undo) => {
 
   test('an answer lists what goes with the records, on a dry run too', async () => {
     const none = { tools: [], resources: [], prompts: [], tests: [] };
-    const connection_id = await create('connections', shop);
+    const connection_id = await createRecord('connections', shop);
     const made = await newest('entity_type=connection');
-    const id = await create('tools', tool('handmade', { connection_id }));
-    await create('prompts', { ...prompt('asks'), connection_id });
-    await create('tests', { owner: { kind: 'tool', id }, name: 'finds', arguments: {} });
+    const id = await createRecord('tools', tool('handmade', { connection_id }));
+    await createRecord('prompts', { ...prompt('asks'), connection_id });
+    await createRecord('tests', { owner: { kind: 'tool', id }, name: 'finds', arguments: {} });
     for (const dry_run of [true, false]) {
       const { body, refused } = await undo({ dry_run }, `history_id=${made.id}`);
       expect(refused).toBeUndefined();
@@ -156,7 +156,7 @@ describe.each([...WAYS])('undone through %s', (_, undo) => {
 
     await load({ tools: [tool('imported', { connection: 'shop' })], tests: [testOf('tool', 'its own', 'imported')] });
     const owner = (await list('tools')).find(({ name }) => name === 'imported')?.id;
-    await create('tests', { owner: { kind: 'tool', id: owner }, name: 'of another person', arguments: {} });
+    await createRecord('tests', { owner: { kind: 'tool', id: owner }, name: 'of another person', arguments: {} });
     const undone = await undo({}, 'action=import');
     expect(undone.body).toMatchObject({ cascaded: { ...none, tests: ['of another person'] }, total: 3 });
     await undo({});
@@ -169,24 +169,24 @@ describe.each([...WAYS])('undone through %s', (_, undo) => {
   test('a name or URI that another record has by now is refused with the record that had it', async () => {
     const file = { tools: [tool('one'), tool('two')], resources: [resource('page')] };
     const connected = Object.entries(file).map(([noun, items]) => [noun, items.map((item) => ({ ...item, connection: 'shop' }))]);
-    const connection_id = await create('connections', shop);
+    const connection_id = await createRecord('connections', shop);
     await load(Object.fromEntries(connected));
     expect((await undo({})).refused).toBeUndefined();
-    const newer = await create('tools', tool('two', { connection_id }));
+    const newer = await createRecord('tools', tool('two', { connection_id }));
     for (const dry_run of [true, false]) {
       expect((await undo({ dry_run }, 'action=rollback')).refused?.replace(/^409 /, '')).toBe(
         'The tool two cannot be restored: another tool now has its earlier name. Change or delete that one first.',
       );
     }
     await a.s.call('tools.delete', { id: newer });
-    const other = await create('resources', { ...resource('page'), name: 'other', connection_id });
+    const other = await createRecord('resources', { ...resource('page'), name: 'other', connection_id });
     expect((await undo({}, 'action=rollback')).refused).toContain(
       'The resource page cannot be restored: another resource now has its earlier uri_template. Change or delete that one first.',
     );
     expect(await names('tools')).toEqual([]);
     await a.s.call('resources.update', { id: other, name: 'renamed' });
     const renamed = await newest();
-    await create('resources', { ...resource('another'), name: 'other', connection_id });
+    await createRecord('resources', { ...resource('another'), name: 'other', connection_id });
     expect((await undo({}, `history_id=${renamed.id}`)).refused).toContain(
       'The resource renamed cannot be restored: another resource now has its earlier name. Change or delete that one first.',
     );

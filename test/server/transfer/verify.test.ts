@@ -46,7 +46,7 @@ beforeAll(async () => {
   ] as const) {
     tokens[name] = (await s.send('mcp_tokens.create', { name, toolsets })).body.token;
   }
-  await until(async () => (await ask('all')).status === 200);
+  await until(async () => (await definitionsOf('all')).status === 200);
 }, 60_000);
 afterAll(async () => {
   await host.stop();
@@ -55,15 +55,15 @@ afterAll(async () => {
 
 const PATH = '/.well-known/mcp-definitions';
 const origin = () => new URL(host.mcp).origin;
-const ask = (token: string, below = '', headers: Record<string, string> = {}, at = origin()) =>
+const definitionsOf = (token: string, below = '', headers: Record<string, string> = {}, at = origin()) =>
   fetch(`${at}${PATH}${below}`, {
     headers: { ...(tokens[token] === undefined ? {} : { authorization: `Bearer ${tokens[token]}` }), ...headers },
   });
 const listed = async (token: string, below = '') =>
-  Object.keys(((await (await ask(token, below)).json()) as { definitions: object }).definitions);
+  Object.keys(((await (await definitionsOf(token, below)).json()) as { definitions: object }).definitions);
 
 test('a host lists the hashes of what the caller may see, here and on the front port', async () => {
-  const answer = await ask('all');
+  const answer = await definitionsOf('all');
   const body = (await answer.json()) as { snapshot_version: number; checksum: string; definitions: Record<string, string> };
   expect(body).toMatchObject({ snapshot_version: 1, checksum: expect.stringMatching(/^sha256:[0-9a-f]{64}$/) });
   expect(Object.keys(body.definitions)).toEqual(['prompts/greet', 'resources/product', 'tools/products', 'tools/secret_sales']);
@@ -74,20 +74,20 @@ test('a host lists the hashes of what the caller may see, here and on the front 
   expect(await listed('sales')).toEqual(['prompts/greet', 'tools/products']);
   expect(await listed('all', '/mcp/sales')).toEqual(['prompts/greet', 'tools/products']);
   expect(await listed('sales', '/mcp/readonly')).toEqual(['prompts/greet', 'tools/products']);
-  expect((await ask('sales', '/mcp/people')).status).toBe(404);
-  expect((await ask('sales', '/elsewhere')).status).toBe(404);
+  expect((await definitionsOf('sales', '/mcp/people')).status).toBe(404);
+  expect((await definitionsOf('sales', '/elsewhere')).status).toBe(404);
   const etag = answer.headers.get('etag') ?? '';
-  expect((await ask('all', '', { 'if-none-match': etag })).status).toBe(304);
-  expect((await ask('sales', '', { 'if-none-match': etag })).status).toBe(200);
-  const refused = await ask('nobody');
+  expect((await definitionsOf('all', '', { 'if-none-match': etag })).status).toBe(304);
+  expect((await definitionsOf('sales', '', { 'if-none-match': etag })).status).toBe(200);
+  const refused = await definitionsOf('nobody');
   expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([401, expect.stringContaining('resource_metadata=')]);
   expect(
     (await fetch(`${origin()}${PATH}`, { method: 'POST', headers: { authorization: `Bearer ${tokens['all']}` } })).status,
   ).toBe(405);
 
-  const front = await ask('sales', '/mcp/sales', {}, t.s.url);
-  expect([front.status, await front.json()]).toEqual([200, await (await ask('sales', '/mcp/sales')).json()]);
-  expect((await ask('nobody', '', {}, t.s.url)).status).toBe(401);
+  const front = await definitionsOf('sales', '/mcp/sales', {}, t.s.url);
+  expect([front.status, await front.json()]).toEqual([200, await (await definitionsOf('sales', '/mcp/sales')).json()]);
+  expect((await definitionsOf('nobody', '', {}, t.s.url)).status).toBe(401);
 });
 
 test('verify stores a lock file and tells what changed since, with exit codes for CI', async () => {
@@ -107,7 +107,7 @@ test('verify stores a lock file and tells what changed since, with exit codes fo
   // What this caller cannot see changes: nothing to tell.
   edit(dir, 'tools/secret_sales.sql', (text) => text.replace('42', '43'));
   await t.sluice('push', dir, '--deploy');
-  await until(async () => ((await (await ask('all')).json()) as { snapshot_version: number }).snapshot_version === 2);
+  await until(async () => ((await (await definitionsOf('all')).json()) as { snapshot_version: number }).snapshot_version === 2);
   expect(await verify()).toMatchObject({ code: 0, out: '2 definitions as locked (version 2).\n' });
 
   // The same name, description and columns with another statement: only the hash tells.
@@ -118,7 +118,7 @@ test('verify stores a lock file and tells what changed since, with exit codes fo
     '---\nconnection: shop\ndescription: How many\ntags: [catalogue]\n---\nselect count(*) as n from products\n',
   );
   await t.sluice('push', dir, '--deploy');
-  await until(async () => ((await (await ask('all')).json()) as { snapshot_version: number }).snapshot_version === 3);
+  await until(async () => ((await (await definitionsOf('all')).json()) as { snapshot_version: number }).snapshot_version === 3);
   expect(await verify()).toEqual({
     code: 2,
     err: '',
@@ -135,7 +135,7 @@ test('verify stores a lock file and tells what changed since, with exit codes fo
   });
   expect(await t.with(elsewhere, 'verify', lock, '--url', `${origin()}/mcp/sales`)).toMatchObject({ code: 0 });
   // What a host answers, as it was downloaded.
-  writeFileSync(lock, await (await ask('sales')).text());
+  writeFileSync(lock, await (await definitionsOf('sales')).text());
   expect(await verify()).toMatchObject({ code: 64, err: expect.stringContaining('--url') });
   expect(await verify('--url', origin())).toMatchObject({ code: 0, out: '3 definitions as locked (version 3).\n' });
   writeFileSync(lock, '{}');

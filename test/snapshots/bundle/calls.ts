@@ -13,7 +13,7 @@ export interface EdgeCall {
 
 const JSON_HEADERS = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
 
-function post(message: object, more: Partial<EdgeCall> = {}): EdgeCall {
+function postCall(message: object, more: Partial<EdgeCall> = {}): EdgeCall {
   const text = JSON.stringify({ jsonrpc: '2.0', id: 1, ...message });
   return {
     name: text.slice(0, 200),
@@ -39,14 +39,15 @@ const modern = (
     ...(typeof named === 'string' && { 'mcp-name': named }),
     ...more.headers,
   };
-  return post({ method, params: { ...params, _meta: envelope } }, { ...more, headers });
+  return postCall({ method, params: { ...params, _meta: envelope } }, { ...more, headers });
 };
 /** As a client asks that draws results. */
 const drawing = (method: string, params: Readonly<Record<string, unknown>> = {}): EdgeCall => {
   const extensions = { 'io.modelcontextprotocol/ui': { mimeTypes: ['text/html;profile=mcp-app'] } };
   return modern(method, params, {}, { ...ENVELOPE, 'io.modelcontextprotocol/clientCapabilities': { extensions } });
 };
-const legacy = (method: string, params: object = {}, more: Partial<EdgeCall> = {}): EdgeCall => post({ method, params }, more);
+const legacy = (method: string, params: object = {}, more: Partial<EdgeCall> = {}): EdgeCall =>
+  postCall({ method, params }, more);
 const tool = (name: string, args: object = {}, more: Partial<EdgeCall> = {}): EdgeCall =>
   legacy('tools/call', { name, arguments: args }, more);
 
@@ -150,10 +151,10 @@ export function edgeCalls(): EdgeCall[] {
     modern('nothing/at/all'),
     modern('tools/list', {}, { headers: { 'mcp-method': 'prompts/list' } }),
     modern('tools/list', {}, { headers: { 'mcp-protocol-version': '2025-11-25' } }),
-    post({ id: undefined, method: 'notifications/initialized' }),
-    post({ id: undefined, method: 'notifications/cancelled', params: { requestId: 1 } }),
-    post({ method: 3 }),
-    post(
+    postCall({ id: undefined, method: 'notifications/initialized' }),
+    postCall({ id: undefined, method: 'notifications/cancelled', params: { requestId: 1 } }),
+    postCall({ method: 3 }),
+    postCall(
       {},
       {
         name: 'a batch',
@@ -163,10 +164,10 @@ export function edgeCalls(): EdgeCall[] {
         ]),
       },
     ),
-    post({}, { name: 'an empty batch', body: '[]' }),
-    post({}, { name: 'no JSON', body: '{"jsonrpc":' }),
-    post({}, { name: 'another type', headers: { 'content-type': 'text/plain' } }),
-    post(
+    postCall({}, { name: 'an empty batch', body: '[]' }),
+    postCall({}, { name: 'no JSON', body: '{"jsonrpc":' }),
+    postCall({}, { name: 'another type', headers: { 'content-type': 'text/plain' } }),
+    postCall(
       {},
       {
         name: 'events only',
@@ -174,10 +175,10 @@ export function edgeCalls(): EdgeCall[] {
         body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' }),
       },
     ),
-    post({}, { name: 'an unknown session', headers: { 'mcp-session-id': 'a.b.c' } }),
-    post({}, { name: 'a foreign page', headers: { origin: 'https://evil.example' } }),
-    post({}, { name: 'an allowed page', headers: { origin: 'http://localhost:5173' } }),
-    ...['GET', 'DELETE', 'PUT'].map((method) => post({}, { name: method, method, body: null })),
+    postCall({}, { name: 'an unknown session', headers: { 'mcp-session-id': 'a.b.c' } }),
+    postCall({}, { name: 'a foreign page', headers: { origin: 'https://evil.example' } }),
+    postCall({}, { name: 'an allowed page', headers: { origin: 'http://localhost:5173' } }),
+    ...['GET', 'DELETE', 'PUT'].map((method) => postCall({}, { name: method, method, body: null })),
     ...[
       '/',
       '/mcp/',
@@ -187,6 +188,6 @@ export function edgeCalls(): EdgeCall[] {
       '/.well-known/oauth-protected-resource/mcp',
       '/.well-known/oauth-authorization-server',
       '/.well-known/mcp-definitions',
-    ].map((path) => post({}, { name: path, path, method: 'GET', body: null })),
+    ].map((path) => postCall({}, { name: path, path, method: 'GET', body: null })),
   ];
 }

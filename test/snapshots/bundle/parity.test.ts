@@ -23,7 +23,7 @@ interface Answered {
   readonly body: string;
 }
 
-async function ask(url: string, { path, method, headers, body }: EdgeCall, caller: Readonly<Record<string, string>>) {
+async function answerOf(url: string, { path, method, headers, body }: EdgeCall, caller: Readonly<Record<string, string>>) {
   const response = await fetch(`${url}${path}`, { method, headers: { ...headers, ...caller }, body });
   // Each call has an id of its own, by the platform's own means.
   const plain = (text: string | null) => text?.replaceAll(url, 'http://here').replaceAll(CALL_ID, 'id') ?? null;
@@ -78,7 +78,7 @@ describe.skipIf(!reachable.postgres)('a bundle and a host answer the same bytes'
         bindings: shop.bindings,
       });
     }
-    const answers = async () => (await ask(host.mcp.origin, calls[0]!, shop.callers['bob'] ?? {})).status === 200;
+    const answers = async () => (await answerOf(host.mcp.origin, calls[0]!, shop.callers['bob'] ?? {})).status === 200;
     await until(answers);
   }, 60_000);
 
@@ -104,8 +104,8 @@ describe.skipIf(!reachable.postgres)('a bundle and a host answer the same bytes'
       const faults = [];
       for (const call of calls) {
         const caller = shop.callers[call.caller] ?? {};
-        const expected = await ask(host.mcp.origin, call, caller);
-        const got = await ask(bundle.url, call, caller);
+        const expected = await answerOf(host.mcp.origin, call, caller);
+        const got = await answerOf(bundle.url, call, caller);
         statuses.set(expected.status, (statuses.get(expected.status) ?? 0) + 1);
         if (call.body?.includes('_write_unshown')) expect(JSON.stringify(got)).toContain('The change was made, but');
         if (!Bun.deepEquals(got, expected)) faults.push({ call: call.name, path: call.path, caller: call.caller, got, expected });

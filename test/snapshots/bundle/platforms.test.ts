@@ -159,7 +159,7 @@ describe.skipIf(!reachable.postgres || !canCreateCluster)('a bundle', () => {
     });
   });
 
-  test('leaves no session behind on Workers, asks an issuer once for many calls, and refuses streams that nothing would come over', async () => {
+  test('a bundle on Workers leaves no session behind, asks an issuer once, and refuses empty streams', async () => {
     const { url } = bundles.workers!;
     const headers = await bearer();
     await call(url, 'moved', headers);

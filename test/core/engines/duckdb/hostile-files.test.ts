@@ -196,7 +196,7 @@ describe('a hostile file is named, and takes nothing along', () => {
     expect(performance.now() - began).toBeLessThan(120_000);
   }, 300_000);
 
-  test('SQLite: views, triggers, virtual tables, generated columns, a changed schema, and databases with a log', async () => {
+  test('SQLite files with views, triggers, virtual tables, generated columns, a changed schema, and logs', async () => {
     const create = (name: string, script: string) => {
       files.write(`sqlite/${name}`, '');
       const database = new DatabaseSync(join(files.folder, `sqlite/${name}`));

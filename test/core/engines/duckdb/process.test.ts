@@ -108,7 +108,7 @@ describe('sessions', () => {
     }
   });
 
-  test('a file that another program writes is waited for, then named as busy; a reader makes room after a while', async () => {
+  test('a file that another program writes is waited for, then reported as busy, until a reader makes room', async () => {
     await files.create('busy.duckdb', 'CREATE TABLE t (id INTEGER)');
     const source = files.open('busy.duckdb');
     const program = `

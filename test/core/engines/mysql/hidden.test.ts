@@ -145,7 +145,7 @@ describe.skipIf(!reachable.mysql)('code behind the names in a statement, on Mari
     }, 60_000);
   }
 
-  test('a table that becomes a view after its statement was found harmless writes nothing, and its session ends', async () => {
+  test('a table that becomes a view after the check of its statement writes nothing, and its session ends', async () => {
     await run(['CREATE TABLE turned AS SELECT 1 AS id']);
     source = open();
     const [before, state] = [await outside(), await seen(FIXED)];

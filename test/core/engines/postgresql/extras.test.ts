@@ -93,7 +93,7 @@ describe.skipIf(!reachable.postgres)('settings of a connection', () => {
     expect(row).toMatchObject({ name: 'sluice', path: '"$user", public' });
   });
 
-  test("put no function and no type before PostgreSQL's own, and share no session with code that the path leads to", async () => {
+  test("search paths put nothing before PostgreSQL's own functions, and share no session with their code", async () => {
     expect(await rows("select length('four') as n, pg_typeof('2026-01-01'::date)::text as t", FIXED)).toEqual([
       { n: 4, t: 'date' },
     ]);

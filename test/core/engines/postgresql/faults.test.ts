@@ -37,7 +37,7 @@ describe.skipIf(!reachable.postgres)('PostgreSQL when things go wrong', () => {
     return { proxy, source: open({ port: proxy.port, ssl_mode: 'disable', ...changes }) };
   }
 
-  const pid = (source: Source, options?: RunOptions) => ask(source, 'select pg_backend_pid() as pid', options);
+  const pid = (source: Source, options?: RunOptions) => queryRow(source, 'select pg_backend_pid() as pid', options);
 
   test('describing ends when its caller leaves, and frees its session', async () => {
     const source = open({ pool_size: 1 });
@@ -48,7 +48,7 @@ describe.skipIf(!reachable.postgres)('PostgreSQL when things go wrong', () => {
     const described = refusal(source.describe('select * from notes', [], caller.signal));
     setTimeout(() => caller.abort(), 100);
     expect(await described).toMatchObject({ code: 'cancelled' });
-    expect(await ask(source, 'select 1 as one')).toEqual({ one: 1 });
+    expect(await queryRow(source, 'select 1 as one')).toEqual({ one: 1 });
     expect(performance.now() - started).toBeLessThan(1_000);
     await lock;
   });
@@ -73,7 +73,7 @@ describe.skipIf(!reachable.postgres)('PostgreSQL when things go wrong', () => {
       await database.run(`alter database ${database.settings.database} set timezone to 'Asia/Tokyo'`);
       const { source } = await through(rules);
       for (const mode of [FIXED, READ, FIXED]) {
-        expect(await ask(source, `select timestamptz '2024-01-02 03:04:05Z' as at`, mode)).toEqual({
+        expect(await queryRow(source, `select timestamptz '2024-01-02 03:04:05Z' as at`, mode)).toEqual({
           at: '2024-01-02T03:04:05Z',
         });
         expect((await refusal(source.query(sql(`insert into notes values (1, 'x')`), mode))).code).toBe('not_read_only');
@@ -91,7 +91,7 @@ describe.skipIf(!reachable.postgres)('PostgreSQL when things go wrong', () => {
       const { source } = await through(forgets, { extra_params: { application_name } });
       const text = `select decode('00ff5c41', 'hex') as a, interval '1 day' as b, '\\n' as c, current_setting('application_name') as d`;
       for (const mode of [FIXED, READ, WRITE])
-        expect(await ask(source, text, mode)).toEqual({ a: 'AP9cQQ==', b: '1 day', c: '\\n', d: application_name });
+        expect(await queryRow(source, text, mode)).toEqual({ a: 'AP9cQQ==', b: '1 day', c: '\\n', d: application_name });
       await database.run(`alter role ${username} in database ${name} reset all`);
     });
   });
@@ -99,18 +99,18 @@ describe.skipIf(!reachable.postgres)('PostgreSQL when things go wrong', () => {
   describe('a connection that breaks', () => {
     test('while it is idle: the next call works', async () => {
       const { proxy, source } = await through({});
-      for (const mode of [FIXED, READ, WRITE]) await ask(source, 'select 1 as one', mode);
+      for (const mode of [FIXED, READ, WRITE]) await queryRow(source, 'select 1 as one', mode);
       proxy.cut();
-      for (const mode of [FIXED, READ, WRITE]) expect(await ask(source, 'select 1 as one', mode)).toEqual({ one: 1 });
+      for (const mode of [FIXED, READ, WRITE]) expect(await queryRow(source, 'select 1 as one', mode)).toEqual({ one: 1 });
     });
 
     test('without anybody noticing: reading is done again on another session', async () => {
       let broken = false;
       const { source } = await through({ toServer: (bytes) => (broken ? ((broken = false), null) : bytes) });
       for (const mode of [FIXED, READ]) {
-        await ask(source, 'select 1 as one', mode);
+        await queryRow(source, 'select 1 as one', mode);
         broken = true;
-        expect(await ask(source, 'select 1 as one', mode)).toEqual({ one: 1 });
+        expect(await queryRow(source, 'select 1 as one', mode)).toEqual({ one: 1 });
       }
     });
 
@@ -121,7 +121,7 @@ describe.skipIf(!reachable.postgres)('PostgreSQL when things go wrong', () => {
       await Bun.sleep(100);
       proxy.cut();
       expect(await call).toMatchObject({ code: 'database_unreachable' });
-      expect(await ask(source, 'select 1 as one', READ)).toEqual({ one: 1 });
+      expect(await queryRow(source, 'select 1 as one', READ)).toEqual({ one: 1 });
     });
 
     test('during a commit: the caller is told that the outcome is unknown', async () => {
@@ -152,7 +152,7 @@ describe.skipIf(!reachable.postgres)('PostgreSQL when things go wrong', () => {
     });
     const { code } = await refusal(source.query(sql(`select 'mark' || 'ed' as a, 1 as b`), mode));
     expect(['database_unreachable', 'internal']).toContain(code);
-    expect(await ask(source, 'select 1 as one', mode)).toEqual({ one: 1 });
+    expect(await queryRow(source, 'select 1 as one', mode)).toEqual({ one: 1 });
   });
 
   test('a write whose commit was sent is not cancelled any more', async () => {
@@ -312,17 +312,19 @@ describe.skipIf(!reachable.postgres)('PostgreSQL when things go wrong', () => {
   test('a fixed session keeps its plans, and one with too many of them is replaced', async () => {
     const source = open({ pool_size: 1 });
     const first = await pid(source);
-    for (let i = 0; i < 3; i++) await ask(source, 'select 1 as one');
+    for (let i = 0; i < 3; i++) await queryRow(source, 'select 1 as one');
     // Three of them are the commands of the transaction around each statement.
-    expect(await ask(source, 'select count(*)::int as plans from pg_prepared_statements')).toEqual({ plans: 6 });
-    for (let i = 0; i < 600; i++) await ask(source, `select ${i} as i`);
+    expect(await queryRow(source, 'select count(*)::int as plans from pg_prepared_statements')).toEqual({ plans: 6 });
+    for (let i = 0; i < 600; i++) await queryRow(source, `select ${i} as i`);
     expect(await pid(source)).not.toEqual(first);
-    expect(Number((await ask(source, 'select count(*)::int as plans from pg_prepared_statements'))['plans'])).toBeLessThan(500);
+    expect(Number((await queryRow(source, 'select count(*)::int as plans from pg_prepared_statements'))['plans'])).toBeLessThan(
+      500,
+    );
   });
 
   test('a session that is about to be replaced can still be cancelled', async () => {
     const source = open({ pool_size: 1 });
-    for (let i = 0; i < 500; i++) await ask(source, `select ${i} as i`);
+    for (let i = 0; i < 500; i++) await queryRow(source, `select ${i} as i`);
     const caller = new AbortController();
     const call = refusal(source.query(sql('select pg_sleep(21)'), { ...FIXED, signal: caller.signal }));
     const sleeping = () =>
@@ -337,9 +339,9 @@ describe.skipIf(!reachable.postgres)('PostgreSQL when things go wrong', () => {
     await database.run('create table shifting (id int)');
     await database.run('insert into shifting values (1)');
     const source = open({ pool_size: 1 });
-    expect(await ask(source, 'select * from shifting')).toEqual({ id: 1 });
+    expect(await queryRow(source, 'select * from shifting')).toEqual({ id: 1 });
     await database.run(`alter table shifting add column name text default 'x'`);
-    expect(await ask(source, 'select * from shifting')).toEqual({ id: 1, name: 'x' });
+    expect(await queryRow(source, 'select * from shifting')).toEqual({ id: 1, name: 'x' });
     await database.run('alter table shifting alter column id type text');
     expect((await source.query(sql('select * from shifting'), FIXED)).columns[0]).toMatchObject({ type: 'text', kind: 'string' });
   });
@@ -350,7 +352,7 @@ describe.skipIf(!reachable.postgres)('PostgreSQL when things go wrong', () => {
     for (const mode of [FIXED, READ, WRITE]) {
       for (const timeout_ms of [7_000, 500, 500, 8_000]) {
         const limit = timeout_ms % 1_000 === 0 ? `${timeout_ms / 1_000}s` : `${timeout_ms}ms`;
-        expect(await ask(source, text, { ...mode, timeout_ms })).toEqual({ limit });
+        expect(await queryRow(source, text, { ...mode, timeout_ms })).toEqual({ limit });
       }
     }
   });
@@ -364,11 +366,11 @@ describe.skipIf(!reachable.postgres)('PostgreSQL when things go wrong', () => {
     ] as const) {
       expect((await refusal(source.query(sql(text), mode))).code).toBe('sql_error');
     }
-    expect(await ask(source, 'select 1 as one', WRITE)).toEqual({ one: 1 });
+    expect(await queryRow(source, 'select 1 as one', WRITE)).toEqual({ one: 1 });
   });
 });
 
-async function ask(source: Source, text: string, options: RunOptions = FIXED): Promise<Row> {
+async function queryRow(source: Source, text: string, options: RunOptions = FIXED): Promise<Row> {
   return (await source.query(sql(text), options)).rows[0]!;
 }
 

@@ -292,7 +292,7 @@ describe.skipIf(!reachable.postgres)('code behind the names in a statement, on P
   }
 
   test(
-    'a table that becomes a view after its statement was found harmless writes nothing, and its session ends',
+    'a table that becomes a view after the check of its statement writes nothing, and its session ends',
     () =>
       inArena(['create table turned as select 1 as id'], async ({ source, outside, seen, attack, run }) => {
         const text = 'select id from turned';

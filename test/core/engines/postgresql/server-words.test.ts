@@ -100,7 +100,7 @@ describe.skipIf(!reachable.postgres)('what a PostgreSQL server or a pooler befor
     [READ, true],
     [WRITE, true],
   ])(
-    'more values than the protocol can count are refused, and the session is kept (%j, declared types: %p)',
+    'more values than the protocol can count are refused, and the session goes on (%j, types: %p)',
     async (mode, is_declared) => {
       const source = await through({}, { pool_size: 1 });
       const pid = sql('select pg_backend_pid() as pid');

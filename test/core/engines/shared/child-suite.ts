@@ -25,7 +25,7 @@ export function childSuite(files: FileFolder, children: () => number[], database
     await source.close();
   });
 
-  test(`a process of ${database} that is killed from outside costs the call that it runs, and none while it is idle`, async () => {
+  test(`a ${database} process killed from outside fails the call that it runs, and none while it is idle`, async () => {
     const source = files.open(database, { pool_size: 1 });
     const running = refusal(source.query(sql(endless), READ));
     await until(() => children().length === 1);

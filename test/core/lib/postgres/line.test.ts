@@ -53,7 +53,7 @@ describe.skipIf(!reachable.postgres)('a session of PostgreSQL without a driver',
   );
 
   test.each([true, false])(
-    'whichever calls of a flight fail, each has its own answer and the session stays clean (one command: %p)',
+    'each failing call of a flight has its own answer, and the session stays clean (one command: %p)',
     async (chains) => {
       const { line, backend, socket } = await signIn('postgres', '');
       line.prepareTransactions(chains);
@@ -99,7 +99,7 @@ describe.skipIf(!reachable.postgres)('a session of PostgreSQL without a driver',
     });
 
   test.each([true, false])(
-    'steady statements of a flight have a transaction each, though the server answers them at once (one command: %p)',
+    'steady statements of a flight have a transaction each, though they are answered at once (%p)',
     async (chains) => {
       const { line, socket } = await signIn('postgres', '');
       line.prepareTransactions(chains);
@@ -117,7 +117,7 @@ describe.skipIf(!reachable.postgres)('a session of PostgreSQL without a driver',
   );
 
   test.each([true, false])(
-    'when a steady statement fails, those that the server skipped go elsewhere and the session stays clean (one command: %p)',
+    'statements skipped behind a failed steady one run elsewhere, and the session stays clean (%p)',
     async (chains) => {
       for (let failing = 1; failing < 6; failing++) {
         const { line, backend, socket } = await signIn('postgres', '');

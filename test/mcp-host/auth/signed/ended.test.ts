@@ -8,7 +8,7 @@ import { readEvents } from '#mcp-host/swap/control.ts';
 import { identityOf, personClaims, type TestKey, testKey } from '#test/support/signed-tokens.ts';
 import {
   authSettings,
-  connectionOf,
+  connection,
   type ControlServer,
   controlServer,
   ENVELOPE,
@@ -23,7 +23,6 @@ import {
 import { until } from '#test/support/until.ts';
 
 const AUDIENCE = 'https://mcp.example.com/mcp';
-const connection = connectionOf({});
 const snapshot = snapshotOf(1, {
   connections: [connection],
   tools: [toolOf(connection, 'one', 'select 1 as one')],

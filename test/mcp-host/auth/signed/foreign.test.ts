@@ -8,14 +8,13 @@ import { foreignKeysFile } from '#mcp-host/auth/signed/foreign-keys.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
 import { type TestIssuer, testIssuer } from '#test/support/issuer.ts';
 import { handMade, type TestKey, testKey } from '#test/support/signed-tokens.ts';
-import { authSettings, connectionOf, modern, rpc, snapshotOf, testHost, toolOf } from '#test/mcp-host/support.ts';
+import { authSettings, connection, modern, rpc, snapshotOf, testHost, toolOf } from '#test/mcp-host/support.ts';
 import { useHost } from '#test/mcp-host/use-host.ts';
 import { until } from '#test/support/until.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 
 const AUDIENCE = 'api://shop';
-const connection = connectionOf({});
 const { folder, control, host, use } = useHost('each', null);
 let issuer: TestIssuer;
 let key: TestKey;
@@ -33,7 +32,7 @@ const trusting = (more: Partial<JwtIssuer> = {}): JwtIssuer => ({
   required_claims: {},
   ...more,
 });
-const deploy = (issuers = [trusting()], server: Partial<FrozenServer> = {}) =>
+const deployIssuers = (issuers = [trusting()], server: Partial<FrozenServer> = {}) =>
   control.deploy(
     snapshotOf(++version, {
       connections: [connection],
@@ -61,8 +60,8 @@ const claims = (more: Members = {}): Members => ({
   ...more,
 });
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
-const call = (token: string) => modern(host.mcp, 'tools/call', { name: 'one' }, bearer(token));
-const statusOf = async (token: string) => (await call(token)).status;
+const callWith = (token: string) => modern(host.mcp, 'tools/call', { name: 'one' }, bearer(token));
+const statusOf = async (token: string) => (await callWith(token)).status;
 const readings = () => issuer.asked.filter((path) => path === '/keys').length;
 
 beforeEach(async () => {
@@ -72,7 +71,7 @@ beforeEach(async () => {
   issuer.keys = [key.public_key];
   use(await start());
   await until(async () => (await host.health()).control.connected);
-  await deploy();
+  await deployIssuers();
   await until(() => readings() === 1);
 });
 afterEach(() => issuer.stop());
@@ -103,10 +102,10 @@ describe('a token of an issuer that is trusted', () => {
       return (await rpc(host.mcp, { id: 2, method: 'tools/list' }, { ...bearer(token), 'mcp-session-id': session })).status;
     };
     expect([await list(), await list({ azp: 'client-2' }), await list({ sub: 'u2' })]).toEqual([200, 404, 404]);
-    await deploy([trusting({ name_claim: 'preferred_username' })]);
+    await deployIssuers([trusting({ name_claim: 'preferred_username' })]);
     expect((await host.health()).sessions).toBe(1);
     expect(await list()).toBe(200);
-    await deploy([trusting({ audience: 'api://other' })]);
+    await deployIssuers([trusting({ audience: 'api://other' })]);
     expect((await host.health()).sessions).toBe(0);
   });
 
@@ -120,9 +119,9 @@ describe('a token of an issuer that is trusted', () => {
     const opened = await rpc(host.mcp, { id: 1, method: 'initialize', params }, bearer(token));
     expect(opened.status).toBe(200);
     expect((await host.health()).sessions).toBe(1);
-    await deploy([trusting({ required_claims: { tid: 't-1' }, algorithms: ['RS256'] })]);
+    await deployIssuers([trusting({ required_claims: { tid: 't-1' }, algorithms: ['RS256'] })]);
     expect((await host.health()).sessions).toBe(1);
-    await deploy([trusting(stricter())]);
+    await deployIssuers([trusting(stricter())]);
     expect((await host.health()).sessions).toBe(0);
   });
 
@@ -154,15 +153,15 @@ describe('a token of an issuer that is trusted', () => {
 
   test('must have the claims and the algorithm that are asked for', async () => {
     const token = await key.sign(claims({ tid: 't-1', roles: ['reader', 'other'] }));
-    await deploy([trusting({ required_claims: { tid: 't-1', roles: 'reader' } })]);
+    await deployIssuers([trusting({ required_claims: { tid: 't-1', roles: 'reader' } })]);
     expect(await statusOf(token)).toBe(200);
-    await deploy([trusting({ required_claims: { tid: 't-2' } })]);
+    await deployIssuers([trusting({ required_claims: { tid: 't-2' } })]);
     expect(await statusOf(token)).toBe(401);
-    await deploy([trusting({ required_claims: { 'realm_access.roles': 'reader' } })]);
+    await deployIssuers([trusting({ required_claims: { 'realm_access.roles': 'reader' } })]);
     expect(await statusOf(token)).toBe(401);
-    await deploy([trusting({ algorithms: ['ES256'] })]);
+    await deployIssuers([trusting({ algorithms: ['ES256'] })]);
     expect(await statusOf(token)).toBe(401);
-    await deploy([trusting({ algorithms: ['RS256'] })]);
+    await deployIssuers([trusting({ algorithms: ['RS256'] })]);
     expect(await statusOf(token)).toBe(200);
   });
 
@@ -171,7 +170,7 @@ describe('a token of an issuer that is trusted', () => {
     const foreign = await testKey('RS256');
     other.keys = [foreign.public_key];
     try {
-      await deploy([trusting(), trusting({ issuer: other.url })]);
+      await deployIssuers([trusting(), trusting({ issuer: other.url })]);
       expect(await statusOf(await foreign.sign(claims({ iss: other.url })))).toBe(200);
       expect(await statusOf(await foreign.sign(claims()))).toBe(401);
       expect(await statusOf(await key.sign(claims({ iss: other.url })))).toBe(401);
@@ -226,8 +225,8 @@ describe('keys of an issuer', () => {
     const other = testIssuer();
     other.answer = () => new Response('', { status: 500 });
     try {
-      await deploy([trusting({ issuer: other.url })]);
-      const answer = await call(await key.sign(claims({ iss: other.url })));
+      await deployIssuers([trusting({ issuer: other.url })]);
+      const answer = await callWith(await key.sign(claims({ iss: other.url })));
       expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '5']);
     } finally {
       await other.stop();
@@ -282,7 +281,7 @@ describe('keys of an issuer', () => {
     use(await start(false));
     await until(async () => (await host.health()).control.connected);
     const before = issuer.asked.length;
-    await deploy();
+    await deployIssuers();
     expect(await statusOf(await key.sign(claims()))).toBe(503);
     expect(issuer.asked.length).toBe(before);
     const said = host.log.find(({ message }) => message === 'foreign_keys_not_read')?.fields['reason'];

@@ -7,7 +7,7 @@ import type { IdentityList } from '#core/edge/identity.ts';
 import { identityFile } from '#mcp-host/auth/signed/identity-state.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
 import { handMade, identityOf, ISSUER, personClaims, type TestKey, testKey } from '#test/support/signed-tokens.ts';
-import { authSettings, connectionOf, modern, rpc, snapshotOf, toolOf } from '#test/mcp-host/support.ts';
+import { authSettings, connection, modern, rpc, snapshotOf, toolOf } from '#test/mcp-host/support.ts';
 import { useHost } from '#test/mcp-host/use-host.ts';
 import { until } from '#test/support/until.ts';
 
@@ -22,10 +22,9 @@ const { control, host } = useHost('each', (directory) => ({
   ticks: () => now,
   auth: { ...authSettings(directory), identity: identityFile(join(directory, 'identity.json')) },
 }));
-const connection = connectionOf({});
 type Members = Readonly<Record<string, unknown>>;
 
-const deploy = (server: Partial<FrozenServer> = {}) =>
+const deployServer = (server: Partial<FrozenServer> = {}) =>
   control.deploy(
     snapshotOf(++version, {
       connections: [connection],
@@ -38,20 +37,20 @@ const say = async (list: IdentityList, at = host): Promise<void> => {
   await until(() => at.log.some(({ message, fields }) => message === 'identity_list' && fields['as_of'] === list.as_of));
 };
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
-const call = (token: string, at = host.mcp) => modern(at, 'tools/call', { name: 'one' }, bearer(token));
+const callWith = (token: string, at = host.mcp) => modern(at, 'tools/call', { name: 'one' }, bearer(token));
 const claims = (more: Members = {}) => personClaims(host.mcp.href, now, more);
-const statusOf = (token: string) => call(token).then(({ status }) => status);
+const statusOf = (token: string) => callWith(token).then(({ status }) => status);
 
 beforeEach(async () => {
   key = await testKey();
-  await deploy();
+  await deployServer();
   await say(identityOf([key]));
 });
 
 describe('a token of a signed-in person', () => {
   test('is accepted without asking anybody, by current and older clients', async () => {
     const token = await key.sign(claims());
-    expect((await call(token)).status).toBe(200);
+    expect((await callWith(token)).status).toBe(200);
     const opened = await rpc(host.mcp, { id: 1, method: 'initialize', params: INITIALIZE }, bearer(token));
     expect(opened.status).toBe(200);
     expect(opened.headers.get('mcp-session-id')).not.toBeNull();
@@ -59,11 +58,11 @@ describe('a token of a signed-in person', () => {
 
   test('is remembered by its digest until it expires', async () => {
     const token = await key.sign(claims({ exp: Math.floor(now / 1_000) + 300 }));
-    expect((await call(token)).status).toBe(200);
+    expect((await callWith(token)).status).toBe(200);
     now += 299_000;
-    expect((await call(token)).status).toBe(200);
+    expect((await callWith(token)).status).toBe(200);
     now += 2_000;
-    expect((await call(token)).status).toBe(401);
+    expect((await callWith(token)).status).toBe(401);
   });
 
   test.each<[string, (key: TestKey) => Promise<string> | string]>([
@@ -113,7 +112,7 @@ describe('a token of a signed-in person', () => {
     ['changed claims', async (own) => swapPayload(await own.sign(claims()), claims({ sub: 'person-2' }))],
     ['a refresh token in its place', () => 'rt_0123456789abcdef0123456789abcdef0123456789'],
   ])('with %s is refused', async (_, make) => {
-    const answer = await call(await make(key));
+    const answer = await callWith(await make(key));
     expect(answer.status).toBe(401);
     expect(answer.headers.get('www-authenticate')).toContain('error="invalid_token"');
   });
@@ -138,20 +137,20 @@ describe('a token of a signed-in person', () => {
     const other = new URL(`${host.mcp.pathname}/sales`, host.mcp);
     for (let n = 0; n < 20; n++) {
       const token = await key.sign(claims({ aud: `${host.mcp.href}/sales`, n }));
-      const [first, second] = await Promise.all([call(token, other), call(token)]);
+      const [first, second] = await Promise.all([callWith(token, other), callWith(token)]);
       expect([first.status === 401, second.status]).toEqual([false, 401]);
     }
   });
 
   test('does not work with another auth_type, and works again with this one', async () => {
     const token = await key.sign(claims());
-    expect((await call(token)).status).toBe(200);
+    expect((await callWith(token)).status).toBe(200);
     for (const auth_type of ['bearer', 'oauth_credentials', 'jwt'] as const) {
-      await deploy({ auth_type });
-      expect((await call(token)).status).toBe(401);
+      await deployServer({ auth_type });
+      expect((await callWith(token)).status).toBe(401);
     }
-    await deploy();
-    expect((await call(token)).status).toBe(200);
+    await deployServer();
+    expect((await callWith(token)).status).toBe(200);
   });
 });
 
@@ -190,7 +189,7 @@ describe('where to sign in', () => {
   test('at /sse is said of /sse, for as long as it is served', async () => {
     const document = `${host.mcp.origin}/.well-known/oauth-protected-resource/sse`;
     expect((await fetch(document)).status).toBe(404);
-    await deploy({ transport: 'sse' });
+    await deployServer({ transport: 'sse' });
     const sse = `${host.mcp.origin}/sse`;
     const refused = await fetch(sse);
     expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([

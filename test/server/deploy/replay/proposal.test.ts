@@ -6,7 +6,7 @@ const GOOD = 'select id, total from orders where customer = :customer order by i
 let shop: ReplayShop;
 afterEach(() => shop.close());
 
-test('a proposal is compared with what callers asked lately, before anybody approves it, and leaves nothing behind', async () => {
+test('a proposal is compared with recent calls before it is approved, and leaves nothing behind', async () => {
   shop = await replayShop(2);
   const { t, connection_id } = shop;
   const api: ReplayShop['api'] = (...asked) => shop.api(...asked);
@@ -20,12 +20,12 @@ test('a proposal is compared with what callers asked lately, before anybody appr
   };
   const [author, deployer] = [await token(['propose']), await token(['read', 'deploy'])];
   const propose = async (sql_query: string): Promise<string> => {
-    const { body } = await t.request('PATCH', `/api/v1/tools/${String(id)}`, {
-      anonymous: true,
-      headers: { ...author, 'x-proposal-id': 'new' },
-      body: { sql_query },
-    });
-    return `/proposals/${String(body['proposal_id'])}`;
+    const { body } = await t.send(
+      'tools.update',
+      { id: String(id), sql_query },
+      { anonymous: true, headers: { ...author, 'x-proposal-id': 'new' } },
+    );
+    return `/proposals/${String(body.proposal_id)}`;
   };
   const wrong = await propose(GOOD.replace('select id, total', 'select id, total + 1 as total'));
   const refused = await t.request('POST', `/api/v1${wrong}/replay`, { body: {} });
@@ -73,10 +73,10 @@ test('a proposal is compared with what callers asked lately, before anybody appr
     t.request('POST', `/api/v1${wrong}/replay`, { anonymous: true, headers, body: {} });
   const told = await as(deployer);
   expect(told).toMatchObject({ status: 200, body: { changed: 2 } });
-  expect((told.body as unknown as Replay).samples.map(({ rows }) => rows)).toEqual([null, null]);
+  expect((told.body as Replay).samples.map(({ rows }) => rows)).toEqual([null, null]);
   expect((await as(author)).status).toBe(403);
   expect((await t.request('POST', `/api/v1${wrong}/replay`, { anonymous: true, body: {} })).status).toBe(401);
-  expect((await t.request('POST', '/api/v1/proposals/nothing/replay', { body: {} })).status).toBe(404);
+  expect((await t.send('proposals.replay', { id: 'nothing' })).status).toBe(404);
   await api('POST', `${wrong}/reject`, {});
   expect((await t.request('POST', `/api/v1${wrong}/replay`, { body: {} })).status).toBe(409);
   expect(await stored()).toEqual(before);

@@ -161,13 +161,13 @@ describe.skipIf(!reachable.postgres || !reachable.redis)('a replay over two serv
     const { servers, api } = await pairAlone();
     // One that began on a third server, which was killed.
     expect(await takeLease(servers[0].server.app, 'replay', 'killed', 3)).toBe(true);
-    const ask = (n: 0 | 1) => servers[n].api('POST', '/replay', { version: 2 });
+    const ask = (n: 0 | 1) => servers[n].send('replay.run', { version: 2 });
     for (const n of [0, 1] as const) expect(await ask(n)).toMatchObject({ status: 409, body: { detail: RUNNING } });
     await until(async () => (await ask(1)).status === 200);
     await api(0, 'POST', '/replay', { version: 2 });
     const both = await Promise.all([ask(0), ask(1), ask(0), ask(1)]);
     for (const { status, body } of both)
-      expect([status, body['detail']]).toEqual(status === 200 ? [200, undefined] : [409, RUNNING]);
+      expect([status, body.detail]).toEqual(status === 200 ? [200, undefined] : [409, RUNNING]);
     expect(both.some(({ status }) => status === 200)).toBe(true);
   }, 120_000);
 });

@@ -140,7 +140,7 @@ test.each([
   expect(new URL(location).searchParams.get('error')).toBe(error);
 });
 
-test('a registered client that asks wrongly gets a page: nobody is sent to an address that a stranger chose', async () => {
+test('a wrong request of a registered client gets a page, never a redirect to an address of a stranger', async () => {
   const redirect_uri = 'https://phish.example/cb';
   const { body } = await register({ redirect_uris: [redirect_uri] });
   const text = await isPage({ client_id: String(body['client_id']), redirect_uri, response_type: 'token' });
@@ -232,13 +232,13 @@ describe('registration', () => {
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(30);
     const refused = answers.find(({ status }) => status === 429);
     expect(refused?.headers.get('retry-after')).toMatch(/^\d+$/);
-    await t.request('PATCH', '/api/v1/server/config', { body: { dynamic_registration: false } });
+    await t.call('config.update', { dynamic_registration: false });
     t.advance(11 * 60_000);
     const off = await register({ redirect_uris: [CALLBACK] });
     expect([off.status, off.body['error']]).toEqual([403, 'access_denied']);
     const { body } = await t.request('GET', '/.well-known/oauth-authorization-server');
     expect(body).not.toHaveProperty('registration_endpoint');
-    await t.request('PATCH', '/api/v1/server/config', { body: { dynamic_registration: true } });
+    await t.call('config.update', { dynamic_registration: true });
   });
 });
 

@@ -31,7 +31,7 @@ describe('a code', () => {
     for (const answer of answers.filter(({ status }) => status !== 200)) isGrantError(answer);
     const [winner] = won;
     if (winner !== undefined) isGrantError(await token(refreshed(String(winner.body['refresh_token']))));
-    expect((await t.request('GET', '/api/v1/grants')).body['total']).toBe(0);
+    expect((await t.call('grants.list', {})).total).toBe(0);
   });
 
   test('used a second time later ends the grant and its access tokens', async () => {
@@ -88,11 +88,9 @@ describe('a token request', () => {
   });
 
   test('of an app with a secret needs the secret, in the header or in the form', async () => {
-    const { body: app } = await t.request('POST', '/api/v1/oauth-apps', {
-      body: { name: 'Reports', redirect_uris: [CALLBACK], confidential: true },
-    });
-    const client_id = String(app['client_id']);
-    const secret = String(app['client_secret']);
+    const app = await t.call('oauth_apps.create', { name: 'Reports', redirect_uris: [CALLBACK], confidential: true });
+    const client_id = app.client_id;
+    const secret = String(app.client_secret);
     const basic = (text: string) => ({ authorization: `Basic ${Buffer.from(`${client_id}:${text}`).toString('base64')}` });
     const code = () => ada.code({ client_id });
     for (const [form, headers] of [
@@ -169,7 +167,7 @@ describe('a refresh token', () => {
     t.advance(30 * 24 * 3_600_000);
     isGrantError(await token(refreshed(kept)));
     await ada.signIn();
-    await t.request('POST', '/api/v1/auth/login', { body: { username: 'ada', password: 'correct horse' } });
+    await t.call('auth.login', { username: 'ada', password: 'correct horse' });
   });
 
   test('gives no more scopes than were granted', async () => {
@@ -211,9 +209,7 @@ describe('at the API', () => {
     expect((await t.request('POST', '/api/v1/tools', write)).status).toBe(403);
     expect(await call(refresh)).toBe(401);
     expect(await call((await tokens(t, ada)).access)).toBe(401);
-    expect(
-      (await t.request('GET', '/api/v1/tools', { anonymous: true, headers: { cookie: `svc_session=${access}` } })).status,
-    ).toBe(401);
+    expect((await t.send('tools.list', {}, { anonymous: true, headers: { cookie: `svc_session=${access}` } })).status).toBe(401);
   });
 
   test('ends with its grant, its expiry, and never counts when somebody else signed it', async () => {
@@ -240,8 +236,8 @@ describe('at the API', () => {
     expect(await call(access)).toBe(200);
     await rotateKeys(t.app, { now: true });
     expect(await call(access)).toBe(200);
-    const { items } = (await t.request('GET', '/api/v1/grants')).body as { items: { id: string }[] };
-    expect((await t.request('DELETE', `/api/v1/grants/${items[0]?.id}`)).status).toBe(204);
+    const { items } = await t.call('grants.list', {});
+    expect((await t.send('grants.delete', { id: items[0]?.id })).status).toBe(204);
     expect(await call(access)).toBe(401);
     const second = await tokens(t, ada, agent, agent);
     t.advance(3_600_000);

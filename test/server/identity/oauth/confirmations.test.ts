@@ -66,7 +66,7 @@ async function greetingOf(id: string): Promise<string> {
   await reading?.catch(() => undefined);
   return text;
 }
-const get = (who: Member, request: string) => who.ask('GET', `confirmations/${request}`);
+const get = (who: Member, request: string) => who.send('confirmations.get', { request });
 const decide = (who: Member, request: string, decision = 'approve') =>
   who.ask('POST', `confirmations/${request}/${decision}`, {});
 
@@ -124,21 +124,19 @@ describe('a change that a person confirms on a page', () => {
 
   test('is refused to everybody else, who learn nothing of it', async () => {
     const request = sealed();
-    const path = `/api/v1/confirmations/${request}`;
-    const approve = `${path}/approve`;
-    const nobody = await t.request('GET', path, { anonymous: true });
-    expect([nobody.status, (await t.request('POST', approve, { anonymous: true, body: {} })).status]).toEqual([401, 401]);
+    const nobody = await t.send('confirmations.get', { request }, { anonymous: true });
+    expect([nobody.status, (await t.send('confirmations.approve', { request }, { anonymous: true })).status]).toEqual([401, 401]);
     const browser = createBrowser(t);
     await browser.signIn('carl', PASSWORD);
     const { access } = await tokens(t, browser, { resource: 'http://localhost:8080/mcp' });
-    const bearer = await t.request('POST', approve, {
-      anonymous: true,
-      headers: { authorization: `Bearer ${access}` },
-      body: {},
-    });
+    const bearer = await t.send(
+      'confirmations.approve',
+      { request },
+      { anonymous: true, headers: { authorization: `Bearer ${access}` } },
+    );
     expect([401, 403]).toContain(bearer.status);
     for (const answer of [await get(owner, request), await decide(owner, request)]) {
-      expect([answer.status, answer.body['code']]).toEqual([403, 'forbidden']);
+      expect([answer.status, answer.body.code]).toEqual([403, 'forbidden']);
       expect(JSON.stringify(answer.body)).not.toMatch(/notes|carl|Claude|DELETE/);
     }
     expect(told).toEqual([]);
@@ -173,9 +171,9 @@ describe('a change that a person confirms on a page', () => {
       expect((await get(caller, request)).status).toBe(404);
       expect((await decide(caller, request)).status).toBe(404);
     }
-    expect((await caller.ask('POST', `confirmations/${whole}/approve`, { all: 1 })).status).toBe(422);
+    expect((await caller.send('confirmations.approve', { request: whole, all: 1 })).status).toBe(422);
     expect((await get(caller, 'x'.repeat(5_000))).status).toBe(404);
-    expect((await caller.ask('DELETE', `grants/${grant}`)).status).toBe(204);
+    expect((await caller.send('grants.delete', { id: grant })).status).toBe(204);
     expect((await decide(caller, whole)).status).toBe(404);
     expect(told).toEqual([]);
     await signClientIn();

@@ -46,26 +46,26 @@ describe.skipIf(!reachable.postgres)('two servers of one PostgreSQL database, wi
     const [first] = [servers[0]!];
     await first.signIn();
     for (const server of servers) hosts.push(await startHost(server));
-    const { body } = await first.api('POST', '/connections', { name: 'shop', db_type: 'sqlite', database: 'shop.sqlite' });
+    const connection = await first.call('connections.create', { name: 'shop', db_type: 'sqlite', database: 'shop.sqlite' });
     for (const [name, tags] of [
       ['find_orders', ['sales']],
       ['find_salaries', ['pay']],
     ] as const) {
-      const tool = { connection_id: body['id'], name, description: 'A tool', sql_query: 'select 1 as one', tags };
-      expect((await first.api('POST', '/tools', tool)).status).toBe(201);
+      const tool = { connection_id: connection.id, name, description: 'A tool', sql_query: 'select 1 as one', tags };
+      expect((await first.send('tools.create', tool)).status).toBe(201);
     }
     for (const [name, tag, groups] of [
       ['sales', 'sales', []],
       ['payroll', 'pay', ['hr']],
     ] as const) {
       const include = { tags: [tag], connection_ids: [], tool_ids: [], resource_ids: [], prompt_ids: [] };
-      const made = await first.api('POST', '/toolsets', { name, title: name, description: name, include, groups });
-      expect([made.status, made.body['detail']]).toEqual([201, undefined]);
+      const made = await first.send('toolsets.create', { name, title: name, description: name, include, groups });
+      expect([made.status, made.body.detail]).toEqual([201, undefined]);
     }
-    expect((await first.api('PATCH', '/server/config', { auth_type: 'oauth' })).status).toBe(200);
+    expect((await first.send('config.update', { auth_type: 'oauth' })).status).toBe(200);
     await until(() => servers.every(({ server }) => server.app.hosts.local().size === 1));
-    const deployed = await first.api('POST', '/deploy', {});
-    expect([deployed.status, deployed.body['detail']]).toEqual([200, undefined]);
+    const deployed = await first.send('deploy.run');
+    expect([deployed.status, deployed.body.detail]).toEqual([200, undefined]);
     await until(() => hosts.every(({ host }) => host.health().snapshot_version === 1));
   }, 60_000);
   afterAll(async () => {
@@ -137,7 +137,7 @@ describe.skipIf(!reachable.postgres)('two servers of one PostgreSQL database, wi
     try {
       for (let round = 0; round < 3; round++) {
         const seen = statuses.length;
-        expect((await servers[0]!.api('POST', '/oauth/signing-keys/rotate', {})).status).toBe(409);
+        expect((await servers[0]!.send('signing_keys.rotate')).status).toBe(409);
         // As if the last rotation were long ago: hosts know the next key by then.
         const next = (await publicKeys(app)).map(({ kid }) => kid ?? '');
         await until(() => folders.slice(-hosts.length).every((folder) => next.every((kid) => identityIn(folder).includes(kid))));
@@ -145,8 +145,8 @@ describe.skipIf(!reachable.postgres)('two servers of one PostgreSQL database, wi
           .update(signing_keys)
           .set({ since: '2020-01-01T00:00:00.000Z' })
           .where(eq(signing_keys.state, 'current'));
-        const rotated = await servers[0]!.api('POST', '/oauth/signing-keys/rotate', {});
-        expect([rotated.status, rotated.body['detail']]).toEqual([200, undefined]);
+        const rotated = await servers[0]!.send('signing_keys.rotate');
+        expect([rotated.status, rotated.body.detail]).toEqual([200, undefined]);
         await until(() => statuses.length > seen + 24);
       }
     } finally {

@@ -28,7 +28,7 @@ const agent = { resource: 'http://localhost:3000/agent-mcp' };
 describe('OAuth apps', () => {
   const draft = { name: 'Reports', redirect_uris: ['https://reports.example.com/cb'], confidential: true };
 
-  test('are created, listed, changed and deleted by administrators alone, with history and without the secret', async () => {
+  test('OAuth apps are created, listed, changed and deleted by administrators alone, without the secret', async () => {
     for (const member of [viewer, caller]) {
       expect((await member.ask('POST', 'oauth-apps', draft)).status).toBe(403);
       expect((await member.ask('GET', 'oauth-apps')).status).toBe(403);

@@ -68,7 +68,7 @@ test('a disabled person loses the tokens of a server whose clock is ahead, and g
   await browser.signIn('carl', PASSWORD);
 });
 
-test('a change of groups ends the tokens of a server whose clock is ahead, whoever renewed the grant after it', async () => {
+test('a change of groups ends the tokens of a server whose clock is ahead, whoever renewed the grant', async () => {
   await regroup(['fifth']);
   t.advance(1);
   const { refresh } = await tokens(t, browser);

@@ -14,14 +14,13 @@ beforeAll(async () => {
 afterAll(() => t.close());
 
 const keys = async () => {
-  const { status, body } = await owner.ask('GET', 'oauth/signing-keys');
+  const { status, body } = await owner.send('signing_keys.get');
   expect(status).toBe(200);
-  return body as { items: { kid: string; state: string; since: string }[]; rotates_at: string | null };
+  return body;
 };
 const states = async () => (await keys()).items.map(({ state }) => state);
-const rotate = (member = owner) => member.ask('POST', 'oauth/signing-keys/rotate', {});
-const history = async () =>
-  (await owner.ask('GET', 'history?entity_type=signing_key')).body['items'] as Record<string, unknown>[];
+const rotate = (member = owner) => member.send('signing_keys.rotate');
+const history = async () => (await owner.call('history.list', { entity_type: 'signing_key' })).items;
 
 describe('the signing keys over REST', () => {
   test('are there after the first sign-in', async () => {
@@ -37,11 +36,11 @@ describe('the signing keys over REST', () => {
 
   test('rotate for administrators alone, and not again before hosts know the next one', async () => {
     const editor = await peopleOf(t).join(owner, { username: 'eddy', role: 'editor' });
-    expect((await editor.ask('GET', 'oauth/signing-keys')).status).toBe(403);
+    expect((await editor.send('signing_keys.get')).status).toBe(403);
     expect((await rotate(editor)).status).toBe(403);
-    expect((await t.request('POST', '/api/v1/oauth/signing-keys/rotate', { anonymous: true, body: {} })).status).toBe(401);
+    expect((await t.send('signing_keys.rotate', {}, { anonymous: true })).status).toBe(401);
     const refused = await rotate();
-    expect([refused.status, refused.body['detail']]).toEqual([409, expect.stringContaining('Try again in 10 min.')]);
+    expect([refused.status, refused.body.detail]).toEqual([409, expect.stringContaining('Try again in 10 min.')]);
     expect([await states(), await history()]).toEqual([['current', 'next'], []]);
 
     const before = (await keys()).items;
@@ -49,7 +48,7 @@ describe('the signing keys over REST', () => {
     const rotated = await rotate();
     expect(rotated.status).toBe(200);
     const after = (await keys()).items;
-    expect(rotated.body['items']).toEqual(after);
+    expect(rotated.body.items).toEqual(after);
     expect(after.map(({ state }) => state)).toEqual(['current', 'next', 'retired']);
     expect([after[0]?.kid, after[2]?.kid]).toEqual([before[1]?.kid, before[0]?.kid]);
     expect((await rotate()).status).toBe(409);
@@ -65,7 +64,7 @@ describe('the signing keys over REST', () => {
       actor: { name: 'ada' },
       changes: { kid: { old: items[2]?.kid, new: items[0]?.kid } },
     });
-    const undone = await owner.ask('POST', `history/${String(entry?.['id'])}/rollback`, {});
+    const undone = await owner.send('history.rollback', { history_id: String(entry?.id) });
     expect(undone.status).toBeGreaterThanOrEqual(400);
     expect(await keys()).toMatchObject({ items });
   });
@@ -74,14 +73,14 @@ describe('the signing keys over REST', () => {
     const fresh = await testApp();
     try {
       const first = await peopleOf(fresh).owner();
-      const made = await first.ask('POST', 'oauth/signing-keys/rotate', {});
-      expect([made.status, (made.body['items'] as unknown[]).length]).toEqual([200, 2]);
-      expect((await first.ask('POST', 'oauth/signing-keys/rotate', {})).status).toBe(409);
+      const made = await first.send('signing_keys.rotate');
+      expect([made.status, made.body.items.length]).toEqual([200, 2]);
+      expect((await first.send('signing_keys.rotate')).status).toBe(409);
       // The clock was ahead; another server's may be so by a little.
       fresh.advance(-60_000);
-      expect((await first.ask('POST', 'oauth/signing-keys/rotate', {})).status).toBe(409);
+      expect((await first.send('signing_keys.rotate')).status).toBe(409);
       fresh.advance(-3_600_000);
-      expect((await first.ask('POST', 'oauth/signing-keys/rotate', {})).status).toBe(200);
+      expect((await first.send('signing_keys.rotate')).status).toBe(200);
     } finally {
       await fresh.close();
     }

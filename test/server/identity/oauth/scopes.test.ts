@@ -19,7 +19,7 @@ beforeAll(async () => {
   await carl.signIn('carl', PASSWORD);
   mkdirSync(t.app.env.SVC_SQLITE_DIR, { recursive: true });
   new Database(join(t.app.env.SVC_SQLITE_DIR, 'shop.sqlite'), { create: true }).run('create table customers (id integer)');
-  const { body: connection } = await owner.ask('POST', 'connections', {
+  const connection = await owner.call('connections.create', {
     name: 'shop',
     db_type: 'sqlite',
     database: 'shop.sqlite',
@@ -31,14 +31,14 @@ beforeAll(async () => {
     const draft = {
       name,
       description: `Reads ${name}`,
-      connection_id: connection['id'],
+      connection_id: connection.id,
       sql_query: 'select 1 as n',
       tags: [tag],
     };
-    expect((await owner.ask('POST', 'tools', draft)).status).toBe(201);
+    expect((await owner.send('tools.create', draft)).status).toBe(201);
   }
   const toolset = async (name: string, tag: string, groups: string[]) =>
-    expect((await owner.ask('POST', 'toolsets', { name, title: `The ${name}`, include: { tags: [tag] }, groups })).status).toBe(
+    expect((await owner.send('toolsets.create', { name, title: `The ${name}`, include: { tags: [tag] }, groups })).status).toBe(
       201,
     );
   await toolset('sales', 'sales', []);
@@ -46,7 +46,7 @@ beforeAll(async () => {
   await toolset('payroll', 'payroll', ['hr']);
   await toolset('read', 'sales', ['reader']);
   await toolset('email', 'sales', ['reader']);
-  expect((await owner.ask('POST', 'deploy', {})).body).toMatchObject({ snapshot_version: 1 });
+  expect(await owner.call('deploy.run', {})).toMatchObject({ snapshot_version: 1 });
 });
 afterAll(() => t.close());
 
@@ -90,7 +90,7 @@ test('a client that names none gets what the person leaves on, or whatever they 
   expect(scopeOf((await tokens(t, carl)).access)).toBe('');
   const code = await carl.code({}, { decision: 'approve', scopes: ['desk'] });
   expect(code).not.toBe('');
-  const { items } = (await owner.ask('GET', 'grants')).body as { items: { scopes: string[] }[] };
+  const { items } = await owner.call('grants.list', {});
   expect(items.map(({ scopes }) => scopes)).toContainEqual([]);
 });
 
@@ -120,7 +120,7 @@ test.each([
   expect(answer['scope'] ?? '').toBe(granted);
 });
 
-test('a client that sends the list of the metadata is not cut to a toolset of such a name, one that chose it is', async () => {
+test('a client that sends all listed scopes is not cut to a toolset of that name, one that chose it is', async () => {
   const rita = createBrowser(t);
   await rita.signIn('rita', PASSWORD);
   expect((await shown({ scope: 'read write deploy offline_access' }, rita)).names).toEqual(['email', 'read', 'sales']);

@@ -156,7 +156,7 @@ describe('a sign-in', () => {
     const { body } = await tokens(t, ada, { state: undefined, resource: undefined }, { resource: undefined });
     const { payload } = await jwtVerify(
       String(body['access_token']),
-      createLocalJWKSet((await t.request('GET', '/oauth/jwks')).body as unknown as { keys: never[] }),
+      createLocalJWKSet((await t.request('GET', '/oauth/jwks')).body as { keys: never[] }),
       { currentDate: t.app.clock() },
     );
     expect(payload.aud).toBe('http://127.0.0.1:8080/mcp');
@@ -166,8 +166,7 @@ describe('a sign-in', () => {
     const sse = { resource: 'http://localhost:8080/sse' };
     const refused = await ada.authorize(sse);
     expect(refused.location).toContain('error=invalid_target');
-    const set = async (transport: string) =>
-      expect((await t.request('PATCH', '/api/v1/server/config', { body: { transport } })).status).toBe(200);
+    const set = async (transport: string) => expect((await t.send('config.update', { transport })).status).toBe(200);
     await set('sse');
     const { access } = await tokens(t, ada, sse, sse);
     expect(decodeJwt(access).aud).toBe(sse.resource);

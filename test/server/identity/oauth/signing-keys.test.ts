@@ -43,7 +43,7 @@ describe('the signing keys', () => {
   });
   afterAll(() => t.close());
 
-  test('are made when they are first read or a token is signed, and the next one is published with the current one', async () => {
+  test('signing keys are made at the first read or token, and the next one is published with the current one', async () => {
     expect(await publicKeys(t.app)).toEqual([]);
     const { body, headers } = await t.request('GET', '/oauth/jwks', { anonymous: true });
     expect([(body['keys'] as unknown[]).length, headers.get('cache-control')]).toEqual([2, 'public, max-age=300']);
