@@ -8,14 +8,14 @@ const bytesOf = (text: string): string => `CAST(CONVERT(${text} USING utf8mb4) A
 const digits: PageKey['write'] = (cell) => (typeof cell === 'string' ? cell.replaceAll(/[^\d.]/g, '') : cell);
 
 /**
- * A moment that no calendar has, such as `0000-00-00`, cannot be cast, and is compared as a number. As numbers MySQL compares
- * only some columns to the microsecond.
+ * A moment that no calendar has, such as `0000-00-00`, cannot be cast, and is compared as a number. The column is one too there: beside a
+ * bare column MySQL 8 turns the number into a moment first, and refuses it. As numbers MySQL compares only some columns to the microsecond.
  */
-const moment = (by: string, more: Partial<PageKey> = {}): PageKey =>
-  cast(by, 'DECIMAL(20,6)', {
+const calendar = (by: string, type: string, number_type: string, more: Partial<PageKey> = {}): PageKey =>
+  cast(by, number_type, {
     compare(operator, name) {
-      const value: SqlNode[] = ['CAST(', name, ' AS DATETIME(6))'];
-      const number: SqlNode[] = ['CAST(', name, ' AS DECIMAL(20,6))'];
+      const value: SqlNode[] = ['CAST(', name, ` AS ${type})`];
+      const number: SqlNode[] = ['CAST(', name, ` AS ${number_type})`];
       return [
         '(',
         ...value,
@@ -23,7 +23,7 @@ const moment = (by: string, more: Partial<PageKey> = {}): PageKey =>
         ...value,
         ' OR ',
         ...value,
-        ` IS NULL AND ${by} ${operator} `,
+        ` IS NULL AND ${by} + 0 ${operator} `,
         ...number,
         ')',
       ];
@@ -31,12 +31,12 @@ const moment = (by: string, more: Partial<PageKey> = {}): PageKey =>
     write: digits,
     ...more,
   });
+const moment = (by: string, more: Partial<PageKey> = {}): PageKey => calendar(by, 'DATETIME(6)', 'DECIMAL(20,6)', more);
 
 const TYPES: Readonly<Record<string, (by: string) => PageKey>> = {
   // As it is: no DECIMAL has room for every other one.
   decimal: (by) => ({ by, value: (value) => [value], bound: 'number', write: asText }),
-  // As a number, for a date that no calendar has.
-  date: (by) => cast(by, 'SIGNED', { write: digits }),
+  date: (by) => calendar(by, 'DATE', 'SIGNED'),
   time: (by) => cast(by, 'TIME(6)'),
   datetime: (by) => moment(by),
   // In the zone of the session.
