@@ -83,7 +83,8 @@ const TEMPLATES: OracleDialect['templates'] = {
     'char_length({string})',
     'locate({string}, name)',
     'ifnull({integer}, qty)',
-    'if({boolean}, {integer}, {number})',
+    // Of two whole numbers: a decimal without a value is none to IF of MariaDB.
+    'if({boolean}, {integer}, {integer})',
     'json_object({string}, {any})',
     'json_array({any}, {any})',
     "json_set(data, '$.k', {any})",
@@ -156,6 +157,7 @@ const DIALECT: OracleDialect = {
   templates: TEMPLATES,
   literals,
   list: (list, negated) => `${negated ? 'not in' : 'in'} ${list}`,
+  faults: [/^BIGINT value is out of range/, /^Illegal mix of collations/],
   refusals: [],
 };
 

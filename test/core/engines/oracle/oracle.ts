@@ -25,6 +25,8 @@ export interface OracleDialect extends Grammar {
   readonly list: (literal: string, negated: boolean) => string;
   /** A value is read as the column beside it in some places, and as its own type in others, such as a union: both are right. */
   readonly reads_either?: true;
+  /** What a database says of a bound value and not of a literal: a call fails, and no answer is wrong. */
+  readonly faults?: readonly RegExp[];
   /** Beginnings of refusals when a tool is saved, as `docs/tools.md` lists them. */
   readonly refusals: readonly RegExp[];
 }
@@ -82,6 +84,7 @@ async function differenceOf(dialect: OracleDialect, database: OracleDatabase, on
   const product = await askProduct(dialect, database.source, one);
   const refusal = 'refused' in product ? dialect.refusals.find((pattern) => pattern.test(product.refused)) : undefined;
   if (refusal !== undefined) return { refusal };
+  if ('failed' in product && dialect.faults?.some((pattern) => pattern.test(product.failed)) === true) return 'failed';
   const { text, answer, is_complete } = await askDatabase(dialect, database, one);
   if ('fault' in answer) {
     // What no value makes right is refused when it is saved.
