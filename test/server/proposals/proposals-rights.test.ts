@@ -156,7 +156,7 @@ describe('proposals', () => {
     const { proposals, proposal_operations } = app.store.tables;
     const { body } = await shop.as(agent).send('config.update', { server_name: 'First' });
     const id = String(body.proposal_id);
-    const [row] = await app.store.db.select().from(proposals);
+    const row = (await app.store.db.select().from(proposals)).find((one) => one.id === id);
     const [operation] = await app.store.db.select().from(proposal_operations);
     if (row === undefined || operation === undefined) throw new Error('Nothing was proposed.');
     const open = (await app.store.db.select().from(proposals)).filter(({ status }) => status === 'open').length;
