@@ -63,6 +63,8 @@ export interface App extends AppOptions {
   readonly switch_lock: Lock;
   /** Deploys of each token that run or wait. */
   readonly waiting_deploys: Map<string, number>;
+  /** Runs of tests that each caller has under way. */
+  readonly test_runs: Map<string, number>;
   /** Generated projects are written one after the other. */
   readonly generated_lock: Lock;
   /** Lists of access tokens are read and sent one after the other. */
@@ -133,6 +135,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     deploy_lock: createLock(),
     switch_lock: createLock(),
     waiting_deploys: new Map(),
+    test_runs: new Map(),
     generated_lock: createLock(),
     token_lock: createLock(),
     guards: new Map(),

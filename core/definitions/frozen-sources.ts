@@ -1,6 +1,7 @@
 import { eq } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import type { Source } from '#core/engines/shared/source.ts';
+import type { SharedSource } from './source-pool.ts';
 import { toSettings } from '#core/lib/places.ts';
 import { freezeConnection } from '#snapshots/entities.ts';
 import type { FrozenConnection } from '#snapshots/format.ts';
@@ -10,17 +11,17 @@ export interface FrozenSources {
   close(): Promise<void>;
 }
 
-/** Sessions to connections as they are frozen: those of the stored one when nothing differs, else its own until it is closed. */
+/** Sessions to connections as they are frozen: those of the stored one when nothing differs, else those that all who use it share. */
 export function createFrozenSources(app: App): FrozenSources {
   const known = new Map<string, Promise<Source>>();
-  const own: Promise<Source>[] = [];
+  const shared: SharedSource[] = [];
   const open = async (connection: FrozenConnection): Promise<Source> => {
     const { connections } = app.store.tables;
     const [row] = await app.store.db.select().from(connections).where(eq(connections.id, connection.id));
     if (row !== undefined && freezeConnection(row).pool_key === connection.pool_key) return app.sources.of(row);
-    const source = app.sources.open(toSettings(connection, app.keyring));
-    own.push(source);
-    return source;
+    const one = app.sources.share(`${connection.id} ${connection.pool_key}`, toSettings(connection, app.keyring));
+    shared.push(one);
+    return one.source;
   };
   return {
     of(connection) {
@@ -29,7 +30,7 @@ export function createFrozenSources(app: App): FrozenSources {
       return source;
     },
     async close() {
-      await Promise.all(own.map((source) => source.then((one) => one.close()).catch(() => undefined)));
+      await Promise.all(shared.map((one) => one.release()));
     },
   };
 }

@@ -16,11 +16,19 @@ export interface SourcePool {
   isSuperuser(row: ConnectionRow): Promise<boolean | null>;
   /** A source that nobody shares; the caller closes it. */
   open(settings: ConnectionSettings): Promise<Source>;
+  /** A source of other settings than the stored ones, the same for everyone who uses it at the same time. */
+  share(key: string, settings: ConnectionSettings): SharedSource;
   /** A file was changed here; several connections may have the same folder. */
   filesChanged(): Promise<void>;
   /** Closes the source of a deleted connection. */
   drop(id: string): void;
   close(): Promise<void>;
+}
+
+export interface SharedSource {
+  readonly source: Promise<Source>;
+  /** Once. The last one closes it. */
+  release(): Promise<void>;
 }
 
 interface Kept {
@@ -35,6 +43,7 @@ const ASKED_AGAIN_MS = 60_000;
 
 export function createSourcePool(policy: DialPolicy, keyring: Keyring): SourcePool {
   const open = new Map<string, Kept>();
+  const shared = new Map<string, { readonly source: Promise<Source>; users: number }>();
   const end = async (entry: { source: Promise<Source> } | undefined): Promise<void> => {
     await entry?.source.then((source) => source.close()).catch(() => undefined);
   };
@@ -65,6 +74,20 @@ export function createSourcePool(policy: DialPolicy, keyring: Keyring): SourcePo
       return entry.superuser.answer;
     },
     open: (settings) => openSource(settings, policy),
+    share(key, settings) {
+      const entry = shared.get(key) ?? { source: openSource(settings, policy), users: 0 };
+      shared.set(key, entry);
+      entry.users += 1;
+      return {
+        source: entry.source,
+        async release() {
+          entry.users -= 1;
+          if (entry.users > 0) return;
+          if (shared.get(key) === entry) shared.delete(key);
+          await end(entry);
+        },
+      };
+    },
     async filesChanged() {
       const sources = await Promise.allSettled([...open.values()].map(({ source }) => source));
       for (const opened of sources) if (opened.status === 'fulfilled') opened.value.filesChanged?.();

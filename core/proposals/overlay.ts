@@ -142,6 +142,7 @@ function sharing(live: SourcePool, own: SourcePool, rows: ReadonlyMap<string, Co
     of: (row) => poolOf(row).of(row),
     isSuperuser: (row) => poolOf(row).isSuperuser(row),
     open: (settings) => own.open(settings),
+    share: (key, settings) => own.share(key, settings),
     filesChanged: () => live.filesChanged(),
     drop: (id) => own.drop(id),
     close: () => own.close(),

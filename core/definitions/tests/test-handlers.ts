@@ -5,6 +5,7 @@ import { activeSnapshot } from '#core/deploy/deployment.ts';
 import { readSnapshot, type StoredSnapshot, textsOf } from '#core/deploy/stored-snapshots.ts';
 import { readWorkingCopy } from '#core/deploy/working-copy.ts';
 import { AppError, invalidField } from '#core/errors.ts';
+import { inShare } from '#core/lib/in-share.ts';
 import type { Handlers } from '#core/run.ts';
 import type { Input } from '#core/contract/index.ts';
 import type { Leaf } from '#snapshots/tree.ts';
@@ -16,11 +17,14 @@ import { mayTryWrites, shownTo, test, type TestRow } from './tests.ts';
 export const testHandlers: Pick<Handlers, Extract<keyof Handlers, `tests.${string}`>> = {
   ...test.handlers,
   'tests.run': async (context, input) => {
-    const rows = await wantedTests(context.app, input);
-    const tested = await testedAs(context.app, input.against);
-    const results = await runTests(context, rows, { ...tested, writes: mayTryWrites(context.actor) });
-    await keepResults(context, results, String(input.against));
-    return { ...tallyOf(results), results };
+    const { app, actor } = context;
+    const rows = await wantedTests(app, input);
+    return inShare(app.test_runs, actor?.id ?? '', RUNS, async () => {
+      const tested = await testedAs(app, input.against);
+      const results = await runTests(context, rows, { ...tested, writes: mayTryWrites(actor) });
+      await keepResults(context, results, String(input.against));
+      return { ...tallyOf(results), results };
+    });
   },
   'tests.results': async (context, { id }) => {
     const row = await test.noun.get(context, id);
@@ -28,6 +32,9 @@ export const testHandlers: Pick<Handlers, Extract<keyof Handlers, `tests.${strin
     return { items, total: items.length };
   },
 };
+
+/** Each run has statements of its own on the databases. */
+const RUNS = { most: 3, sentence: 'Three runs of tests that you started are under way. Wait for one of them to finish.' };
 
 export function tallyOf(results: readonly TestResult[]) {
   const of = (status: TestResult['status']) => results.filter((result) => result.status === status).length;

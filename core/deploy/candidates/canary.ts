@@ -5,6 +5,7 @@ import type { Input } from '#core/contract/index.ts';
 import type { CanaryPlan } from '#core/contract/deploy/canary-state.ts';
 import type { Receipt } from '#core/contract/deploy/deploy.ts';
 import { AppError, invalidField } from '#core/errors.ts';
+import { inShare } from '#core/lib/in-share.ts';
 import { authorOf, isPerson } from '#core/identity/roles.ts';
 import type { GateName } from '#core/contract/settings/deploy-gates.ts';
 import { recordVersion } from '#core/observe/history.ts';
@@ -66,20 +67,8 @@ const MOST_OF_A_TOKEN = 2;
 /** A token that deploys again and again does not hold the turns of everybody else. */
 async function waitingOnce<T>({ app, actor }: Context, work: () => Promise<T>): Promise<T> {
   if (isPerson(actor, 'viewer') || actor?.id == null) return work();
-  const { waiting_deploys: waiting } = app;
-  const count = waiting.get(actor.id) ?? 0;
-  if (count >= MOST_OF_A_TOKEN) {
-    const detail = 'A deploy of this token runs and another one waits. Wait for them to finish.';
-    throw new AppError('rate_limited', detail, { retry_after: 5 });
-  }
-  waiting.set(actor.id, count + 1);
-  try {
-    return await work();
-  } finally {
-    const left = (waiting.get(actor.id) ?? 1) - 1;
-    if (left === 0) waiting.delete(actor.id);
-    else waiting.set(actor.id, left);
-  }
+  const sentence = 'A deploy of this token runs and another one waits. Wait for them to finish.';
+  return inShare(app.waiting_deploys, actor.id, { most: MOST_OF_A_TOKEN, sentence }, work);
 }
 
 type Wanted = Pick<Input<'deploy.run'>, 'note' | 'allow' | 'checksum'>;

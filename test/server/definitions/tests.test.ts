@@ -370,3 +370,26 @@ describe('tests are records', () => {
     await api('DELETE', `/tests/${id}`);
   });
 });
+
+test('one caller has three runs under way at most, and runs of one version share its sessions', async () => {
+  const slow = 'with recursive n(x) as (select 1 union all select x + 1 from n where x < 1000000) select max(x) as x from n';
+  const tool = await made('/tools', {
+    connection_id: ids['connection'],
+    name: 'slow',
+    description: 'Takes long.',
+    sql_query: slow,
+  });
+  const id = await made('/tests', { owner: { kind: 'tool', id: tool }, name: 'slow' });
+  const runs = await Promise.all(Array.from({ length: 6 }, () => api('POST', '/tests/run', { ids: [id] })));
+  expect(runs.map(({ status }) => status).toSorted()).toEqual([200, 200, 200, 429, 429, 429]);
+  expect((await api('POST', '/tests/run', { ids: [id] })).status).toBe(200);
+  await api('DELETE', `/tools/${tool}`);
+  const { sources } = t.app;
+  const settings = { db_type: 'sqlite', database: 'shop.sqlite' } as Parameters<typeof sources.share>[1];
+  const [first, second, other] = [sources.share('a', settings), sources.share('a', settings), sources.share('b', settings)];
+  expect([await first.source, (await other.source) === (await first.source)]).toEqual([await second.source, false]);
+  for (const one of [first, second, other]) await one.release();
+  const again = sources.share('a', settings);
+  expect((await again.source) === (await first.source)).toBe(false);
+  await again.release();
+});
