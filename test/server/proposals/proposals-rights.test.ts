@@ -172,7 +172,9 @@ describe('proposals', () => {
     expect([own.status, own.body.detail]).toEqual([409, expect.stringContaining(`${MOST_OPEN_OF_AUTHOR} open proposals`)]);
     // One decision closes all of an author, and none of others.
     const others = { ...row.author, id: 'another', name: 'another' };
-    await app.store.db.insert(proposals).values({ ...row, id: app.ids(), gathers: null, author: others });
+    await app.store.db
+      .insert(proposals)
+      .values({ ...row, id: app.ids(), status: 'open', closed: null, gathers: null, author: others });
     const all = await shop.t.send('proposals.reject', { id: more[0]?.id, all_of_author: true });
     expect([all.status, all.body.status]).toEqual([200, 'rejected']);
     const left = (await app.store.db.select().from(proposals)).filter(({ status }) => status === 'open');

@@ -187,7 +187,7 @@ describe('a sign-in', () => {
   });
 });
 
-test('a token says no more of its person than is read: the e-mail address where something deployed reads it, nothing to agents', async () => {
+test('a token has the e-mail address of its person only where something deployed reads it', async () => {
   const { people } = t.app.store.tables;
   await t.app.store.write((tx) => tx.update(people).set({ email: 'ada@example.com' }));
   const saysOf = async (more: Record<string, string> = {}) => {
