@@ -154,6 +154,9 @@ describe('proposals', () => {
   test('have limits: open ones, and operations in one', async () => {
     const { app } = shop.t;
     const { proposals, proposal_operations } = app.store.tables;
+    // Without those of the tests before it.
+    await app.store.db.delete(proposals);
+    await app.store.db.delete(proposal_operations);
     const { body } = await shop.as(agent).send('config.update', { server_name: 'First' });
     const id = String(body.proposal_id);
     const row = (await app.store.db.select().from(proposals)).find((one) => one.id === id);
