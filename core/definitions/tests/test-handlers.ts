@@ -5,7 +5,7 @@ import { activeSnapshot } from '#core/deploy/deployment.ts';
 import { readSnapshot, type StoredSnapshot, textsOf } from '#core/deploy/stored-snapshots.ts';
 import { readWorkingCopy } from '#core/deploy/working-copy.ts';
 import { AppError, invalidField } from '#core/errors.ts';
-import { inShare } from '#core/lib/in-share.ts';
+import { inShare } from '#core/cluster/in-share.ts';
 import type { Handlers } from '#core/run.ts';
 import type { Input } from '#core/contract/index.ts';
 import type { Leaf } from '#snapshots/tree.ts';

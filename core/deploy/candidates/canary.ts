@@ -5,7 +5,7 @@ import type { Input } from '#core/contract/index.ts';
 import type { CanaryPlan } from '#core/contract/deploy/canary-state.ts';
 import type { Receipt } from '#core/contract/deploy/deploy.ts';
 import { AppError, invalidField } from '#core/errors.ts';
-import { inShare } from '#core/lib/in-share.ts';
+import { inShare } from '#core/cluster/in-share.ts';
 import { authorOf, isPerson } from '#core/identity/roles.ts';
 import type { GateName } from '#core/contract/settings/deploy-gates.ts';
 import { recordVersion } from '#core/observe/history.ts';
