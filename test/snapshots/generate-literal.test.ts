@@ -37,6 +37,8 @@ const leaf: fc.Arbitrary<SqlNode> = fc.oneof(
   name.map((bound): SqlNode => ({ name: bound })),
   fc.record({ name, in: fc.constantFrom('in' as const, 'not_in' as const) }),
   fc.record({ name, place: fc.constantFrom('limit' as const, 'offset' as const) }),
+  fc.record({ name, as: fc.constantFrom('int8', 'numeric[]') }),
+  fc.record({ name, in: fc.constantFrom('in' as const), apart: fc.integer({ min: 1, max: 3 }) }),
 );
 const block: fc.Arbitrary<SqlNode> = fc.record({
   block: fc.array(leaf, { maxLength: 4 }),

@@ -162,6 +162,11 @@ describe.skipIf(!reachable.postgres)('a parameter of PostgreSQL is its value cas
     expect(await rows(sql, types, { w: 2.5, k: 3 })).toEqual([{ x: '2.5' }]);
   });
 
+  test('what neither type makes readable is refused in the words of the database', async () => {
+    const error = await refusal(tool('select :d + :e as x', { d: 'date', e: 'date' }));
+    expect(error).toMatchObject({ code: 'sql_error', detail: expect.stringContaining('operator') as string });
+  });
+
   test.each(REFUSED)('%s is refused', async (sql, types, ...words) => {
     const error = await refusal(tool(sql, types));
     expect(error.code).toBe('invalid');
