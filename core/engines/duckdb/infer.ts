@@ -81,16 +81,16 @@ async function infer(
   const casts = types.map((_, n) => declared[n] ?? null);
   const attempt = (): Promise<DuckDBPreparedStatement | Error> => prepare(castText(text, casts)).catch(asError);
   const uses = types.flatMap((type, n) => (firsts[n] === n && casts[n] === null ? [{ type, n }] : []));
-  /** The first choice with which the statement is read; none of them leaves it as it was. */
-  const tell = async ({ type, n }: (typeof uses)[number]): Promise<DuckDBPreparedStatement | null> => {
-    const before = casts[n] ?? null;
+  /** With the first choice that is read. What the place takes in none of its types would fail in every call. */
+  const tell = async ({ type, n }: (typeof uses)[number]): Promise<DuckDBPreparedStatement | Error> => {
+    let told = new Error('There is no type to tell.');
     for (const choice of choicesOf(type)) {
       casts[n] = choice;
       const prepared = await attempt();
       if (!(prepared instanceof Error)) return prepared;
+      told = prepared;
     }
-    casts[n] = before;
-    return null;
+    return told;
   };
   let prepared = await attempt();
   if (prepared instanceof Error) {
@@ -114,7 +114,9 @@ async function infer(
   } else {
     const first = prepared;
     for (const use of uses) {
-      if (!isHeld(use.type, typeIdOf(first, use.n))) prepared = (await tell(use)) ?? prepared;
+      if (isHeld(use.type, typeIdOf(first, use.n))) continue;
+      prepared = await tell(use);
+      if (prepared instanceof Error) return prepared;
     }
   }
   if (prepared instanceof Error) return prepared;

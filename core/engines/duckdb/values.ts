@@ -200,7 +200,8 @@ export function bindValue(prepared: DuckDBPreparedStatement, index: number, valu
   if (value === null) return prepared.bindNull(index);
   if (typeof type === 'object') {
     const items = Array.isArray(value) ? value : [value];
-    const inferred = type.array === 'number' ? prepared.parameterType(index) : null;
+    const is_list = type.array === 'number' && prepared.parameterTypeId(index) === DuckDBTypeId.LIST;
+    const inferred = is_list ? prepared.parameterType(index) : null;
     const is_short = inferred instanceof DuckDBListType && inferred.valueType.typeId === DuckDBTypeId.FLOAT;
     return prepared.bindList(
       index,

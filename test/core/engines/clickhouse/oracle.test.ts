@@ -100,21 +100,21 @@ const NAMES: Readonly<Record<string, string>> = {
   uuid: 'UUID',
   json: 'String',
 };
-const text = (value: string): string => `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
+const written = (value: string): string => `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 
 /** What the product refuses when it is called has no literal here either. */
 const REFUSED = 'refused_when_called()';
 
 function literal(scalar: string, value: Json): string {
   if (value === null) return 'NULL';
-  if (scalar === 'json') return text(JSON.stringify(value));
+  if (scalar === 'json') return written(JSON.stringify(value));
   if (scalar === 'boolean') return String(value);
-  if (scalar === 'number') return isExact(value) ? text(String(value)) : REFUSED;
+  if (scalar === 'number') return isExact(value) ? written(String(value)) : REFUSED;
   if (scalar === 'date' && (String(value) < '1900' || String(value) > '2299-12-31')) return REFUSED;
   const moment = scalar === 'datetime' ? parseDatetime(String(value)) : null;
-  if (moment === null) return text(String(value));
+  if (moment === null) return written(String(value));
   const { date, time, fraction } = atOffset(moment, 0);
-  return text(`${date} ${time}${fraction}`);
+  return written(`${date} ${time}${fraction}`);
 }
 
 function literals(type: BoundType, value: Json): readonly string[] {
@@ -151,11 +151,15 @@ async function open(): Promise<OracleDatabase> {
   return {
     source,
     async ask(statement): Promise<Answer> {
+      let is_read = false;
       try {
-        const { columns, rows } = await source.query(sql(withLimits(statement)), { ...READ, max_rows: 100 });
+        const text = withLimits(statement);
+        await source.describe(text, []);
+        is_read = true;
+        const { columns, rows } = await source.query(sql(text), { ...READ, max_rows: 100 });
         return { rows: rows.map((row) => columns.map(({ name }) => row[name] ?? null)) };
       } catch (error) {
-        if (error instanceof AppError) return { fault: error.detail, of_types: true };
+        if (error instanceof AppError) return { fault: error.detail, of_types: !is_read && !statement.includes(REFUSED) };
         throw error;
       }
     },

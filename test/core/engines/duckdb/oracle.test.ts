@@ -153,7 +153,13 @@ const DIALECT: OracleDialect = {
   literals,
   list: (literal, negated) => (negated ? `<> all(${literal})` : `= any(${literal})`),
   reads_either: true,
-  refusals: [/^DuckDB cannot tell the columns of this statement/],
+  refusals: [
+    /^DuckDB cannot tell the columns of this statement/,
+    /^No function matches /,
+    /^Cannot (?:mix|compare) values /,
+    /explicit cast/,
+    /explicit type casts/,
+  ],
 };
 
 async function open(): Promise<OracleDatabase> {
@@ -173,7 +179,7 @@ async function open(): Promise<OracleDatabase> {
         return { rows: reader.getRows().map((row) => row.map((cell, i) => JSON.parse(encoders[i]!(cell)) as Json)) };
       } catch (error) {
         const fault = String(error);
-        return { fault, of_types: /Binder Error|Catalog Error|Parser Error/.test(fault) };
+        return { fault, of_types: /Binder Error|Catalog Error|Parser Error/.test(fault) && !text.includes('too_exact()') };
       }
     },
     async close() {

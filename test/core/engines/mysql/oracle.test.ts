@@ -182,13 +182,22 @@ async function open(): Promise<OracleDatabase> {
         error ? reject(error) : resolve({ rows: rows as unknown as Result, fields: (fields ?? []) as unknown as MysqlField[] }),
       );
     });
+  const prepare = (statement: string): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const options = { sql: statement, rowsAsArray: true } as unknown as string;
+      driver.prepare(options, (error) => (error ? reject(error) : resolve()));
+    });
   driver.query("set time_zone = '+00:00', sql_select_limit = 101");
   const source = openMysql(settings, localPolicy);
   let last: Promise<unknown> = Promise.resolve();
   const ask = async (statement: string): Promise<Answer> => {
     driver.query('begin');
+    let is_read = false;
     try {
-      const { rows, fields } = await run<MysqlValue[][]>(withoutLimits(statement, '18446744073709551615'));
+      const text = withoutLimits(statement, '18446744073709551615');
+      await prepare(text);
+      is_read = true;
+      const { rows, fields } = await run<MysqlValue[][]>(text);
       const encoders = fields.map((field) => columnRule(field).encode);
       // One that deletes no rows has an answer without any.
       const encoded = (Array.isArray(rows) ? rows : []).map((row) =>
@@ -196,7 +205,7 @@ async function open(): Promise<OracleDatabase> {
       );
       return { rows: encoded };
     } catch (error) {
-      return { fault: String(error), of_types: true };
+      return { fault: String(error), of_types: !is_read };
     } finally {
       driver.query('rollback');
     }
