@@ -54,10 +54,9 @@ export async function inferTypes(prepare: Prepare, { text, types, names = [], de
   const shared = firsts.every((first, n) => first === n)
     ? found
     : await infer(prepare, sharedText(text, firsts), types, declared, firsts);
-  if (!(shared instanceof Error) && (found instanceof Error || hasColumns(shared.prepared)))
-    return { ...shared, reads: firsts.map((first) => shared.reads[first] ?? {}) };
-  if (found instanceof Error) throw found;
-  return found;
+  if (shared instanceof Error) throw shared;
+  if (!(found instanceof Error) && !hasColumns(shared.prepared)) return found;
+  return { ...shared, reads: firsts.map((first) => shared.reads[first] ?? {}) };
 }
 
 /** DuckDB does not know them as long as it does not know a type. */

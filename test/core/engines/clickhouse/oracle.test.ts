@@ -134,6 +134,7 @@ const DIALECT: OracleDialect = {
     if (list.startsWith('CAST([],')) return `IS NULL IN (${negated ? '0, 1' : '2'})`;
     return `${negated ? 'NOT IN' : 'IN'} ${list}`;
   },
+  faults: [/more digits than a double keeps/, /^ClickHouse has dates from/],
   refusals: [],
 };
 

@@ -153,6 +153,7 @@ const DIALECT: OracleDialect = {
   literals,
   list: (literal, negated) => (negated ? `<> all(${literal})` : `= any(${literal})`),
   reads_either: true,
+  faults: [/more digits than a double keeps/, /^Malformed JSON/],
   refusals: [
     /^DuckDB cannot tell the columns of this statement/,
     /^No function matches /,

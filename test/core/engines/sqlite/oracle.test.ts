@@ -104,6 +104,7 @@ const DIALECT: OracleDialect = {
   templates: TEMPLATES,
   literals,
   list: (list, negated) => `${negated ? 'not in' : 'in'} ${list}`,
+  faults: [/more digits than a double keeps/],
   refusals: [],
 };
 
