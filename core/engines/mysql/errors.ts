@@ -86,6 +86,9 @@ export function isReadOnlyRefusal(error: unknown): boolean {
   return error instanceof AppError && error.code === 'not_read_only';
 }
 
+/** A type that an operation takes in no value of (ER_ILLEGAL_PARAMETER_DATA_TYPES2_FOR_OPERATION of MariaDB). */
+export const isMisfit = (error: unknown): boolean => error instanceof AppError && /^40(?:78|79)\//.test(error.reason ?? '');
+
 function lost(cause: unknown): AppError {
   return new AppError('database_unreachable', 'The connection to the server was lost while the statement ran; try again.', {
     reason: LOST,

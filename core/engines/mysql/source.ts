@@ -12,7 +12,7 @@ import {
   seesTriggers,
   uncountedCascade,
 } from './count.ts';
-import { isReadOnlyRefusal } from './errors.ts';
+import { isMisfit, isReadOnlyRefusal } from './errors.ts';
 import { createMysqlRunner } from './run.ts';
 import { dialectNamed } from './dialects.ts';
 import type { MysqlServer } from './server.ts';
@@ -89,7 +89,7 @@ export function openMysql(settings: ConnectionSettings, policy: DialPolicy): Sou
             // A literal may not stand everywhere a placeholder may.
             const found = await session
               .describe(other, signal)
-              .catch((error: unknown) => (signal.aborted ? Promise.reject(error) : null));
+              .catch((error: unknown) => (signal.aborted || isMisfit(error) ? Promise.reject(error) : null));
             if (found !== null) typed.push(found.columns);
           }
           return { ...described, columns: typedColumns(described.columns, typed) };

@@ -157,7 +157,7 @@ const DIALECT: OracleDialect = {
   templates: TEMPLATES,
   literals,
   list: (list, negated) => `${negated ? 'not in' : 'in'} ${list}`,
-  faults: [/^BIGINT value is out of range/, /^Illegal mix of collations/],
+  faults: [/^BIGINT value is out of range/, /^Illegal mix of collations/, /^Illegal parameter data type/],
   refusals: [],
 };
 
