@@ -67,7 +67,7 @@ describe.skipIf(!reachable.postgres)('connections', () => {
       await page.getByRole('button', { name: 'public.customers' }).click();
       await page.getByRole('row', { name: /country.*DE/ }).waitFor();
       const make = page.getByRole('link', { name: 'Create a tool from this table' });
-      expect(await make.getAttribute('href')).toMatch(/^\/tools\/new\?connection=[\w-]+&table=public\.customers$/);
+      expect(await make.getAttribute('href')).toMatch(/^\/tools\/new\?connection=[\w-]+&schema=public&table=customers$/);
       await page.keyboard.press('/');
       await page.keyboard.type('shel');
       await page.getByRole('button', { name: 'stock.shelves' }).waitFor();
@@ -300,7 +300,7 @@ async function walk(page: Page, id: string, { check, width }: Walk): Promise<voi
   await check('menu');
   await page.keyboard.press('Escape');
   await page.getByRole('menu').waitFor({ state: 'detached' });
-  await page.goto(`${ui.programs.url}/connections/${id}?tab=tables&table=public.orders`);
+  await page.goto(`${ui.programs.url}/connections/${id}?tab=tables&schema=public&table=orders`);
   await page.getByRole('row', { name: /customer_id/ }).waitFor();
   await check('tables');
   await page.goto(`${ui.programs.url}/connections/new`);

@@ -48,7 +48,7 @@ browserTest(
     await page.getByRole('button', { name: 'Save file settings' }).click();
     await page.getByText('Saved. It is live with the next deploy.').first().waitFor();
     const make = page.getByRole('link', { name: 'Create a tool from this table' });
-    expect(await make.getAttribute('href')).toMatch(/^\/tools\/new\?connection=[\w-]+&table=main\.orders$/);
+    expect(await make.getAttribute('href')).toMatch(/^\/tools\/new\?connection=[\w-]+&schema=main&table=orders$/);
     await expectAccessible(page, 'a file and how it is read');
 
     const { items } = await programs.api<{ items: { id: string }[] }>('GET', '/connections');

@@ -55,7 +55,7 @@ test('the catalogue asks once for each table, and again after a failure', async 
   const call = (async (name: string, input: { table?: string }) => {
     asked.push(`${name} ${input.table ?? ''}`.trim());
     if (down) throw new TypeError('fetch failed');
-    return { items: [{ schema: null, name: 'orders', type: 'table', comment: null }], total: 1 };
+    return { items: [{ schema: null, name: 'orders', in_path: true, type: 'table', comment: null }], total: 1 };
   }) as unknown as Call;
   const catalog = createCatalog(call, 'c1');
   expect(await catalog.tables()).toEqual([]);

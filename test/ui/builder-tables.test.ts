@@ -25,7 +25,7 @@ const COLUMNS = [
   column('Order Note', 'text', { comment: 'What the customer wrote' }),
   column('total', 'numeric'),
 ];
-const table = { schema: 'public', name: 'Customer_orders', comment: 'one row an order' };
+const table = { schema: 'public', name: 'Customer_orders', in_path: true, comment: 'one row an order' };
 
 describe('a tool from a table', () => {
   test.each(['read', 'list', 'search', 'count'] as const)('%s is a tool that the contract takes, in every grammar', (recipe) => {

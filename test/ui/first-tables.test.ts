@@ -2,7 +2,14 @@ import { expect, test } from 'bun:test';
 import { tablesToStartWith } from '#ui/src/pages/welcome/tables.ts';
 
 test('the wizard offers large and related tables first, not the first of the alphabet', () => {
-  const table = (name: string, more: object = {}) => ({ schema: 'public', name, type: 'table', comment: null, ...more });
+  const table = (name: string, more: object = {}) => ({
+    schema: 'public',
+    name,
+    in_path: true,
+    type: 'table',
+    comment: null,
+    ...more,
+  });
   const tables = [
     table('a_log', { estimated_rows: 10 }),
     table('b_empty'),

@@ -5,6 +5,7 @@ import { operation } from '../operation.ts';
 export const Table = v.object({
   schema: v.nullable(v.string()),
   name: v.string(),
+  in_path: v.pipe(v.boolean(), v.description('Its name alone reads this table; any other is written with its schema')),
   type: v.string(),
   comment: v.nullable(v.string()),
   estimated_rows: v.pipe(
@@ -47,6 +48,6 @@ export const schema = {
   'schema.columns': operation('GET /schema/{connection_id}/tables/{table}/columns', 'read', {
     input: v.strictObject({ ...filters, table: textBetween(1, 512) }),
     output: listOf(TableColumn),
-    summary: 'List columns of one table',
+    summary: 'List columns of one table; `schema` tells tables of the same name apart',
   }),
 };

@@ -33,7 +33,9 @@ export function createCatalogue(
       const comment = (await ability()).comments ? 'comment' : "'' AS comment";
       const [total, rows] = await Promise.all([
         totalOf(from),
-        look(`SELECT database, name, engine, ${comment} ${from} ORDER BY name ${pageText(filter)}`),
+        look(
+          `SELECT database, name, engine, ${comment}, toUInt8(database = currentDatabase()) AS in_path ${from} ORDER BY name ${pageText(filter)}`,
+        ),
       ]);
       return { items: rows.map(toTable), total };
     },
@@ -58,6 +60,7 @@ const KINDS: Readonly<Record<string, string>> = { View: 'view', MaterializedView
 const toTable = (row: Row): Table => ({
   schema: textOf(row['database']),
   name: textOf(row['name']),
+  in_path: Number(row['in_path']) === 1,
   type: KINDS[textOf(row['engine'])] ?? 'table',
   comment: textOf(row['comment']) || null,
 });

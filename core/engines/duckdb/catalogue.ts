@@ -16,7 +16,7 @@ WITH all_tables AS (
   SELECT schema_name, table_name, referenced_table FROM duckdb_constraints()
   WHERE database_name = current_database() AND constraint_type = 'FOREIGN KEY'
 ), page AS (SELECT * FROM found ORDER BY schema_name, name LIMIT $3::BIGINT OFFSET $4::BIGINT)
-SELECT (SELECT count(*) FROM found) AS total, page.schema_name, page.name, page.kind, page.comment, (
+SELECT (SELECT count(*) FROM found) AS total, page.schema_name, page.name, page.kind, page.comment, page.schema_name = current_schema() AS in_path, (
   SELECT count(*) FROM links WHERE links.schema_name = page.schema_name AND (links.table_name = page.name OR links.referenced_table = page.name)
 ) AS relations
 FROM (SELECT 1) LEFT JOIN page ON true ORDER BY page.schema_name, page.name`;
@@ -67,6 +67,7 @@ const patternOf = ({ search }: TableFilter): string | null => (search === undefi
 const toTable = (row: Row): Table => ({
   schema: textOf(row['schema_name']),
   name: textOf(row['name']),
+  in_path: row['in_path'] === true,
   type: textOf(row['kind']),
   comment: typeof row['comment'] === 'string' ? row['comment'] : null,
   ...(Number(row['relations']) > 0 ? { relations: Number(row['relations']) } : {}),

@@ -11,7 +11,8 @@ export const COUNT_TABLES = `SELECT count(*) AS total ${FOUND_TABLES}`;
 /** The keys are counted once: the server opens every table of the schema for them. Values: as above, limit, offset, schema or null. */
 export const TABLES = `
   SELECT t.*, k.relations FROM (
-    SELECT table_schema AS \`schema\`, table_name AS name, table_type AS type, table_comment AS comment, table_rows AS estimated_rows
+    SELECT table_schema AS \`schema\`, table_name AS name, table_type AS type, table_comment AS comment, table_rows AS estimated_rows,
+      table_schema = database() AS in_path
     ${FOUND_TABLES} ORDER BY table_name LIMIT ? OFFSET ?
   ) AS t LEFT JOIN (
     SELECT if(side.other, referenced_table_name, table_name) AS name, count(*) AS relations
@@ -62,6 +63,7 @@ export function toTable(row: Row): Table {
   return {
     schema: textOf(row['schema']),
     name: textOf(row['name']),
+    in_path: Number(row['in_path']) === 1,
     type: TABLE_TYPES[type] ?? type.toLowerCase(),
     comment: comment === '' ? null : comment,
     ...(Number(row['estimated_rows']) > 0 ? { estimated_rows: Number(row['estimated_rows']) } : {}),

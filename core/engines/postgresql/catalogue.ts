@@ -26,6 +26,7 @@ with keys as (
   cross join lateral (values (k.conrelid), (k.confrelid)) as side (oid) where k.contype = 'f' group by side.oid
 ), found as (
   select n.nspname::text as schema, c.relname::text as name, ${RELATION_KINDS} as type,
+    pg_table_is_visible(c.oid) and n.nspname = current_schema() as in_path,
     obj_description(c.oid, 'pg_class') as comment, c.reltuples::int8 as estimated_rows, keys.number as relations
   from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace left join keys on keys.oid = c.oid
   where ${LISTED} and ($1::text is null or n.nspname = $1) and ($2::text is null or c.relname ~ $2)
@@ -81,6 +82,7 @@ export function toTable(row: Row): Table {
   return {
     schema: textOf(row['schema']),
     name: textOf(row['name']),
+    in_path: row['in_path'] === true,
     type: textOf(row['type']),
     comment: textOrNull(row['comment']),
     // -1: never analysed.

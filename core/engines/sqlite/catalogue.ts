@@ -68,6 +68,7 @@ function toTable(row: Row): Table {
   return {
     schema: 'main',
     name: textOf(row['name']),
+    in_path: true,
     type: row['type'] === 'virtual' ? 'virtual table' : textOf(row['type']),
     comment: null,
     ...(Number(row['relations']) > 0 ? { relations: Number(row['relations']) } : {}),

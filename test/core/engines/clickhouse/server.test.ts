@@ -208,9 +208,9 @@ describe.skipIf(!hasClickhouse)('ClickHouse 18.16 over HTTP', () => {
     const page = { skip: 0, limit: 100 };
     const all = await source.tables(page);
     expect(all.items).toEqual([
-      { schema: 'shop', name: 'cheap', type: 'view', comment: null },
-      { schema: 'shop', name: 'item', type: 'table', comment: null },
-      { schema: 'shop', name: 'victim', type: 'table', comment: null },
+      { schema: 'shop', name: 'cheap', in_path: true, type: 'view', comment: null },
+      { schema: 'shop', name: 'item', in_path: true, type: 'table', comment: null },
+      { schema: 'shop', name: 'victim', in_path: true, type: 'table', comment: null },
     ]);
     expect(all.total).toBe(3);
     expect(await source.tables({ skip: 1, limit: 1, search: 'I' })).toMatchObject({ items: [{ name: 'victim' }], total: 2 });

@@ -267,8 +267,15 @@ describe.skipIf(!reachable.mysql)('MariaDB schema', () => {
     const schema = database.settings.database;
     const all = await source.tables(page);
     expect(all.total).toBe(all.items.length);
-    expect(all.items).toContainEqual({ schema, name: 'parent', type: 'table', comment: 'the first', relations: 1 });
-    expect(all.items).toContainEqual({ schema, name: 'seen', type: 'view', comment: null });
+    expect(all.items).toContainEqual({
+      schema,
+      name: 'parent',
+      in_path: true,
+      type: 'table',
+      comment: 'the first',
+      relations: 1,
+    });
+    expect(all.items).toContainEqual({ schema, name: 'seen', in_path: true, type: 'view', comment: null });
     expect(await source.tables({ skip: 1, limit: 1 })).toMatchObject({ items: [{ name: all.items[1]!.name }], total: all.total });
     expect(await source.tables({ skip: 99, limit: 1 })).toEqual({ items: [], total: all.total });
     expect((await source.tables({ ...page, search: 'AREN' })).items.map(({ name }) => name)).toEqual(['parent']);

@@ -45,14 +45,14 @@ describe.skipIf(!reachable.postgres)('the catalogue of PostgreSQL', () => {
   test('lists every kind of table, with comments, and nothing of the system', async () => {
     const { items, total } = await source.tables(ALL);
     expect(items).toEqual([
-      { schema: `Od'd`, name: '100%_sure', type: 'table', comment: null },
-      { schema: 'public', name: 'customers', type: 'table', comment: null },
-      { schema: 'shop', name: 'counted', type: 'materialized view', comment: null },
-      { schema: 'shop', name: 'customers', type: 'table', comment: 'Who buys', relations: 1 },
-      { schema: 'shop', name: 'events', type: 'partitioned table', comment: null },
-      { schema: 'shop', name: 'events_2024', type: 'table', comment: null },
-      { schema: 'shop', name: 'orders', type: 'table', comment: null, relations: 2 },
-      { schema: 'shop', name: 'recent', type: 'view', comment: null },
+      { schema: `Od'd`, name: '100%_sure', in_path: false, type: 'table', comment: null },
+      { schema: 'public', name: 'customers', in_path: true, type: 'table', comment: null },
+      { schema: 'shop', name: 'counted', in_path: false, type: 'materialized view', comment: null },
+      { schema: 'shop', name: 'customers', in_path: false, type: 'table', comment: 'Who buys', relations: 1 },
+      { schema: 'shop', name: 'events', in_path: false, type: 'partitioned table', comment: null },
+      { schema: 'shop', name: 'events_2024', in_path: false, type: 'table', comment: null },
+      { schema: 'shop', name: 'orders', in_path: false, type: 'table', comment: null, relations: 2 },
+      { schema: 'shop', name: 'recent', in_path: false, type: 'view', comment: null },
     ]);
     expect(total).toBe(8);
   });

@@ -128,14 +128,14 @@ async function candidates(
   const tableOptions = (boost: number, within?: string): Completion[] =>
     tables
       .filter(({ schema }) => within === undefined || same(schema ?? '', within))
-      .map(({ schema, name, type, comment }) => ({
+      .map(({ schema, name, in_path, type, comment }) => ({
         label: name,
         apply:
-          within === undefined && needsSchema(schema)
+          within === undefined && !in_path
             ? `${quoteName(schema ?? '', dialect)}.${quoteName(name, dialect)}`
             : quoteName(name, dialect),
         type: 'class',
-        detail: schema === null || !needsSchema(schema) ? type : `${type} · ${schema}`,
+        detail: schema === null || in_path ? type : `${type} · ${schema}`,
         boost,
         ...(comment === null ? {} : { info: comment }),
       }));
@@ -147,8 +147,5 @@ async function candidates(
   const columns = (await Promise.all(named.map((mention) => columnsOf(mention, 10)))).flat();
   return [...columns, ...tableOptions(0)];
 }
-
-/** Schemas that are searched without being named. */
-const needsSchema = (schema: string | null): boolean => schema !== null && !['public', 'main', ''].includes(schema);
 
 const same = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase();

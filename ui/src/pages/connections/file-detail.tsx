@@ -1,4 +1,5 @@
 import { capital } from '#ui/src/kernel/words.ts';
+import { newToolHref } from '#ui/src/features/builder/sql/table-address.ts';
 import { createSignal, For, Show, untrack } from 'solid-js';
 import * as v from 'valibot';
 import type { Connection } from '#core/contract/definitions/connections.ts';
@@ -146,11 +147,7 @@ export function FileDetail(props: { connection: Connection; file: ConnectionFile
           <>
             <div class="row">
               <strong class="mono">{`${table.schema}.${table.name}`}</strong>
-              <LinkButton
-                href={`/tools/new?connection=${props.connection.id}&table=${encodeURIComponent(`${table.schema}.${table.name}`)}`}
-                kind="primary"
-                icon="tool"
-              >
+              <LinkButton href={newToolHref(props.connection.id, table)} kind="primary" icon="tool">
                 Create a tool from this table
               </LinkButton>
             </div>
@@ -172,10 +169,7 @@ export function FileDetail(props: { connection: Connection; file: ConnectionFile
               </Show>
             </Show>
             <Show when={session.may('preview.execute')}>
-              <TableSample
-                connection_id={props.connection.id}
-                table={{ schema: table.schema, name: table.name, type: 'table', comment: null }}
-              />
+              <TableSample connection_id={props.connection.id} table={table} />
             </Show>
           </>
         )}

@@ -6,6 +6,7 @@ import { CopyButton } from '#ui/src/components/show/code-block.tsx';
 import { DataTable } from '#ui/src/components/table/data-table.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { FilterBar } from '#ui/src/components/table/filter-bar.tsx';
+import { newToolHref, tableKey } from '#ui/src/features/builder/sql/table-address.ts';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
@@ -22,7 +23,7 @@ const fullName = (table: Pick<Table, 'schema' | 'name'>): string =>
 /** The tables of a database and the columns of the chosen one. */
 export function SchemaExplorer(props: { connection_id: string }) {
   const { router } = useKernel();
-  const place = createSearchParams(router, { table: text(), find: text() });
+  const place = createSearchParams(router, { schema: text(), table: text(), find: text() });
   const tables = useQuery((read) => read('schema.tables', { connection_id: props.connection_id }));
   let search: HTMLInputElement | undefined;
   useCommands([{ id: 'find-table', title: 'Search tables', group: 'This page', key: '/', run: () => search?.focus() }]);
@@ -34,7 +35,9 @@ export function SchemaExplorer(props: { connection_id: string }) {
       return words.every((word) => name.includes(word));
     });
   });
-  const chosen = () => tables.data()?.items.find((table) => fullName(table) === place.get('table'));
+  const isChosen = ({ schema, name }: Table) => name === place.get('table') && (schema ?? '') === place.get('schema');
+  const chosen = () => tables.data()?.items.find(isChosen);
+  const open = ({ schema, name }: Table) => place.set({ schema: schema ?? '', table: name });
   const several = () => new Set(tables.data()?.items.map(({ schema }) => schema)).size > 1;
 
   return (
@@ -54,9 +57,9 @@ export function SchemaExplorer(props: { connection_id: string }) {
           label="Tables"
           rows={shown()}
           query={tables}
-          key={fullName}
-          current={(table) => fullName(table) === place.get('table')}
-          onOpen={(table) => place.set({ table: fullName(table) })}
+          key={tableKey}
+          current={isChosen}
+          onOpen={open}
           height="60vh"
           columns={[
             {
@@ -64,7 +67,7 @@ export function SchemaExplorer(props: { connection_id: string }) {
               head: 'Name',
               sort: fullName,
               cell: (table) => (
-                <button type="button" class="table-name mono" onClick={() => place.set({ table: fullName(table) })}>
+                <button type="button" class="table-name mono" onClick={() => open(table)}>
                   <span class="long-name">
                     <Breakable text={several() ? fullName(table) : table.name} />
                   </span>
@@ -102,7 +105,7 @@ function TableColumns(props: { connection_id: string; table: Table }) {
     }),
   );
   const shown = () => columns.data()?.items.filter(({ name }) => name.toLowerCase().includes(find().toLowerCase()));
-  const tool_href = () => `/tools/new?connection=${props.connection_id}&table=${encodeURIComponent(fullName(props.table))}`;
+  const tool_href = () => newToolHref(props.connection_id, props.table);
 
   return (
     <Panel

@@ -1,8 +1,8 @@
 import { Show } from 'solid-js';
-import type { Output } from '#core/contract/index.ts';
 import { Button } from '#ui/src/components/button.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
+import type { TableAddress } from '#ui/src/features/builder/sql/table-address.ts';
 import { quoteName } from '#ui/src/features/builder/sql/completion.ts';
 import { dialectOf } from '#ui/src/features/builder/sql/scan.ts';
 import { ofPreview } from '#ui/src/features/run/result.ts';
@@ -11,12 +11,10 @@ import { createRunner } from '#ui/src/features/run/runner.ts';
 import { count } from '#ui/src/kernel/numbers.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 
-type Table = Output<'schema.tables'>['items'][number];
-
 const SAMPLE_ROWS = 20;
 
 /** Some rows of a table, and how many there are; asked only when somebody wants to know. */
-export function TableSample(props: { connection_id: string; table: Table }) {
+export function TableSample(props: { connection_id: string; table: TableAddress }) {
   const { call } = useKernel();
   const connection = useQuery((read) => read('connections.get', { id: props.connection_id }));
   const run = (sql_query: string, signal: AbortSignal) =>

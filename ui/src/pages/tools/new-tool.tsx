@@ -15,26 +15,27 @@ import { draftFromTable, recipesFor, type TableRecipe, type TableSource } from '
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { ToolBuilder } from './tool-builder.tsx';
 
-/** A tool that is not stored yet; `?connection=…&table=schema.table` begins it from a table, `?resource=id` from a resource. */
+/** A tool that is not stored yet; `?connection=…&schema=…&table=…` begins it from a table, `?resource=id` from a resource. */
 export function NewTool() {
   const { router } = useKernel();
   const said = useSaved();
   const context = useBuilderContext('tools');
   const wanted = router.query().get('connection') ?? '';
   const table = router.query().get('table');
+  const schema = router.query().get('schema');
   const from = router.query().get('resource');
   const resource = useQuery(async (read) => ({
     draft: from === null ? undefined : toolOfResource(await read('resources.get', { id: from })),
   }));
   const source = useQuery(async (read): Promise<TableSource | null> => {
     if (table === null || wanted === '') return null;
-    const parts = partsOf(table);
-    const [columns, tables] = await Promise.all([
-      read('schema.columns', { connection_id: wanted, table }),
-      read('schema.tables', { connection_id: wanted, search: parts.name }),
-    ]);
-    const found = tables.items.find(({ schema, name }) => name === parts.name && (parts.schema ?? schema) === schema);
-    return { table: { ...parts, comment: found?.comment ?? null }, columns: columns.items };
+    const tables = await read('schema.tables', { connection_id: wanted, search: table, ...(schema === null ? {} : { schema }) });
+    const named = tables.items.filter(({ name }) => name === table);
+    const found = named.find(({ in_path }) => in_path) ??
+      named[0] ?? { schema, name: table, in_path: schema === null, comment: null };
+    const within = found.schema === null ? {} : { schema: found.schema };
+    const { items } = await read('schema.columns', { connection_id: wanted, table, ...within });
+    return { table: found, columns: items };
   });
   const saved = (tool: Tool) => {
     router.navigate(`/tools/${tool.id}`, { replace: true });
@@ -134,8 +135,3 @@ function Draft(props: DraftProps) {
 }
 
 const nameOf = ({ schema, name }: TableSource['table']): string => (schema === null ? name : `${schema}.${name}`);
-
-function partsOf(table: string): { schema: string | null; name: string } {
-  const dot = table.indexOf('.');
-  return dot < 0 ? { schema: null, name: table } : { schema: table.slice(0, dot), name: table.slice(dot + 1) };
-}

@@ -14,6 +14,7 @@ import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { createMutation } from '#ui/src/kernel/data/mutation.ts';
 import { FolderButton } from '#ui/src/features/connect/folder-button.tsx';
 import { SampleButton } from '#ui/src/features/connect/sample-button.tsx';
+import { newToolHref } from '#ui/src/features/builder/sql/table-address.ts';
 import { tablesToStartWith } from './tables.ts';
 import './welcome.css';
 
@@ -156,19 +157,13 @@ function ToolStep() {
           <>
             <ul class="step-tables" aria-label="Tables">
               <For each={found().items} fallback={<li class="soft">This user can see no tables. Write your own SQL.</li>}>
-                {(table) => {
-                  const name = table.schema === null ? table.name : `${table.schema}.${table.name}`;
-                  return (
-                    <li>
-                      <LinkButton
-                        href={`/tools/new?connection=${found().connection_id}&table=${encodeURIComponent(name)}`}
-                        icon="table"
-                      >
-                        {table.name}
-                      </LinkButton>
-                    </li>
-                  );
-                }}
+                {(table) => (
+                  <li>
+                    <LinkButton href={newToolHref(found().connection_id, table)} icon="table">
+                      {table.name}
+                    </LinkButton>
+                  </li>
+                )}
               </For>
             </ul>
             <div class="row">

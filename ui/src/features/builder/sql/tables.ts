@@ -40,7 +40,7 @@ interface TableDraft {
 }
 
 export interface TableSource {
-  readonly table: Pick<Table, 'schema' | 'name' | 'comment'>;
+  readonly table: Pick<Table, 'schema' | 'name' | 'in_path' | 'comment'>;
   readonly columns: readonly TableColumn[];
 }
 
@@ -202,10 +202,9 @@ function columnList({ columns, dialect }: Source): string {
   return columns.map(({ name }) => quoteName(name, dialect)).join(', ');
 }
 
-function tableName({ table: { schema, name }, dialect }: Source): string {
+function tableName({ table: { schema, name, in_path }, dialect }: Source): string {
   const bare = quoteName(name, dialect);
-  const implied = schema === null || schema === '' || (dialect === 'postgresql' ? schema === 'public' : schema === 'main');
-  return implied || dialect === 'mysql' ? bare : `${quoteName(schema, dialect)}.${bare}`;
+  return in_path || schema === null ? bare : `${quoteName(schema, dialect)}.${bare}`;
 }
 
 const required = (column: TableColumn, description: string): Parameter => ({
