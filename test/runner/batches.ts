@@ -24,12 +24,14 @@ const BATCH_SECONDS = 20;
 const BROWSER_BATCH_SECONDS = 60;
 /** What a file costs that no run has recorded. */
 const UNKNOWN_SECONDS = 1;
+const UNKNOWN_BROWSER_SECONDS = 8;
+const isInBrowser = ({ file }: Run): boolean => file.startsWith('test/e2e/');
 
 /** Files of one environment and one folder share processes, longest first. */
 export function toBatches(runs: readonly Run[], costs: Readonly<Record<string, number>>): Batch[] {
   const groups = new Map<string, Run[]>();
   for (const run of runs) groups.set(processOf(run), [...(groups.get(processOf(run)) ?? []), run]);
-  const costOf = (run: Run) => costs[titleOf(run)] ?? UNKNOWN_SECONDS;
+  const costOf = (run: Run) => costs[titleOf(run)] ?? (isInBrowser(run) ? UNKNOWN_BROWSER_SECONDS : UNKNOWN_SECONDS);
   return [...groups.values()].flatMap((group) => split(group, costOf)).toSorted((a, b) => b.cost - a.cost);
 }
 
@@ -42,7 +44,7 @@ function processOf(run: Run): string {
 /** The longest first, each to the batch that has least. */
 function split(runs: readonly Run[], costOf: (run: Run) => number): Batch[] {
   const total = runs.reduce((sum, run) => sum + costOf(run), 0);
-  const seconds = runs.some(({ file }) => file.startsWith('test/e2e/')) ? BROWSER_BATCH_SECONDS : BATCH_SECONDS;
+  const seconds = runs.some(isInBrowser) ? BROWSER_BATCH_SECONDS : BATCH_SECONDS;
   const bins = Array.from({ length: Math.ceil(total / seconds) }, () => ({ runs: [] as Run[], cost: 0 }));
   for (const run of runs.toSorted((a, b) => costOf(b) - costOf(a))) {
     const bin = bins.reduce((least, other) => (other.cost < least.cost ? other : least));

@@ -100,25 +100,32 @@ interface Cost {
   readonly processor_seconds: number;
 }
 
-/** What each file cost, by the marks of `test/support/preload.ts`; the first one bears the start of the process, the last one its end. */
+/**
+ * What each file cost, by the marks of `test/support/preload.ts`; the first one bears the start of the process, the last one its end.
+ * What only the end of the process shows, such as a browser that its files shared, is shared out by their wall time.
+ */
 function readMarks(path: string, ended: Ended): Map<string, Cost> {
   const lines = existsSync(path) ? readFileSync(path, 'utf8').trim().split('\n') : [];
   const marks = lines.map((line) => {
     const [file = '', ms, processor_ms] = line.split('\t');
     return { file: relative(ROOT, file), seconds: Number(ms) / 1000, processor_seconds: Number(processor_ms) / 1000 };
   });
+  const last = marks.at(-1) ?? ended;
+  const costs = marks
+    .filter(({ file }) => file.startsWith('test/'))
+    .map((mark, index, kept) => {
+      const begin = index === 0 ? { seconds: 0, processor_seconds: 0 } : mark;
+      const end = kept[index + 1] ?? last;
+      const seconds = end.seconds - begin.seconds;
+      return { file: mark.file, seconds, processor_seconds: end.processor_seconds - begin.processor_seconds };
+    });
+  const rest = ended.processor_seconds - costs.reduce((sum, { processor_seconds }) => sum + processor_seconds, 0);
+  const wall = costs.reduce((sum, { seconds }) => sum + seconds, 0);
   return new Map(
-    marks
-      .filter(({ file }) => file.startsWith('test/'))
-      .map(({ file }, index, kept) => {
-        const begin = index === 0 ? { seconds: 0, processor_seconds: 0 } : (kept[index] ?? ended);
-        const end = kept[index + 1] ?? ended;
-        const cost = {
-          seconds: end.seconds - begin.seconds,
-          processor_seconds: Math.max(0, end.processor_seconds - begin.processor_seconds),
-        };
-        return [file, cost];
-      }),
+    costs.map(({ file, seconds, processor_seconds }) => {
+      const share = wall === 0 ? 0 : (rest * seconds) / wall;
+      return [file, { seconds, processor_seconds: Math.max(0, processor_seconds + share) }];
+    }),
   );
 }
 
