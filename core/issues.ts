@@ -40,8 +40,22 @@ export function refuseUnkeepable(input: Readonly<Record<string, unknown>>): void
 
 /** Texts that people review, by the name of their field. */
 const REVIEWED: ReadonlySet<string> = new Set([
-  ...['name', 'title', 'display_name', 'description', 'note', 'text', 'comment', 'reason', 'tags', 'label', 'server_name'],
-  ...['sql_query', 'transform_template', 'template', 'instructions', 'skill'],
+  'name',
+  'title',
+  'display_name',
+  'description',
+  'note',
+  'text',
+  'comment',
+  'reason',
+  'tags',
+  'label',
+  'server_name',
+  'sql_query',
+  'transform_template',
+  'template',
+  'instructions',
+  'skill',
 ]);
 /** Values of somebody's own, whatever they hold. */
 const VALUES: ReadonlySet<string> = new Set([

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'bun:test';
-import { callTool, connection, parameterOf, snapshotOf, toolOf } from '#test/mcp-host/support.ts';
+import { callTool, connection, parameterOf, snapshotOf, textOf, toolOf } from '#test/mcp-host/support.ts';
 import { useHost } from '#test/mcp-host/use-host.ts';
 
 // One host for all tests of this file; useHost('each') starts one for each test.
@@ -17,6 +17,7 @@ test('a tool answers with the rows of its statement', async () => {
 });
 
 test('a tool called without a required argument answers with an error', async () => {
-  const { body } = await callTool(host.mcp, 'find_customer');
-  expect(body.result).toMatchObject({ isError: true });
+  const answer = await callTool(host.mcp, 'find_customer');
+  expect(answer.body.result).toMatchObject({ isError: true });
+  expect(textOf(answer)).toBe('id is required.');
 });

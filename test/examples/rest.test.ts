@@ -27,6 +27,15 @@ test('a tool without a description is refused and not stored', async () => {
   expect((await t.call('tools.list', {})).total).toBe(total);
 });
 
+test('an update with the version of an earlier read is refused and names who changed the tool', async () => {
+  const tool = await t.call('tools.create', { connection_id, ...draft, name: 'two_people' });
+  await t.call('tools.update', { id: tool.id, version: 1, description: 'First' });
+  const { status, body } = await t.send('tools.update', { id: tool.id, version: 1, description: 'Second' });
+  // Codes stand in core/errors.ts; `signIn` is ada.
+  expect([status, body.code, body.detail]).toEqual([409, 'conflict', expect.stringContaining('ada changed two_people')]);
+  expect((await t.call('tools.get', { id: tool.id })).description).toBe('First');
+});
+
 test('a visitor without credentials cannot list tools', async () => {
   expect((await t.send('tools.list', {}, { anonymous: true })).status).toBe(401);
 });

@@ -388,3 +388,9 @@ export function modern(
 /** Calls a tool by a raw POST of the stateless revision. */
 export const callTool = (mcp: URL, name: string, args: object = {}, headers: Record<string, string> = {}): Promise<RpcAnswer> =>
   modern(mcp, 'tools/call', { name, arguments: args }, headers);
+
+/** The text of an answer to `tools/call`, or the message of its error. */
+export const textOf = ({ body }: RpcAnswer): string => {
+  const content = body.result?.['content'] as { text: string }[] | undefined;
+  return content?.map(({ text }) => text).join('\n') ?? body.error?.message ?? '';
+};

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { callTool, connectionOf, ENVELOPE, parameterOf, rpc, snapshotOf, TOKEN, toolOf } from '../support.ts';
+import { callTool, connectionOf, ENVELOPE, parameterOf, rpc, snapshotOf, textOf, TOKEN, toolOf } from '../support.ts';
 import { useHost } from '../use-host.ts';
 import { until } from '#test/support/until.ts';
 
@@ -38,8 +38,6 @@ beforeAll(async () => {
 });
 
 const queue = async (of = 'narrow') => (await host.health()).connections.find(({ name }) => name === of)?.queue;
-const textOf = (answer: { body: { result?: unknown } }) =>
-  (answer.body.result as { content: { text: string }[] }).content.map(({ text }) => text).join('\n');
 const start = (name: string, signal: AbortSignal) =>
   fetch(host.mcp, {
     method: 'POST',

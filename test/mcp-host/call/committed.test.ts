@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { reachable } from '#test/support/databases.ts';
 import { openTcpProxy, type TcpProxy } from '#test/support/tcp-proxy.ts';
-import { modern, rpc, snapshotOf } from '../support.ts';
-import { askingHost, KINDS, textIn, type WrittenDatabase, writingTool } from './confirmation-support.ts';
+import { modern, rpc, snapshotOf, textOf } from '../support.ts';
+import { askingHost, KINDS, type WrittenDatabase, writingTool } from './confirmation-support.ts';
 import { until } from '#test/support/until.ts';
 
 const MADE = 'The change was made, but its result cannot be shown: ';
@@ -32,7 +32,7 @@ for (const { kind, up } of KINDS) {
       await at.control.deploy(snapshotOf(1, { connections: [connection], tools }));
     });
     const notes = async () => (await database.run('select id from notes where id > 2')).length;
-    const call = async (name: string, id = 7) => textIn(await modern(at.mcp, 'tools/call', { name, arguments: { id } }));
+    const call = async (name: string, id = 7) => textOf(await modern(at.mcp, 'tools/call', { name, arguments: { id } }));
     const logged = (name: string) =>
       until(() => at.control.usage.flatMap(({ items }) => items).findLast((item) => item.name === name));
 
@@ -96,7 +96,7 @@ describe.skipIf(!reachable.postgres && process.env['CI'] !== 'true')(
       meanwhile = () => rpc(at.mcp, { method: 'notifications/cancelled', params: { requestId: 7 } }, session);
       const answer = await rpc(at.mcp, { id: 7, method: 'tools/call', params: { name, arguments: { id: 7 } } }, session);
       if (sentence === null) expect(answer.body.result).toMatchObject({ structuredContent: { affected_rows: 1 } });
-      else expect(textIn(answer)).toStartWith(sentence);
+      else expect(textOf(answer)).toStartWith(sentence);
       expect(await database.run('select id from notes where id = 7')).toHaveLength(1);
       const item = await until(() => at.control.usage.flatMap(({ items }) => items).find((one) => one.name === name));
       expect([item.success, item.error_message?.slice(0, MADE.length) ?? null]).toEqual([sentence === null, sentence]);

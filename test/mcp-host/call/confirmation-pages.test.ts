@@ -13,8 +13,8 @@ import { createPageQuestions, type PageQuestion } from '#core/edge/confirmation-
 import { identityFile } from '#mcp-host/auth/signed/identity-state.ts';
 import { reachable, redisUrl } from '#test/support/databases.ts';
 import { identityOf, ISSUER, personClaims, testKey } from '#test/support/signed-tokens.ts';
-import { authSettings, type ControlServer, ENVELOPE, KEY, parameterOf, snapshotOf, sqliteFolder } from '../support.ts';
-import { ask, FORMS, hostsServing, KINDS, textIn, writingTool, writtenDatabase } from './confirmation-support.ts';
+import { authSettings, type ControlServer, ENVELOPE, KEY, parameterOf, snapshotOf, sqliteFolder, textOf } from '../support.ts';
+import { ask, FORMS, hostsServing, KINDS, writingTool, writtenDatabase } from './confirmation-support.ts';
 import { until } from '#test/support/until.ts';
 
 const CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities';
@@ -139,7 +139,7 @@ for (const kind of ['postgresql', 'sqlite'] as const) {
       // A later word on the same question changes nothing, and neither does the same answer again.
       decide(question.nonce, false);
       const again = await call({ more: opened(state) });
-      expect([again.body.error?.code, textIn(again)]).toEqual([-32_602, expect.stringContaining('used already')]);
+      expect([again.body.error?.code, textOf(again)]).toEqual([-32_602, expect.stringContaining('used already')]);
       expect(await notes()).toBe(1);
     });
 
@@ -148,13 +148,13 @@ for (const kind of ['postgresql', 'sqlite'] as const) {
       const { state, question } = ledTo(await call());
       decide(question.nonce, false);
       const declined = await call({ more: opened(state) });
-      expect([declined.body.result?.['isError'], textIn(declined)]).toEqual([
+      expect([declined.body.result?.['isError'], textOf(declined)]).toEqual([
         true,
         'This change was not confirmed, so nothing was changed.',
       ]);
       for (const action of ['decline', 'cancel']) {
         const unopened = ledTo(await call());
-        expect(textIn(await call({ more: opened(unopened.state, { action }) }))).toContain('was not confirmed');
+        expect(textOf(await call({ more: opened(unopened.state, { action }) }))).toContain('was not confirmed');
         decide(unopened.question.nonce, true);
         expect(await outcome(call({ more: opened(unopened.state) }))).toBe(-32_602);
       }
@@ -275,7 +275,7 @@ test('a person who decides nothing in time is not led to another page: the call 
   const { state } = ledTo(await call());
   clock.ms += 119_800;
   const ended = await call({ more: opened(state) });
-  expect([ended.body.result?.['isError'], textIn(ended)]).toEqual([
+  expect([ended.body.result?.['isError'], textOf(ended)]).toEqual([
     true,
     'Nobody answered within 2 minutes, so nothing was changed. Call again to ask again.',
   ]);
@@ -292,7 +292,7 @@ test('what is approved after a deploy has replaced the version that asked is not
   await one.control.deploy(snapshotOf(2, { server: { auth_type: 'oauth' } }));
   decide(question.nonce, true);
   const refused = await waiting;
-  expect([refused.body.result?.['isError'], textIn(refused)]).toEqual([
+  expect([refused.body.result?.['isError'], textOf(refused)]).toEqual([
     true,
     expect.stringContaining('another version was deployed while a person was asked'),
   ]);
@@ -321,13 +321,13 @@ test('forms come first, a two-step call needs no page, and nobody else is led to
     expect(JSON.stringify(body.result?.['inputRequests'])).toContain('"mode":"form"');
   }
   const none = await call({ envelope: ENVELOPE });
-  expect([none.body.error?.code, textIn(none)]).toEqual([-32_021, expect.stringContaining('cannot ask anybody')]);
+  expect([none.body.error?.code, textOf(none)]).toEqual([-32_021, expect.stringContaining('cannot ask anybody')]);
   const token = await call({ envelope: ENVELOPE }, one.host.mcp, 'checked');
   expect(token.body.result?.['structuredContent']).toMatchObject({ affected_rows: 2 });
   // With its confirm_token nobody passes for a person who was led to the page.
   const { state } = ledTo(await call({}, one.host.mcp, 'checked'));
   const passed = await call({ arguments: { id: 1, confirm_token: state } }, one.host.mcp, 'checked');
-  expect([textIn(passed), await notes()]).toEqual([expect.stringContaining('does not belong'), 2]);
+  expect([textOf(passed), await notes()]).toEqual([expect.stringContaining('does not belong'), 2]);
 });
 
 test('arguments are shown in full, and a call whose arguments do not fit is refused before it asks', async () => {
@@ -340,7 +340,7 @@ test('arguments are shown in full, and a call whose arguments do not fit is refu
   ]);
   expect(String(shown.params['url']).length).toBeLessThan(7_000);
   const refused = await call({ arguments: { id: 1, why: '長'.repeat(2_000) } }, one.host.mcp, 'told');
-  expect(textIn(refused)).toContain('too long for the page');
+  expect(textOf(refused)).toContain('too long for the page');
   expect(refused.body.result?.['inputRequests']).toBeUndefined();
   expect(await notes()).toBe(2);
 });

@@ -1,16 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import { snapshotOf } from '../support.ts';
-import {
-  ask,
-  askingHost,
-  type Kind,
-  KINDS,
-  questionIn,
-  textIn,
-  writingTool,
-  type WrittenDatabase,
-  yes,
-} from './confirmation-support.ts';
+import { snapshotOf, textOf } from '../support.ts';
+import { ask, askingHost, type Kind, KINDS, questionIn, writingTool, type WrittenDatabase, yes } from './confirmation-support.ts';
 
 const at = askingHost();
 let database: WrittenDatabase;
@@ -26,7 +16,7 @@ async function called(sql: string, args: Record<string, unknown> = {}) {
 async function refusal(sql: string): Promise<string> {
   const answer = await (await called(sql))();
   expect([sql, answer.body.result?.['isError']]).toEqual([sql, true]);
-  return textIn(answer);
+  return textOf(answer);
 }
 const count = async (table: string) => (await database.run(`select * from ${table}`)).length;
 

@@ -245,8 +245,4 @@ export const yes = (state: string) => ({
   requestState: state,
   inputResponses: { confirm: { action: 'accept', content: { ok: true } } },
 });
-export const textIn = ({ body }: RpcAnswer): string => {
-  const content = body.result?.['content'] as { text: string }[] | undefined;
-  return content?.map(({ text }) => text).join('\n') ?? body.error?.message ?? '';
-};
 export { modern };

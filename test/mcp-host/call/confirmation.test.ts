@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import { ENVELOPE, snapshotOf } from '../support.ts';
-import { ask, askingHost, KINDS, questionIn, textIn, writingTool, type WrittenDatabase, yes } from './confirmation-support.ts';
+import { ENVELOPE, snapshotOf, textOf } from '../support.ts';
+import { ask, askingHost, KINDS, questionIn, writingTool, type WrittenDatabase, yes } from './confirmation-support.ts';
 import { until } from '#test/support/until.ts';
 
 for (const { kind, up } of KINDS) {
@@ -87,7 +87,7 @@ for (const { kind, up } of KINDS) {
       for (const answer of [...answers, { action: 'accept', content: { ok: 'true' } }]) {
         const { state } = await asked();
         const declined = await remove({ more: { requestState: state, inputResponses: { confirm: answer } } });
-        expect([answer, declined.body.result?.['isError'], textIn(declined)]).toEqual([
+        expect([answer, declined.body.result?.['isError'], textOf(declined)]).toEqual([
           answer,
           true,
           expect.stringContaining('perhaps nobody was asked'),
@@ -158,7 +158,7 @@ for (const { kind, up } of KINDS) {
       });
       await database.run("insert into notes values (7, 'g')");
       const refused = await remove({ arguments: { id: 9 }, envelope: ENVELOPE }, 'limited');
-      expect([refused.body.result?.['isError'], textIn(refused)]).toEqual([
+      expect([refused.body.result?.['isError'], textOf(refused)]).toEqual([
         true,
         expect.stringContaining('may change at most 2'),
       ]);
@@ -167,14 +167,14 @@ for (const { kind, up } of KINDS) {
 
     test('a client that cannot ask is told the way out', async () => {
       const refused = await remove({ envelope: ENVELOPE });
-      expect([refused.status, refused.body.error?.code, textIn(refused)]).toEqual([
+      expect([refused.status, refused.body.error?.code, textOf(refused)]).toEqual([
         400,
         -32_021,
         expect.stringContaining('allow two-step calls'),
       ]);
       expect(refused.body.error).toMatchObject({ data: { requiredCapabilities: { elicitation: { form: {} } } } });
       const url_only = { ...ENVELOPE, 'io.modelcontextprotocol/clientCapabilities': { elicitation: { url: {} } } };
-      expect(textIn(await remove({ envelope: url_only }))).toContain('a person has to confirm that');
+      expect(textOf(await remove({ envelope: url_only }))).toContain('a person has to confirm that');
       expect(await notes()).toBe(2);
     });
 
@@ -184,13 +184,13 @@ for (const { kind, up } of KINDS) {
       expect([affected_rows, await notes()]).toEqual([2, 2]);
       const second = (args: Record<string, unknown>) =>
         remove({ arguments: { ...args, confirm_token }, envelope: ENVELOPE }, 'checked');
-      expect(textIn(await second({ id: 2 }))).toContain('does not belong to this call');
+      expect(textOf(await second({ id: 2 }))).toContain('does not belong to this call');
       expect((await second({ id: 1 })).body.result).toMatchObject({ structuredContent: { affected_rows: 1 } });
-      expect(textIn(await second({ id: 1 }))).toContain('used already');
+      expect(textOf(await second({ id: 1 }))).toContain('used already');
       expect(await notes()).toBe(1);
       // A token is no person's answer, and a person's answer no token.
       const { state } = await asked('checked', { id: 2 });
-      expect(textIn(await remove({ arguments: { id: 2, confirm_token: state }, envelope: ENVELOPE }, 'checked'))).toContain(
+      expect(textOf(await remove({ arguments: { id: 2, confirm_token: state }, envelope: ENVELOPE }, 'checked'))).toContain(
         'does not belong',
       );
     });
@@ -198,7 +198,7 @@ for (const { kind, up } of KINDS) {
     test('rows of cascades count, or the call is refused where nobody counts them', async () => {
       const answer = await remove({ arguments: { id: 2 } }, 'cancel');
       if (kind === 'mysql') {
-        expect([answer.body.result?.['isError'], textIn(answer)]).toEqual([
+        expect([answer.body.result?.['isError'], textOf(answer)]).toEqual([
           true,
           expect.stringContaining('whose rows the server does not count'),
         ]);

@@ -2,8 +2,8 @@ import { afterEach, expect, test } from 'bun:test';
 import { Client as ModernClient, StreamableHTTPClientTransport as ModernTransport } from '@modelcontextprotocol/client';
 import { openRedisLimits } from '#core/cluster/redis-limits.ts';
 import { reachable, redisUrl } from '#test/support/databases.ts';
-import { ENVELOPE, parameterOf, snapshotOf, sqliteFolder, toolOf } from '../support.ts';
-import { ask, askingHost, hostsServing, textIn, writingTool, writtenDatabase } from './confirmation-support.ts';
+import { ENVELOPE, parameterOf, snapshotOf, sqliteFolder, textOf, toolOf } from '../support.ts';
+import { ask, askingHost, hostsServing, writingTool, writtenDatabase } from './confirmation-support.ts';
 import { until } from '#test/support/until.ts';
 
 let clock = Date.now();
@@ -138,7 +138,7 @@ test('whoever filled in a part is asked for the rest, and nobody is asked twice 
     structuredContent: { rows: [{ id: 1, text: 'a' }] },
   });
   const nothing = await reply(stateOf(await ask(at.mcp, 'find', { arguments: {} })), {});
-  expect([nothing.body.result?.['isError'], textIn(nothing)]).toEqual([true, expect.stringContaining('id is required')]);
+  expect([nothing.body.result?.['isError'], textOf(nothing)]).toEqual([true, expect.stringContaining('id is required')]);
 });
 
 test('what a person took to answer is no part of the duration of the call', async () => {
@@ -163,14 +163,14 @@ test('an answer to a form counts once, and for its own call', async () => {
   const args = { id: 1 };
   const state = stateOf(await ask(at.mcp, 'find', { arguments: args }));
   const other = await ask(at.mcp, 'find', { arguments: { id: 2 }, more: filled(state) });
-  expect(textIn(other)).toContain('does not belong to this call');
+  expect(textOf(other)).toContain('does not belong to this call');
   const again = await ask(at.mcp, 'find', { arguments: args, more: { requestState: state } });
   expect(again.body.result?.['resultType']).toBe('input_required');
   const first = await ask(at.mcp, 'find', { arguments: args, more: filled(state) });
   expect(first.body.result).toMatchObject({ resultType: 'complete', structuredContent: { rows: [{ id: 1, text: 'a' }] } });
-  expect(textIn(await ask(at.mcp, 'find', { arguments: args, more: filled(state) }))).toContain('was used already');
+  expect(textOf(await ask(at.mcp, 'find', { arguments: args, more: filled(state) }))).toContain('was used already');
   const tampered = await ask(at.mcp, 'find', { arguments: args, more: filled(`${state}A`) });
-  expect(textIn(tampered)).toContain('does not belong to this call');
+  expect(textOf(tampered)).toContain('does not belong to this call');
 });
 
 test('a form that comes too late, or after a deploy, is put again', async () => {

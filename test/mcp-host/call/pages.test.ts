@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import type { FrozenTool } from '#snapshots/format.ts';
-import { connection, ENVELOPE, parameterOf, snapshotOf, toolOf } from '../support.ts';
+import { connection, ENVELOPE, parameterOf, snapshotOf, textOf, toolOf } from '../support.ts';
 import { useHost } from '../use-host.ts';
 import { liveToken, tokenText } from '../toolsets/toolsets-support.ts';
-import { ask, textIn } from './confirmation-support.ts';
+import { ask } from './confirmation-support.ts';
 import { until } from '#test/support/until.ts';
 
 const { control, host } = useHost('all');
@@ -44,7 +44,7 @@ interface Page {
 }
 const page = async (name: string, args: Record<string, unknown> = {}): Promise<Page> => {
   const answer = await callPage(name, args);
-  if (answer.body.result?.['isError'] === true) throw new Error(textIn(answer));
+  if (answer.body.result?.['isError'] === true) throw new Error(textOf(answer));
   return answer.body.result?.['structuredContent'] as Page;
 };
 
@@ -52,7 +52,7 @@ describe('a result that is cut', () => {
   test('says how to get the rest, and the last page says nothing', async () => {
     const first = await page('list');
     expect([first.rows.map(({ id }) => id), first.truncated]).toEqual([[1, 2], true]);
-    expect(textIn(await callPage('list'))).toContain('after set to the value of next');
+    expect(textOf(await callPage('list'))).toContain('after set to the value of next');
     const last = await callPage('list', { after: first.next });
     expect(last.body.result?.['structuredContent']).toEqual({
       rows: [{ id: 3, name: 'Edsger' }],
@@ -82,28 +82,28 @@ describe('a result that is cut', () => {
     ];
     for (const [words, answer] of refused) {
       const refusal = await answer;
-      expect([words, refusal.body.result?.['isError'], textIn(refusal)]).toEqual([words, true, expect.stringContaining(words)]);
+      expect([words, refusal.body.result?.['isError'], textOf(refusal)]).toEqual([words, true, expect.stringContaining(words)]);
     }
     expect((await page('list', { after: next })).rows).toHaveLength(1);
     expect((await page('list', { after: next })).rows).toHaveLength(1);
     await deployTools([...TOOLS, tool('more')]);
     const late = await callPage('list', { after: next });
-    expect(textIn(late)).toContain('an earlier version');
+    expect(textOf(late)).toContain('an earlier version');
     expect(Buffer.from(next, 'base64url').toString('latin1')).not.toContain('position');
   });
 
   test('says it in every form of result', async () => {
     const csv = await callPage('csv');
-    const [, cursor = ''] = /after set to "([\w-]+)"/.exec(textIn(csv)) ?? [];
-    expect(textIn(csv)).toStartWith('id,name\r\n1,Ada\r\n2,Grace\r\n');
-    expect(textIn(await callPage('csv', { after: cursor }))).toBe('id,name\r\n3,Edsger\r\n');
+    const [, cursor = ''] = /after set to "([\w-]+)"/.exec(textOf(csv)) ?? [];
+    expect(textOf(csv)).toStartWith('id,name\r\n1,Ada\r\n2,Grace\r\n');
+    expect(textOf(await callPage('csv', { after: cursor }))).toBe('id,name\r\n3,Edsger\r\n');
     const names = await callPage('names');
     expect(names.body.result?.['structuredContent']).toMatchObject({ values: [1, 2], truncated: true, next: expect.any(String) });
     const table = await callPage('table');
-    expect(textIn(table)).toStartWith('| id | name |\n| --- | --- |\n| 1 | Ada |\n| 2 | Grace |');
-    const [, from_text = ''] = /after set to "([\w-]+)"/.exec(textIn(table)) ?? [];
+    expect(textOf(table)).toStartWith('| id | name |\n| --- | --- |\n| 1 | Ada |\n| 2 | Grace |');
+    const [, from_text = ''] = /after set to "([\w-]+)"/.exec(textOf(table)) ?? [];
     expect(table.body.result?.['structuredContent']).toMatchObject({ next: from_text });
-    expect(textIn(await callPage('table', { after: from_text }))).toBe('| id | name |\n| --- | --- |\n| 3 | Edsger |');
+    expect(textOf(await callPage('table', { after: from_text }))).toBe('| id | name |\n| --- | --- |\n| 3 | Edsger |');
   });
 
   test('is kept for its caller and version alone', async () => {
@@ -137,7 +137,7 @@ test('long results are cut by tokens and carry their cursor', async () => {
   const alone = toolOf(connection, 'alone', 'select id, name from customers', { max_tokens: 25 });
   await deployTools([...TOOLS, many, alone]);
   const refused = await callPage('many');
-  expect(textIn(refused)).toContain('More rows than fit on a page have the same part');
+  expect(textOf(refused)).toContain('More rows than fit on a page have the same part');
   const cut = await page('alone');
   expect([cut.rows.length, cut.truncated, cut.next]).toEqual([2, true, undefined]);
 });
