@@ -14,8 +14,8 @@ import {
 import { type Incoming, readColumns, readCount, readOids, readTag } from '#core/lib/postgres/reader.ts';
 import type { Fetched, FetchOptions, Memory, SourceColumns } from './plan.ts';
 import { openRows, type RowSink } from './rows.ts';
-import { oidOf } from './declared.ts';
-import { isJsonOid, keepsZone, scalarOf } from './types.ts';
+import { oidOf } from './parameters/declared.ts';
+import { isJsonOid, keepsZone, scalarOf } from './parameters/types.ts';
 import { toBound, withoutZone } from './values.ts';
 import type { BoundStatement } from '../shared/source.ts';
 

@@ -1,6 +1,6 @@
 import type { DescribedColumn } from '#core/lib/postgres/reader.ts';
 import type { LatencyStats } from '../shared/latency-stats.ts';
-import { arrayOf, TYPES, type TypeInfo } from './types.ts';
+import { arrayOf, TYPES, type TypeInfo } from './parameters/types.ts';
 import type { ParseText } from './values.ts';
 import { textOf, uniqueNames } from '../shared/rows.ts';
 import type { BoundStatement, Column, QueryResult, Row, RunOptions } from '../shared/source.ts';

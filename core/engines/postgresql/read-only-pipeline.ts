@@ -5,7 +5,7 @@ import { lastRow } from '#core/lib/postgres/reader.ts';
 import { isCode } from './errors.ts';
 import { askTypes, execute, type Kept, prepare, RETYPED, valuesOf } from './fetch.ts';
 import type { Fetched, FetchOptions, Memory } from './plan.ts';
-import { isNarrowed } from './types.ts';
+import { isNarrowed } from './parameters/types.ts';
 import { keepSettings, sendSettings } from '#core/lib/postgres/settings.ts';
 import { settingValues } from './session-values.ts';
 import type { BoundStatement, RunOptions, SessionState } from '../shared/source.ts';

@@ -1,6 +1,6 @@
 import type { RowReader } from '#core/lib/postgres/reader.ts';
 import { planOf, typeOf, type FetchOptions, type Memory, type SourceColumns } from './plan.ts';
-import { isAsciiType } from './types.ts';
+import { isAsciiType } from './parameters/types.ts';
 import type { ParseText } from './values.ts';
 import type { Json, Row } from '../shared/source.ts';
 

@@ -7,7 +7,7 @@ import { readTag } from '#core/lib/postgres/reader.ts';
 import { isCode, isSessionFault, LOST, translateError } from './errors.ts';
 import { changesBetween, countChanges } from './count.ts';
 import { execute, prepare, prepareText } from './fetch.ts';
-import { inferTypes } from './infer.ts';
+import { inferTypes } from './parameters/infer.ts';
 import {
   type Fetched,
   type FetchOptions,
@@ -22,7 +22,7 @@ import type { PostgresSession } from './session.ts';
 import { scanPostgres } from './sql/scanner.ts';
 import { settingValues } from './session-values.ts';
 import { lateAfter, timeOf } from './time-limit.ts';
-import { boundTypeOf } from './types.ts';
+import { boundTypeOf } from './parameters/types.ts';
 import { OWN_LIMITS } from '../shared/rows.ts';
 import type { BoundStatement, BoundType, DescribedText, RunOptions } from '../shared/source.ts';
 import { STOP_GRACE, type StopSignal } from '../shared/stop.ts';

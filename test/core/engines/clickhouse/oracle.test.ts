@@ -5,7 +5,7 @@ import { atOffset, parseDatetime } from '#core/lib/text/datetimes.ts';
 import { hasChdb, startChdb } from '#test/support/chdb.ts';
 import { localPolicy } from '#test/support/databases.ts';
 import type { OracleColumn } from '../oracle/grammar.ts';
-import { isExact } from '../oracle/literals.ts';
+import { isExact, plainText } from '../oracle/literals.ts';
 import type { Answer, OracleDatabase, OracleDialect } from '../oracle/oracle.ts';
 import { runOracle } from '../oracle/suite.ts';
 import { READ, sql } from '../shared/suite.ts';
@@ -108,11 +108,11 @@ const REFUSED = 'refused_when_called()';
 function literal(scalar: string, value: Json): string {
   if (value === null) return 'NULL';
   if (scalar === 'json') return written(JSON.stringify(value));
-  if (scalar === 'boolean') return String(value);
-  if (scalar === 'number') return isExact(value) ? written(String(value)) : REFUSED;
-  if (scalar === 'date' && (String(value) < '1900' || String(value) > '2299-12-31')) return REFUSED;
-  const moment = scalar === 'datetime' ? parseDatetime(String(value)) : null;
-  if (moment === null) return written(String(value));
+  if (scalar === 'boolean') return plainText(value);
+  if (scalar === 'number') return isExact(value) ? written(plainText(value)) : REFUSED;
+  if (scalar === 'date' && (plainText(value) < '1900' || plainText(value) > '2299-12-31')) return REFUSED;
+  const moment = scalar === 'datetime' ? parseDatetime(plainText(value)) : null;
+  if (moment === null) return written(plainText(value));
   const { date, time, fraction } = atOffset(moment, 0);
   return written(`${date} ${time}${fraction}`);
 }

@@ -4,7 +4,7 @@ import { encoderOf } from '#core/engines/duckdb/values.ts';
 import type { BoundType, Json } from '#core/engines/shared/source.ts';
 import { utcDatetime } from '#core/lib/text/datetimes.ts';
 import type { OracleColumn } from '../oracle/grammar.ts';
-import { decimal, isExact, quoted } from '../oracle/literals.ts';
+import { decimal, isExact, plainText, quoted } from '../oracle/literals.ts';
 import type { Answer, OracleDatabase, OracleDialect } from '../oracle/oracle.ts';
 import { runOracle } from '../oracle/suite.ts';
 import { createDuckdbFolder } from './fixture.ts';
@@ -120,10 +120,10 @@ const NAMES: Readonly<Record<string, readonly string[]>> = {
 function written(scalar: string, value: Json): string {
   if (value === null) return 'null';
   if (scalar === 'json') return quoted(JSON.stringify(value));
-  if (scalar === 'boolean') return String(value);
+  if (scalar === 'boolean') return plainText(value);
   if (scalar === 'number') return isExact(value) ? decimal(value) : 'too_exact()';
-  if (scalar === 'integer') return String(value);
-  return quoted(scalar === 'datetime' ? utcDatetime(String(value)) : String(value));
+  if (scalar === 'integer') return plainText(value);
+  return quoted(scalar === 'datetime' ? utcDatetime(plainText(value)) : plainText(value));
 }
 
 /** Columns as which a value is read although its own type would be read as well. */

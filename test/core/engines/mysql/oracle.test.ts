@@ -7,7 +7,7 @@ import { localPolicy } from '#test/support/databases.ts';
 import { canStartMariadb, startMariadb } from '#test/support/mariadb-server.ts';
 import { SETTINGS } from '../clickhouse/fixture.ts';
 import type { OracleColumn } from '../oracle/grammar.ts';
-import { decimal, listIn, quoted, scalarOf, withoutLimits } from '../oracle/literals.ts';
+import { decimal, listIn, plainText, quoted, scalarOf, withoutLimits } from '../oracle/literals.ts';
 import type { Answer, OracleDatabase, OracleDialect } from '../oracle/oracle.ts';
 import { runOracle } from '../oracle/suite.ts';
 
@@ -136,11 +136,11 @@ function literal(scalar: string, value: Json): string {
   if (value === null) return NULLS[scalar] ?? 'cast(null as char)';
   if (scalar === 'json') return `coalesce(json_extract(${text(JSON.stringify(value))}, '$'))`;
   if (scalar === 'boolean') return value === true ? 'true' : 'false';
-  if (scalar === 'datetime') return moment(String(value));
-  if (scalar === 'date') return `date${quoted(String(value))}`;
+  if (scalar === 'datetime') return moment(plainText(value));
+  if (scalar === 'date') return `date${quoted(plainText(value))}`;
   if (scalar === 'number') return decimal(value).replace(/\.0$/, '.');
-  if (scalar === 'integer') return `cast(${String(value)} as signed)`;
-  return text(String(value));
+  if (scalar === 'integer') return `cast(${plainText(value)} as signed)`;
+  return text(plainText(value));
 }
 const text = (value: string): string => quoted(value.replaceAll('\\', '\\\\'));
 
@@ -176,10 +176,12 @@ async function open(): Promise<OracleDatabase> {
     maxPreparedStatements: 10,
   };
   const driver = mysql.createConnection({ host: '127.0.0.1', port: server.port, user: 'root', database: 'oracle', ...options });
-  const run = <Result>(statement: string): Promise<{ rows: Result; fields: MysqlField[] }> =>
+  const run = (statement: string): Promise<{ rows: MysqlValue[][]; fields: MysqlField[] }> =>
     new Promise((resolve, reject) => {
       driver.execute({ sql: statement, rowsAsArray: true }, (error, rows, fields) =>
-        error ? reject(error) : resolve({ rows: rows as unknown as Result, fields: (fields ?? []) as unknown as MysqlField[] }),
+        error
+          ? reject(error)
+          : resolve({ rows: rows as unknown as MysqlValue[][], fields: (fields ?? []) as unknown as MysqlField[] }),
       );
     });
   const prepare = (statement: string): Promise<void> =>
@@ -197,7 +199,7 @@ async function open(): Promise<OracleDatabase> {
       const text = withoutLimits(statement, '18446744073709551615');
       await prepare(text);
       is_read = true;
-      const { rows, fields } = await run<MysqlValue[][]>(text);
+      const { rows, fields } = await run(text);
       const encoders = fields.map((field) => columnRule(field).encode);
       // One that deletes no rows has an answer without any.
       const encoded = (Array.isArray(rows) ? rows : []).map((row) =>

@@ -28,3 +28,6 @@ export const withoutLimits = (text: string, limit: string): string =>
     .replaceAll(/\b(limit|offset) cast\((\d+) as \w+\)/g, '$1 $2')
     .replaceAll(/\blimit (?:null\b|cast\(null as \w+\))/g, `limit ${limit}`)
     .replaceAll(/\boffset (?:null\b|cast\(null as \w+\))/g, 'offset 0');
+
+/** A value as text, for a literal. */
+export const plainText = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value));

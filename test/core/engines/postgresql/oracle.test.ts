@@ -1,6 +1,6 @@
 import postgres from 'postgres';
 import { openPostgres } from '#core/engines/postgresql/source.ts';
-import { TYPES } from '#core/engines/postgresql/types.ts';
+import { TYPES } from '#core/engines/postgresql/parameters/types.ts';
 import type { BoundType, Json } from '#core/engines/shared/source.ts';
 import { localPolicy, reachable, testDatabase } from '#test/support/databases.ts';
 import type { OracleColumn } from '../oracle/grammar.ts';

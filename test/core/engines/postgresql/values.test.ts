@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { fc } from '#test/support/chance.ts';
-import { candidatesOf } from '#core/engines/postgresql/declared.ts';
+import { candidatesOf } from '#core/engines/postgresql/parameters/declared.ts';
 import { openPostgres } from '#core/engines/postgresql/source.ts';
 import { parseArray, parseBytes, parseTimestamptz, toBound } from '#core/engines/postgresql/values.ts';
 import type { BoundType, Json, Source } from '#core/engines/shared/source.ts';

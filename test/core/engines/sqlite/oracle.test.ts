@@ -3,7 +3,7 @@ import type { BoundType, Json } from '#core/engines/shared/source.ts';
 import { columnRule, type SqliteValue } from '#core/engines/sqlite/values.ts';
 import { isoDatetime } from '#core/lib/text/datetimes.ts';
 import type { OracleColumn } from '../oracle/grammar.ts';
-import { decimal, isExact, listIn, quoted, scalarOf, withoutLimits } from '../oracle/literals.ts';
+import { decimal, isExact, listIn, plainText, quoted, scalarOf, withoutLimits } from '../oracle/literals.ts';
 import type { Answer, OracleDatabase, OracleDialect } from '../oracle/oracle.ts';
 import { runOracle } from '../oracle/suite.ts';
 import { createSqliteFolder } from './fixture.ts';
@@ -84,11 +84,11 @@ function literal(scalar: string, value: Json): string {
   if (value === null) return 'null';
   if (scalar === 'json') return `json(${quoted(JSON.stringify(value))})`;
   if (scalar === 'boolean') return value === true ? '1' : '0';
-  if (scalar === 'datetime') return quoted(isoDatetime(String(value)));
+  if (scalar === 'datetime') return quoted(isoDatetime(plainText(value)));
   if (scalar === 'number') return isExact(value) ? decimal(value) : 'too_exact()';
   // The least one is no literal of SQLite.
-  if (scalar === 'integer') return value === '-9223372036854775808' ? '(-9223372036854775807 - 1)' : `(${String(value)})`;
-  return quoted(String(value));
+  if (scalar === 'integer') return value === '-9223372036854775808' ? '(-9223372036854775807 - 1)' : `(${plainText(value)})`;
+  return quoted(plainText(value));
 }
 
 const literals = (type: BoundType, value: Json): readonly string[] => [

@@ -1,6 +1,6 @@
 import type { ScalarType } from '#core/contract/definitions/parameters.ts';
 import { keepsDigits, parseJson } from '#core/lib/exact-json.ts';
-import type { BoundStatement, BoundType, Json, ValueKind } from '../shared/source.ts';
+import type { BoundStatement, BoundType, Json, ValueKind } from '../../shared/source.ts';
 import {
   parseArray,
   parseBigint,
@@ -13,7 +13,7 @@ import {
   parseTimestamp,
   parseTimestamptz,
   parseTimetz,
-} from './values.ts';
+} from '../values.ts';
 
 export interface TypeInfo {
   /** As PostgreSQL's format_type() writes it. */
