@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import * as v from 'valibot';
 import { Parameter } from '#core/contract/definitions/parameters.ts';
-import { typeOfColumn } from '#core/lib/sql/column-type.ts';
 import { checkParameters, compileArguments } from '#core/lib/call/arguments.ts';
 import { parseEntry, sampleEntries, toArguments, writeEntry } from '#ui/src/features/run/arguments.ts';
 import { parseExamples, writeExamples } from '#ui/src/features/builder/values/examples.ts';
@@ -133,29 +132,6 @@ describe('the list of parameters', () => {
     }
     expect(parseExamples('1\nx', { type: 'integer' })).toEqual({ value: [1, 'x'], fault: 'Line 2: Enter a whole number.' });
     expect(sampleEntries([parameter({ name: 'a', examples: ['A-1'] })], '2026-01-01')).toEqual({ a: 'A-1' });
-  });
-
-  test('columns have the types of parameters', () => {
-    const types = [
-      'bigint',
-      'character varying(20)',
-      'numeric(10,2)',
-      'timestamp with time zone',
-      'date',
-      'tinyint(1)',
-      'uuid',
-      'jsonb',
-    ];
-    expect(types.map((type) => typeOfColumn({ type }))).toEqual([
-      'integer',
-      'string',
-      'number',
-      'datetime',
-      'date',
-      'boolean',
-      'uuid',
-      'json',
-    ]);
   });
 });
 

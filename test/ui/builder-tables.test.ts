@@ -9,9 +9,12 @@ import type { Dialect } from '#ui/src/features/builder/sql/scan.ts';
 import { draftFromTable, recipesFor } from '#ui/src/features/builder/sql/tables.ts';
 import { bind, parseSql } from '#test/support/sql.ts';
 
-const column = (name: string, type: string, over: Partial<TableColumn> = {}): TableColumn => ({
+const column = (name: string, type: 'integer' | 'text' | 'numeric', over: Partial<TableColumn> = {}): TableColumn => ({
   name,
   type,
+  parameter: type === 'integer' ? 'integer' : type === 'numeric' ? 'number' : 'string',
+  sortable: true,
+  searchable: type === 'text',
   nullable: true,
   default: null,
   primary_key: false,
@@ -66,7 +69,7 @@ describe('a tool from a table', () => {
   });
 
   test('takes what the database says of a column: its comment and the values that it allows', () => {
-    const columns = [...COLUMNS, column('state', 'order_state', { enum: ['open', 'paid'], comment: 'Where the order stands' })];
+    const columns = [...COLUMNS, column('state', 'text', { enum: ['open', 'paid'], comment: 'Where the order stands' })];
     const made = draftFromTable('list', { table, columns, dialect: 'postgresql' });
     expect(made.parameters).toContainEqual({
       name: 'state',

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { Id, integerBetween, listOf, Skip, textBetween } from '../fields.ts';
+import { ScalarType } from './parameters.ts';
 import { operation } from '../operation.ts';
 
 export const Table = v.object({
@@ -16,6 +17,16 @@ export const Table = v.object({
 });
 export type Table = v.InferOutput<typeof Table>;
 
+/** What statements can do with a column, by the type that the catalogue gives it and not by how that type is spelled. */
+const columnUses = {
+  parameter: v.pipe(
+    v.nullable(ScalarType),
+    v.description('Type of a parameter that is compared with it by `=`; null: the database compares it with none'),
+  ),
+  sortable: v.pipe(v.boolean(), v.description('`order by` takes it')),
+  searchable: v.pipe(v.boolean(), v.description('`like` takes it: it holds text')),
+};
+
 export const TableColumn = v.object({
   name: v.string(),
   type: v.string(),
@@ -24,12 +35,14 @@ export const TableColumn = v.object({
   primary_key: v.boolean(),
   references: v.optional(v.object({ schema: v.nullable(v.string()), table: v.string(), column: v.string() })),
   comment: v.nullable(v.string()),
+  ...columnUses,
   enum: v.pipe(
     v.optional(v.array(v.union([v.string(), v.number()]))),
     v.description('The values that its type or its check allows'),
   ),
 });
 export type TableColumn = v.InferOutput<typeof TableColumn>;
+export type ColumnUses = Pick<TableColumn, keyof typeof columnUses>;
 
 const filters = {
   connection_id: Id,

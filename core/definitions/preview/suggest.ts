@@ -5,7 +5,6 @@ import type { BoundType, Source } from '#core/engines/shared/source.ts';
 import { textOf } from '#core/engines/shared/rows.ts';
 import { AppError } from '#core/errors.ts';
 import { bind } from '#core/lib/sql/bind.ts';
-import { typeOfColumn } from '#core/lib/sql/column-type.ts';
 import type { SqlDialect } from '#core/lib/sql/dialect.ts';
 import type { Mention } from '#core/lib/sql/mentions.ts';
 import { parseSql } from '#core/lib/sql/parse.ts';
@@ -43,8 +42,7 @@ export async function suggestParameters(
 }
 
 function toSuggestion(use: ParameterUse, described: BoundType | null, column: TableColumn | undefined): Suggestion {
-  const of_column = column === undefined ? null : typeOfColumn(column);
-  const scalar: ScalarType = scalarOf(described) ?? use.type ?? of_column ?? 'string';
+  const scalar: ScalarType = scalarOf(described) ?? use.type ?? column?.parameter ?? 'string';
   const is_list = use.list || (described !== null && typeof described === 'object');
   const choices = use.exact && (scalar === 'string' || scalar === 'integer' || scalar === 'number') ? column?.enum : undefined;
   return {

@@ -1,4 +1,5 @@
-import type { Table, TableColumn } from '#core/contract/definitions/schema.ts';
+import type { ColumnUses, Table, TableColumn } from '#core/contract/definitions/schema.ts';
+import { parameterTypes } from '../shared/column-uses.ts';
 import { noTable, textOf } from '../shared/rows.ts';
 import type { Row, Source, TableFilter } from '../shared/source.ts';
 import type { Ability } from './ability.ts';
@@ -65,6 +66,22 @@ const toTable = (row: Row): Table => ({
   comment: textOf(row['comment']) || null,
 });
 
+const SIZES = [8, 16, 32, 64, 128, 256];
+const PARAMETERS = parameterTypes({
+  integer: SIZES.flatMap((bits) => [`Int${bits}`, `UInt${bits}`]).join('|'),
+  number: 'Float32|Float64|Decimal',
+  boolean: 'Bool',
+  date: 'Date|Date32',
+  datetime: 'DateTime|DateTime64',
+  uuid: 'UUID',
+  string: 'String|FixedString|Enum8|Enum16|IPv4|IPv6',
+});
+
+function usesOf(name: string): ColumnUses {
+  const parameter = PARAMETERS.get(name) ?? null;
+  return { parameter, sortable: parameter !== null, searchable: name === 'String' || name === 'FixedString' };
+}
+
 function toTableColumn(row: Row): TableColumn {
   const type = parseType(textOf(row['type']));
   const inner = bare(type);
@@ -76,6 +93,7 @@ function toTableColumn(row: Row): TableColumn {
     default: row['default_kind'] === '' ? null : textOf(row['default_expression']) || null,
     primary_key: Number(row['is_in_primary_key']) === 1,
     comment: textOf(row['comment']) || null,
+    ...usesOf(inner.name),
     ...(choices.length > 0 && choices.length <= 100 ? { enum: choices } : {}),
   };
 }

@@ -1,4 +1,5 @@
-import type { Table, TableColumn } from '#core/contract/definitions/schema.ts';
+import type { ColumnUses, Table, TableColumn } from '#core/contract/definitions/schema.ts';
+import { parameterTypes } from '../shared/column-uses.ts';
 import { checksOf, choicesOf, choicesOfType } from '../shared/choices.ts';
 import { containsPattern, noTable, pageOf, textOf } from '../shared/rows.ts';
 import type { BoundType, Json, Row, Source, TableFilter } from '../shared/source.ts';
@@ -73,6 +74,24 @@ const toTable = (row: Row): Table => ({
   ...(Number(row['relations']) > 0 ? { relations: Number(row['relations']) } : {}),
 });
 
+const PARAMETERS = parameterTypes({
+  integer: 'TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT|UTINYINT|USMALLINT|UINTEGER|UBIGINT|UHUGEINT',
+  number: 'FLOAT|DOUBLE|DECIMAL',
+  boolean: 'BOOLEAN',
+  date: 'DATE',
+  datetime: 'TIMESTAMP|TIMESTAMP_S|TIMESTAMP_MS|TIMESTAMP_NS|TIMESTAMP WITH TIME ZONE',
+  uuid: 'UUID',
+  json: 'JSON',
+  string: 'VARCHAR|ENUM|TIME|INTERVAL',
+});
+
+/** Lists are written `INTEGER[]`, what has parts `DECIMAL(10,2)`. */
+function usesOf(type: string): ColumnUses {
+  const base = type.endsWith(']') ? '' : type.replace(/\(.*$/s, '');
+  const parameter = PARAMETERS.get(base) ?? null;
+  return { parameter, sortable: parameter !== null || base === 'BLOB', searchable: base === 'VARCHAR' };
+}
+
 function toTableColumn(row: Row, checks: readonly string[]): TableColumn {
   const target = row['target'];
   const type = textOf(row['type']);
@@ -87,6 +106,7 @@ function toTableColumn(row: Row, checks: readonly string[]): TableColumn {
       ? { references: { schema: textOf(target[0]), table: textOf(target[1]), column: textOf(target[2]) } }
       : {}),
     comment: typeof row['comment'] === 'string' ? row['comment'] : null,
+    ...usesOf(type),
     ...(choices === null ? {} : { enum: [...choices] }),
   };
 }

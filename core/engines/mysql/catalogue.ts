@@ -1,4 +1,5 @@
-import type { Table, TableColumn } from '#core/contract/definitions/schema.ts';
+import type { ColumnUses, Table, TableColumn } from '#core/contract/definitions/schema.ts';
+import { parameterTypes } from '../shared/column-uses.ts';
 import { choicesOf, choicesOfType } from '../shared/choices.ts';
 import { textOf } from '../shared/rows.ts';
 import type { Row } from '../shared/source.ts';
@@ -32,7 +33,7 @@ export const COUNT_COLUMNS = `
     SELECT count(*) FROM information_schema.tables WHERE table_schema = coalesce(?, database()) AND table_name = ?
   ) AS present ${FOUND_COLUMNS}`;
 export const COLUMNS = `
-  SELECT c.column_name AS name, c.column_type AS type, c.is_nullable AS nullable, c.column_default AS standard,
+  SELECT c.column_name AS name, c.column_type AS type, c.data_type AS base, c.is_nullable AS nullable, c.column_default AS standard,
     c.column_key AS place, c.column_comment AS comment, k.other_schema, k.other_table, k.other_column
   FROM (SELECT c.* ${FOUND_COLUMNS} ORDER BY c.ordinal_position LIMIT ? OFFSET ?) AS c
   LEFT JOIN (
@@ -53,6 +54,23 @@ export const checksQuestion = (is_mariadb: boolean): string =>
        JOIN information_schema.table_constraints AS t
          ON t.constraint_schema = c.constraint_schema AND t.constraint_name = c.constraint_name AND t.constraint_type = 'CHECK'
        WHERE c.constraint_schema = coalesce(?, database()) AND t.table_name = ?`;
+
+const TEXTS: ReadonlySet<string> = new Set(['char', 'varchar', 'tinytext', 'text', 'mediumtext', 'longtext']);
+const PARAMETERS = parameterTypes({
+  integer: 'tinyint|smallint|mediumint|int|bigint|year',
+  number: 'decimal|float|double',
+  date: 'date',
+  datetime: 'datetime|timestamp',
+  uuid: 'uuid',
+  string: [...TEXTS, 'enum', 'set', 'time', 'inet4', 'inet6'].join('|'),
+});
+const BYTES = /^(?:var)?binary$|blob$/;
+
+/** @param base the type without its length. One bit or digit is a boolean, as in results. */
+function usesOf(base: string, type: string): ColumnUses {
+  const parameter = /^(?:tinyint|bit)\(1\)/.test(type) ? 'boolean' : (PARAMETERS.get(base) ?? null);
+  return { parameter, sortable: parameter !== null || base === 'bit' || BYTES.test(base), searchable: TEXTS.has(base) };
+}
 
 const TABLE_TYPES: Readonly<Record<string, string>> = { 'BASE TABLE': 'table', VIEW: 'view', 'SYSTEM VIEW': 'view' };
 
@@ -86,6 +104,7 @@ export function toTableColumn(row: Row, checks: readonly string[]): TableColumn 
       ? { references: { schema: textOf(row['other_schema']), table: other, column: textOf(row['other_column']) } }
       : {}),
     comment: textOf(row['comment']) || null,
+    ...usesOf(textOf(row['base']).toLowerCase(), textOf(row['type']).toLowerCase()),
     ...(choices === null ? {} : { enum: [...choices] }),
   };
 }

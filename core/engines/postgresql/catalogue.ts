@@ -1,6 +1,7 @@
-import type { Table, TableColumn } from '#core/contract/definitions/schema.ts';
+import type { ColumnUses, Table, TableColumn } from '#core/contract/definitions/schema.ts';
 import type { BoundType, Json, Row, TableFilter } from '../shared/source.ts';
 import { regexContaining } from '#core/lib/text/letter-case.ts';
+import { NO_USES, parameterTypes } from '../shared/column-uses.ts';
 import { choicesOf } from '../shared/choices.ts';
 import { textOf } from '../shared/rows.ts';
 
@@ -35,25 +36,45 @@ select (select count(*) from found) as total, page.* from (select 1) as one left
   return { text, values: filterValues(filter), types: ['string', 'string', 'integer', 'integer'] };
 }
 
+/** A type has the operators of one that it needs no conversion to; a database without such a catalogue refuses nothing. */
+const operatorsOf = (method: 'btree' | 'hash'): string => `(
+      t.typtype in ('e', 'r', 'm') or not exists (select from pg_catalog.pg_opclass) or exists (
+        select from pg_catalog.pg_opclass o join pg_catalog.pg_am m on m.oid = o.opcmethod
+        where m.amname = '${method}' and o.opcdefault and (o.opcintype = t.oid or o.opcintype in (
+          select k.casttarget from pg_catalog.pg_cast k
+          where k.castsource = t.oid and k.castmethod = 'b' and k.castcontext = 'i'
+        ))
+      )
+    )`;
+
 /** Without a schema the table is the one that the search path of the account finds, else the first by name of schema. */
 export function columnsQuestion(table: { schema?: string; name: string }, filter: TableFilter): Question {
   const text = `
-with wanted as (
+with recursive wanted as (
   select c.oid from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
   where ${LISTED} and c.relname = $1::text and ($2::text is null or n.nspname = $2)
   order by pg_table_is_visible(c.oid) desc, n.nspname limit 1
+), domains as (
+  select t.oid, t.typbasetype as base from pg_catalog.pg_type t where t.typtype = 'd'
+  union all select d.oid, t.typbasetype from domains d join pg_catalog.pg_type t on t.oid = d.base where t.typtype = 'd'
 ), found as (
   select a.attnum, a.attname::text as name, format_type(a.atttypid, a.atttypmod) as type, not a.attnotnull as nullable,
     pg_get_expr(d.adbin, d.adrelid) as "default", col_description(a.attrelid, a.attnum) as comment,
     exists (
       select from pg_catalog.pg_constraint k where k.conrelid = a.attrelid and k.contype = 'p' and a.attnum = any(k.conkey)
     ) as primary_key, (
-      select json_agg(e.enumlabel::text order by e.enumsortorder) from pg_catalog.pg_enum e where e.enumtypid = a.atttypid
+      select json_agg(e.enumlabel::text order by e.enumsortorder) from pg_catalog.pg_enum e where e.enumtypid = t.oid
     ) as labels, (
       select json_agg(pg_get_constraintdef(k.oid) order by k.conname) from pg_catalog.pg_constraint k
       where k.conrelid = a.attrelid and k.contype = 'c' and k.conkey = array[a.attnum]
-    ) as checks, f.schema as other_schema, f.name as other, f.target
+    ) as checks, f.schema as other_schema, f.name as other, f.target,
+    case when b.nspname = 'pg_catalog' then t.typname::text end as builtin, t.typtype::text as type_kind, t.typcategory::text as category,
+    ${operatorsOf('btree')} as sortable, ${operatorsOf('hash')} as comparable
   from wanted join pg_catalog.pg_attribute a on a.attrelid = wanted.oid and a.attnum > 0 and not a.attisdropped
+  join pg_catalog.pg_type t on t.oid = coalesce((
+    select d.base from domains d join pg_catalog.pg_type base on base.oid = d.base where d.oid = a.atttypid and base.typtype <> 'd'
+  ), a.atttypid)
+  join pg_catalog.pg_namespace b on b.oid = t.typnamespace
   left join pg_catalog.pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
   left join lateral (
     select n.nspname::text as schema, o.relname::text as name, t.attname::text as target
@@ -103,8 +124,29 @@ export function toTableColumn(row: Row): TableColumn {
     primary_key: row['primary_key'] === true,
     ...(typeof other === 'string' ? { references: { schema: textOf(other_schema), table: other, column: textOf(target) } } : {}),
     comment: textOrNull(row['comment']),
+    ...usesOf(row),
     ...(choices === null ? {} : { enum: [...choices] }),
   };
+}
+
+const PARAMETERS = parameterTypes({
+  integer: 'int2|int4|int8|oid',
+  number: 'numeric|float4|float8',
+  boolean: 'bool',
+  date: 'date',
+  datetime: 'timestamp|timestamptz',
+  uuid: 'uuid',
+  json: 'jsonb',
+});
+
+/** By the type below domains. What has no parameter type of its own is written as text, which the database reads. */
+function usesOf(row: Row): ColumnUses {
+  const builtin = textOf(row['builtin']);
+  const sortable = row['sortable'] === true;
+  // Arrays, composite types and what stands for others; bytes are no text.
+  const is_other = ['A', 'C', 'P'].includes(textOf(row['category'])) || row['type_kind'] === 'c' || builtin === 'bytea';
+  if (is_other || !(sortable || row['comparable'] === true)) return { ...NO_USES, sortable };
+  return { parameter: PARAMETERS.get(builtin) ?? 'string', sortable, searchable: row['category'] === 'S' };
 }
 
 const texts = (value: Json | undefined): string[] => (Array.isArray(value) ? value.map(String) : []);

@@ -1,5 +1,6 @@
-import type { Table, TableColumn } from '#core/contract/definitions/schema.ts';
+import type { ColumnUses, Table, TableColumn } from '#core/contract/definitions/schema.ts';
 import { globContaining } from '#core/lib/text/letter-case.ts';
+import { NO_USES, parameterTypes } from '../shared/column-uses.ts';
 import { checksOf, choicesOf } from '../shared/choices.ts';
 import { noTable, pageOf, textOf } from '../shared/rows.ts';
 import type { Row, Source, TableFilter } from '../shared/source.ts';
@@ -75,6 +76,27 @@ function toTable(row: Row): Table {
   };
 }
 
+const PARAMETERS = parameterTypes({
+  integer: 'INTEGER|INT|TINYINT|SMALLINT|MEDIUMINT|BIGINT|UNSIGNED BIG INT|INT2|INT4|INT8',
+  number: 'REAL|DOUBLE|DOUBLE PRECISION|FLOAT|NUMERIC|DECIMAL|NUMBER',
+  boolean: 'BOOLEAN|BOOL',
+  date: 'DATE',
+  datetime: 'DATETIME|TIMESTAMP',
+  uuid: 'UUID',
+  json: 'JSON',
+});
+
+/**
+ * A declared type can be any words here, and only makes an affinity (SQLite documentation, "Datatypes In SQLite", section 3.1): one that
+ * is not known as a whole is compared with text, which the affinity of the column turns into a number where it has to.
+ */
+function usesOf(declared: string): ColumnUses {
+  const type = declared.toUpperCase().replace(/\s*\(.*$/s, '');
+  if (type === 'BLOB') return { ...NO_USES, sortable: true };
+  const searchable = /CHAR|CLOB|TEXT/.test(type) && !type.includes('INT');
+  return { parameter: PARAMETERS.get(type) ?? 'string', sortable: true, searchable };
+}
+
 function toTableColumn(row: Row, checks: readonly string[]): TableColumn {
   const other = row['other'];
   const choices = choicesOf(checks, textOf(row['name']));
@@ -86,6 +108,7 @@ function toTableColumn(row: Row, checks: readonly string[]): TableColumn {
     primary_key: row['pk'] === 1,
     ...(typeof other === 'string' ? { references: { schema: 'main', table: other, column: textOf(row['target']) } } : {}),
     comment: null,
+    ...usesOf(textOf(row['type'])),
     ...(choices === null ? {} : { enum: [...choices] }),
   };
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { DbType } from '#core/contract/definitions/connections.ts';
 import type { Table } from '#core/contract/definitions/schema.ts';
 import type { Input } from '#core/contract/index.ts';
+import { offersOf } from '#ui/src/features/builder/sql/table-offers.ts';
 import { draftFromTable, recipesFor, type TableRecipe } from '#ui/src/features/builder/sql/tables.ts';
 import { dialectOf } from '#ui/src/features/builder/sql/scan.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
@@ -16,13 +17,55 @@ const POSTGRESQL = `
   create table public.orders (id int primary key, place text); insert into public.orders values (1, 'public');
   create table app.orders (id int primary key, place text); insert into app.orders values (1, 'app');
   create table public."core.user" (id int primary key, place text); insert into public."core.user" values (1, 'dotted');
-  create table "My.Schema"."Odd.table" (id int primary key, place text); insert into "My.Schema"."Odd.table" values (1, 'both');`;
+  create table "My.Schema"."Odd.table" (id int primary key, place text); insert into "My.Schema"."Odd.table" values (1, 'both');
+  create schema odd; create schema types;
+  create type types.sprint_state as enum ('open', 'done'); create type types.date_kind as enum ('fixed', 'moving');
+  create type types.money_pair as (a int, b int); create domain types.realm as text; create domain types.inner_realm as types.realm;
+  create domain types.point_count as int;
+  create table odd.guessed (
+    id int primary key, state types.sprint_state, status types.inner_realm, kind types.date_kind, category types.point_count, type name
+  );
+  insert into odd.guessed values (1, 'open', 'a', 'fixed', 7, 'n');
+  create table odd.unsortable (state json, kind xml, status point, type types.money_pair, note text); insert into odd.unsortable (note) values ('x');
+  create table odd.only_json (data json); insert into odd.only_json values ('{}');
+  create table odd.lists (id int[] primary key, tags text[], country oid, kind "char"); insert into odd.lists values ('{1}', '{a}', 7, 'k');
+  create table odd.oids (id oid primary key, status inet, state interval, type int4range); insert into odd.oids values (1, '::1', '1 day', '[1,2)');
+  create table odd.documents (id jsonb primary key, state jsonb, active boolean); insert into odd.documents values ('1', '{}', true);
+  create table odd.cased ("Status" text, status text, "STATUS" text, "Id" int, id int, primary key ("Id", id)); insert into odd.cased values ('a', 'b', 'c', 1, 1);
+  create table odd."limit" ("limit" int references odd.oids (id), "offset" boolean, "select" text, "user" int primary key, "order" text);
+  create table odd."заказы" ("номер" int primary key, "状态" boolean, "🙂" boolean, "имя" text); insert into odd."заказы" values (1, true, true, 'x');
+  create table odd."größe_der_Übersicht" ("schlüssel" int primary key, "größe" text, "straße_type" text); insert into odd."größe_der_Übersicht" values (1, 'l', 's');
+  create table odd."1st" ("1" int primary key, "2 status" text, "a""b" text, "c:d" text, "e[[f]]" boolean, "g.h" boolean); insert into odd."1st" values (1, 'x', 'y', 'z', true, true);
+  create table odd.commented (id int primary key, status text, name types.realm); insert into odd.commented values (1, 'x', 'y');
+  comment on table odd.commented is '${'é'.repeat(5_200)}'; comment on column odd.commented.status is '${'x'.repeat(6_000)}';`;
 const MARIADB = `
   create table orders (id int primary key, place text); insert into orders values (1, 'first');
-  create table \`core.user\` (id int primary key, place text); insert into \`core.user\` values (1, 'dotted');`;
+  create table \`core.user\` (id int primary key, place text); insert into \`core.user\` values (1, 'dotted');
+  create table guessed (
+    id int primary key, state enum('open', 'done'), status set('a', 'b'), kind time, category year, type tinyint(1), active bit(1)
+  );
+  insert into guessed values (1, 'open', 'a,b', '10:00:00', 2020, 1, b'1');
+  create table unsortable (status point, state json, kind bit(9), note text); insert into unsortable values (point(1, 2), '{}', 3, 'x');
+  create table only_json (state geometry not null); insert into only_json values (point(1, 2));
+  create table documents (id uuid primary key, status inet6, state decimal(30, 10)); insert into documents values (uuid(), '::1', 1.5);
+  create table bytes (id binary(16) primary key, state varbinary(9), note blob); insert into bytes values ('a', 'b', 'c');
+  create table \`limit\` (\`limit\` int, foreign key (\`limit\`) references orders (id), \`offset\` boolean, \`select\` text, \`user\` int primary key, \`rank\` boolean, \`order\` text);
+  create table \`заказы\` (\`номер\` int primary key, \`状态\` boolean, \`имя\` text); insert into \`заказы\` values (1, true, 'x');
+  create table \`größe_der_Übersicht\` (\`schlüssel\` int primary key, \`größe\` text, \`straße_type\` text); insert into \`größe_der_Übersicht\` values (1, 'l', 's');
+  create table \`1st\` (\`1\` int primary key, \`2 status\` text, \`a"b\` text, \`c:d\` text, \`e[[f]]\` boolean, \`g.h\` boolean); insert into \`1st\` values (1, 'x', 'y', 'z', true, true);
+  create table commented (id int primary key, status text comment '${'é'.repeat(1_000)}') comment '${'é'.repeat(2_000)}'; insert into commented values (1, 'x');`;
 const SQLITE = `
   create table orders (id integer primary key, place text); insert into orders values (1, 'main');
-  create table "core.user" (id integer primary key, place text); insert into "core.user" values (1, 'dotted');`;
+  create table "core.user" (id integer primary key, place text); insert into "core.user" values (1, 'dotted');
+  create table guessed (id sprint_state primary key, state realm, status date_kind, kind "int[]", category integer, type point, active mint);
+  insert into guessed values (1, 'open', 'fixed', 'x', 7, 'p', 'm');
+  create table untyped (id primary key, state, note text); insert into untyped values ('a', 'b', 'x');
+  create table documents (id integer primary key, state json, status date, kind numeric, type varchar(9)); insert into documents values (1, '{}', '2024-01-01', 1.5, 'v');
+  create table bytes (id blob primary key, state blob); insert into bytes values (x'00ff', x'01');
+  create table "limit" ("limit" integer references orders (id), "offset" boolean, "select" text, "user" integer primary key, "index" boolean, "order" text);
+  create table "заказы" ("номер" integer primary key, "状态" boolean, "🙂" boolean, "имя" text); insert into "заказы" values (1, 1, 1, 'x');
+  create table "größe_der_Übersicht" ("schlüssel" integer primary key, "größe" text, "straße_type" text); insert into "größe_der_Übersicht" values (1, 'l', 's');
+  create table "1st" ("1" integer primary key, "2 status" text, "a""b" text, "c:d" text, "e[[f]]" boolean, "g.h" boolean); insert into "1st" values (1, 'x', 'y', 'z', 1, 1);`;
 
 let t: TestApp;
 const databases: TestDatabase[] = [];
@@ -31,7 +74,7 @@ const connections: Partial<Record<DbType, string>> = {};
 beforeAll(async () => {
   t = await testApp();
   await t.signIn();
-  const add = async (db_type: DbType, body: Omit<Input<'connections.create'>, 'name' | 'db_type'>) => {
+  const add = async (db_type: DbType, body: { database: string } & Partial<Input<'connections.create'>>) => {
     connections[db_type] = (await t.call('connections.create', { name: db_type, db_type, ...body })).id;
   };
   mkdirSync(join(t.directory, 'databases'), { recursive: true });
@@ -65,13 +108,14 @@ async function tableOf(db_type: DbType, name: string, schema?: string): Promise<
   return found;
 }
 
-/** The draft as the page of a new tool makes it. */
-async function draftOf(db_type: DbType, recipe: TableRecipe, table: Table) {
-  const connection_id = connections[db_type] ?? '';
+async function sourceOf(db_type: DbType, table: Table) {
   const within = table.schema === null ? {} : { schema: table.schema };
-  const { items: columns } = await t.call('schema.columns', { connection_id, table: table.name, ...within });
-  const offered = recipesFor(columns).some((one) => one.recipe === recipe);
-  return { offered, connection_id, ...draftFromTable(recipe, { table, columns, dialect: dialectOf(db_type) }) };
+  const { items } = await t.call('schema.columns', { connection_id: connections[db_type] ?? '', table: table.name, ...within });
+  return { table, columns: items, dialect: dialectOf(db_type) };
+}
+
+async function draftOf(db_type: DbType, recipe: TableRecipe, table: Table) {
+  return { connection_id: connections[db_type] ?? '', ...draftFromTable(recipe, await sourceOf(db_type, table)) };
 }
 
 async function firstRow(db_type: DbType, table: Table) {
@@ -122,6 +166,119 @@ describe.each(['postgresql', 'mariadb', 'sqlite'] as const)('a tool from a table
     expect(await shown('core.user', 'nowhere')).toBe(404);
     expect(await shown('core.nothing')).toBe(404);
   });
+});
+
+/** The tables above, and the tools that each gives. */
+const ODD: Readonly<Record<'postgresql' | 'mariadb' | 'sqlite', Readonly<Record<string, string>>>> = {
+  postgresql: {
+    guessed: 'read search list count',
+    unsortable: 'search list count',
+    only_json: 'list count',
+    lists: 'list count',
+    oids: 'read list count',
+    documents: 'list count',
+    cased: 'read search list count',
+    limit: 'read search list count',
+    заказы: 'read search list count',
+    größe_der_Übersicht: 'read search list count',
+    '1st': 'read search list count',
+    commented: 'read search list count',
+  },
+  mariadb: {
+    guessed: 'read list count',
+    unsortable: 'search list count',
+    only_json: 'list count',
+    documents: 'read list count',
+    bytes: 'list count',
+    limit: 'read search list count',
+    заказы: 'read search list count',
+    größe_der_Übersicht: 'read search list count',
+    '1st': 'read search list count',
+    commented: 'read search list count',
+  },
+  sqlite: {
+    guessed: 'read list count',
+    untyped: 'read search list count',
+    documents: 'read search list count',
+    bytes: 'list count',
+    limit: 'read search list count',
+    заказы: 'read search list count',
+    größe_der_Übersicht: 'read search list count',
+    '1st': 'read search list count',
+  },
+};
+
+const SAMPLES: Readonly<Record<string, unknown>> = {
+  integer: 1,
+  number: 1.5,
+  boolean: true,
+  string: '1',
+  date: '2024-01-01',
+  datetime: '2024-01-01T00:00:00Z',
+  uuid: '0190b0c0-0000-7000-8000-000000000000',
+};
+
+const TYPED: Readonly<Record<string, string>> = {
+  inet: '::1',
+  inet6: '::1',
+  interval: '1 day',
+  int4range: '[1,2)',
+  time: '10:00:00',
+};
+
+for (const [db_type, tables] of Object.entries(ODD) as ['postgresql' | 'mariadb' | 'sqlite', Record<string, string>][]) {
+  const there = db_type === 'sqlite' || reachable[db_type === 'mariadb' ? 'mysql' : 'postgres'];
+  test.skipIf(!there).each(Object.entries(tables))(`on ${db_type} the tools from %s are saved and run`, async (name, recipes) => {
+    const connection_id = connections[db_type] ?? '';
+    const source = await sourceOf(db_type, await tableOf(db_type, name, db_type === 'postgresql' ? 'odd' : undefined));
+    expect(
+      recipesFor(source.columns)
+        .map(({ recipe }) => recipe)
+        .join(' '),
+    ).toBe(recipes);
+    const offers = await offersOf(source, (draft) => t.call('preview.tool', { connection_id, ...draft }));
+    expect(offers.map(({ recipe }) => recipe).join(' ')).toBe(recipes);
+    for (const { recipe, draft } of offers) {
+      const saved = await t.send('tools.create', { connection_id, ...draft, name: `${draft.name.slice(0, 40)}_${db_type}` });
+      expect([recipe, saved.status, saved.body.detail, saved.body.warnings]).toEqual([recipe, 201, undefined, []]);
+      const sampleOf = ({ name: parameter, type, enum: choices, default: standard }: (typeof draft.parameters)[number]) =>
+        choices?.[0] ??
+        standard ??
+        TYPED[source.columns.find((column) => column.name === parameter)?.type ?? ''] ??
+        SAMPLES[type];
+      const values = draft.parameters.map((one) => [one.name, sampleOf(one)]);
+      const { sql_query, parameters: definitions } = draft;
+      const ran = await t.send('preview.execute', {
+        connection_id,
+        sql_query,
+        definitions,
+        parameters: Object.fromEntries(values),
+      });
+      expect([recipe, ran.status, ran.body.detail]).toEqual([recipe, 200, undefined]);
+    }
+  });
+}
+
+test('names and texts keep their letters, and parameters have names of their own', async () => {
+  const draft = async (recipe: TableRecipe, table: string) => draftOf('sqlite', recipe, await tableOf('sqlite', table));
+  const sized = await draft('list', 'größe_der_Übersicht');
+  expect([sized.name, sized.title, sized.tags]).toEqual([
+    'list_groesse_der_uebersicht',
+    'List größe der übersicht',
+    ['größe_der_übersicht'],
+  ]);
+  expect(sized.parameters.map(({ name }) => name)).toEqual(['strasse_type', 'limit', 'offset']);
+  const orders = await draft('list', 'заказы');
+  expect([orders.name, orders.title]).toEqual(['list_rows', 'List заказы']);
+  expect(orders.parameters.map(({ name }) => name)).toEqual(['column_2', 'column_3', 'limit', 'offset']);
+  const words = await draft('list', 'limit');
+  expect(words.parameters.map(({ name, type }) => `${name} ${type}`)).toEqual([
+    'limit_2 integer',
+    'offset_2 boolean',
+    'index boolean',
+    'limit integer',
+    'offset integer',
+  ]);
 });
 
 test.skipIf(!reachable.postgres)('the schema is left out only where the name alone reads the table', async () => {

@@ -282,10 +282,12 @@ describe.skipIf(!reachable.mysql)('MariaDB schema', () => {
     expect((await source.tables({ ...page, search: '%' })).total).toBe(0);
     expect((await source.tables({ ...page, schema: 'information_schema' })).total).toBeGreaterThan(10);
     const child = await source.columns({ name: 'child' }, page);
+    const INTEGER = { parameter: 'integer', sortable: true, searchable: false };
+    const TEXT = { parameter: 'string', sortable: true, searchable: true };
     expect(child).toEqual({
       total: 3,
       items: [
-        { name: 'id', type: 'int(11)', nullable: false, default: null, primary_key: true, comment: null },
+        { name: 'id', type: 'int(11)', nullable: false, default: null, primary_key: true, comment: null, ...INTEGER },
         {
           name: 'parent_id',
           type: 'int(11)',
@@ -294,8 +296,9 @@ describe.skipIf(!reachable.mysql)('MariaDB schema', () => {
           primary_key: false,
           references: { schema, table: 'parent', column: 'id' },
           comment: 'who',
+          ...INTEGER,
         },
-        { name: 'label', type: 'varchar(20)', nullable: true, default: "'none'", primary_key: false, comment: null },
+        { name: 'label', type: 'varchar(20)', nullable: true, default: "'none'", primary_key: false, comment: null, ...TEXT },
       ],
     });
     expect(await source.columns({ schema, name: 'child' }, { ...page, search: 'zzz' })).toEqual({ items: [], total: 0 });

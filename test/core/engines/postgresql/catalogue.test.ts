@@ -80,13 +80,21 @@ describe.skipIf(!reachable.postgres)('the catalogue of PostgreSQL', () => {
 
   test('columns tell type, default, key, reference and comment, and skip what was dropped', async () => {
     const { items, total } = await source.columns({ schema: 'shop', name: 'customers' }, ALL);
-    const plain = { nullable: true, default: null, primary_key: false, comment: null };
+    const plain = { nullable: true, default: null, primary_key: false, comment: null, sortable: true, searchable: false };
     expect(items).toEqual([
-      { ...plain, name: 'id', type: 'bigint', nullable: false, primary_key: true },
-      { ...plain, name: 'email', type: 'character varying(200)', nullable: false, comment: 'Where to write to' },
-      { ...plain, name: 'joined', type: 'timestamp with time zone', nullable: false, default: 'now()' },
-      { ...plain, name: 'tags', type: 'text[]' },
-      { ...plain, name: 'Weird "name', type: 'numeric(10,2)', default: '1.5' },
+      { ...plain, name: 'id', type: 'bigint', parameter: 'integer', nullable: false, primary_key: true },
+      {
+        ...plain,
+        name: 'email',
+        type: 'character varying(200)',
+        parameter: 'string',
+        searchable: true,
+        nullable: false,
+        comment: 'Where to write to',
+      },
+      { ...plain, name: 'joined', type: 'timestamp with time zone', parameter: 'datetime', nullable: false, default: 'now()' },
+      { ...plain, name: 'tags', type: 'text[]', parameter: null, sortable: false },
+      { ...plain, name: 'Weird "name', type: 'numeric(10,2)', parameter: 'number', default: '1.5' },
     ]);
     expect(total).toBe(5);
     const orders = await source.columns({ schema: 'shop', name: 'orders' }, ALL);

@@ -248,8 +248,28 @@ describe('schema', () => {
     const item = await source.columns({ name: 'item' }, page);
     expect(item.total).toBe(10);
     expect(item.items.slice(0, 2)).toEqual([
-      { name: 'id', type: 'INTEGER', nullable: false, default: null, primary_key: true, comment: null },
-      { name: 'name', type: 'VARCHAR(50)', nullable: false, default: "'none'", primary_key: false, comment: null },
+      {
+        name: 'id',
+        type: 'INTEGER',
+        nullable: false,
+        default: null,
+        primary_key: true,
+        comment: null,
+        parameter: 'integer',
+        sortable: true,
+        searchable: false,
+      },
+      {
+        name: 'name',
+        type: 'VARCHAR(50)',
+        nullable: false,
+        default: "'none'",
+        primary_key: false,
+        comment: null,
+        parameter: 'string',
+        sortable: true,
+        searchable: true,
+      },
     ]);
     const part = await source.columns({ schema: 'main', name: 'part' }, page);
     expect(part.items[0]).toMatchObject({ primary_key: true, references: { schema: 'main', table: 'item', column: 'id' } });

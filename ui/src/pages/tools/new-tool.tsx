@@ -11,13 +11,14 @@ import { useSaved } from '#ui/src/components/use-act.ts';
 import { together } from '#ui/src/kernel/data/query.ts';
 import { blankTool, toolOfResource } from '#ui/src/features/builder/drafts.ts';
 import { dialectOf } from '#ui/src/features/builder/sql/scan.ts';
-import { draftFromTable, recipesFor, type TableRecipe, type TableSource } from '#ui/src/features/builder/sql/tables.ts';
+import { offersOf, type TableOffer } from '#ui/src/features/builder/sql/table-offers.ts';
+import type { TableRecipe, TableSource } from '#ui/src/features/builder/sql/tables.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { ToolBuilder } from './tool-builder.tsx';
 
 /** A tool that is not stored yet; `?connection=…&schema=…&table=…` begins it from a table, `?resource=id` from a resource. */
 export function NewTool() {
-  const { router } = useKernel();
+  const { router, session, call } = useKernel();
   const said = useSaved();
   const context = useBuilderContext('tools');
   const wanted = router.query().get('connection') ?? '';
@@ -27,15 +28,21 @@ export function NewTool() {
   const resource = useQuery(async (read) => ({
     draft: from === null ? undefined : toolOfResource(await read('resources.get', { id: from })),
   }));
-  const source = useQuery(async (read): Promise<TableSource | null> => {
+  const source = useQuery(async (read): Promise<FromTable | null> => {
     if (table === null || wanted === '') return null;
     const tables = await read('schema.tables', { connection_id: wanted, search: table, ...(schema === null ? {} : { schema }) });
     const named = tables.items.filter(({ name }) => name === table);
     const found = named.find(({ in_path }) => in_path) ??
       named[0] ?? { schema, name: table, in_path: schema === null, comment: null };
     const within = found.schema === null ? {} : { schema: found.schema };
-    const { items } = await read('schema.columns', { connection_id: wanted, table, ...within });
-    return { table: found, columns: items };
+    const [{ items: columns }, { db_type }] = await Promise.all([
+      read('schema.columns', { connection_id: wanted, table, ...within }),
+      read('connections.get', { id: wanted }),
+    ]);
+    const offers = await offersOf({ table: found, columns, dialect: dialectOf(db_type) }, async (draft) =>
+      session.may('preview.tool') ? call('preview.tool', { connection_id: wanted, ...draft }) : {},
+    );
+    return { table: found, offers };
   });
   const saved = (tool: Tool) => {
     router.navigate(`/tools/${tool.id}`, { replace: true });
@@ -78,19 +85,18 @@ interface DraftProps {
   tags: readonly string[];
   connection_id: string;
   draft: ToolDraft | undefined;
-  source: TableSource | null;
+  source: FromTable | null;
   onSaved: (tool: Tool) => void;
 }
 
 function Draft(props: DraftProps) {
   const { router, dialogs } = useKernel();
-  const recipes = createMemo(() => recipesFor(props.source?.columns ?? []));
-  const [recipe, setRecipe] = createSignal<TableRecipe>(recipes()[0]?.recipe ?? 'list');
+  const offers = createMemo(() => props.source?.offers ?? []);
+  const [recipe, setRecipe] = createSignal<TableRecipe>(offers()[0]?.recipe ?? 'list');
   const connection = () => props.connections.find(({ id }) => id === props.connection_id) ?? firstEnabled(props.connections);
   const initial = (): ToolDraft => {
     const blank = props.draft ?? blankTool(connection()?.id ?? '');
-    if (props.source === null || props.source.columns.length === 0) return blank;
-    return { ...blank, ...draftFromTable(recipe(), { ...props.source, dialect: dialectOf(connection()?.db_type) }) };
+    return { ...blank, ...offers().find((offer) => offer.recipe === recipe())?.draft };
   };
   const choose = async (next: TableRecipe) => {
     const text = router.blocked();
@@ -114,7 +120,7 @@ function Draft(props: DraftProps) {
           initial={initial()}
           onSaved={(tool) => props.onSaved(tool)}
           before={
-            <Show when={props.source !== null && props.source.columns.length > 0 && props.source.table}>
+            <Show when={offers().length > 0 && props.source?.table}>
               {(table) => (
                 <div class="row recipe">
                   <span class="small soft">{`From table ${nameOf(table())}`}</span>
@@ -122,7 +128,7 @@ function Draft(props: DraftProps) {
                     label="What the tool does"
                     value={recipe()}
                     onChange={(next) => void choose(next)}
-                    options={recipes().map(({ recipe: value, label }) => ({ value, label }))}
+                    options={offers().map(({ recipe: value, label }) => ({ value, label }))}
                   />
                 </div>
               )}
@@ -134,4 +140,11 @@ function Draft(props: DraftProps) {
   );
 }
 
-const nameOf = ({ schema, name }: TableSource['table']): string => (schema === null ? name : `${schema}.${name}`);
+interface FromTable {
+  readonly table: TableSource['table'];
+  /** Empty: its database takes none of the statements. */
+  readonly offers: readonly TableOffer[];
+}
+
+const nameOf = ({ schema, name, in_path }: TableSource['table']): string =>
+  in_path || schema === null ? name : `${schema}.${name}`;

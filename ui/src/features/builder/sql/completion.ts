@@ -2,6 +2,7 @@ import type { Table, TableColumn } from '#core/contract/definitions/schema.ts';
 import { BEFORE_TABLE } from '#core/lib/sql/mentions.ts';
 import { createSignal } from 'solid-js';
 import type { Call } from '#ui/src/api.ts';
+import { RESERVED } from './reserved-words.ts';
 import type { Dialect, SqlPiece } from './scan.ts';
 
 /** Tables and columns of one connection, asked for when they are needed and then kept. */
@@ -87,10 +88,3 @@ export function quoteName(name: string, dialect: Dialect): string {
   const text = dialect === 'clickhouse' ? name.replaceAll('\\', '\\\\') : name;
   return `${quote}${text.replaceAll(quote, quote + quote)}${quote}`;
 }
-
-const RESERVED = new Set(
-  `all alter and any as asc between by case check column constraint create cross current_date current_time current_user default delete desc
-   distinct drop else end except exists false for foreign from full grant group having in index inner insert intersect into is join key
-   left like limit natural not null offset on or order outer primary range rank references right row rows select set some table then to
-   true union unique update user using values when where window with`.split(/\s+/),
-);

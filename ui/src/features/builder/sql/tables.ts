@@ -2,9 +2,9 @@ import type { Parameter } from '#core/contract/definitions/parameters.ts';
 import type { Table, TableColumn } from '#core/contract/definitions/schema.ts';
 import type { ReturnType } from '#core/contract/definitions/tools.ts';
 import { quoteName } from './completion.ts';
-import { typeOfColumn } from '#core/lib/sql/column-type.ts';
 import { capital } from '#ui/src/kernel/words.ts';
 import { type Dialect, isPostgres } from './scan.ts';
+import { article, asciiName, beginning, list, singular, wordsOf } from './table-words.ts';
 
 /** What a first tool of a table does. */
 export type TableRecipe = 'read' | 'list' | 'search' | 'count';
@@ -25,11 +25,11 @@ const RECIPES: readonly Recipe[] = [
 /** The recipes that a table with these columns has the columns for. */
 export const recipesFor = (columns: readonly TableColumn[]): Recipe[] =>
   RECIPES.filter(({ recipe }) => {
-    if (recipe === 'read') return keysOf(columns).length > 0;
+    if (recipe === 'read') return keysOf(columns).length > 0 && keysOf(columns).every(isComparable);
     return recipe !== 'search' || textsOf(columns).length > 0;
   });
 
-interface TableDraft {
+export interface TableDraft {
   readonly name: string;
   readonly title: string;
   readonly description: string;
@@ -44,36 +44,41 @@ export interface TableSource {
   readonly columns: readonly TableColumn[];
 }
 
-interface Source extends TableSource {
+export interface Source extends TableSource {
   readonly dialect: Dialect;
 }
 
-/** A tool to begin with: runs as it is, and says what it does. */
+/** A tool to begin with: says what it does, and runs as it is unless its database refuses it. */
 export function draftFromTable(recipe: TableRecipe, source: Source): TableDraft {
   return DRAFTS[recipe](source);
 }
 
 const DRAFTS: Readonly<Record<TableRecipe, (source: Source) => TableDraft>> = {
   read(source) {
-    const { columns } = source;
-    const keys = keysOf(columns);
-    const one = singular(wordsOf(source));
-    return draft(source, `get_${one.replaceAll(' ', '_')}`, `Read ${article(one)}`, {
-      description: `One row of ${wordsOf(source)} by ${list(keys.map(({ name }) => readable(name)))}.`,
+    const keys = named(source, keysOf(source.columns));
+    const one = singular(tableWords(source));
+    return draft(source, `get_${asciiName(one) || 'row'}`, `Read ${article(one)}`, {
+      description: `One row of ${tableWords(source)} by ${list(keys.map(readable))}.`,
       sql: [
         `select ${columnList(source)}`,
         `from ${tableName(source)}`,
         `where ${keys.map((key) => equals(source, key)).join('\n  and ')}`,
       ],
-      parameters: keys.map((column) => required(column, `${capital(readable(column.name))} of the ${one}`)),
+      parameters: keys.map((key) => ({ ...parameterOf(key, `${capital(readable(key))} of the ${one}`), required: true })),
       return_type: 'row',
     });
   },
   list(source) {
-    const filters = filtersOf(source.columns);
-    return draft(source, `list_${slug(source)}`, `List ${wordsOf(source)}`, {
-      description: `${capital(wordsOf(source))}, page by page${filteredBy(filters)}. Call again with a larger offset for more.`,
-      sql: [...selection(source, filters), ...ordering(source), 'limit :limit offset :offset'],
+    const filters = filtersOf(source, [LIMIT.name, OFFSET.name]);
+    return draft(source, `list_${tableSlug(source)}`, `List ${tableWords(source)}`, {
+      description: `${capital(tableWords(source))}, page by page${filteredBy(filters)}. Call again with a larger offset for more.`,
+      sql: [
+        `select ${columnList(source)}`,
+        `from ${tableName(source)}`,
+        ...conditions(source, filters),
+        ...ordering(source),
+        'limit :limit offset :offset',
+      ],
       parameters: [...filters.map(optionalFilter), LIMIT, OFFSET],
       return_type: 'rows',
     });
@@ -81,8 +86,9 @@ const DRAFTS: Readonly<Record<TableRecipe, (source: Source) => TableDraft>> = {
   search(source) {
     const texts = textsOf(source.columns);
     const match = texts.map(({ name }) => contains(quoteName(name, source.dialect), source.dialect));
-    return draft(source, `search_${slug(source)}`, `Search ${wordsOf(source)}`, {
-      description: `Finds ${wordsOf(source)} by a part of ${list(texts.map(({ name }) => readable(name)))}.`,
+    const words = texts.map((column) => readable({ column }));
+    return draft(source, `search_${tableSlug(source)}`, `Search ${tableWords(source)}`, {
+      description: `Finds ${tableWords(source)} by a part of ${list(words)}.`,
       sql: [
         `select ${columnList(source)}`,
         `from ${tableName(source)}`,
@@ -98,9 +104,9 @@ const DRAFTS: Readonly<Record<TableRecipe, (source: Source) => TableDraft>> = {
     });
   },
   count(source) {
-    const filters = filtersOf(source.columns);
-    return draft(source, `count_${slug(source)}`, `Count ${wordsOf(source)}`, {
-      description: `How many ${wordsOf(source)} there are${filteredBy(filters)}.`,
+    const filters = filtersOf(source, []);
+    return draft(source, `count_${tableSlug(source)}`, `Count ${tableWords(source)}`, {
+      description: `How many ${tableWords(source)} there are${filteredBy(filters)}.`,
       sql: ['select count(*) as total', `from ${tableName(source)}`, ...conditions(source, filters)],
       parameters: filters.map(optionalFilter),
       return_type: 'row',
@@ -118,14 +124,16 @@ interface Content {
 function draft({ table }: Source, name: string, title: string, content: Content): TableDraft {
   const comment = table.comment?.trim() ?? '';
   return {
-    name: name.slice(0, 64),
-    title: title.slice(0, 200),
+    name: name.slice(0, MOST_NAME),
+    title: beginning(title, 200),
     description:
-      comment === '' ? content.description : `${content.description} ${capital(comment).replace(/\.?$/, '.')}`.slice(0, 5_000),
+      comment === ''
+        ? content.description
+        : beginning(`${content.description} ${capital(comment).replace(/\.?$/, '.')}`, MOST_DESCRIPTION),
     sql_query: content.sql.join('\n'),
     parameters: content.parameters,
     return_type: content.return_type,
-    tags: [slugOf(table.name)].filter((tag) => tag !== ''),
+    tags: [beginning(wordsOf(table.name).replaceAll(' ', '_'), 64)].filter((tag) => tag !== ''),
   };
 }
 
@@ -146,48 +154,66 @@ const OFFSET: Parameter = {
   default: 0,
   minimum: 0,
 };
+const MOST_NAME = 64;
+const MOST_DESCRIPTION = 5_000;
+const MOST_CHOICES = 1_000;
 const MOST_FILTERS = 4;
 const MOST_TEXTS = 3;
 
 const keysOf = (columns: readonly TableColumn[]): TableColumn[] => columns.filter(({ primary_key }) => primary_key);
 
+const isComparable = ({ parameter }: TableColumn): boolean => parameter !== null && parameter !== 'json';
+
 /** Texts that people search by: names and titles first. */
 function textsOf(columns: readonly TableColumn[]): TableColumn[] {
-  const texts = columns.filter(
-    (column) =>
-      typeOfColumn(column) === 'string' && /char|text|string|clob|^$/i.test(column.type) && column.references === undefined,
-  );
+  const texts = columns.filter(({ searchable, references }) => searchable && references === undefined);
   const weight = ({ name }: TableColumn) => (/name|title|label|subject|email|description/i.test(name) ? 0 : 1);
   return texts.toSorted((a, b) => weight(a) - weight(b)).slice(0, MOST_TEXTS);
 }
 
-/** Columns that narrow a list: references, states, kinds, days. */
-function filtersOf(columns: readonly TableColumn[]): TableColumn[] {
+/** A column with the name of its parameter. */
+interface Named {
+  readonly column: TableColumn;
+  readonly parameter: string;
+}
+
+/** Columns that narrow a list: references, states, kinds. */
+function filtersOf(source: Source, taken: readonly string[]): Named[] {
   const fits = (column: TableColumn) =>
+    isComparable(column) &&
     !column.primary_key &&
     (column.references !== undefined ||
       /(?:^|_)(?:status|state|type|kind|category|country|active|enabled)$/i.test(column.name) ||
-      typeOfColumn(column) === 'boolean');
-  return columns.filter(fits).slice(0, MOST_FILTERS);
+      column.parameter === 'boolean');
+  return named(source, source.columns.filter(fits).slice(0, MOST_FILTERS), taken);
 }
 
-const selection = (source: Source, filters: readonly TableColumn[]): string[] => [
-  `select ${columnList(source)}`,
-  `from ${tableName(source)}`,
-  ...conditions(source, filters),
-];
+/** Columns may differ in case only, be called as another parameter is, or have no letter that a parameter can have. */
+function named(source: Source, columns: readonly TableColumn[], taken: readonly string[] = []): Named[] {
+  const used = new Set(taken);
+  return columns.map((column) => {
+    const ascii = asciiName(column.name) || `column_${source.columns.indexOf(column) + 1}`;
+    const first = (/^[a-z]/.test(ascii) ? ascii : `p_${ascii}`).slice(0, MOST_NAME);
+    let parameter = first;
+    for (let n = 2; used.has(parameter); n++) parameter = `${first.slice(0, MOST_NAME - 4)}_${n}`;
+    used.add(parameter);
+    return { column, parameter };
+  });
+}
 
-const conditions = (source: Source, filters: readonly TableColumn[]): string[] =>
-  filters.length === 0 ? [] : ['where 1 = 1', ...filters.map((column) => `  [[ and ${equals(source, column)} ]]`)];
+const conditions = (source: Source, filters: readonly Named[]): string[] =>
+  filters.length === 0 ? [] : ['where 1 = 1', ...filters.map((filter) => `  [[ and ${equals(source, filter)} ]]`)];
 
 /** Pages need an order that does not change between them. */
 function ordering({ columns, dialect }: Source): string[] {
   const keys = keysOf(columns);
-  const first = keys.length > 0 ? keys : columns.slice(0, 1);
+  const sortable = columns.filter((column) => column.sortable);
+  const first = keys.length > 0 && keys.every((key) => key.sortable) ? keys : sortable.slice(0, 1);
   return first.length === 0 ? [] : [`order by ${first.map(({ name }) => quoteName(name, dialect)).join(', ')}`];
 }
 
-const equals = ({ dialect }: Source, { name }: TableColumn): string => `${quoteName(name, dialect)} = :${parameterName(name)}`;
+const equals = ({ dialect }: Source, { column, parameter }: Named): string =>
+  `${quoteName(column.name, dialect)} = :${parameter}`;
 
 const contains = (column: string, dialect: Dialect): string => {
   if (dialect === 'mysql') return `${column} like concat('%', :text, '%')`;
@@ -207,48 +233,27 @@ function tableName({ table: { schema, name, in_path }, dialect }: Source): strin
   return in_path || schema === null ? bare : `${quoteName(schema, dialect)}.${bare}`;
 }
 
-const required = (column: TableColumn, description: string): Parameter => ({
-  ...parameterOf(column, description),
-  required: true,
-});
-
-const optionalFilter = (column: TableColumn): Parameter => ({
-  ...parameterOf(column, `Only with this ${readable(column.name)}`),
+const optionalFilter = (filter: Named): Parameter => ({
+  ...parameterOf(filter, `Only with this ${readable(filter)}`),
   required: false,
 });
 
-function parameterOf(column: TableColumn, description: string): Omit<Parameter, 'required'> {
-  const choices = column.enum ?? [];
+function parameterOf({ column, parameter }: Named, description: string): Omit<Parameter, 'required'> {
+  const type = column.parameter ?? 'string';
+  const kind = type === 'integer' || type === 'number' ? 'number' : type;
+  const choices = (column.enum ?? []).filter((choice) => typeof choice === kind);
+  // Some of the values alone would refuse the others.
+  const is_whole = choices.length > 0 && choices.length === column.enum?.length && choices.length <= MOST_CHOICES;
   return {
-    name: parameterName(column.name),
-    type: typeOfColumn(column),
-    description: column.comment ?? description,
-    ...(choices.length === 0 ? {} : { enum: choices }),
+    name: parameter,
+    type,
+    description: beginning(column.comment ?? description, MOST_DESCRIPTION),
+    ...(is_whole ? { enum: choices } : {}),
   };
 }
 
-const slugOf = (name: string): string =>
-  name
-    .replaceAll(/([a-z])([A-Z])/g, '$1_$2')
-    .toLowerCase()
-    .replaceAll(/[^a-z0-9]+/g, '_')
-    .replaceAll(/^_+|_+$/g, '');
-const parameterName = (column: string): string => {
-  const name = slugOf(column).slice(0, 64);
-  return /^[a-z_]/.test(name) ? name : `p_${name}`;
-};
-const slug = ({ table }: Source): string => slugOf(table.name) || 'rows';
-const wordsOf = (source: Source): string => readable(slug(source));
-const readable = (name: string): string => slugOf(name).replaceAll('_', ' ');
-const article = (word: string): string => `${/^[aeiou]/.test(word) ? 'an' : 'a'} ${word}`;
-const list = (words: readonly string[]): string =>
-  words.length < 2 ? (words[0] ?? '') : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
-const filteredBy = (filters: readonly TableColumn[]): string =>
-  filters.length === 0 ? '' : `, optionally only those of one ${list(filters.map(({ name }) => readable(name)))}`;
-
-function singular(words: string): string {
-  if (/(?:ss|us|is)$/.test(words)) return words;
-  if (words.endsWith('ies')) return `${words.slice(0, -3)}y`;
-  if (/(?:ses|xes|zes|ches|shes)$/.test(words)) return words.replace(/es$/, '');
-  return words.replace(/s$/, '');
-}
+const tableSlug = ({ table }: Source): string => asciiName(table.name) || 'rows';
+const tableWords = ({ table }: Source): string => wordsOf(table.name) || 'rows';
+const readable = ({ column }: Pick<Named, 'column'>): string => wordsOf(column.name) || column.name;
+const filteredBy = (filters: readonly Named[]): string =>
+  filters.length === 0 ? '' : `, optionally only those of one ${list(filters.map(readable))}`;
