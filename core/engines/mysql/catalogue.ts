@@ -66,9 +66,10 @@ const PARAMETERS = parameterTypes({
 });
 const BYTES = /^(?:var)?binary$|blob$/;
 
-/** @param base the type without its length. One bit or digit is a boolean, as in results. */
-function usesOf(base: string, type: string): ColumnUses {
-  const parameter = /^(?:tinyint|bit)\(1\)/.test(type) ? 'boolean' : (PARAMETERS.get(base) ?? null);
+/** @param base the type without its length. A key of one digit has more values than a boolean. */
+function usesOf(base: string, type: string, is_key: boolean): ColumnUses {
+  const parameter =
+    /^bit\(1\)/.test(type) || (!is_key && /^tinyint\(1\)/.test(type)) ? 'boolean' : (PARAMETERS.get(base) ?? null);
   return { parameter, sortable: parameter !== null || base === 'bit' || BYTES.test(base), searchable: TEXTS.has(base) };
 }
 
@@ -104,7 +105,7 @@ export function toTableColumn(row: Row, checks: readonly string[]): TableColumn 
       ? { references: { schema: textOf(row['other_schema']), table: other, column: textOf(row['other_column']) } }
       : {}),
     comment: textOf(row['comment']) || null,
-    ...usesOf(textOf(row['base']).toLowerCase(), textOf(row['type']).toLowerCase()),
+    ...usesOf(textOf(row['base']).toLowerCase(), textOf(row['type']).toLowerCase(), row['place'] === 'PRI'),
     ...(choices === null ? {} : { enum: [...choices] }),
   };
 }

@@ -46,6 +46,7 @@ const MARIADB = `
   );
   insert into guessed values (1, 'open', 'a,b', '10:00:00', 2020, 1, b'1');
   create table unsortable (status point, state json, kind bit(9), note text); insert into unsortable values (point(1, 2), '{}', 3, 'x');
+  create table digits (id tinyint(1) primary key); insert into digits values (7);
   create table only_json (state geometry not null); insert into only_json values (point(1, 2));
   create table documents (id uuid primary key, status inet6, state decimal(30, 10)); insert into documents values (uuid(), '::1', 1.5);
   create table bytes (id binary(16) primary key, state varbinary(9), note blob); insert into bytes values ('a', 'b', 'c');
@@ -189,6 +190,7 @@ const ODD: Readonly<Record<'postgresql' | 'mariadb' | 'sqlite', Readonly<Record<
     unsortable: 'search list count',
     only_json: 'list count',
     documents: 'read list count',
+    digits: 'read list count',
     bytes: 'list count',
     limit: 'read search list count',
     заказы: 'read search list count',

@@ -282,8 +282,8 @@ describe.skipIf(!reachable.mysql)('MariaDB schema', () => {
     expect((await source.tables({ ...page, search: '%' })).total).toBe(0);
     expect((await source.tables({ ...page, schema: 'information_schema' })).total).toBeGreaterThan(10);
     const child = await source.columns({ name: 'child' }, page);
-    const INTEGER = { parameter: 'integer', sortable: true, searchable: false };
-    const TEXT = { parameter: 'string', sortable: true, searchable: true };
+    const INTEGER = { parameter: 'integer', sortable: true, searchable: false } as const;
+    const TEXT = { parameter: 'string', sortable: true, searchable: true } as const;
     expect(child).toEqual({
       total: 3,
       items: [
