@@ -1,4 +1,3 @@
-import type { Tally } from '#core/lib/call/arguments.ts';
 import { LONGEST_ACCESS_TOKEN } from '#core/edge/identity.ts';
 import { readText } from '#core/edge/body.ts';
 import type { Network } from '#core/env/settings.ts';
@@ -16,6 +15,7 @@ import { answerAuthorize, answerToken } from './grant.ts';
 import { createMcp } from './mcp.ts';
 import { ASKED_SCOPES, isMetadataPath, MCP_PATHS, metadataDocuments, metadataUrl } from './metadata.ts';
 import { type Caller, createServerLink } from './server-link.ts';
+import type { Tally } from './tools.ts';
 
 export interface AgentOptions {
   readonly server_url: string;

@@ -1,6 +1,6 @@
 import { type CallToolResult, createMcpHandler, ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
+import { namedOf } from '#core/lib/call/undeclared-arguments.ts';
 import { withWholeEvents } from '#core/lib/text/wire-text.ts';
-import type { Tally } from '#core/lib/call/arguments.ts';
 import { AppError } from '#core/errors.ts';
 import type { Log } from '#core/log.ts';
 import { PRODUCT_NAME, PRODUCT_VERSION } from '#core/version.ts';
@@ -9,7 +9,7 @@ import { listingFor, mayPropose, PROPOSING, takeProposal, withoutProposal } from
 import { refuse, sentence } from './refusals.ts';
 import type { Caller, ServerLink } from './server-link.ts';
 import { INSTRUCTIONS } from './texts.ts';
-import { type AgentTool, agentTools, toInput, undeclaredIn } from './tools.ts';
+import { type AgentTool, agentTools, type Tally, toInput, undeclaredIn } from './tools.ts';
 
 type Outcome = { readonly output: Record<string, unknown> } | { readonly failed: string };
 
@@ -98,9 +98,6 @@ async function callTool(
   }
 }
 
-/** Names of arguments that an answer says were left out. */
-const MOST_IGNORED = 20;
-
 /** Suspicious text that others wrote is named before a model reads it, and stays as it is. */
 async function toResult(
   outcome: Outcome,
@@ -115,7 +112,7 @@ async function toResult(
   });
   const warning = found.length === 0 ? {} : { _warnings: found };
   if (!failed) {
-    const left_out = ignored.length === 0 ? {} : { _ignored: ignored.slice(0, MOST_IGNORED).map((name) => name.slice(0, 64)) };
+    const left_out = ignored.length === 0 ? {} : { _ignored: namedOf(ignored) };
     const output = { ...warning, ...left_out, ...outcome.output };
     return { content: [textOf(JSON.stringify(output))], structuredContent: output };
   }

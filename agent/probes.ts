@@ -1,7 +1,7 @@
 import { createProbes, type ProbeSecrets, type Readiness } from '#core/edge/probes.ts';
-import type { Tally } from '#core/lib/call/arguments.ts';
 import { createRequestDurations, metric } from '#core/lib/metrics/metrics-text.ts';
 import { createProcessMetrics } from '#core/lib/metrics/process-metrics.ts';
+import type { Tally } from './tools.ts';
 
 /** `/livez`, `/readyz` and `/metrics` of the agent endpoint. */
 export interface AgentProbes {
@@ -46,7 +46,7 @@ export function createAgentProbes(options: AgentProbeOptions): AgentProbes {
       const undeclared = metric(
         'counter',
         'sluice_undeclared_arguments_total',
-        'Undeclared arguments that callers sent; they are ignored.',
+        'Arguments that callers sent and tools do not declare, ignored or refused; without those that clients are known to add.',
         [[{}, options.tally.undeclared]],
       );
       return requests.text() + undeclared + (await processMetrics());

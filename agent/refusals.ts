@@ -2,6 +2,7 @@ import { ENTITY_KINDS } from '#core/contract/entities.ts';
 import { operations } from '#core/contract/index.ts';
 import { pathVariables } from '#core/contract/paths.ts';
 import { type AppError, misspelt } from '#core/errors.ts';
+import { undeclaredFaults } from '#core/lib/call/undeclared-arguments.ts';
 import { type AgentTool, undeclaredIn } from './tools.ts';
 
 type Given = Readonly<Record<string, unknown>>;
@@ -13,27 +14,23 @@ export function refuse(tool: AgentTool, given: Given, input: Given): { code: 'in
   const required = missing.filter((field) => tool.listing.inputSchema.required.includes(field));
   const faults = required.map((field) => `${field} is required.`);
   const undeclared = undeclaredIn(tool, given);
-  if (id_argument !== null && missing.includes(id_argument) && undeclared.includes('id')) {
-    faults.push(`There is no argument id. Did you mean ${id_argument}?`);
-  }
-  faults.push(...misspelt(undeclared, missing).map(({ message }) => message));
-  if (!tool.listing.annotations.readOnlyHint) faults.push(...unkept(undeclared, given));
+  const means_id = id_argument !== null && missing.includes(id_argument) && undeclared.includes('id');
+  if (means_id) faults.push(`There is no argument id. Did you mean ${id_argument}?`);
+  const others = means_id ? undeclared.filter((name) => name !== 'id') : undeclared;
+  const reads = tool.listing.annotations['readOnlyHint'] === true;
+  const found = reads ? misspelt(others, missing) : undeclaredFaults(others, missing);
+  faults.push(...found.map(({ field, message }) => (reads ? message : (NOTHING_CHANGED.get(field) ?? message))));
   if (faults.length > 0) return { code: 'invalid', text: faults.join(' ') };
   const { path } = operations[tool.operation];
   const dotted = pathVariables(path).some((field) => input[field] === '.' || input[field] === '..');
   return dotted ? { code: 'not_found', text: 'There is no record with this name.' } : null;
 }
 
-/** What a caller relies on, and a tool that changes something does not have: ignored, the call would do what it was to prevent. */
-function unkept(undeclared: readonly string[], given: Given): string[] {
-  const asked = (name: string) => undeclared.includes(name) && given[name] !== false && given[name] !== null;
-  return [
-    ...(asked('dry_run')
-      ? ['This tool has no dry run, so nothing was changed. Call it without dry_run to make the change.']
-      : []),
-    ...(asked('version') ? ['This tool takes no version, so nothing was changed. Call it without one.'] : []),
-  ];
-}
+/** What a caller relies on, and a tool that changes something does not have. */
+const NOTHING_CHANGED: ReadonlyMap<string, string> = new Map([
+  ['dry_run', 'This tool has no dry run, so nothing was changed. Call it without dry_run to make the change.'],
+  ['version', 'This tool takes no version, so nothing was changed. Call it without one.'],
+]);
 
 /** What can be named in the place of its id. */
 const NAMED = new RegExp(`^(There is no (?:${[...ENTITY_KINDS, 'history entry'].join('|')}) with this id)\\.$`, 'm');

@@ -2,6 +2,7 @@ import { ENTITIES, ENTITY_KINDS, kindOf } from '#core/contract/entities.ts';
 import { type OperationName, operations } from '#core/contract/index.ts';
 import type { Operation } from '#core/contract/operation.ts';
 import { closedNames } from '#core/contract/marks.ts';
+import { undeclaredIn as undeclaredBeside } from '#core/lib/call/undeclared-arguments.ts';
 import { ServerConfigPatch } from '#core/contract/settings/config.ts';
 import { createSayOnce, type JsonObject, schemaOf, type SayOnce } from './schemas.ts';
 import { CONFIGURE } from './texts-configure.ts';
@@ -90,18 +91,25 @@ function toTool(name: string, text: ToolText, operation: OperationName, definiti
       description: text.description,
       annotations: annotationsOf(text),
       inputSchema: { ...input, type: 'object', properties: Object.fromEntries(shown), required: required.map(argumentOf) },
-      outputSchema: withWarnings(sayOnce(schemaOf(definition.output, 'output'), name)),
+      outputSchema: withNotices(sayOnce(schemaOf(definition.output, 'output'), name), text),
     },
   };
 }
 
-/** What it means stands in the instructions of the endpoint. */
+/** What these mean stands in the instructions of the endpoint. */
 const WARNINGS = { type: 'array', items: { type: 'object' } };
 
-const withWarnings = (schema: JsonObject): AgentTool['listing']['outputSchema'] => ({
+const IGNORED = { type: 'array', items: { type: 'string' } };
+
+/** Only tools that read ignore arguments. */
+const withNotices = (schema: JsonObject, { effect }: ToolText): AgentTool['listing']['outputSchema'] => ({
   ...schema,
   type: 'object',
-  properties: { ...(schema['properties'] as JsonObject | undefined), _warnings: WARNINGS },
+  properties: {
+    ...(schema['properties'] as JsonObject | undefined),
+    _warnings: WARNINGS,
+    ...(effect === 'reads' && { _ignored: IGNORED }),
+  },
 });
 
 const annotationsOf = ({ title, effect, repeats }: ToolText): JsonObject => ({
@@ -112,11 +120,16 @@ const annotationsOf = ({ title, effect, repeats }: ToolText): JsonObject => ({
   openWorldHint: false,
 });
 
+/** What the endpoint counts over all calls. */
+export interface Tally {
+  undeclared: number;
+}
+
 /** What a call names beside the arguments of the tool. */
 export const undeclaredIn = (tool: AgentTool, given: Readonly<JsonObject>): string[] =>
-  Object.keys(given).filter((name) => !tool.arguments.includes(name));
+  undeclaredBeside(given, new Set(tool.arguments));
 
-/** The arguments of a call as the operation takes them. Some clients add arguments of their own to every call: those stay out. */
+/** The arguments of a call as the operation takes them, without those that the tool does not have. */
 export function toInput({ id_argument, arguments: declared }: AgentTool, given: Readonly<JsonObject>): JsonObject {
   const known = declared.filter((name) => Object.hasOwn(given, name));
   return Object.fromEntries(known.map((name) => [name === id_argument ? 'id' : name, given[name]]));

@@ -61,9 +61,9 @@ export const callHandlers: Pick<Handlers, 'logs.list' | 'logs.get'> = {
   'logs.get': async ({ app, actor }, { call_id: id }) => {
     const { request_logs, mcp_sessions, canaries } = app.store.tables;
     const number = /^\d{1,15}$/.test(id) ? Number(id) : -1;
-    const { error_message, sqlstate, database_ms, bytes, tokens, truncated, trace_id } = request_logs;
+    const { error_message, sqlstate, database_ms, bytes, tokens, truncated, trace_id, ignored_arguments } = request_logs;
     const { person, token, client_id, session } = mcp_sessions;
-    const own = { error_message, sqlstate, database_ms, bytes, tokens, truncated, trace_id };
+    const own = { error_message, sqlstate, database_ms, bytes, tokens, truncated, trace_id, ignored: ignored_arguments };
     const of_session = { person, token, client_id, session, session_id: mcp_sessions.id };
     const { status, version } = canaries;
     const [found] = await app.store.db
@@ -79,10 +79,11 @@ export const callHandlers: Pick<Handlers, 'logs.list' | 'logs.get'> = {
       .leftJoin(mcp_sessions, eq(request_logs.session_id, mcp_sessions.id))
       .where(eq(request_logs.id, number));
     if (found === undefined) throw new AppError('not_found', 'There is no such call. The request log keeps calls for 30 days.');
-    const { sealed, ...call } = found;
+    const { sealed, ignored, ...call } = found;
     return {
       ...call,
       ...(await shownArguments(app, actor, { name: call.name, timestamp: call.timestamp, sealed })),
+      ignored_arguments: ignored ?? [],
       id: String(call.id),
       session_id: call.session_id === null ? null : String(call.session_id),
       outcome: outcomeOf(call.error),

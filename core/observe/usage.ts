@@ -1,6 +1,6 @@
 import { and, eq, isNull, lt, or, sql } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
-import type { CallGroup, Calls, UsageBatch } from '#core/contract/observe/usage-batch.ts';
+import type { CallGroup, CallNote, Calls, UsageBatch } from '#core/contract/observe/usage-batch.ts';
 import { signal } from '#core/cluster/signals.ts';
 import { countOnSides } from '#core/deploy/candidates/canary-calls.ts';
 import { rowsOf } from '#core/store/columns.ts';
@@ -78,11 +78,12 @@ async function insertLogs(
   const { dialect } = app.store;
   const { outcomes, places } = toOutcomes(groups, calls);
   const none = calls.timestamp.map(() => 0);
-  const note = (name: 'error_message' | 'sqlstate' | 'trace_id' | 'arguments') => {
+  const noted = (read: (note: CallNote) => string | undefined) => {
     const cells: (string | null)[] = none.map(() => null);
-    for (const one of notes) if (one.at < cells.length) cells[one.at] = one[name] ?? null;
+    for (const one of notes) if (one.at < cells.length) cells[one.at] = read(one) ?? null;
     return { type: 'text', cells } as const;
   };
+  const note = (name: 'error_message' | 'sqlstate' | 'trace_id' | 'arguments') => noted((one) => one[name]);
   const text = (name: Texts) => ({ type: 'text', cells: outcomes.map((outcome) => outcome[name]) }) as const;
   const done = rowsOf(
     dialect,
@@ -100,6 +101,7 @@ async function insertLogs(
       sqlstate: note('sqlstate'),
       trace_id: note('trace_id'),
       arguments: note('arguments'),
+      ignored_arguments: noted(({ ignored_arguments: ignored }) => ignored && JSON.stringify(ignored)),
       session_id: { type: 'integer', cells: sessions },
     },
     {
@@ -119,7 +121,7 @@ async function insertLogs(
   );
   // The database numbers the rows in the order of the calls.
   const id = dialect === 'sqlite' ? 'null' : "nextval('request_logs_id_seq')";
-  const columns = `${id}, timestamp, kind, name, connection_id, client, token_prefix, duration_ms, wait_ms, rows, error is null, error, nullif(snapshot_version, ${NO_VERSION}), confirmation, database_ms, bytes, tokens, error_message, sqlstate, trace_id, session_id, arguments, truncated = 1, canary`;
+  const columns = `${id}, timestamp, kind, name, connection_id, client, token_prefix, duration_ms, wait_ms, rows, error is null, error, nullif(snapshot_version, ${NO_VERSION}), confirmation, database_ms, bytes, tokens, error_message, sqlstate, trace_id, session_id, arguments, truncated = 1, canary, ignored_arguments`;
   await tx.insert(request_logs).select(sql`with recursive ${done} select ${sql.raw(columns)} from done`);
 }
 

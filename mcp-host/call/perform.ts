@@ -23,6 +23,7 @@ import { guardedWrite, type Review } from './confirmation/guarded-write.ts';
 import { fillMissing } from './confirmation/missing-arguments.ts';
 import { type CallContext, CallerGone, type CallServices } from './context.ts';
 import { isAnswered, SESSION_ENDED } from './deadline.ts';
+import { failedContent, withIgnored } from './ignored-arguments.ts';
 import { isLong, longMembers } from './long-result.ts';
 import { loggedFault, withoutMasked } from './logged-fault.ts';
 import { logCall } from './request-log.ts';
@@ -48,7 +49,7 @@ const TOOL: Kind<ToolEntry> = {
   name: 'tool',
   finish: ({ result, transformed }, { return_type, text_format }, _, next) =>
     toolMembers(shape(result, return_type, transformed, { next, text_format })),
-  fail: ({ text }) => `"content":[${textBlock(text)}],"isError":true`,
+  fail: ({ text }, { record }) => `"content":[${failedContent(textBlock(text), record)}],"isError":true`,
   asking: (tool) => (isGuardedWrite(tool) || tool.ask_missing === true ? tool : null),
 };
 
@@ -159,6 +160,7 @@ async function perform<E extends Callable>(
   const { sources, cache, limits, log, now, pseudonym } = services;
   record.query = entity;
   record.connection = connection;
+  record.refuses_undeclared = kind.name === 'tool' && registry.server.undeclared_arguments === 'refuse';
   /** Null until something reads it. What the caller calls its request is no name of a call. */
   let call_id: string | null = null;
   const call = {
@@ -223,7 +225,8 @@ async function perform<E extends Callable>(
         ? await (cache.through(entry, context, values, run, beside) ?? run(values, deadline))
         : await guardedWrite(asking, services.confirmations, (review) => run(values, deadline, review));
     if (result instanceof InputRequired) return asked(result);
-    const { members, rows, wait_ms, truncated } = result;
+    const { rows, wait_ms, truncated } = result;
+    const members = kind.name === 'tool' ? withIgnored(result.members, record) : result.members;
     record.rows = rows;
     record.bytes = members.length;
     // Of a call that was joined, no more than this one waited.

@@ -40,6 +40,7 @@ export function logCall(
     tokens: members === null ? 0 : answerTokens(entity, members),
     fault,
     trace_id: traceIdOf(record),
+    ignored_arguments: record.ignored,
     arguments: noteArguments(entity, record.message.params['arguments'], pseudonym),
   };
   record.logged = item;

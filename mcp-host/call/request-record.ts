@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Confirmation } from '#core/contract/observe/calls.ts';
 import type { ErrorCode } from '#core/errors.ts';
+import type { UndeclaredRecord } from '#core/lib/call/arguments.ts';
 import type { RunRecord } from '#core/lib/call/query.ts';
 import type { FrozenConnection, FrozenQuery } from '#snapshots/format.ts';
 import type { ProtocolVersion } from '#mcp-host/protocol/protocol-version.ts';
@@ -10,7 +11,7 @@ import type { Session } from '#mcp-host/protocol/sessions.ts';
 import type { UsageItem } from '#mcp-host/observe/usage.ts';
 
 /** What the request log, metrics and traces know of one request: one object, filled while the request runs. */
-export interface RequestRecord extends RunRecord {
+export interface RequestRecord extends RunRecord, UndeclaredRecord {
   readonly message: RpcMessage;
   readonly exchange: Exchange;
   readonly protocol: ProtocolVersion;
@@ -35,13 +36,14 @@ export interface RequestRecord extends RunRecord {
   fault: ErrorCode | null;
   /** How the question went that a guarded tool asks before it writes; null: nobody was asked. */
   confirmation: Confirmation | null;
-  /** Arguments that its tool or resource does not declare. */
-  undeclared: number;
+  refuses_undeclared: boolean;
   /** What the request was refused or ended with. */
   error: unknown;
   /** Its entry in the request log, once there is one. */
   logged: UsageItem | null;
 }
+
+const NONE: readonly string[] = [];
 
 export const createRequestRecord = (
   message: RpcMessage,
@@ -68,7 +70,9 @@ export const createRequestRecord = (
   truncated: false,
   fault: null,
   confirmation: null,
+  refuses_undeclared: false,
   undeclared: 0,
+  ignored: NONE,
   error: null,
   logged: null,
 });

@@ -149,7 +149,7 @@ export function createMetrics({ sources, limits, state }: MetricsOptions): Metri
         metric(
           'counter',
           'sluice_undeclared_arguments_total',
-          'Undeclared arguments that callers sent; they are ignored.',
+          'Arguments that callers sent and tools do not declare, ignored or refused; without those that clients are known to add.',
           undeclared,
         ),
         ...queueMetrics(sources),

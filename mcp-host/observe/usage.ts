@@ -38,6 +38,8 @@ export interface UsageItem {
   readonly fault: LoggedFault | null;
   /** The trace that it is part of. */
   trace_id: string | null;
+  /** Names of arguments that its tool does not declare, when it was answered without them. */
+  readonly ignored_arguments: readonly string[];
   /** What it sent; null: its tool does not log that. */
   readonly arguments: ArgumentNote | null;
 }
@@ -263,12 +265,18 @@ function toColumns(items: readonly UsageItem[], sealing: UsageOptions['sealing']
 function notesOf(items: readonly UsageItem[], sealing: UsageOptions['sealing']): CallNote[] {
   const notes: CallNote[] = [];
   for (const [at, item] of items.entries())
-    if (item.fault !== null || item.trace_id !== null || item.arguments !== null) notes.push(noteOf(at, item, sealing));
+    if (item.fault !== null || item.trace_id !== null || item.arguments !== null || item.ignored_arguments.length > 0)
+      notes.push(noteOf(at, item, sealing));
   return notes;
 }
 
-const noteOf = (at: number, { fault, trace_id, arguments: sent }: UsageItem, sealing: UsageOptions['sealing']): CallNote => ({
+const noteOf = (
+  at: number,
+  { fault, trace_id, ignored_arguments, arguments: sent }: UsageItem,
+  sealing: UsageOptions['sealing'],
+): CallNote => ({
   at,
+  ...(ignored_arguments.length > 0 && { ignored_arguments: [...ignored_arguments] }),
   ...(fault !== null && { error_message: fault.message }),
   ...(fault?.sqlstate != null && { sqlstate: fault.sqlstate }),
   ...(trace_id !== null && { trace_id }),

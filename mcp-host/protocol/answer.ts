@@ -1,6 +1,7 @@
 import { InputRequired } from '#mcp-host/call/confirmation/asked-call.ts';
 import { CallerGone, type CallServices, createCallContext } from '#mcp-host/call/context.ts';
 import type { RunningCalls } from '#mcp-host/call/deadline.ts';
+import { ignoredMeta } from '#mcp-host/call/ignored-arguments.ts';
 import type { ProgressStream } from '#mcp-host/call/progress-stream.ts';
 import type { Observe, RequestRecord } from '#mcp-host/call/request-record.ts';
 import type { Page, ResponseBody } from './lists.ts';
@@ -40,7 +41,7 @@ export function createAnswer(options: AnswerOptions): AnswerRequest {
       if (answered instanceof InputRequired) {
         return `${resultHead(id)}${context.registry.pieces.input_required},${answered.members}${RESULT_TAIL}`;
       }
-      const meta = options.app_views.meta(record, context.registry);
+      const meta = ignoredMeta(options.app_views.meta(record, context.registry), record);
       const own = meta === '' ? '' : `"_meta":{${meta}},`;
       return wrap(
         `${resultHead(id)}${protocol.modern ? modernHead(message.method, context.registry, now(), meta) : own}`,

@@ -43,6 +43,7 @@ const RESERVED: Readonly<Record<string, Record<string, unknown>>> = {
   prompt_guard_threshold: { prompt_guard_threshold: 'high' },
   prompt_guard_allow: { prompt_guard_allow: ['override.ignore_previous'] },
   drift_check_minutes: { drift_check_minutes: 5 },
+  undeclared_arguments: { undeclared_arguments: 'refuse' },
   replay_samples: { replay_samples: 100 },
   log_arguments_hours: { log_arguments_hours: 720 },
   lint_off: { lint_off: ['select-star'] },

@@ -92,7 +92,7 @@ test('the tools are the 45 specified ones and those of toolsets, and each text a
 
 test('the list of them is short enough for a model to read, and says nothing twice', () => {
   const listings = [...tools.values()].map(({ listing }) => listing);
-  expect(JSON.stringify(listings).length / listings.length).toBeLessThan(2_380);
+  expect(JSON.stringify(listings).length / listings.length).toBeLessThan(2_420);
   const text = JSON.stringify(listings.map(({ outputSchema }) => outputSchema));
   const named = [...text.matchAll(/Fields as (\w+) gives them/g)].map(([, tool]) => tool ?? '');
   expect(named.length).toBeGreaterThan(10);
@@ -296,7 +296,7 @@ describe('REST and agent', () => {
     const stopped = await client.call('stop_server', { version: 3 });
     expect(stopped.content[0]?.text).toBe('This tool takes no version, so nothing was changed. Call it without one.');
     expect(await settings()).toEqual(before);
-    // What asks for nothing is left out as ever.
+    // A tool that reads answers without it.
     const read = await client.call('get_server_config', { dry_run: true });
     expect(read.isError).not.toBe(true);
   });
@@ -321,15 +321,24 @@ describe('REST and agent', () => {
     expect(done.isError).not.toBe(true);
   });
 
-  test('arguments that a client adds to every call are left out and counted', async () => {
+  test('tools that read answer without undeclared arguments and name them; tools that change something refuse them', async () => {
     const before = a.tally.undeclared;
     for (const added of [{ wait_for_previous: true }, { verbose: true, id: 'x' }]) {
       expect((await client.call('get_server_health', added)).isError).not.toBe(true);
     }
+    const read = await client.call('get_server_health', { verbose: true });
+    expect(read.structuredContent?.['_ignored']).toEqual(['verbose']);
     const created = await client.call('update_global_variables', { set: { currency: 'EUR' }, wait_for_previous: true });
     expect([created.isError, created.content[0]?.text]).toEqual([undefined, expect.stringContaining('EUR')]);
-    expect(created.structuredContent?.['_ignored']).toEqual(['wait_for_previous']);
+    expect(created.structuredContent).not.toHaveProperty('_ignored');
+    const refused = await client.call('update_global_variables', { set: { currency: 'USD' }, verbose: true, delet: [] });
+    expect([refused.isError, refused.content[0]?.text]).toEqual([
+      true,
+      'There is no argument verbose. There is no argument delet. Did you mean delete?',
+    ]);
     expect((await client.call('get_tool', { tool_id: 'none', id: 'y' })).content[0]?.text).toContain('There is no tool');
-    expect(a.tally.undeclared - before).toBe(5);
+    expect(a.tally.undeclared - before).toBe(6);
+    const declares = (name: string) => JSON.stringify(tools.get(name)?.listing.outputSchema).includes('"_ignored"');
+    expect([declares('get_server_health'), declares('update_global_variables')]).toEqual([true, false]);
   });
 });

@@ -201,6 +201,7 @@ function usageCost(): number {
       truncated: false,
       fault: null,
       trace_id: null,
+      ignored_arguments: [],
       arguments: null,
     };
     usage.add(item);

@@ -229,7 +229,7 @@ export const ADDED_FIELDS: Readonly<Record<string, string>> = {
   'POST /api/v1/preview/execute': 'limit definitions return_type text_format mime_type from caller masks',
   'POST /api/v1/deploy': 'note dry_run allow checksum candidate canary',
   'PATCH /api/v1/server/config':
-    'version server_name instructions skill openai_apps_challenge transport host port log_level otel_enabled oauth_clients token_ttl_seconds introspection_url introspection_client_id introspection_client_secret introspection_issuer introspection_scopes introspection_audience introspection_cache_ttl_seconds accept_mcp_tokens jwt_issuers ssl_enabled ui_domain mcp_domain mcp_proxy acme_email acme_challenge dns_provider dns_credentials auto_renew prompt_guard_enabled prompt_guard_threshold prompt_guard_allow lint_off drift_check_minutes replay_samples log_arguments_hours password_sign_in deploy_gates oauth_access_minutes oauth_refresh_days oauth_grant_days dynamic_registration agent_enabled agent_rate_limit',
+    'version server_name instructions skill openai_apps_challenge transport host port log_level otel_enabled undeclared_arguments oauth_clients token_ttl_seconds introspection_url introspection_client_id introspection_client_secret introspection_issuer introspection_scopes introspection_audience introspection_cache_ttl_seconds accept_mcp_tokens jwt_issuers ssl_enabled ui_domain mcp_domain mcp_proxy acme_email acme_challenge dns_provider dns_credentials auto_renew prompt_guard_enabled prompt_guard_threshold prompt_guard_allow lint_off drift_check_minutes replay_samples log_arguments_hours password_sign_in deploy_gates oauth_access_minutes oauth_refresh_days oauth_grant_days dynamic_registration agent_enabled agent_rate_limit',
   'POST /api/v1/server/ssl/issue': 'force wait',
   'GET /api/v1/server/generated': 'snapshot toolset',
   'GET /api/v1/history': 'actor search history_id',
@@ -312,6 +312,7 @@ export const DEFAULTS: Readonly<Record<string, unknown>> = {
   oauth_grant_days: 90,
   dynamic_registration: true,
   drift_check_minutes: 60,
+  undeclared_arguments: 'answer',
   replay_samples: 0,
   log_arguments_hours: 24,
   deploy_gates: { breaking: 'warn', lint: 'warn', tests: 'block', drift: 'warn' },

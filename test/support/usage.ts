@@ -42,10 +42,10 @@ export function toBatch(records: readonly Partial<Call>[]) {
       ...known('truncated'),
       error: records.map(({ error = null }) => error),
     },
-    notes: records.flatMap(({ error_message, sqlstate, trace_id, arguments: sent }, at) =>
-      [error_message, trace_id, sent].every((note) => note === undefined)
+    notes: records.flatMap(({ error_message, sqlstate, trace_id, ignored_arguments, arguments: sent }, at) =>
+      [error_message, trace_id, ignored_arguments, sent].every((note) => note === undefined)
         ? []
-        : [{ at, error_message, sqlstate, trace_id, arguments: sent }],
+        : [{ at, error_message, sqlstate, trace_id, ignored_arguments, arguments: sent }],
     ),
   };
 }

@@ -104,6 +104,10 @@ export const CallDetail = v.object({
     v.description('What the caller sent, if arguments_state is `logged`; never values that come from its credential'),
   ),
   arguments_masked: v.pipe(names, v.description('Arguments that are shown as the masks of the tool show their columns')),
+  ignored_arguments: v.pipe(
+    names,
+    v.description('The first 20 arguments that the tool does not declare, when it was answered without them'),
+  ),
   arguments_left_out: v.pipe(names, v.description('Arguments that were too large to keep: 16 KiB per call')),
   session_id: v.pipe(v.nullable(v.string()), v.description('Of `GET sessions/mcp/{id}`')),
   canary_state: v.pipe(v.nullable(CanaryEnd), v.description('Of the canary, unless 20 ran since')),

@@ -105,6 +105,8 @@ export const CallNote = v.object({
   error_message: v.optional(cut(2_000)),
   sqlstate: v.optional(cut(8)),
   trace_id: v.optional(v.pipe(v.string(), v.regex(/^[0-9a-f]{32}$/))),
+  /** Names of arguments that its tool does not declare, when it was answered without them. */
+  ignored_arguments: v.optional(v.pipe(v.array(cut(64)), v.maxLength(20))),
   /** What the call sent, of a tool that logs it: encrypted by the host, and opened for nobody who may not read it. */
   arguments: v.optional(v.pipe(v.string(), v.maxLength(LONGEST_SEALED), v.regex(/^[\w-]+$/))),
 });

@@ -152,6 +152,19 @@ const whoCounts = {
 
 /** The same, but absent from a snapshot while it has its default: what an earlier release has frozen keeps its hash. */
 export const frozenWhenSet = {
+  undeclared_arguments: field(v.picklist(['answer', 'refuse']), {
+    label: 'Undeclared arguments of reading tools',
+    help: 'What tools that read do with arguments that they do not declare. Tools that write always refuse them.',
+    choices: {
+      answer: { label: 'Answer', help: 'Answers without them, and names them in the text and in `_meta`.' },
+      refuse: { label: 'Refuse', help: 'Refuses the call, and names each of them with the nearest declared one.' },
+    },
+    breaking: (now, old) =>
+      now === 'refuse'
+        ? instead('Reading tools refuse arguments that they ignored', 'undeclared_arguments', now, old ?? 'answer')
+        : null,
+    default: 'answer',
+  }),
   replay_samples: field(integerBetween(0, MOST_SAMPLES), {
     label: 'Calls kept for replays',
     help: 'Each host keeps its last calls of reading tools in memory, with arguments and caller, to run them on another version before it is deployed. Takes effect with a deploy. 0 keeps none.',

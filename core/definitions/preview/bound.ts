@@ -81,7 +81,7 @@ export const notTried = ({ command, lasting }: Pick<Classification, 'command' | 
 /** The values as the parameters declare them; a fault stands at `parameters.<name>`. */
 async function checkedValues(declared: readonly Parameter[], statement: Statement, facts: CallFacts) {
   try {
-    return await compileValues(declared, statement)(facts);
+    return await compileValues(declared, statement, false)(facts);
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     const errors = error.errors.map(({ field, message }) => ({ field: `parameters.${field}`, message }));

@@ -5,6 +5,7 @@ import { checkValue, MAX_ITEMS, type ValueCheck } from './argument-values.ts';
 import { DATETIME_FORM } from './datetime-form.ts';
 import { sourceFaults } from './sources.ts';
 import { decide, type Undecided, Work } from './argument-work.ts';
+import { namedOf, undeclaredFaults, undeclaredIn } from './undeclared-arguments.ts';
 import { compilePattern, type Pattern, PatternError } from '../pattern/pattern.ts';
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -44,9 +45,14 @@ export function listingInOrder({
 /** The model sends it; every other one has a source. */
 export const isSent = ({ from }: Pick<Parameter, 'from'>): boolean => from === undefined;
 
-/** What is counted over a call's arguments. */
-export interface Tally {
+/** What a check reports of arguments that are not declared. */
+export interface UndeclaredRecord {
+  /** Whether they are refused, also by a tool that reads. */
+  readonly refuses_undeclared: boolean;
+  /** How many there are. */
   undeclared: number;
+  /** The names of the first ones, when the call is answered without them. */
+  ignored: readonly string[];
 }
 
 /** Checked values by name. */
@@ -54,21 +60,24 @@ export type ArgumentValues = Record<string, Json | undefined>;
 
 /**
  * A check of a call's arguments, built once. What was not given and has no default is absent from the result, and so is what is
- * not declared, which `tally` counts. Throws `invalid` with one sentence for each faulty argument; no
+ * not declared, which `record` reports. Throws `invalid` with one sentence for each faulty argument; no
  * value is repeated in it. The answer is a promise only when patterns would hold up other callers.
+ * @param refuses_undeclared for tools that write: without an argument such as `dry_run` they would do what it was to prevent.
  */
 export function compileArguments(
   parameters: readonly Parameter[],
-): (args: unknown, tally?: Tally) => ArgumentValues | Promise<ArgumentValues> {
+  refuses_undeclared = false,
+): (args: unknown, record?: UndeclaredRecord) => ArgumentValues | Promise<ArgumentValues> {
   const checks = parameters.map((parameter) => ({
     name: parameter.name,
     needed: mustBeGiven(parameter),
     fallback: parameter.default === undefined || parameter.default === null ? undefined : (parameter.default as Json),
     check: checkValue(parameter, parameter.pattern === undefined ? undefined : compilePattern(parameter.pattern)),
   }));
-  const known = new Set(parameters.map(({ name }) => name));
+  const declared = parameters.map(({ name }) => name);
+  const known = new Set(declared);
 
-  return (args, tally) => {
+  return (args, record) => {
     if (args !== undefined && (typeof args !== 'object' || args === null || Array.isArray(args))) {
       throw new AppError('invalid', 'The arguments must be an object.');
     }
@@ -92,10 +101,14 @@ export function compileArguments(
       else values[name] = found.value;
       if (found.ok && found.undecided) for (const one of found.undecided) undecided.push({ ...one, field: name });
     }
-    const undeclared = Object.keys(given).filter((name) => !known.has(name));
-    if (undeclared.length > 0) errors.push(...misspelt(undeclared, missing));
+    const undeclared = undeclaredIn(given, known);
+    if (undeclared.length > 0) {
+      const refuses = refuses_undeclared || record?.refuses_undeclared === true;
+      errors.push(...(refuses ? undeclaredFaults(undeclared, declared) : misspelt(undeclared, missing)));
+      if (record !== undefined) record.undeclared = undeclared.length;
+    }
     if (errors.length > 0) throw refusal(errors);
-    if (tally !== undefined) tally.undeclared += undeclared.length;
+    if (record !== undefined && undeclared.length > 0) record.ignored = namedOf(undeclared);
     return undecided.length === 0 ? values : decided(undecided, values);
   };
 }

@@ -95,7 +95,7 @@ export function planQuery(query: FrozenQuery, dialect: SqlDialect): QueryPlan {
   return {
     query,
     dialect,
-    resolve: compileValues(query.parameters, query.statement),
+    resolve: compileValues(query.parameters, query.statement, query.mode === 'write'),
     paging: query.page_by === undefined ? null : pagingOf(query.statement, dialect, query.page_by, query.max_rows + 1),
     template,
     mask: query.masks === undefined ? null : createMasker(query.masks),

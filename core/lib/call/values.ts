@@ -1,7 +1,7 @@
 import type { Parameter } from '#core/contract/definitions/parameters.ts';
 import type { Json } from '#core/engines/shared/source.ts';
 import type { Statement } from '../sql/statement.ts';
-import { type ArgumentValues, compileArguments, isSent, type Tally } from './arguments.ts';
+import { type ArgumentValues, compileArguments, isSent, type UndeclaredRecord } from './arguments.ts';
 import { type Claims, type Identity, NO_CLAIMS, NO_IDENTITY } from './identity.ts';
 import { type Fill, fillOf } from './sources.ts';
 
@@ -27,19 +27,23 @@ export type Values = Readonly<Record<string, Json | undefined>>;
  * Throws `invalid` with the faults of every argument, and `caller_value_missing` for a value that the call does not have. A promise
  * when the check takes long.
  */
-export type ResolveValues = (facts: CallFacts, tally?: Tally) => ArgumentValues | Promise<ArgumentValues>;
+export type ResolveValues = (facts: CallFacts, record?: UndeclaredRecord) => ArgumentValues | Promise<ArgumentValues>;
 
 /**
  * The one place that fills the parameters of a statement, prepared once for each definition. An argument of the model never
  * reaches a parameter that has another source: it is not declared to it.
  */
-export function compileValues(parameters: readonly Parameter[], { nodes }: Pick<Statement, 'nodes'>): ResolveValues {
-  const ofModel = compileArguments(parameters.filter(isSent));
+export function compileValues(
+  parameters: readonly Parameter[],
+  { nodes }: Pick<Statement, 'nodes'>,
+  refuses_undeclared: boolean,
+): ResolveValues {
+  const ofModel = compileArguments(parameters.filter(isSent), refuses_undeclared);
   const needed = new Set(nodes.flatMap((node) => (typeof node === 'object' && 'name' in node ? [node.name] : [])));
   const fills = parameters.flatMap((parameter) => fillOf(parameter, needed.has(parameter.name)) ?? []);
-  if (fills.length === 0) return (facts, tally) => ofModel(facts.arguments, tally);
-  return (facts, tally) => {
-    const values = ofModel(facts.arguments, tally);
+  if (fills.length === 0) return (facts, record) => ofModel(facts.arguments, record);
+  return (facts, record) => {
+    const values = ofModel(facts.arguments, record);
     return values instanceof Promise ? values.then((sent) => filled(sent, fills, facts)) : filled(values, fills, facts);
   };
 }

@@ -38,6 +38,8 @@ export function usageTables(k: Kit) {
       truncated: k.bool().notNull().default(false),
       /** The canary that answered. */
       canary: k.text(),
+      /** Names of arguments that its tool does not declare; null: it declares all that were sent. */
+      ignored_arguments: k.json<string[]>(),
     },
     (t) => [
       k.index('request_logs_time').on(t.timestamp, t.id),

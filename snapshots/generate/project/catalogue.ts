@@ -1,7 +1,15 @@
-import { type McpRequestContext, ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
+import {
+  type CallToolResult,
+  type McpRequestContext,
+  ProtocolError,
+  ProtocolErrorCode,
+  Server,
+} from '@modelcontextprotocol/server';
+import type { UndeclaredRecord } from '#core/lib/call/arguments.ts';
 import { limited } from '#core/lib/call/limits.ts';
 import { withText } from '#core/lib/call/prompt-messages.ts';
 import { shape, shapeResource, toToolResult, type Transformed } from '#core/lib/call/shape.ts';
+import { IGNORED_META, ignoredText } from '#core/lib/call/undeclared-arguments.ts';
 import { compileValues, NO_CALLER } from '#core/lib/call/values.ts';
 import { literalLength, matchUri, normalUri, parseUriTemplate, typedValues, type UriTemplate } from '#core/lib/uri-template.ts';
 import { AppError, CHANGE_MADE, COMMIT_UNKNOWN } from '#core/errors.ts';
@@ -14,11 +22,11 @@ type Arguments = Readonly<Record<string, unknown>>;
 type Values = Readonly<Record<string, Json | undefined>>;
 
 /** Checks the arguments of a query, and fills what the model does not send: variables, and the time and the id of the call. */
-function valuesOf({ variables }: Project, { parameters, sql }: Query): (args: unknown) => Values | Promise<Values> {
-  const resolve = compileValues(parameters, { nodes: sql });
-  return (args) => {
+function valuesOf({ variables }: Project, { parameters, sql, writes }: Query) {
+  const resolve = compileValues(parameters, { nodes: sql }, writes);
+  return (args: unknown, record?: UndeclaredRecord): Values | Promise<Values> => {
     const call = { id: crypto.randomUUID(), time: Date.now() };
-    return resolve({ arguments: args, vars: variables, caller: NO_CALLER, call });
+    return resolve({ arguments: args, vars: variables, caller: NO_CALLER, call }, record);
   };
 }
 
@@ -52,8 +60,10 @@ export function createCatalogue(project: Project): (context: McpRequestContext) 
       try {
         const { tool, check } = found;
         const { return_type, text_format } = tool;
-        return await run(project, tool, await check(params.arguments), context.mcpReq.signal, (result, transformed) =>
-          toToolResult(shape(limited(result, tool), return_type, transformed, { text_format })),
+        const record: UndeclaredRecord = { refuses_undeclared: false, undeclared: 0, ignored: [] };
+        const values = await check(params.arguments, record);
+        return await run(project, tool, values, context.mcpReq.signal, (result, transformed) =>
+          withIgnored(toToolResult(shape(limited(result, tool), return_type, transformed, { text_format })), record),
         );
       } catch (error) {
         return { content: [{ type: 'text', text: sentenceOf(error) }], isError: true };
@@ -80,6 +90,13 @@ export function createCatalogue(project: Project): (context: McpRequestContext) 
     });
     return server;
   };
+}
+
+/** Names the arguments that a reading tool was answered without, in the text and in `_meta`. */
+function withIgnored(result: ReturnType<typeof toToolResult>, { ignored }: UndeclaredRecord): CallToolResult {
+  if (ignored.length === 0) return result;
+  const content = [...result.content, { type: 'text' as const, text: ignoredText(ignored) }];
+  return { ...result, content, _meta: { [IGNORED_META]: ignored } };
 }
 
 /** It is tried before those with variables. */

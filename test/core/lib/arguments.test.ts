@@ -8,8 +8,9 @@ import {
   compileArguments,
   inputSchema,
   listingInOrder,
-  type Tally,
+  type UndeclaredRecord,
 } from '#core/lib/call/arguments.ts';
+import { ADDED_BY_CLIENTS } from '#core/lib/call/undeclared-arguments.ts';
 import { AppError } from '#core/errors.ts';
 import { canonical } from '#snapshots/canonical.ts';
 import { processorMs } from '#test/support/processor-time.ts';
@@ -24,8 +25,8 @@ const parameter = (more: Partial<Parameter>): Parameter => ({
 const accept = (more: Partial<Parameter>, value: unknown): unknown => checked([parameter(more)], { x: value })['x'];
 
 /** What a check answers at once. */
-function checked(parameters: readonly Parameter[], args?: unknown, tally?: Tally): ArgumentValues {
-  const values = compileArguments(parameters)(args, tally);
+function checked(parameters: readonly Parameter[], args?: unknown, record?: UndeclaredRecord): ArgumentValues {
+  const values = compileArguments(parameters)(args, record);
   if (values instanceof Promise) throw new Error('the check takes long');
   return values;
 }
@@ -173,16 +174,20 @@ describe('the object', () => {
     ]);
     expect(error.detail).toBe(error.errors.map(({ message }) => message).join(' '));
   });
-  test('an undeclared name is left out and counted, unless it looks like a slip for a missing one', () => {
+  const unreported = (refuses_undeclared: boolean): UndeclaredRecord => ({ refuses_undeclared, undeclared: 0, ignored: [] });
+  test('an undeclared name is left out and reported, unless it looks like a slip for a missing one', () => {
     const dropped = (args: object): unknown => {
-      const tally = { undeclared: 0 };
-      return [{ ...checked(parameters, args, tally) }, tally.undeclared];
+      const record = unreported(false);
+      return [{ ...checked(parameters, args, record) }, record.undeclared, record.ignored];
     };
-    for (const name of ['wait_for_previous', 'a', 'to', 'prototype', '__proto__', 'customer_name', 'Customers']) {
+    for (const name of ['a', 'to', 'prototype', '__proto__', 'customer_name', 'Customers', 'action']) {
       const args: object = JSON.parse(`{"customer":"a","${name}":1}`);
-      expect([name, dropped(args)]).toEqual([name, [{ limit: 10, customer: 'a' }, 1]]);
+      expect([name, dropped(args)]).toEqual([name, [{ limit: 10, customer: 'a' }, 1, [name]]]);
     }
-    expect({ ...checked([], { wait_for_previous: true }) }).toEqual({});
+    const many = Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`${'x'.repeat(80)}${n}`, n]));
+    const record = unreported(false);
+    checked([], many, record);
+    expect([record.undeclared, record.ignored.length, record.ignored[0]]).toEqual([30, 20, 'x'.repeat(64)]);
     for (const [slip, meant] of [
       ['limt', 'limit'],
       ['LIMIT', 'limit'],
@@ -195,6 +200,27 @@ describe('the object', () => {
     expect(refusal(parameters, { wait_for_previous: true }).errors).toEqual([
       { field: 'customer', message: 'customer is required.' },
     ]);
+  });
+  test('a tool that writes refuses each undeclared name, and so does every tool that is told to', () => {
+    const errors = [
+      { field: 'dry_run', message: 'There is no argument dry_run.' },
+      { field: 'custom', message: 'There is no argument custom. Did you mean customer?' },
+    ];
+    const args = { customer: 'a', dry_run: true, custom: 'b' };
+    const record = unreported(true);
+    const attempts = [() => compileArguments(parameters, true)(args), () => compileArguments(parameters)(args, record)];
+    for (const attempt of attempts) expect(attempt).toThrow(expect.objectContaining({ code: 'invalid', errors }));
+    expect([record.undeclared, record.ignored]).toEqual([2, []]);
+  });
+  test('what clients add to every call is dropped without a report, and docs/clients.md lists it', async () => {
+    const record = unreported(true);
+    const added = { wait_for_previous: false, toolCallId: 'call_1', sessionId: 's', action: 'sendMessage', chatInput: 'Hi' };
+    expect({ ...checked(parameters, { customer: 'a', ...added }, record) }).toEqual({ limit: 10, customer: 'a' });
+    expect([record.undeclared, record.ignored]).toEqual([0, []]);
+    const page = await Bun.file(new URL('../../../docs/clients.md', import.meta.url)).text();
+    for (const name of [...ADDED_BY_CLIENTS, 'action']) expect(page).toContain(`\`${name}\``);
+    // Declared, it is an argument like any other.
+    expect({ ...checked([parameter({ name: 'sessionId' })], { sessionId: 's' }) }).toEqual({ sessionId: 's' });
   });
   test('only an object is taken', () => {
     for (const args of [null, [], 'a', 1]) expect(refusal([], args).detail).toBe('The arguments must be an object.');

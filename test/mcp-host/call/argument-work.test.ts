@@ -11,15 +11,26 @@ const listOf = (name: string, pattern: string) =>
     parameters: [parameterOf('texts', 'array', { items: 'string', pattern }), parameterOf('note', 'string', { required: false })],
   });
 
+const tools = [
+  listOf('codes', '[a-z]{1,200}!'),
+  listOf('addresses', '^[^@\\s]+@[^@\\s]+\\.[a-z]{2,}$'),
+  toolOf(shop, 'quick', 'select 1 as one'),
+  toolOf(shop, 'kept', 'select 1 as one', {
+    return_type: 'value',
+    transform_template: 'one is {{ rows[0].one }}',
+    cache_ttl_seconds: 60,
+  }),
+  toolOf(shop, 'many', 'with recursive n(i) as (select 1 union all select i + 1 from n where i < 600) select i from n', {
+    cache_ttl_seconds: 60,
+  }),
+  toolOf(shop, 'fails', "select json_extract('{', '$.a') as a"),
+  toolOf(shop, 'wipe', 'create table if not exists wiped (n integer)', { mode: 'write' }),
+  toolOf(shop, 'ordered', 'select :b as b, :z as z, :a as a', {
+    parameters: [parameterOf('b', 'string', { required: false }), parameterOf('z', 'date'), parameterOf('a', 'string')],
+  }),
+];
+
 beforeAll(async () => {
-  const tools = [
-    listOf('codes', '[a-z]{1,200}!'),
-    listOf('addresses', '^[^@\\s]+@[^@\\s]+\\.[a-z]{2,}$'),
-    toolOf(shop, 'quick', 'select 1 as one'),
-    toolOf(shop, 'ordered', 'select :b as b, :z as z, :a as a', {
-      parameters: [parameterOf('b', 'string', { required: false }), parameterOf('z', 'date'), parameterOf('a', 'string')],
-    }),
-  ];
   // As the server sends it.
   const ack = await control.deploy(JSON.parse(canonical(snapshotOf(1, { connections: [shop], tools }))) as Snapshot);
   expect(ack.error).toBeNull();
@@ -75,16 +86,55 @@ test('a tool is listed with its parameters in their order, the required ones fir
   expect(Object.keys(ordered?.inputSchema.properties ?? {})).toEqual(['z', 'a', 'b']);
 });
 
-test('arguments that a client adds to every call are left out and counted', async () => {
+test('a reading tool answers without what it does not declare, and names it', async () => {
   const added = { wait_for_previous: true };
-  expect((await callTool(host.mcp, 'quick', added)).body.result).toMatchObject({ structuredContent: { rows: [{ one: 1 }] } });
-  const params = { name: 'addresses', arguments: { texts: ['a@b.de'], ...added, more: 1 } };
-  const answer = await rpc(host.mcp, { id: 1, method: 'tools/call', params });
-  expect(answer.body.result).toMatchObject({ structuredContent: { rows: [{ n: 1 }] } });
+  const plain = (await callTool(host.mcp, 'quick', added)).body.result;
+  expect(plain).toMatchObject({ content: [expect.anything()], structuredContent: { rows: [{ one: 1 }] } });
+  expect(plain?.['_meta']).not.toHaveProperty('sluice/ignored');
+  const params = { name: 'addresses', arguments: { texts: ['a@b.de'], ...added, more: 1, 'a\n"b': 2 } };
+  const said = { type: 'text', text: 'Ignored arguments that the tool does not have: more, "a\\n\\"b".' };
+  for (const answer of [
+    await rpc(host.mcp, { id: 1, method: 'tools/call', params }),
+    await callTool(host.mcp, params.name, params.arguments),
+  ]) {
+    expect(answer.body.result).toMatchObject({
+      content: [{ text: '{"rows":[{"n":1}],"row_count":1,"truncated":false}' }, said],
+      structuredContent: { rows: [{ n: 1 }] },
+      _meta: { 'sluice/ignored': ['more', 'a\n"b'] },
+    });
+  }
+  // The result that calls share does not have it, whatever the form of the result.
+  for (const [tool, text] of [
+    ['kept', 'one is 1'],
+    ['many', expect.stringMatching(/^\{"rows":\[/)],
+  ] as const) {
+    for (const args of [{}, { status: 'x' }, {}]) {
+      const { content } = (await callTool(host.mcp, tool, args)).body.result as { content: object[] };
+      const ignored = 'status' in args ? [{ text: 'Ignored arguments that the tool does not have: status.' }] : [];
+      expect(content).toMatchObject([{ text }, ...ignored]);
+      expect(content).toHaveLength(1 + ignored.length);
+    }
+  }
+  expect((await callTool(host.mcp, 'fails', { status: 'x' })).body.result).toMatchObject({
+    isError: true,
+    content: [expect.anything(), { text: 'Ignored arguments that the tool does not have: status.' }],
+    _meta: { 'sluice/ignored': ['status'] },
+  });
   expect((await callTool(host.mcp, 'addresses', { texts: [], notes: 'x' })).body.result).toMatchObject({
     isError: true,
     content: [{ text: 'There is no argument notes. Did you mean note?' }],
   });
   const metrics = await fetch(new URL('/metrics', host.mcp), { headers: { 'x-service-token': TOKEN } });
-  expect(await metrics.text()).toContain('sluice_undeclared_arguments_total 3\n');
+  expect(await metrics.text()).toContain('sluice_undeclared_arguments_total 8\n');
+});
+
+test('a tool that writes refuses it, and with undeclared_arguments set to refuse every tool does', async () => {
+  const refused = { isError: true, content: [{ text: 'There is no argument dry_run.' }] };
+  expect((await callTool(host.mcp, 'wipe', { dry_run: true })).body.result).toMatchObject(refused);
+  expect((await callTool(host.mcp, 'wipe', { wait_for_previous: true })).body.result).not.toHaveProperty('isError');
+  expect((await callTool(host.mcp, 'quick', { dry_run: true })).body.result).not.toHaveProperty('isError');
+  const ack = await control.deploy(snapshotOf(2, { connections: [shop], tools, server: { undeclared_arguments: 'refuse' } }));
+  expect(ack.error).toBeNull();
+  expect((await callTool(host.mcp, 'quick', { dry_run: true })).body.result).toMatchObject(refused);
+  expect((await callTool(host.mcp, 'quick', { wait_for_previous: true })).body.result).not.toHaveProperty('isError');
 });

@@ -129,7 +129,7 @@ describe('a call', () => {
     const answer = await callTool(host.mcp, 'rename', { id: 'secret-value', extra: 1 });
     expect(answer.body.result).toMatchObject({ isError: true });
     const text = textOf(answer);
-    expect(text).toBe('name is required. id must be an integer.');
+    expect(text).toBe('name is required. id must be an integer. There is no argument extra.');
     expect(text).not.toContain('secret-value');
   });
 

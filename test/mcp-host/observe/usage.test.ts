@@ -30,6 +30,7 @@ const item = (name: string, over: Partial<CallGroup> = {}): UsageItem => ({
   truncated: false,
   fault: null,
   trace_id: null,
+  ignored_arguments: [],
   arguments: null,
 });
 const namesOf = (batch: Batch | undefined) => batch?.calls.group.map((place) => batch.groups[place]?.name);

@@ -8,7 +8,7 @@ import { toBatch } from '#test/support/usage.ts';
 import { checkDriftWhenDue } from '#core/deploy/checks/drift.ts';
 import type { TestApp } from '#test/support/app.ts';
 
-type Field = 'lint_off' | 'drift_check_minutes' | 'replay_samples' | 'log_arguments_hours';
+type Field = 'lint_off' | 'drift_check_minutes' | 'replay_samples' | 'log_arguments_hours' | 'undeclared_arguments';
 
 /** What each setting of the checks of definitions does. */
 export const checkEffects = (
@@ -61,6 +61,18 @@ export const checkEffects = (
     await patch({ log_arguments_hours: 2 });
     expect(await state()).toBe('logged');
     await patch({ log_arguments_hours: 24 });
+  },
+  async undeclared_arguments() {
+    const gate = async (value: string) => {
+      await patch({ undeclared_arguments: value });
+      return JSON.stringify(await app().call('deploy.run', { dry_run: true }));
+    };
+    await app().call('deploy.run', {});
+    // What a host does with it: test/mcp-host/call/argument-work.test.ts.
+    expect(await gate('refuse')).toContain('undeclared_arguments is refuse instead of answer');
+    await app().call('deploy.run', {});
+    expect(await gate('answer')).not.toContain('undeclared_arguments is');
+    await app().call('deploy.run', {});
   },
   async replay_samples() {
     const t = app();

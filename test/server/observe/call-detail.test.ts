@@ -115,10 +115,20 @@ describe.skipIf(!reachable.postgres)('a call of a deployed tool', () => {
       outcome: 'ok',
       error_message: null,
       trace_id: '0af7651916cd43dd8448eb211c80319c',
+      ignored_arguments: [],
       session: null,
     });
     expect(detail['tokens']).toBeWithin(3, 40);
     expect(detail['bytes']).toBeGreaterThan(20);
+  }, 20_000);
+
+  test('that was answered without an argument names it to its client and in its detail', async () => {
+    const answer = await client.call('five', { status: 'open', wait_for_previous: true });
+    expect(textOf({ content: (answer['content'] as unknown[]).slice(-1) })).toBe(
+      'Ignored arguments that the tool does not have: status.',
+    );
+    expect(answer['_meta']).toMatchObject({ 'sluice/ignored': ['status'] });
+    expect(await latest('five')).toMatchObject({ ignored_arguments: ['status'], arguments_state: 'not_logged' });
   }, 20_000);
 
   test('a call whose result was cut off says so, also from the cache, unlike one of exactly as many rows', async () => {

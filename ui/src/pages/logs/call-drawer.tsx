@@ -81,6 +81,7 @@ function CallFacts(props: { of: Detail }) {
           line('Size', bytes(props.of.bytes), false),
           line('Tokens', `About ${num(props.of.tokens)}`, false),
           line('SQLSTATE', props.of.sqlstate),
+          props.of.ignored_arguments.length > 0 && { label: 'Ignored arguments', value: props.of.ignored_arguments.join(', ') },
           { label: 'Client', value: props.of.client ?? '–' },
           { label: 'Token', value: props.of.token_prefix ?? '–', mono: true },
           line('Person', props.of.person),

@@ -19,6 +19,7 @@ export const PARTS = {
       'port',
       'log_level',
       'otel_enabled',
+      'undeclared_arguments',
       'replay_samples',
     ],
   },

@@ -121,6 +121,11 @@ function GeneralPart(props: PartProps) {
       </SettingsSection>
       <SettingsSection title="Telemetry" lead="Logs and traces of the hosts." fields={['log_level', 'otel_enabled']} />
       <SettingsSection
+        title="Arguments"
+        lead="Arguments that Gemini CLI and n8n add to every call are dropped in any case."
+        fields={['undeclared_arguments']}
+      />
+      <SettingsSection
         title="Replay"
         lead="Runs recent calls on a candidate or an earlier version and compares the answers, before callers see them."
         fields={['replay_samples']}
