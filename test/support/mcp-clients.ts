@@ -6,6 +6,7 @@ import { StreamableHTTPClientTransport as LegacyTransport } from '@modelcontextp
 /** What both official clients answer, as far as tests look. */
 export interface ToolResult {
   readonly isError?: boolean;
+  readonly _meta?: unknown;
   readonly structuredContent?: Record<string, unknown>;
   readonly content: readonly { readonly type: string; readonly text?: string }[];
 }
