@@ -59,6 +59,11 @@ export const LINT_RULES = {
     label: 'Optional value compared with =',
     help: 'Outside an optional block, a parameter that is not given is NULL, and = NULL matches no row.',
   },
+  'order-by-value': {
+    severity: 'warning',
+    label: 'ORDER BY a parameter',
+    help: 'A parameter is a value, which is the same in every row, so it sorts nothing. Allow names of columns with enum, and choose the column with CASE.',
+  },
   'write-unconfirmed': {
     severity: 'info',
     label: 'Writes without confirmation',

@@ -7,7 +7,7 @@ export function statementRules({ query }: Subject): Found[] {
   if (query === null) return [];
   const pieces = piecesOf(query.sql, query.dialect);
   if (pieces.length === 0) return [];
-  return [...starRule(query, pieces), ...boundRule(query, pieces), ...optionalRule(query, pieces), ...confirmRule(query, pieces)];
+  return [starRule, boundRule, orderRule, optionalRule, confirmRule].flatMap((rule) => rule(query, pieces));
 }
 
 /** Statements that can be run, counted and rolled back. */
@@ -70,6 +70,40 @@ function boundRule({ sql, columns, returns, reads, pages }: SubjectQuery, pieces
   const written = `${sql.slice(0, end)}\norder by 1\nlimit 100${sql.slice(end)}`;
   return [{ ...found, fix: { label: 'Order by the first column, at most 100 rows', changes: { sql_query: written } } }];
 }
+
+function orderRule({ sql }: SubjectQuery, pieces: readonly Piece[]): Found[] {
+  const values = pieces.flatMap(({ text }, n) =>
+    text === 'by' && pieces[n - 1]?.text === 'order' ? sortedValues(pieces, n + 1) : [],
+  );
+  const names = new Set(values.map(({ start, end }) => sql.slice(start, end)));
+  return [...names].map((name) => {
+    const message = `order by ${name} sorts nothing, because a parameter is a value, not the name of a column. Give ${name.slice(1)} an enum of names, and write order by case ${name} when 'name' then name … end.`;
+    return { rule: 'order-by-value', field: 'sql_query', message };
+  });
+}
+
+/** What follows ORDER BY, in a statement, a window or an aggregate. */
+const AFTER_ORDER = new Set(
+  'limit offset fetch for union intersect except returning with settings format rows range groups separator'.split(' '),
+);
+
+/** Parameters that are a whole expression of this ORDER BY. @param start of its first one. */
+function sortedValues(pieces: readonly Piece[], start: number): Piece[] {
+  const depth = pieces[start - 1]?.depth ?? 0;
+  const list = pieces.slice(start);
+  const end = list.findIndex((piece) => piece.depth < depth || (piece.depth === depth && AFTER_ORDER.has(piece.text)));
+  const items: Piece[][] = [[]];
+  for (const piece of end === -1 ? list : list.slice(0, end)) {
+    if (piece.depth === depth && piece.text === ',') items.push([]);
+    else if (!'()[]'.includes(piece.text)) items.at(-1)?.push(piece);
+  }
+  return items.flatMap((item) => {
+    const [value, next] = item[0]?.text === 'cast' ? item.slice(1) : item;
+    const alone = next === undefined || AFTER_VALUE.has(next.text);
+    return value?.kind === 'parameter' && alone ? [value] : [];
+  });
+}
+const AFTER_VALUE = new Set(['asc', 'desc', 'nulls', 'collate', 'as', '::', ':']);
 
 function optionalRule({ sql, parameters }: SubjectQuery, pieces: readonly Piece[]): Found[] {
   const optional = new Set(

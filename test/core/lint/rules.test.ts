@@ -19,7 +19,7 @@ const parameter = (more: Partial<Parameter>): Parameter => ({
   examples: [7],
   ...more,
 });
-const tool = (more: Partial<Tool> = {}, columns: Columns | null = null): Subject =>
+const tool = (more: Partial<Tool> = {}, columns: Columns | null = null, dialect: 'sqlite' | 'postgresql' = 'sqlite'): Subject =>
   ofToolDraft(
     {
       id: 'a',
@@ -33,7 +33,7 @@ const tool = (more: Partial<Tool> = {}, columns: Columns | null = null): Subject
       read_only: true,
       ...more,
     },
-    { statement: { dialect: 'sqlite' }, columns },
+    { statement: { dialect }, columns },
   );
 const lintAlone = (subject: Subject) => createTogether().lintSubject(subject, [], null);
 const found = (subject: Subject) => lintAlone(subject).map(({ rule, field }) => `${rule} ${field}`);
@@ -176,6 +176,41 @@ describe('statements', () => {
     const equal = `select a from t where b = :id ${tail}`;
     expect(rulesOf(equal, [parameter({ required: true })])).toEqual([]);
     expect(rulesOf(equal, [parameter({ required: false, default: 1 })])).toEqual([]);
+  });
+
+  test('a parameter as the whole of an ORDER BY sorts nothing: enum and CASE are named', () => {
+    for (const order of [
+      ':id',
+      ':ID desc nulls last',
+      'a, :id asc, b',
+      'a desc, (:id)',
+      ':id limit 10 offset 5',
+      'cast(:id as text) desc',
+      'a [[, :id]]',
+      ':id collate nocase',
+    ]) {
+      expect([order, ...rulesOf(`select a from t order by ${order}`, [parameter({})])]).toEqual([order, 'order-by-value']);
+    }
+    const cast = tool({ sql_query: 'select a from t order by :id::text desc' }, null, 'postgresql');
+    expect(found(cast)).toEqual(['order-by-value sql_query']);
+    const windows = ['row_number() over (partition by b order by :id)', 'string_agg(a, :id order by :id)'];
+    for (const list of windows)
+      expect(rulesOf(`select ${list} as n from t order by a`, [parameter({})])).toEqual(['order-by-value']);
+    for (const order of [
+      "case :id when 'a' then a end",
+      'abs(a - :id)',
+      'a + :id',
+      ':id - a',
+      'a = :id desc',
+      'coalesce(a, :id)',
+      'a limit :id',
+      'a [[ limit :id ]]',
+    ]) {
+      expect([order, ...rulesOf(`select a from t order by ${order}`, [parameter({})])]).toEqual([order]);
+    }
+    const [finding] = sql('select a from t order by :id, :id', [parameter({})]);
+    expect(finding?.message).toMatch(/^order by :id sorts nothing.+ enum .+ order by case :id when /);
+    expect(finding?.fix).toBeUndefined();
   });
 });
 
