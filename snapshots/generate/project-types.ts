@@ -29,7 +29,7 @@ export interface ServerLimit {
   readonly source: 'server' | 'database' | 'account';
 }
 
-export type ScalarType = 'string' | 'integer' | 'number' | 'boolean' | 'date' | 'datetime' | 'uuid' | 'json';
+export type ScalarType = 'string' | 'integer' | 'number' | 'boolean' | 'date' | 'datetime' | 'uuid' | 'json' | 'bytes';
 export type ParameterType = ScalarType | 'array';
 export type BoundType = ScalarType | { readonly array: ScalarType };
 export type ReturnType = 'rows' | 'row' | 'column' | 'value' | 'text' | 'markdown' | 'csv' | 'image' | 'audio';

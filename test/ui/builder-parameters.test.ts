@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import * as v from 'valibot';
 import { Parameter } from '#core/contract/definitions/parameters.ts';
-import { checkParameters, compileArguments } from '#core/lib/call/arguments.ts';
+import { checkParameters, compileArguments, inputSchema } from '#core/lib/call/arguments.ts';
 import { parseEntry, sampleEntries, toArguments, writeEntry } from '#ui/src/features/run/arguments.ts';
+import { fieldsOfSchema } from '#ui/src/features/run/schema-fields.ts';
 import { parseExamples, writeExamples } from '#ui/src/features/builder/values/examples.ts';
 import {
   constraintsOf,
@@ -147,6 +148,7 @@ describe('the arguments of a preview', () => {
       parameter({ name: 'g', type: 'uuid' }),
       parameter({ name: 'h', type: 'json' }),
       parameter({ name: 'i', type: 'array', items: 'integer' }),
+      parameter({ name: 'j', type: 'bytes' }),
     ];
     const { values, errors } = toArguments(list, {
       a: 'text',
@@ -158,9 +160,11 @@ describe('the arguments of a preview', () => {
       g: '0190b0c0-0000-7000-8000-000000000000',
       h: '{"a": [1]}',
       i: '1\n2\n',
+      j: ' AP8= ',
     });
     expect(errors).toEqual({});
-    expect(values).toMatchObject({ b: 7, d: false, f: '2026-02-28T08:30', h: { a: [1] }, i: [1, 2] });
+    expect(values).toMatchObject({ b: 7, d: false, f: '2026-02-28T08:30', h: { a: [1] }, i: [1, 2], j: 'AP8=' });
+    expect(fieldsOfSchema(inputSchema(list)).find(({ name }) => name === 'j')?.type).toBe('bytes');
     expect(() => compileArguments(list)(values)).not.toThrow();
   });
 
@@ -173,6 +177,7 @@ describe('the arguments of a preview', () => {
       ['today', { type: 'datetime' }],
       ['1', { type: 'uuid' }],
       ['{', { type: 'json' }],
+      ['AP8', { type: 'bytes' }],
       ['1\nx', { type: 'array', items: 'integer' }],
       ['[1', { type: 'array', items: 'integer' }],
     ];

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { integerBetween, textBetween } from '../fields.ts';
 
-export const ScalarType = v.picklist(['string', 'integer', 'number', 'boolean', 'date', 'datetime', 'uuid', 'json']);
+export const ScalarType = v.picklist(['string', 'integer', 'number', 'boolean', 'date', 'datetime', 'uuid', 'json', 'bytes']);
 export type ScalarType = v.InferOutput<typeof ScalarType>;
 export const ParameterType = v.picklist([...ScalarType.options, 'array']);
 export type ParameterType = v.InferOutput<typeof ParameterType>;

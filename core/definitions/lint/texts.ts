@@ -24,7 +24,7 @@ export function descriptionRule({ kind, name, title, description }: Subject): Fo
 }
 
 /** Types whose schema says their form. */
-const FORMED = new Set(['boolean', 'date', 'datetime', 'uuid']);
+const FORMED = new Set(['boolean', 'date', 'datetime', 'uuid', 'bytes']);
 
 /** Whether a model can tell what to send. */
 export function parameterRules({ query, arguments: given }: Subject): Found[] {

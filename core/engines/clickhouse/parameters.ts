@@ -15,6 +15,7 @@ const TYPES: Readonly<Record<ScalarType, string>> = {
   datetime: "DateTime64(6,'UTC')",
   uuid: 'UUID',
   json: 'String',
+  bytes: 'String',
 };
 
 /** The server's own type of a parameter, which may be null but for lists. */
@@ -24,6 +25,7 @@ const typeOf = (type: BoundType): string =>
 /** LIMIT and OFFSET take no type that may be null, and neither do some functions. */
 export function placeholder(number: number, _element: number, type: BoundType, place?: LimitPlace, given = false): string {
   if (place !== undefined) return `{p${number}:${TYPES.integer}}`;
+  if (type === 'bytes') return `base64Decode({p${number}:${given ? TYPES.bytes : typeOf(type)}})`;
   return `{p${number}:${given && typeof type === 'string' ? TYPES[type] : typeOf(type)}}`;
 }
 
@@ -44,6 +46,7 @@ export const SAMPLES: Readonly<Record<ScalarType, Json>> = {
   datetime: '2000-01-01T00:00:00Z',
   uuid: '00000000-0000-0000-0000-000000000000',
   json: {},
+  bytes: '',
 };
 
 /** In an empty list is nothing, and outside of it everything: null too, of which the server does not know that. */

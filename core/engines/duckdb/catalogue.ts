@@ -82,6 +82,7 @@ const PARAMETERS = parameterTypes({
   datetime: 'TIMESTAMP|TIMESTAMP_S|TIMESTAMP_MS|TIMESTAMP_NS|TIMESTAMP WITH TIME ZONE',
   uuid: 'UUID',
   json: 'JSON',
+  bytes: 'BLOB',
   string: 'VARCHAR|ENUM|TIME|INTERVAL',
 });
 
@@ -89,7 +90,7 @@ const PARAMETERS = parameterTypes({
 function usesOf(type: string): ColumnUses {
   const base = type.endsWith(']') ? '' : type.replace(/\(.*$/s, '');
   const parameter = PARAMETERS.get(base) ?? null;
-  return { parameter, sortable: parameter !== null || base === 'BLOB', searchable: base === 'VARCHAR' };
+  return { parameter, sortable: parameter !== null, searchable: base === 'VARCHAR' };
 }
 
 function toTableColumn(row: Row, checks: readonly string[]): TableColumn {

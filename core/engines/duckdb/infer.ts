@@ -23,6 +23,7 @@ const HELD: Readonly<Record<string, ReadonlySet<DuckDBTypeId>>> = {
   datetime: new Set([DATE, ...MOMENTS]),
   uuid: new Set([UUID]),
   json: new Set(),
+  bytes: new Set([DuckDBTypeId.BLOB]),
 };
 
 const isHeld = (type: BoundType, inferred: DuckDBTypeId): boolean => {

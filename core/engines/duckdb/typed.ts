@@ -15,6 +15,7 @@ const NAMES: Readonly<Record<ScalarType, string>> = {
   datetime: 'TIMESTAMPTZ',
   uuid: 'UUID',
   json: 'JSON',
+  bytes: 'BLOB',
 };
 
 /** Whether some of the values need more than 64 bits. */
@@ -46,6 +47,7 @@ const SAMPLES: Readonly<Record<ScalarType, string>> = {
   datetime: "'2000-01-01T00:00:00Z'",
   uuid: "'00000000-0000-0000-0000-000000000000'",
   json: "'{}'",
+  bytes: "''",
 };
 
 /** The text with a value in the place of each `$n`: some functions have a type for constants alone. */

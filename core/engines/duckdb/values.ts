@@ -1,6 +1,7 @@
 import { cut } from '#core/lib/text/shorten.ts';
 import {
   BIGINT,
+  BLOB,
   BOOLEAN,
   DOUBLE,
   DuckDBDateValue,
@@ -193,6 +194,7 @@ const TYPES: Readonly<Record<ScalarType, DuckDBType>> = {
   datetime: VARCHAR,
   uuid: VARCHAR,
   json: VARCHAR,
+  bytes: BLOB,
 };
 
 /** A value in the type that the tool declares; beside a column of 32 bits a number is one of 32 bits: as a double it would be another. */
@@ -220,6 +222,7 @@ function toValue(value: Json, type: ScalarType): DuckDBValue {
   if (type === 'json') return JSON.stringify(value);
   if (type === 'integer') return integerOf(value);
   if (type === 'number') return doubleOf(value);
+  if (type === 'bytes') return new DuckDBBlobValue(Buffer.from(textOf(value), 'base64'));
   if (type === 'boolean') return value === true || value === 'true';
   // As a date it would be that of its own zone; sessions are in UTC.
   return type === 'datetime' ? utcDatetime(textOf(value)) : textOf(value);

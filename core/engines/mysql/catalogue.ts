@@ -62,15 +62,15 @@ const PARAMETERS = parameterTypes({
   date: 'date',
   datetime: 'datetime|timestamp',
   uuid: 'uuid',
+  bytes: 'binary|varbinary|tinyblob|blob|mediumblob|longblob',
   string: [...TEXTS, 'enum', 'set', 'time', 'inet4', 'inet6'].join('|'),
 });
-const BYTES = /^(?:var)?binary$|blob$/;
 
 /** @param base the type without its length. A key of one digit has more values than a boolean. */
 function usesOf(base: string, type: string, is_key: boolean): ColumnUses {
   const parameter =
     /^bit\(1\)/.test(type) || (!is_key && /^tinyint\(1\)/.test(type)) ? 'boolean' : (PARAMETERS.get(base) ?? null);
-  return { parameter, sortable: parameter !== null || base === 'bit' || BYTES.test(base), searchable: TEXTS.has(base) };
+  return { parameter, sortable: parameter !== null || base === 'bit', searchable: TEXTS.has(base) };
 }
 
 const TABLE_TYPES: Readonly<Record<string, string>> = { 'BASE TABLE': 'table', VIEW: 'view', 'SYSTEM VIEW': 'view' };

@@ -150,6 +150,7 @@ export function toMysqlValue(value: Json, type: BoundType, offset = UTC): unknow
   if (typeof value === 'boolean') return toInteger(value ? 1 : 0);
   if (type === 'integer') return toInteger(value);
   if (type === 'number') return toNumber(value);
+  if (type === 'bytes') return Buffer.from(textOf(value), 'base64');
   if (type === 'date') return toMoment(TypedParameter.DATE, textOf(value), '');
   if (type !== 'datetime') return textOf(value);
   return toMoment(TypedParameter.DATETIME, toDatetime(textOf(value), offset), ' 00:00:00');

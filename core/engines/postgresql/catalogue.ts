@@ -137,14 +137,15 @@ const PARAMETERS = parameterTypes({
   datetime: 'timestamp|timestamptz',
   uuid: 'uuid',
   json: 'jsonb',
+  bytes: 'bytea',
 });
 
 /** By the type below domains. What has no parameter type of its own is written as text, which the database reads. */
 function usesOf(row: Row): ColumnUses {
   const builtin = textOf(row['builtin']);
   const sortable = row['sortable'] === true;
-  // Arrays, composite types and what stands for others; bytes are no text.
-  const is_other = ['A', 'C', 'P'].includes(textOf(row['category'])) || row['type_kind'] === 'c' || builtin === 'bytea';
+  // Arrays, composite types and what stands for others.
+  const is_other = ['A', 'C', 'P'].includes(textOf(row['category'])) || row['type_kind'] === 'c';
   if (is_other || !(sortable || row['comparable'] === true)) return { ...NO_USES, sortable };
   return { parameter: PARAMETERS.get(builtin) ?? 'string', sortable, searchable: row['category'] === 'S' };
 }

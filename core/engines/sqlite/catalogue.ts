@@ -1,6 +1,6 @@
 import type { ColumnUses, Table, TableColumn } from '#core/contract/definitions/schema.ts';
 import { globContaining } from '#core/lib/text/letter-case.ts';
-import { NO_USES, parameterTypes } from '../shared/column-uses.ts';
+import { parameterTypes } from '../shared/column-uses.ts';
 import { checksOf, choicesOf } from '../shared/choices.ts';
 import { noTable, pageOf, textOf } from '../shared/rows.ts';
 import type { Row, Source, TableFilter } from '../shared/source.ts';
@@ -84,6 +84,7 @@ const PARAMETERS = parameterTypes({
   datetime: 'DATETIME|TIMESTAMP',
   uuid: 'UUID',
   json: 'JSON',
+  bytes: 'BLOB|TINYBLOB|MEDIUMBLOB|LONGBLOB|BINARY|VARBINARY|BYTEA',
 });
 
 /**
@@ -92,7 +93,6 @@ const PARAMETERS = parameterTypes({
  */
 function usesOf(declared: string): ColumnUses {
   const type = declared.toUpperCase().replace(/\s*\(.*$/s, '');
-  if (type === 'BLOB') return { ...NO_USES, sortable: true };
   const searchable = /CHAR|CLOB|TEXT/.test(type) && !type.includes('INT');
   return { parameter: PARAMETERS.get(type) ?? 'string', sortable: true, searchable };
 }

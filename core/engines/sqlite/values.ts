@@ -76,6 +76,7 @@ export function toSqliteValue(value: Json, type: BoundType): SqliteValue {
   if (typeof value === 'boolean') return value ? 1n : 0n;
   if (type === 'integer') return toSqliteInteger(value);
   if (type === 'number') return toSqliteNumber(value);
+  if (type === 'bytes') return new Uint8Array(Buffer.from(textOf(value), 'base64'));
   // Its functions read no other spelling of a zone.
   return type === 'datetime' ? isoDatetime(textOf(value)) : textOf(value);
 }

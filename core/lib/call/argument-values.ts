@@ -95,6 +95,7 @@ const DATE = /^(\d{4})-(\d{2})-(\d{2})$/;
 const DATETIME =
   /^(\d{4}-\d{2}-\d{2})(?:[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:\.\d{1,9})?)?(?: ?(?:[Zz]|[+-](\d{2})(?::?(\d{2}))?))?)?$/;
 const UUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/i;
+const BASE64 = /^(?:[A-Za-z\d+/]{4})*(?:[A-Za-z\d+/]{2}==|[A-Za-z\d+/]{3}=)?$/;
 const INTEGER = /^-?\d{1,20}$/;
 const DECIMAL = /^-?\d{1,300}(?:\.\d{1,300})?$/;
 /** From PostgreSQL's smallest bigint to MySQL's largest unsigned one. */
@@ -132,6 +133,9 @@ const SCALARS: Readonly<Record<ScalarType, (value: unknown) => Checked>> = {
     return inRange ? right(value) : wrong(fault);
   },
   uuid: (value) => (typeof value === 'string' && UUID.test(value) ? right(value) : wrong('must be a UUID.')),
+  // As results show them.
+  bytes: (value) =>
+    typeof value === 'string' && BASE64.test(value) ? right(value) : wrong('must be bytes as base64 with its padding.'),
   json(value) {
     if (value === undefined) return wrong('must be JSON.');
     if (typeof value === 'string' && isJsonText(value)) return wrong('must be the object or array itself, not its JSON as text.');

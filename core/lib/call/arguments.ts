@@ -163,6 +163,7 @@ const TYPE_SCHEMA: Readonly<Record<Parameter['type'], JsonSchema>> = {
   datetime: { type: 'string' },
   uuid: { type: 'string', format: 'uuid' },
   json: ANY_JSON,
+  bytes: { type: 'string', contentEncoding: 'base64' },
   array: { type: 'array' },
 };
 
@@ -171,6 +172,7 @@ const FORM: Partial<Readonly<Record<Parameter['type'], string>>> = {
   date: 'YYYY-MM-DD',
   datetime: DATETIME_FORM,
   uuid: 'UUID',
+  bytes: 'base64',
 };
 
 function withForm(description: string, type: Parameter['type']): string {
@@ -224,6 +226,8 @@ function definitionFaults(parameter: Parameter): [string, string][] {
   const faults: [string, string][] = sourceFaults(parameter);
   if (type === 'array' && items === undefined)
     faults.push(['items', `${name} is an array and needs items, the type of its elements.`]);
+  if (items === 'bytes')
+    faults.push(['items', `${name} cannot be a list of bytes. Declare items as string and decode each in the statement.`]);
   if (type !== 'array' && items !== undefined) faults.push(['items', `${name} is not an array and cannot have items.`]);
   for (const [constraint, types] of Object.entries(APPLIES) as [Constraint, readonly Parameter['type'][]][]) {
     const ofArray = type === 'array' && constraint.endsWith('_length');

@@ -341,6 +341,7 @@ describe('definitions', () => {
     }
   });
   const cases: readonly (readonly [Partial<Parameter>, RegExp])[] = [
+    [{ type: 'array', items: 'bytes' }, /^parameters\.0\.items: x cannot be a list of bytes\./],
     [{ type: 'array' }, /^parameters\.0\.items: x is an array and needs items/],
     [{ items: 'string' }, /^parameters\.0\.items: x is not an array/],
     [{ minimum: 1 }, /^parameters\.0\.minimum: minimum does not apply to x/],

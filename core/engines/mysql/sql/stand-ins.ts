@@ -17,6 +17,7 @@ const STAND_INS: Readonly<Record<ScalarType, string>> = {
   datetime: "TIMESTAMP'2000-01-01 00:00:00'",
   uuid: "'00000000-0000-0000-0000-000000000000'",
   json: "'{}'",
+  bytes: "x'00'",
 };
 
 /**

@@ -12,6 +12,7 @@ const OIDS = {
   timestamptz: [1184, 1185],
   uuid: [2950, 2951],
   jsonb: [3802, 3807],
+  bytea: [17, 1001],
 } as const;
 const LISTED: ReadonlyMap<string, number> = new Map(
   Object.entries(OIDS).flatMap(([name, [oid, array]]) => [[name, oid] as const, [`${name}[]`, array] as const]),
@@ -27,6 +28,7 @@ const NAMES: Readonly<Record<ScalarType, readonly (keyof typeof OIDS)[]>> = {
   datetime: ['timestamptz'],
   uuid: ['uuid'],
   json: ['jsonb'],
+  bytes: ['bytea'],
 };
 
 /** 0: the database infers the type. */
@@ -59,6 +61,7 @@ const KEPT: Readonly<Record<Exclude<ScalarType, 'string'>, ReadonlySet<number>>>
   datetime: new Set(MOMENTS),
   uuid: new Set([2950]),
   json: new Set(JSONS),
+  bytes: new Set([17]),
 };
 
 /** Inferred types that take the text of some value of a declared type, when nothing else can be declared. */
@@ -70,6 +73,7 @@ const TAKEN: Readonly<Record<Exclude<ScalarType, 'string'>, ReadonlySet<number>>
   datetime: new Set([...MOMENTS, ...TEXTS]),
   uuid: new Set([2950, ...TEXTS]),
   json: new Set([...JSONS, ...TEXTS]),
+  bytes: new Set([17]),
 };
 
 /** @param elements the type of an array's elements by its oid. */

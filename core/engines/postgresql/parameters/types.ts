@@ -100,6 +100,7 @@ const PARAMETER: Readonly<Record<string, ScalarType>> = {
   uuid: 'uuid',
   json: 'json',
   jsonb: 'json',
+  bytea: 'bytes',
   text: 'string',
   character: 'string',
   'character varying': 'string',

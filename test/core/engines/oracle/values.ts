@@ -70,6 +70,7 @@ const POOL: Readonly<Record<ScalarType, readonly Json[]>> = {
     '2026-01-05T00:00:00Z',
   ],
   uuid: ['2c5ea4c0-4067-11e9-8bad-9b1deb4d3b7d', '00000000-0000-0000-0000-000000000000', '2C5EA4C0-4067-11E9-8BAD-9B1DEB4D3B7D'],
+  bytes: ['AP8=', 'YQ==', ''],
   json: [{ k: [1, 2] }, { k: 'v', n: null }, [1, 'x', null], 'text', 5, true, 2.5, {}, []],
 };
 const SMALL: readonly Json[] = [0, 1, 2, 3, 100];

@@ -69,6 +69,7 @@ const VALUES: Readonly<Record<ScalarType, fc.Arbitrary<Json>>> = {
     fc.uuid(),
     fc.uuid().map((id) => id.toUpperCase()),
   ),
+  bytes: fc.uint8Array({ maxLength: 40 }).map((bytes) => Buffer.from(bytes).toString('base64')),
   json: fc.oneof(
     fc.constantFrom<Json>({}, [], '', 'a', 0, false, { a: { b: [null, 1.5, 'ü'] } }),
     fc
@@ -113,12 +114,14 @@ describe.each(EVERY_ENGINE)('parameters on $kind', ({ kind, up, open }) => {
   for (const type of ScalarType.options) {
     test.skipIf(!up)(`a ${type}, or none, comes back as it was sent and fits the output schema`, async () => {
       const declared = [{ name: 'x', type, required: false }];
+      // Its strings are bytes as well, and are shown as text.
+      const sql = type === 'bytes' && kind === 'clickhouse' ? 'select base64Encode(:x) as y' : 'select :x as y';
       for (const [return_type, member] of [
         ['value', 'value'],
         ['column', 'values'],
         ['rows', 'rows'],
       ] as const) {
-        tools.set(return_type, await toolOn(engine, 'select :x as y', declared, { return_type }));
+        tools.set(return_type, await toolOn(engine, sql, declared, { return_type }));
         for (const args of [{}, { x: null }]) {
           const expected = { value: null, values: [null], rows: [{ y: null }] }[member];
           expect((await tools.get(return_type)!.call(args))[member]).toEqual(expected);
@@ -135,6 +138,8 @@ describe.each(EVERY_ENGINE)('parameters on $kind', ({ kind, up, open }) => {
       );
     });
 
+    // A list of bytes is refused when a tool is saved.
+    if (type === 'bytes') continue;
     test.skipIf(!up)(`a list of ${type} fits the output schema`, async () => {
       const tool = await toolOn(engine, 'select :x as y', [{ name: 'x', type: 'array', items: type, required: false }], {
         return_type: 'value',

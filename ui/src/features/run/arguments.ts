@@ -34,6 +34,10 @@ const PARSERS: Readonly<Record<ScalarType, (text: string) => Parsed>> = {
     /^\d{4}-\d{2}-\d{2}(?:[T ]|$)/.test(text) && !Number.isNaN(Date.parse(text.replace(' ', 'T')))
       ? { value: text }
       : { fault: 'Enter a time, such as 2026-03-31T08:30:00Z.' },
+  bytes: (text) =>
+    /^[A-Za-z\d+/]*={0,2}$/.test(text.trim()) && text.trim().length % 4 === 0
+      ? { value: text.trim() }
+      : { fault: 'Enter bytes as base64, such as AQID.' },
   uuid: (text) => (UUID.test(text.trim()) ? { value: text.trim() } : { fault: 'Enter a UUID.' }),
   json: (text) => {
     const value = parseJson(text);

@@ -6,10 +6,15 @@ import { isMembers, type Members } from '#core/lib/view/table.ts';
 
 const FORMATS: Readonly<Record<string, ScalarType>> = { date: 'date', 'date-time': 'datetime', uuid: 'uuid' };
 
-function typeOf<T extends string>({ type, format }: Members, known: readonly T[], description: unknown): T | 'json' {
+function typeOf<T extends string>(
+  { type, format, contentEncoding }: Members,
+  known: readonly T[],
+  description: unknown,
+): T | 'json' {
   // A moment has no format that says all of it, but its form is described.
   const is_moment = typeof description === 'string' && description.includes(DATETIME_FORM);
-  const of_format = typeof format === 'string' ? FORMATS[format] : undefined;
+  const is_bytes = contentEncoding === 'base64';
+  const of_format = is_bytes ? 'bytes' : typeof format === 'string' ? FORMATS[format] : undefined;
   const wanted = type === 'string' ? (of_format ?? (is_moment ? 'datetime' : 'string')) : type;
   return known.find((one) => one === wanted) ?? 'json';
 }

@@ -11,6 +11,7 @@ export const PARAMETER_TYPES: readonly ParameterType[] = [
   'datetime',
   'uuid',
   'json',
+  'bytes',
   'array',
 ];
 export const ITEM_TYPES: readonly ScalarType[] = ['string', 'integer', 'number', 'boolean', 'date', 'datetime', 'uuid', 'json'];
