@@ -71,6 +71,7 @@ export function generate(snapshot: Snapshot): GeneratedFile[] {
       host: server.host,
       port: server.port,
       needs_token: server.auth_type !== 'none',
+      refuses_undeclared: server.undeclared_arguments === 'refuse',
       allowed_origins: server.cors_origins,
       variables: server.global_variables,
     };

@@ -115,6 +115,22 @@ test('a change whose result cannot be shown is said to be made', async () => {
   await client.close();
 });
 
+test('undeclared arguments are refused by tools that write, and named by tools that read', async () => {
+  const client = new Client({ name: 'test', version: '1.0.0' });
+  await client.connect(new StreamableHTTPClientTransport(url));
+  const args = { dry_run: true, wait_for_previous: true };
+  expect(await client.callTool({ name: 'faulty', arguments: args })).toMatchObject({
+    isError: true,
+    content: [{ text: 'There is no argument dry_run.' }],
+  });
+  expect(await client.callTool({ name: 'one', arguments: args })).toMatchObject({
+    content: [expect.anything(), { text: 'Ignored arguments that the tool does not have: dry_run.' }],
+    structuredContent: { row_count: 1 },
+    _meta: { 'sluice/ignored': ['dry_run'] },
+  });
+  await client.close();
+});
+
 test('a client reads the resource that fits its URI best, and receives instructions and notes of cuts', async () => {
   const client = new Client({ name: 'test', version: '1.0.0' });
   await client.connect(new StreamableHTTPClientTransport(url));

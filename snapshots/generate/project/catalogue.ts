@@ -60,7 +60,7 @@ export function createCatalogue(project: Project): (context: McpRequestContext) 
       try {
         const { tool, check } = found;
         const { return_type, text_format } = tool;
-        const record: UndeclaredRecord = { refuses_undeclared: false, undeclared: 0, ignored: [] };
+        const record: UndeclaredRecord = { refuses_undeclared: project.refuses_undeclared, undeclared: 0, ignored: [] };
         const values = await check(params.arguments, record);
         return await run(project, tool, values, context.mcpReq.signal, (result, transformed) =>
           withIgnored(toToolResult(shape(limited(result, tool), return_type, transformed, { text_format })), record),

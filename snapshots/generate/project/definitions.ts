@@ -75,6 +75,8 @@ export interface Project {
   readonly port: number;
   /** A token in MCP_TOKEN is demanded: the server that this was generated from asked for one too. */
   readonly needs_token: boolean;
+  /** Whether tools that read refuse arguments that they do not declare, as those that write do. */
+  readonly refuses_undeclared: boolean;
   readonly allowed_origins: readonly string[];
   /** Global variables of the templates. */
   readonly variables: Readonly<Record<string, Json>>;
