@@ -42,7 +42,7 @@ const MOST_TRIES = 5;
 /** Both sides of a call happen at one moment, however often it is run. */
 const moments = new WeakMap<Sample, { readonly id: string; readonly time: number }>();
 
-export function createSide({ vars }: Registry, { sources, pseudonym, now }: SideOptions): Side {
+export function createSide({ vars, server }: Registry, { sources, pseudonym, now }: SideOptions): Side {
   const held = new Map<string, PoolHold>();
   const holdOf = (entry: ToolEntry): PoolHold => {
     const { id, pool_key } = entry.connection;
@@ -64,7 +64,8 @@ export function createSide({ vars }: Registry, { sources, pseudonym, now }: Side
     signal: StopSignal,
   ): Promise<Answer> => {
     const facts = { arguments: argumentsOf(sample), vars, caller: sample.caller, call: momentOf(sample) };
-    const values = await plan.resolve(facts);
+    const refuses_undeclared = server.undeclared_arguments === 'refuse';
+    const values = await plan.resolve(facts, { refuses_undeclared, undeclared: 0, ignored: [] });
     const record = { wait_ms: 0, query_from: 0, query_to: 0, committed: false };
     const source = (): Promise<Source> => pool.source();
     const { slot } = lowPriority(pool.queue);

@@ -201,7 +201,7 @@ describe('the object', () => {
       { field: 'customer', message: 'customer is required.' },
     ]);
   });
-  test('a tool that writes refuses each undeclared name, and so does every tool that is told to', () => {
+  test('a tool that writes refuses each undeclared name, and so does every tool that is set to', () => {
     const errors = [
       { field: 'dry_run', message: 'There is no argument dry_run.' },
       { field: 'custom', message: 'There is no argument custom. Did you mean customer?' },

@@ -89,6 +89,18 @@ describe('three hosts', () => {
     expect(await shop.call(0, 'orders_of', { customer: 'bob' })).toMatchObject({ rows: [{ id: 2, total: 20 }] });
   });
 
+  test('a version whose reading tools refuse undeclared arguments fails the calls that sent some', async () => {
+    await shop.api('PATCH', '/server/config', { undeclared_arguments: 'refuse' });
+    expect(await shop.deploy()).toBe(2);
+    await shop.api('PATCH', '/server/config', { undeclared_arguments: 'answer' });
+    await shop.deploy();
+    await shop.call(0, 'ledger', { status: 'open' });
+    await shop.call(0, 'ledger', { wait_for_previous: true });
+    const { failed, changed, samples } = await shop.replay({ version: 2 });
+    expect([failed, changed]).toEqual([1, 0]);
+    expect(samples.find(({ outcome }) => outcome === 'failed')?.tool).toBe('ledger');
+  });
+
   test('a token learns that an answer differs, and nothing of what does', async () => {
     await shop.api('PATCH', path, { sql_query: GOOD.replace('total from', 'total + 4711 as total from') });
     await shop.deploy();
