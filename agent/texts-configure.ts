@@ -42,13 +42,13 @@ export const CONFIGURE = {
     title: 'List tables',
     effect: 'reads',
     description:
-      'Lists tables and views of a connected database. Use it before you write SQL, then list_columns. 200 per page by default (limit, at most 5 000); total is exact; filters: schema, search. in_path: its name alone reads this table, any other is written with its schema. Example: {"connection_id":"shop","search":"order"}.',
+      'Lists tables and views of a connected database. Use it before you write SQL, then list_columns. 200 per page by default (limit, at most 5 000); total is exact; filters: schema, search. Example: {"connection_id":"shop","search":"order"}.',
   },
   list_columns: {
     title: 'List columns',
     effect: 'reads',
     description:
-      'Lists the columns of a table with types, keys and references. Use it after list_tables and before preview_sql. schema tells tables of the same name apart. 200 per page by default (limit, at most 5 000). Example: {"connection_id":"shop","schema":"public","table":"orders"}.',
+      'Lists the columns of a table with types, keys and references. Use it after list_tables and before preview_sql. 200 per page by default (limit, at most 5 000). Example: {"connection_id":"shop","schema":"public","table":"orders"}.',
   },
   list_tools: {
     title: 'List tools',

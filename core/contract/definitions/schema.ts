@@ -6,25 +6,22 @@ import { operation } from '../operation.ts';
 export const Table = v.object({
   schema: v.nullable(v.string()),
   name: v.string(),
-  in_path: v.pipe(v.boolean(), v.description('Its name alone reads this table; any other is written with its schema')),
+  in_path: v.pipe(v.boolean(), v.description('Its name alone reads this table')),
   type: v.string(),
   comment: v.nullable(v.string()),
-  estimated_rows: v.pipe(
-    v.optional(v.number()),
-    v.description('As the database estimates it for its plans; absent where it does not'),
-  ),
-  relations: v.pipe(v.optional(v.number()), v.description('Foreign keys to and from the table')),
+  estimated_rows: v.pipe(v.optional(v.number()), v.description('An estimate')),
+  relations: v.pipe(v.optional(v.number()), v.description('Foreign keys from and to it')),
 });
 export type Table = v.InferOutput<typeof Table>;
 
-/** What statements can do with a column, by the type that the catalogue gives it and not by how that type is spelled. */
+/**
+ * What statements can do with a column, by the type that the catalogue gives it and not by how that type is spelled: null is compared with no
+ * parameter, `order by` takes what is sortable, `like` what is searchable.
+ */
 const columnUses = {
-  parameter: v.pipe(
-    v.nullable(ScalarType),
-    v.description('Type of a parameter that is compared with it by `=`; null: the database compares it with none'),
-  ),
-  sortable: v.pipe(v.boolean(), v.description('`order by` takes it')),
-  searchable: v.pipe(v.boolean(), v.description('`like` takes it: it holds text')),
+  parameter: v.pipe(v.nullable(ScalarType), v.description('Parameter type to compare with')),
+  sortable: v.boolean(),
+  searchable: v.boolean(),
 };
 
 export const TableColumn = v.object({
@@ -36,10 +33,7 @@ export const TableColumn = v.object({
   references: v.optional(v.object({ schema: v.nullable(v.string()), table: v.string(), column: v.string() })),
   comment: v.nullable(v.string()),
   ...columnUses,
-  enum: v.pipe(
-    v.optional(v.array(v.union([v.string(), v.number()]))),
-    v.description('The values that its type or its check allows'),
-  ),
+  enum: v.pipe(v.optional(v.array(v.union([v.string(), v.number()]))), v.description('Allowed by its type or check')),
 });
 export type TableColumn = v.InferOutput<typeof TableColumn>;
 export type ColumnUses = Pick<TableColumn, keyof typeof columnUses>;

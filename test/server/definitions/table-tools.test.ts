@@ -1,4 +1,5 @@
 import { Database } from 'bun:sqlite';
+import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -69,6 +70,19 @@ const SQLITE = `
   create table "größe_der_Übersicht" ("schlüssel" integer primary key, "größe" text, "straße_type" text); insert into "größe_der_Übersicht" values (1, 'l', 's');
   create table "1st" ("1" integer primary key, "2 status" text, "a""b" text, "c:d" text, "e[[f]]" boolean, "g.h" boolean); insert into "1st" values (1, 'x', 'y', 'z', 1, 1);`;
 
+const DUCKDB = `
+  create schema "My.Schema"; create table orders (id int primary key, place text); insert into orders values (1, 'main');
+  create table "My.Schema"."core.user" (id int primary key, place text); insert into "My.Schema"."core.user" values (1, 'dotted');
+  create type sprint_state as enum ('open', 'done'); create type realm as varchar;
+  create table guessed (id int primary key, state sprint_state, status realm, kind int[], category varchar(9), type interval);
+  insert into guessed values (1, 'open', 'x', [1], 'y', interval 1 day);
+  create table unsortable (state struct(a int), status map(int, int), type json, kind bit, note text);
+  insert into unsortable values ({'a': 1}, map {1: 2}, '{}', '101', 'x');
+  create table bytes (id blob primary key, state blob); insert into bytes values ('\\x00\\xFF'::blob, '\\xFF'::blob);
+  create table "limit" ("limit" int, "offset" boolean, "select" text, "user" int primary key, "qualify" boolean, "order" text);
+  create table "größe_der_Übersicht" ("schlüssel" int primary key, "größe" text, "straße_type" text); insert into "größe_der_Übersicht" values (1, 'l', 's');
+  create table "1st" ("1" int primary key, "2 status" text, "a""b" text, "c:d" text, "e[[f]]" boolean, "g.h" boolean); insert into "1st" values (1, 'x', 'y', 'z', true, true);`;
+
 let t: TestApp;
 const databases: TestDatabase[] = [];
 const connections: Partial<Record<DbType, string>> = {};
@@ -84,6 +98,12 @@ beforeAll(async () => {
   file.run(SQLITE);
   file.close();
   await add('sqlite', { database: 'tables.db' });
+  const duckdb = await DuckDBInstance.create(join(t.directory, 'databases/tables.duckdb'));
+  const session = await duckdb.connect();
+  await session.run(DUCKDB);
+  session.closeSync();
+  duckdb.closeSync();
+  await add('duckdb', { database: 'tables.duckdb' });
   for (const [db_type, kind, script] of [
     ['postgresql', 'postgresql', POSTGRESQL],
     ['mariadb', 'mysql', MARIADB],
@@ -131,8 +151,12 @@ async function firstRow(db_type: DbType, table: Table) {
   return status === 200 ? body.rows?.[0] : body;
 }
 
-describe.each(['postgresql', 'mariadb', 'sqlite'] as const)('a tool from a table on %s', (db_type) => {
-  const there = db_type === 'sqlite' || reachable[db_type === 'mariadb' ? 'mysql' : 'postgres'];
+type Engine = 'postgresql' | 'mariadb' | 'sqlite' | 'duckdb';
+const isThere = (db_type: Engine): boolean =>
+  db_type === 'sqlite' || db_type === 'duckdb' || reachable[db_type === 'mariadb' ? 'mysql' : 'postgres'];
+
+describe.each(['postgresql', 'mariadb', 'sqlite', 'duckdb'] as const)('a tool from a table on %s', (db_type) => {
+  const there = isThere(db_type);
 
   test.skipIf(!there)('reads the table that was chosen, whatever its name and the search path', async () => {
     const cases: readonly (readonly [string | undefined, string, string])[] = {
@@ -149,6 +173,10 @@ describe.each(['postgresql', 'mariadb', 'sqlite'] as const)('a tool from a table
       sqlite: [
         [undefined, 'orders', 'main'],
         [undefined, 'core.user', 'dotted'],
+      ] as const,
+      duckdb: [
+        ['main', 'orders', 'main'],
+        ['My.Schema', 'core.user', 'dotted'],
       ] as const,
     }[db_type];
     for (const [schema, name, place] of cases) {
@@ -171,7 +199,7 @@ describe.each(['postgresql', 'mariadb', 'sqlite'] as const)('a tool from a table
 });
 
 /** The tables above, and the tools that each gives. */
-const ODD: Readonly<Record<'postgresql' | 'mariadb' | 'sqlite', Readonly<Record<string, string>>>> = {
+const ODD: Readonly<Record<Engine, Readonly<Record<string, string>>>> = {
   postgresql: {
     guessed: 'read search list count',
     unsortable: 'search list count',
@@ -210,6 +238,14 @@ const ODD: Readonly<Record<'postgresql' | 'mariadb' | 'sqlite', Readonly<Record<
     größe_der_Übersicht: 'read search list count',
     '1st': 'read search list count',
   },
+  duckdb: {
+    guessed: 'read search list count',
+    unsortable: 'search list count',
+    bytes: 'read list count',
+    limit: 'read search list count',
+    größe_der_Übersicht: 'read search list count',
+    '1st': 'read search list count',
+  },
 };
 
 const SAMPLES: Readonly<Record<string, unknown>> = {
@@ -231,8 +267,8 @@ const TYPED: Readonly<Record<string, string>> = {
   time: '10:00:00',
 };
 
-for (const [db_type, tables] of Object.entries(ODD) as ['postgresql' | 'mariadb' | 'sqlite', Record<string, string>][]) {
-  const there = db_type === 'sqlite' || reachable[db_type === 'mariadb' ? 'mysql' : 'postgres'];
+for (const [db_type, tables] of Object.entries(ODD) as [Engine, Record<string, string>][]) {
+  const there = isThere(db_type);
   test.skipIf(!there).each(Object.entries(tables))(`on ${db_type} the tools from %s are saved and run`, async (name, recipes) => {
     const connection_id = connections[db_type] ?? '';
     const source = await sourceOf(db_type, await tableOf(db_type, name, db_type === 'postgresql' ? 'odd' : undefined));
@@ -264,9 +300,7 @@ for (const [db_type, tables] of Object.entries(ODD) as ['postgresql' | 'mariadb'
   });
 }
 
-const BYTES = (['postgresql', 'mariadb', 'sqlite'] as const).filter(
-  (db_type) => db_type === 'sqlite' || reachable[db_type === 'mariadb' ? 'mysql' : 'postgres'],
-);
+const BYTES = (['postgresql', 'mariadb', 'sqlite', 'duckdb'] as const).filter(isThere);
 test.each(BYTES)('on %s a row is read by the bytes of its key as a list shows them', async (db_type) => {
   const table = await tableOf(db_type, 'bytes', db_type === 'postgresql' ? 'odd' : undefined);
   const run = async (recipe: TableRecipe, values: object) => {
