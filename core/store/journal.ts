@@ -1,10 +1,9 @@
 import { asc, gt, lt, max, min, sql } from 'drizzle-orm';
 import type { EntityKind } from '#core/contract/entities.ts';
 import type { Kind } from '#snapshots/tree.ts';
+import { LOCKS } from './locks.ts';
 import type { Db, Store } from './open.ts';
 
-/** Key of the advisory lock with which writers of entities take turns. */
-const ENTITY_LOCK = '7318349394477058';
 /** Whoever is further behind reads everything anew. */
 const KEPT = 20_000;
 
@@ -14,7 +13,7 @@ const KEPT = 20_000;
  */
 export async function writeAlone({ dialect }: Pick<Store, 'dialect'>, tx: Db): Promise<void> {
   if (dialect === 'postgresql')
-    await tx.select({ n: sql`pg_advisory_xact_lock(${sql.raw(ENTITY_LOCK)})` }).from(sql`(values (1)) as one`);
+    await tx.select({ n: sql`pg_advisory_xact_lock(${sql.raw(LOCKS.entity)})` }).from(sql`(values (1)) as one`);
 }
 
 /** Notes that entities are about to be written in this transaction, alone, so that the numbers are in the order of the commits. */

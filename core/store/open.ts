@@ -7,6 +7,7 @@ import { drizzle as drizzlePg } from 'drizzle-orm/postgres-js';
 import type { Env } from '#core/env.ts';
 import { AppError } from '#core/errors.ts';
 import type { Log } from '#core/log.ts';
+import { LOCKS } from './locks.ts';
 import { migrate, type MigrationState, migrationState } from './migrate.ts';
 import { answering, openPostgresClient, toAnswer } from './postgres-client.ts';
 import { keepPrivate } from './private-file.ts';
@@ -37,10 +38,6 @@ export interface Store {
 const BUSY_TIMEOUT_MS = 5_000;
 /** What was asked has been answered by then; only lost connections are waited for. */
 const CLOSE_SECONDS = 2;
-/** Keys of advisory locks: two numbers of ours. */
-const MIGRATION_LOCK = '7318349394477056';
-const DEPLOY_LOCK = '7318349394477057';
-const LOCKS: Readonly<Record<Turn, string>> = { deploy: DEPLOY_LOCK, switch: '7318349394477058' };
 
 /** Where the metadata database is: what the environment says, or a file in the data folder. */
 export const databaseUrl = (env: Pick<Env, 'SVC_DATABASE_URL' | 'SVC_DATA_DIR'>): string =>
@@ -125,7 +122,7 @@ function openPostgresStore(url: string): Opened {
     const patient = openPostgresClient(url, true);
     try {
       await patient.begin(async (tx) => {
-        await tx`select pg_advisory_xact_lock(${MIGRATION_LOCK})`;
+        await tx`select pg_advisory_xact_lock(${LOCKS.migration})`;
         await migrate('pg', async (text) => await tx.unsafe(text));
       });
     } finally {
@@ -147,7 +144,7 @@ function openPostgresStore(url: string): Opened {
 
 /** A key of one number stands in two parts (PostgreSQL, pg_locks). */
 const TAKEN = query`select from pg_locks
-  where locktype = 'advisory' and objsubid = 1 and granted and (classid::bigint << 32 | objid::bigint) = ${DEPLOY_LOCK}::bigint
+  where locktype = 'advisory' and objsubid = 1 and granted and (classid::bigint << 32 | objid::bigint) = ${LOCKS.deploy}::bigint
     and database = (select oid from pg_database where datname = current_database())`;
 
 /** How often a server that waits for its turn asks again; no statement waits in the database. */
