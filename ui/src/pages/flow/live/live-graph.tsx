@@ -9,6 +9,9 @@ import type { Box, Edge, Picture } from './picture.ts';
 import { NONE, type Numbers } from './traffic.ts';
 import { clientWord, numbersText, quietText, shortNumbers } from './words.ts';
 
+/** The picture grows with the size of its texts. @param px at the usual size of 16 px. */
+const rem = (px: number): string => `${px / 16}rem`;
+
 interface QueueNow {
   readonly active: number;
   readonly waiting: number;
@@ -102,8 +105,8 @@ export function LiveGraph(props: GraphProps) {
         if (target.getAttribute('data-id') === near()) setNear(undefined);
       }}
     >
-      <div class="live-stage" style={{ width: `${props.picture.width}px`, height: `${props.picture.height}px` }}>
-        <svg width={props.picture.width} height={props.picture.height}>
+      <div class="live-stage" style={{ width: rem(props.picture.width), height: rem(props.picture.height) }}>
+        <svg viewBox={`0 0 ${props.picture.width} ${props.picture.height}`}>
           <For each={props.picture.edges}>
             {(edge) => {
               const text = () => `${edgeName(edge)}: ${numbersText(of(edge.id))}`;
@@ -151,7 +154,7 @@ export function LiveGraph(props: GraphProps) {
                   data-failed={of(box().id).errors > 0 ? 'true' : undefined}
                   data-faded={faded(box().id)}
                   aria-expanded={box().expanded}
-                  style={{ left: `${box().x}px`, top: `${box().y}px`, width: `${box().width}px`, height: `${box().height}px` }}
+                  style={{ left: rem(box().x), top: rem(box().y), width: rem(box().width), height: rem(box().height) }}
                   onClick={() => press(box())}
                   onPointerEnter={() => setNear(box().id)}
                   onFocus={(event) => focus(event, box().id)}

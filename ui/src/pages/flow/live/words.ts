@@ -15,9 +15,9 @@ export function clientWord(name: string): string {
 export const shortNumbers = ({ calls, p95_ms }: Numbers): string =>
   `${count(calls)} ${calls === 1 ? 'call' : 'calls'} · ${duration(p95_ms)}`;
 
-/** `No calls now · 12 in the last hour`. */
+/** What stands where nothing is called now. */
 export const quietText = (hour: Pick<Numbers, 'calls'> | undefined): string =>
-  `No calls now · ${count(hour?.calls ?? 0)} in the last hour`;
+  `${count(hour?.calls ?? 0)} ${hour?.calls === 1 ? 'call' : 'calls'} in the last hour`;
 
 /** For whoever hears the page, and on hover. */
 export const numbersText = ({ calls, errors, p95_ms, longest_ms }: Numbers): string =>
