@@ -8,9 +8,7 @@ import { close, LIMIT_MS, quietOf, startUi, toast } from '#test/support/ui.ts';
 
 const HEBREW = 'חנות';
 const ARABIC = 'مكتب المبيعات';
-/** What is written behind it would stand in reverse. */
-const TURNED = 'desk\u202Eksed';
-const NAMES = [HEBREW, ARABIC, TURNED];
+const NAMES = [HEBREW, ARABIC];
 
 const ids = { connection: '', tool: '' };
 /** The guard refuses the last one in what models read; names of people and tokens are not looked at. */
@@ -20,7 +18,7 @@ async function prepare({ api, directory }: Product): Promise<void> {
   new Database(join(directory, 'databases', 'names.sqlite')).run('create table things (id integer primary key, name text)');
   const settings = { db_type: 'sqlite', database: 'names.sqlite' };
   ids.connection = (await api<{ id: string }>('POST', '/connections', { name: HEBREW, ...settings })).id;
-  for (const name of [ARABIC, TURNED]) await api('POST', '/connections', { name, ...settings });
+  await api('POST', '/connections', { name: ARABIC, ...settings });
   const draft = { sql_query: 'select id, name from things', title: ARABIC, description: `${HEBREW} 24 ${ARABIC} 7` };
   const tool = { name: 'list_things', connection_id: ids.connection, tags: NAMES, ...draft };
   ids.tool = (await api<{ id: string }>('POST', '/tools', tool)).id;
@@ -30,7 +28,7 @@ async function prepare({ api, directory }: Product): Promise<void> {
     await api('POST', '/people', { username: name, display_name: ARABIC, groups: NAMES });
     await api('POST', '/notices', { name, url: 'https://hooks.example.com/x', events: ['deploy'] });
   }
-  await api('POST', '/deploy', { note: `${TURNED} 3` });
+  await api('POST', '/deploy', { note: `${ARABIC} 3` });
 }
 
 /** Texts beside a name whose Latin letters and digits do not stand in the order in which they are written. */
@@ -100,12 +98,12 @@ browserTest(
     }
 
     await page.goto(`${ui.programs.url}/access`);
-    await page.getByRole('button', { name: `Revoke ${TURNED}` }).click();
+    await page.getByRole('button', { name: `Revoke ${ARABIC}` }).click();
     const question = page.getByRole('alertdialog');
-    await question.getByRole('heading', { name: 'Revoke the token “deskksed”?' }).waitFor();
+    await question.getByRole('heading', { name: `Revoke the token “${ARABIC}”?` }).waitFor();
     await read('question');
     await question.getByRole('button', { name: 'Revoke' }).click();
-    await toast(page, 'Revoked “deskksed”.').waitFor();
+    await toast(page, `Revoked “${ARABIC}”.`).waitFor();
     await read('toast');
 
     await page.goto(`${ui.programs.url}/connections/${ids.connection}?tab=settings`);

@@ -69,7 +69,7 @@ const PARAMETERS = parameterTypes({
 /** @param base the type without its length. A key of one digit has more values than a boolean. */
 function usesOf(base: string, type: string, is_key: boolean): ColumnUses {
   const parameter =
-    /^bit\(1\)/.test(type) || (!is_key && /^tinyint\(1\)/.test(type)) ? 'boolean' : (PARAMETERS.get(base) ?? null);
+    type.startsWith('bit(1)') || (!is_key && type.startsWith('tinyint(1)')) ? 'boolean' : (PARAMETERS.get(base) ?? null);
   return { parameter, sortable: parameter !== null || base === 'bit', searchable: TEXTS.has(base) };
 }
 

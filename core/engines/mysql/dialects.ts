@@ -1,16 +1,9 @@
 import type { Lexeme } from '#core/lib/sql/classify-tokens.ts';
 import type { SqlDialect } from '#core/lib/sql/dialect.ts';
+import { GRAMMAR_MODES, type GrammarMode, grammarName } from './modes.ts';
 import { mysqlPlaceholder } from './placeholder.ts';
 import { scanMysql } from './scanner.ts';
 import { MYSQL_PAGES } from './sql/page-keys.ts';
-
-/** Modes of a server that change where a text or a name ends. */
-const GRAMMAR_MODES = ['ANSI_QUOTES', 'NO_BACKSLASH_ESCAPES'] as const;
-type GrammarMode = (typeof GRAMMAR_MODES)[number];
-
-/** The name of the grammar that the modes of a session make; others of them are no matter of grammar. */
-export const grammarName = (modes: readonly string[]): string =>
-  ['mysql', ...GRAMMAR_MODES.filter((mode) => modes.includes(mode))].join(' ');
 
 const runsText = (tokens: readonly Lexeme[]): boolean => tokens[0]?.text === 'execute' && tokens[1]?.text === 'immediate';
 
@@ -26,7 +19,7 @@ const dialectOf = (modes: readonly GrammarMode[]): SqlDialect => ({
   // A hint may change settings for the statement; to others it is a comment.
   hint: '/*+',
   pages: MYSQL_PAGES,
-  classifier: async () => ({ rules: (await import('./rules.ts')).MYSQL_RULES, runsText }),
+  classifier: async () => ({ rules: (await import('./sql/rules.ts')).MYSQL_RULES, runsText }),
 });
 
 /** The grammar of a server whose modes are those of a new installation. */

@@ -1,5 +1,5 @@
 import type { Connection } from 'mysql2';
-import { grammarName } from './dialects.ts';
+import { grammarName } from './modes.ts';
 import { askMysql } from './session.ts';
 
 /** What the server says to one session at its login. */

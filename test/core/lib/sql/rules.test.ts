@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite';
 import { afterAll, expect, test } from 'bun:test';
 import postgres from 'postgres';
-import { MYSQL_RULES } from '#core/engines/mysql/rules.ts';
+import { MYSQL_RULES } from '#core/engines/mysql/sql/rules.ts';
 import {
   FORBIDDEN_FUNCTIONS,
   SAFE_FUNCTIONS,
