@@ -321,7 +321,7 @@ describe('REST and agent', () => {
     expect(done.isError).not.toBe(true);
   });
 
-  test('tools that read answer without undeclared arguments and name them; tools that change something refuse them', async () => {
+  test('tools that read name the arguments that they ignore; tools that change something refuse them', async () => {
     const before = a.tally.undeclared;
     for (const added of [{ wait_for_previous: true }, { verbose: true, id: 'x' }]) {
       expect((await client.call('get_server_health', added)).isError).not.toBe(true);

@@ -1,5 +1,5 @@
 import type { ColumnUses, Table, TableColumn } from '#core/contract/definitions/schema.ts';
-import { parameterTypes } from '../shared/column-uses.ts';
+import { parameterTypes } from '../shared/choices.ts';
 import { noTable, textOf } from '../shared/rows.ts';
 import type { Row, Source, TableFilter } from '../shared/source.ts';
 import type { Ability } from './ability.ts';

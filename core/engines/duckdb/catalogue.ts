@@ -1,5 +1,5 @@
 import type { ColumnUses, Table, TableColumn } from '#core/contract/definitions/schema.ts';
-import { parameterTypes } from '../shared/column-uses.ts';
+import { parameterTypes } from '../shared/choices.ts';
 import { checksOf, choicesOf, choicesOfType } from '../shared/choices.ts';
 import { containsPattern, noTable, pageOf, textOf } from '../shared/rows.ts';
 import type { BoundType, Json, Row, Source, TableFilter } from '../shared/source.ts';

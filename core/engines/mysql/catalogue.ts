@@ -1,5 +1,5 @@
 import type { ColumnUses, Table, TableColumn } from '#core/contract/definitions/schema.ts';
-import { parameterTypes } from '../shared/column-uses.ts';
+import { parameterTypes } from '../shared/choices.ts';
 import { choicesOf, choicesOfType } from '../shared/choices.ts';
 import { textOf } from '../shared/rows.ts';
 import type { Row } from '../shared/source.ts';

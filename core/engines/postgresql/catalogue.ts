@@ -1,7 +1,7 @@
 import type { ColumnUses, Table, TableColumn } from '#core/contract/definitions/schema.ts';
 import type { BoundType, Json, Row, TableFilter } from '../shared/source.ts';
 import { regexContaining } from '#core/lib/text/letter-case.ts';
-import { NO_USES, parameterTypes } from '../shared/column-uses.ts';
+import { NO_USES, parameterTypes } from '../shared/choices.ts';
 import { choicesOf } from '../shared/choices.ts';
 import { textOf } from '../shared/rows.ts';
 

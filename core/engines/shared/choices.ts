@@ -1,3 +1,6 @@
+import type { ScalarType } from '#core/contract/definitions/parameters.ts';
+import type { ColumnUses } from '#core/contract/definitions/schema.ts';
+
 /** What a column may hold, when its type or its check lists it. */
 export type Choices = readonly (string | number)[];
 
@@ -61,3 +64,16 @@ export function checksOf(create: string): string[] {
   }
   return checks;
 }
+
+/** What each type of a catalogue is compared with. */
+export type ParameterTypes = ReadonlyMap<string, ScalarType>;
+
+export const parameterTypes = (lists: Readonly<Partial<Record<ScalarType, string>>>): ParameterTypes =>
+  new Map(
+    Object.entries(lists).flatMap(([type, names]) =>
+      names.split('|').map((name): [string, ScalarType] => [name, type as ScalarType]),
+    ),
+  );
+
+/** A column that nothing but `select` is sure to read. */
+export const NO_USES: ColumnUses = { parameter: null, sortable: false, searchable: false };

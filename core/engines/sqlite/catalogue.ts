@@ -1,6 +1,6 @@
 import type { ColumnUses, Table, TableColumn } from '#core/contract/definitions/schema.ts';
 import { globContaining } from '#core/lib/text/letter-case.ts';
-import { parameterTypes } from '../shared/column-uses.ts';
+import { parameterTypes } from '../shared/choices.ts';
 import { checksOf, choicesOf } from '../shared/choices.ts';
 import { noTable, pageOf, textOf } from '../shared/rows.ts';
 import type { Row, Source, TableFilter } from '../shared/source.ts';
