@@ -3,7 +3,7 @@ import type { RawInput } from '#core/contract/index.ts';
 import { run, systemCall } from '#core/run.ts';
 import { newestVersion } from '#core/deploy/stored-snapshots.ts';
 import { engineOf, FOLDER_TYPE } from '#core/engines/index.ts';
-import type { Column } from '#core/engines/shared/source.ts';
+import type { Column, Description } from '#core/engines/shared/source.ts';
 import { createSampleFiles, SAMPLE_FOLDER } from './sample-files.ts';
 import { createShop, SHOP_FILE } from './sample-shop.ts';
 
@@ -34,7 +34,7 @@ function knowingSpreadsheets(app: App): App {
   const of: App['sources']['of'] = async (row) => {
     const source = await sources.of(row);
     if (row.db_type !== FOLDER_TYPE || row.database !== SAMPLE_FOLDER) return source;
-    return { ...source, describeAll: async (statements) => statements.map(() => ({ columns: EXPENSES_COLUMNS })) };
+    return { ...source, describeAll: async (statements) => statements.map(({ types }) => describeExpenses(types.length)) };
   };
   return { ...app, sources: { ...sources, of } };
 }
@@ -79,7 +79,14 @@ group by all order by month, e.department`,
   tags: ['spreadsheets'],
 };
 
+/** DuckDB's number of the type VARCHAR, which it infers for the parameter. */
+const VARCHAR = 17;
+
 /** What DuckDB says of it. */
+const describeExpenses = (parameters: number): Description => ({
+  columns: EXPENSES_COLUMNS,
+  reads: Array.from({ length: parameters }, () => ({ apart: VARCHAR })),
+});
 const EXPENSES_COLUMNS: readonly Column[] = [
   { name: 'month', type: 'VARCHAR', kind: 'string' },
   { name: 'department', type: 'VARCHAR', kind: 'string' },

@@ -146,8 +146,7 @@ export function withoutZone(value: Json): Json {
 
 function scalarText(value: Json, type: ScalarType): string {
   if (type === 'json') return JSON.stringify(value);
-  if (type === 'bytes') return `\\x${Buffer.from(String(value), 'base64').toString('hex')}`;
-  if (typeof value === 'string') return value;
+  if (typeof value === 'string') return type === 'bytes' ? `\\x${Buffer.from(value, 'base64').toString('hex')}` : value;
   return type === 'number' || type === 'integer' ? plainDigits(JSON.stringify(value)) : JSON.stringify(value);
 }
 

@@ -345,15 +345,17 @@ describe.skipIf(!reachable.redis)('hosts as programs', () => {
     await until(async () => (await queueOf(first.mcp)).active === 2);
     const second = await start('second');
     // Once the second one knows of the first, its calls wait.
-    let waiting: Promise<unknown> | null = null;
+    const waiting = new Set<Promise<unknown>>();
     await until(async () => {
-      waiting ??= modern(second.mcp, 'tools/call', { name: 'one' }).finally(() => {
-        waiting = null;
-      });
+      if (waiting.size === 0) {
+        const call = modern(second.mcp, 'tools/call', { name: 'one' });
+        waiting.add(call);
+        void call.finally(() => waiting.delete(call));
+      }
       return (await queueOf(second.mcp)).waiting > 0;
     });
     first.child.kill('SIGKILL');
-    await waiting;
+    await Promise.all(waiting);
     await Promise.all(lost);
     const calls = await Promise.all([1, 2, 3, 4].map(() => modern(second.mcp, 'tools/call', { name: 'one' })));
     expect(calls.map(({ status }) => status)).toEqual([200, 200, 200, 200]);

@@ -102,7 +102,7 @@ function inNumbers(value: Json): Json {
   if (typeof value === 'string') return /^-?\d{16,}$/.test(value) ? Number(value) : value;
   if (Array.isArray(value)) return value.map(inNumbers);
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, inNumbers(item as Json)]));
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, inNumbers(item)]));
 }
 
 /** Microseconds since 1970; without a zone in UTC. */
