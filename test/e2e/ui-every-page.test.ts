@@ -110,6 +110,8 @@ async function redrawn(page: Page, quiet: () => Promise<void>): Promise<string[]
   return found;
 }
 
+const FRAMES = 60;
+
 /** What is cut off, over something else or out of reach at 200 %. */
 async function crowdedAt(page: Page, path: string, { name, width, text }: (typeof SIZES)[number]): Promise<string[]> {
   await page.setViewportSize({ width, height: 900 });
@@ -117,7 +119,12 @@ async function crowdedAt(page: Page, path: string, { name, width, text }: (typeo
   const folder = process.env['SCREENSHOTS'];
   if (folder !== undefined)
     await page.screenshot({ fullPage: true, path: join(folder, `${name}-${path.replaceAll(/\W+/g, '-')}.png`) });
-  const found = await crowded(page);
+  let found = await crowded(page);
+  // What is drawn follows the window a few frames later.
+  for (let frames = 0; frames < FRAMES && found.length > 0; frames += 1) {
+    await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(resolve)));
+    found = await crowded(page);
+  }
   return found.map((one) => `${name}: ${one}`);
 }
 
