@@ -122,8 +122,7 @@ browserTest(
     const opened = await ui.signedIn();
     const { page } = opened;
     await page.goto(`${ui.programs.url}/deploy`);
-    await page.getByRole('button', { name: /^Show \d+ more$/ }).focus();
-    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: /^Show \d+ more$/ }).press('Enter');
     await page.locator('summary:focus').filter({ hasText: 'number_' }).waitFor();
 
     await page.getByRole('searchbox', { name: 'Filter changes by name' }).focus();
