@@ -100,7 +100,7 @@ function toRequest(incoming: IncomingMessage, signal: AbortSignal): Request | nu
     const sent = new Headers();
     for (let at = 0; at + 1 < rawHeaders.length; at += 2) sent.append(rawHeaders[at] ?? '', rawHeaders[at + 1] ?? '');
     const host = hostName(headers.host ?? '') === null ? null : headers.host;
-    if (host === null && !isHostlessProbe(method, url)) return null;
+    if (host === null && ((headers.host ?? '') !== '' || !isHostlessProbe(method, url))) return null;
     const address = url.startsWith('/') ? `http://${host ?? 'localhost'}${url}` : url;
     const has_body = method !== 'GET' && method !== 'HEAD';
     return new Request(address, { method, headers: sent, signal, ...(has_body && { body: bodyOf(incoming), duplex: 'half' }) });

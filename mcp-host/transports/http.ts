@@ -71,6 +71,8 @@ export function createHttp(options: HttpOptions): HostFetch {
   const { probes, service_token, serving, trusted_proxies } = options;
   const isServed = createHostCheck(options.allowed_hosts);
   const answerAny = (request: Request, peer: Peer, request_id: string, path: string): Response | Promise<Response> => {
+    // A Host that is there and none may mislead what stands before us.
+    if (isRelative(request.url) && (request.headers.get('host') ?? '') !== '') return refuse(400, NO_HOST);
     const probed = path === MCP_PATH ? null : probes(path, request);
     if (probed !== null) return probed;
     const is_sse = Object.hasOwn(SSE_METHODS, path);

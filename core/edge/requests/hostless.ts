@@ -11,7 +11,9 @@ export const NO_HOST = 'This request has no valid Host header. Send the name or 
 export function withHost(request: Request): Request | Response {
   const { url, method, headers } = request;
   if (!url.startsWith('/')) return request;
-  if (!isHostlessProbe(method, url)) return Response.json({ detail: NO_HOST }, { status: 400 });
+  // One that is there and no host may mislead what stands before us.
+  if ((headers.get('host') ?? '') !== '' || !isHostlessProbe(method, url))
+    return Response.json({ detail: NO_HOST }, { status: 400 });
   const named = new Headers(headers);
   named.set('host', 'localhost');
   return new Request(`http://localhost${url}`, { method, headers: named });
