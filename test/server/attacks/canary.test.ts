@@ -56,7 +56,8 @@ const api = async (method: string, path: string, body?: unknown): Promise<Answer
 beforeAll(async () => {
   answers = [];
   const [encryption, jwt, service] = KEYS;
-  t = await testApp({ SVC_ENCRYPTION_KEY: encryption, SVC_JWT_SECRET: jwt, SVC_AGENT_SERVICE_TOKEN: service });
+  const secrets = { SVC_ENCRYPTION_KEY: encryption, SVC_JWT_SECRET: jwt, SVC_AGENT_SERVICE_TOKEN: service };
+  t = await testApp(secrets, undefined, { writes_projects: true });
   connectHost(t.app);
   keep('setup', await t.request('POST', '/api/v1/auth/setup', { body: { username: 'ada', password: GIVEN.admin } }));
   const setup = (await t.request('POST', '/api/v1/auth/2fa/setup', { body: { password: GIVEN.admin } })).body;
