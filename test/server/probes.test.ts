@@ -130,7 +130,7 @@ describe('/metrics of the server', () => {
     await other.send('deploy.run', { nothing: 1 });
     await other.call('deploy.stop', {});
     await other.call('snapshots.activate', { version: 1 });
-    await other.call('tools.list', {}, { anonymous: true });
+    await other.send('tools.list', {}, { anonymous: true });
     await other.request('QUERY', '/api/v1/tools');
     const { body, headers } = await other.request('GET', '/metrics', { headers: {} });
     const text = String(body['text']);

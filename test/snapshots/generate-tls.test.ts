@@ -90,7 +90,7 @@ for (const { kind, open, can_start, account, cipher, start } of SERVERS) {
 }
 
 test.skipIf(!canStartMariadb)(
-  'a project on MariaDB reads SQL as the host does, whatever the mode of the server is',
+  'a project on MariaDB reads SQL in the modes of the server, as the host does',
   async () => {
     const server = await startMariadb(['--sql-mode=ANSI,NO_BACKSLASH_ESCAPES'], {});
     const tls = { ssl_mode: null, ssl_ca: null, ssl_cert: null, ssl_key: null };
@@ -105,7 +105,8 @@ test.skipIf(!canStartMariadb)(
       pool_size: 1,
     });
     for (const writes of [false, true]) {
-      expect((await queryOf(database, 'select "it\\\'s" as a', { writes })).rows).toEqual([{ a: "it's" }]);
+      const sql = `select "n"."a", '\\' as b from (select 'x' as a) as "n"`;
+      expect((await queryOf(database, sql, { writes })).rows).toEqual([{ a: 'x', b: '\\' }]);
       expect((await queryOf(database, 'select @@sql_mode as a', { writes })).rows[0]?.['a']).toContain('STRICT_TRANS_TABLES');
     }
     await database.close();
