@@ -50,7 +50,7 @@ async function runAll(args: Arguments): Promise<number> {
   };
   const inEnvironment = (run: Run): Run =>
     run.variant === ON_POSTGRES_18
-      ? { ...run, environment: { ...run.environment, TEST_POSTGRES_PORT: String(newest?.port) } }
+      ? { ...run, environment: { ...run.environment, TEST_POSTGRES_PORT: String(newest?.port), TEST_METADATA_TEMPLATE: '' } }
       : run;
   const possible = runs.filter(({ variant }) => variant !== ON_POSTGRES_18 || newest !== null).map(inEnvironment);
   if (possible.length < runs.length) left_out.push('PostgreSQL 18: bun install --frozen-lockfile --cwd test/servers');

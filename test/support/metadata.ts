@@ -74,7 +74,7 @@ async function inPostgres(): Promise<Metadata> {
 
 /** Runs the migrations, unless the runner has a database to copy. */
 async function makePostgres(): Promise<Postgres> {
-  const migrated = process.env['TEST_METADATA_TEMPLATE'];
+  const migrated = process.env['TEST_METADATA_TEMPLATE'] || undefined;
   const database = await testDatabase('postgresql', migrated);
   if (migrated === undefined) await (await openStore(database.url)).close();
   return { database, shape: await shapeOf(database) };
