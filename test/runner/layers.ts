@@ -75,6 +75,22 @@ export const FULL_ONLY: readonly Group[] = [
     ],
     daily: [],
   },
+  {
+    name: 'hostile files, random requests and long journeys',
+    files: [
+      'test/core/engines/duckdb/hostile-files',
+      'test/server/attacks/fuzz',
+      'test/server/attacks/fuzz-postgres',
+      'test/server/identity/keys',
+      'test/server/transfer/journey',
+    ],
+    daily: [],
+  },
+  {
+    name: 'pages with thousands of records, slow networks, lost answers and servers',
+    files: ['test/e2e/ui-lost', 'test/e2e/ui-many', 'test/e2e/ui-slow', 'test/e2e/ui-wide-results', 'test/e2e/ui-writes'],
+    daily: ['test/e2e/ui-writes'],
+  },
   { name: 'screenshots', files: ['test/e2e/ui-looks', 'test/e2e/ui-contrast'], daily: [] },
 ];
 
