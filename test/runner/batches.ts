@@ -45,7 +45,7 @@ function processOf(run: Run): string {
 function split(runs: readonly Run[], costOf: (run: Run) => number): Batch[] {
   const total = runs.reduce((sum, run) => sum + costOf(run), 0);
   const seconds = runs.some(isInBrowser) ? BROWSER_BATCH_SECONDS : BATCH_SECONDS;
-  const bins = Array.from({ length: Math.ceil(total / seconds) }, () => ({ runs: [] as Run[], cost: 0 }));
+  const bins = Array.from({ length: Math.max(1, Math.ceil(total / seconds)) }, () => ({ runs: [] as Run[], cost: 0 }));
   for (const run of runs.toSorted((a, b) => costOf(b) - costOf(a))) {
     const bin = bins.reduce((least, other) => (other.cost < least.cost ? other : least));
     bin.runs.push(run);

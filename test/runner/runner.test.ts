@@ -77,6 +77,12 @@ test('batches hold each file once, the most expensive batch first, environments 
   ]);
 });
 
+test('a file that costs nothing by its record still runs, alone or not', () => {
+  const runs = ['test/cli/alone.test.ts', 'test/core/a.test.ts'].map((file) => ({ file, variant: '', environment: {} }));
+  const batches = toBatches(runs, { 'test/cli/alone.test.ts': 0, 'test/core/a.test.ts': 0 });
+  expect(batches.flatMap((batch) => batch.runs)).toHaveLength(2);
+});
+
 test('a JUnit report is read by file', () => {
   const xml = `<testsuite name="a"><testcase name="says &quot;no&quot;" classname="a &gt; b" file="test/a.test.ts" />
     <testcase name="skips" file="./test/a.test.ts"><skipped /></testcase><testcase name="fails" file="test/b.test.ts"><failure /></testcase>`;
