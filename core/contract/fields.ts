@@ -76,7 +76,10 @@ export const listInput = (max: number) => ({ skip: Skip, limit: v.optional(integ
 /** Filters that every list of entities takes. */
 export const entityFilters = {
   ...listInput(500),
-  search: v.optional(textBetween(1, 200)),
+  search: v.pipe(
+    v.optional(textBetween(1, 200)),
+    v.description('Words that the name, title, description or tags have, in any order; the best match first'),
+  ),
   enabled: v.optional(v.boolean()),
 };
 export const listOf = <T extends v.GenericSchema>(item: T) => v.object({ items: v.array(item), total: v.number() });

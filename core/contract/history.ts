@@ -78,7 +78,7 @@ export const historyFilters = {
   entity_id: v.optional(textBetween(1, 64)),
   action: v.optional(Action),
   actor: v.optional(v.pipe(textBetween(1, 255), v.description('Name of the person or token that made the change'))),
-  search: v.optional(v.pipe(textBetween(1, 200), v.description('Text in the name of the record'))),
+  search: v.optional(v.pipe(textBetween(1, 200), v.description('Words in the name of the record'))),
 };
 
 export const history = {

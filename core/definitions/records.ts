@@ -1,13 +1,12 @@
-import { and, asc, type Column, eq, inArray, is, or, type SQL, sql } from 'drizzle-orm';
-import { PgColumn } from 'drizzle-orm/pg-core';
+import { and, asc, type Column, eq, inArray, or, type SQL, sql } from 'drizzle-orm';
 import { ENTITIES, ENTITY_KINDS, type EntityKind, type Plural } from '#core/contract/entities.ts';
 import type { Db } from '#core/store/open.ts';
 import { entityTable } from '#core/store/entity-table.ts';
 import { readPage } from '#core/store/pages.ts';
 import type { Schema } from '#core/store/schema.ts';
+import { bestFirst, foundIn } from '#core/store/search.ts';
 import type { Context } from '#core/run.ts';
 import { pagesOf } from '#core/lib/slices.ts';
-import { globContaining, regexContaining } from '#core/lib/text/letter-case.ts';
 import { canonical } from '#snapshots/canonical.ts';
 import { noteChange } from '#core/store/journal.ts';
 import { refuseTooMany } from './guard/most.ts';
@@ -99,9 +98,9 @@ export function createNoun<K extends EntityKind>(kind: K) {
         anyTag(table, tags),
         ofOwner(context, owner),
         enabled === undefined ? undefined : eq(table.enabled, enabled),
-        search === undefined ? undefined : or(contains(table.name, search), ...descriptionContains(table, search)),
+        foundIn(searched(table), search),
       );
-      const order = [asc(table.name), asc(table.id)];
+      const order = [...bestFirst(searched(table), search), asc(table.name), asc(table.id)];
       const { rows, total } = await readPage(context.app.store.db, table, { where, order, skip, limit });
       return { items: rows as unknown[] as RowOf<K>[], total };
     },
@@ -157,17 +156,13 @@ async function removeTests(
   return batch;
 }
 
-/** Whether the text stands in the column, whatever its case; stored texts may have their accents apart. */
-export const contains = (column: Column, text: string): SQL | undefined =>
-  or(
-    ...[...new Set([text.normalize('NFC'), text.normalize('NFD')])].map((form) =>
-      is(column, PgColumn) ? sql`${column} ~ ${regexContaining(form)}` : sql`${column} glob ${globContaining(form)}`,
-    ),
-  );
+/** What a search looks at; not every noun has all of it. */
+function searched({ name, title, description, uri_template, tags }: SearchedTable) {
+  const given = (...some: readonly (Column | undefined)[]) => some.filter((column) => column !== undefined);
+  return { name, title, texts: given(description, uri_template), lists: given(tags) };
+}
 
-const descriptionContains = (table: Schema['tools'], text: string): (SQL | undefined)[] =>
-  // Connections have no description.
-  (table.description as unknown) === undefined ? [] : [contains(table.description, text)];
+type SearchedTable = { readonly name: Column } & { readonly [N in 'title' | 'description' | 'uri_template' | 'tags']?: Column };
 
 /** Whether a draft gives one of these fields another value than the stored record has. What is not touched is not checked again. */
 export function touches(draft: object, stored: object, fields: readonly string[]): boolean {

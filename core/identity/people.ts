@@ -1,12 +1,12 @@
-import { and, asc, eq, or, sql } from 'drizzle-orm';
+import { and, asc, eq, sql } from 'drizzle-orm';
 import type { Person } from '#core/contract/identity/people.ts';
-import { contains } from '#core/definitions/records.ts';
 import { checkVersion } from '#core/definitions/versioned.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import type { Db } from '#core/store/open.ts';
 import { canonical } from '#snapshots/canonical.ts';
 import { readPage } from '#core/store/pages.ts';
+import { bestFirst, foundIn } from '#core/store/search.ts';
 import { unlinkInvited } from './providers/identities.ts';
 import { canSignIn, endHalfDone, newPerson, NO_INVITATION, type PersonRow, recordPerson } from './account.ts';
 import { refuseOwner, refuseSelf, refuseTakenName, refuseTooMany, writePeople } from './people-rules.ts';
@@ -21,16 +21,15 @@ export const peopleHandlers: Pick<Handlers, Own> = {
   'people.list': async ({ app }, { skip, limit, search, role, enabled, group }) => {
     const { db, tables } = app.store;
     const { people } = tables;
+    const searched = { name: people.username, title: people.display_name, texts: [people.email] };
     const where = and(
       role === undefined ? undefined : eq(people.role, role),
       enabled === undefined ? undefined : eq(people.enabled, enabled),
       // Groups are JSON text, so a group stands there in quotes.
       group === undefined ? undefined : sql`replace(${people.groups}, ${JSON.stringify(group)}, '') <> ${people.groups}`,
-      search === undefined
-        ? undefined
-        : or(contains(people.username, search), contains(people.display_name, search), contains(people.email, search)),
+      foundIn(searched, search),
     );
-    const order = [asc(people.username), asc(people.id)];
+    const order = [...bestFirst(searched, search), asc(people.username), asc(people.id)];
     const { rows, total } = await readPage(db, people, { where, order, skip, limit });
     return { items: rows.map(toPerson), total };
   },

@@ -3,7 +3,7 @@ import { isAdministrator } from '#core/identity/roles.ts';
 import { EntityType, OF_DEFINITIONS } from '#core/contract/history.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
-import { contains } from '#core/definitions/records.ts';
+import { foundIn } from '#core/store/search.ts';
 import { toEntry } from './history-entry.ts';
 import { rollback } from './rollback.ts';
 
@@ -17,7 +17,7 @@ export const historyHandlers: Pick<Handlers, Extract<keyof Handlers, `history.${
       entity_id === undefined ? undefined : ofRecord(context, entity_id),
       action === undefined ? undefined : eq(history.action, action),
       actor === undefined ? undefined : eq(history.actor_name, actor),
-      search === undefined ? undefined : contains(history.entity_name, search),
+      foundIn({ name: history.entity_name }, search),
     );
     return page(context, where, skip, limit);
   },

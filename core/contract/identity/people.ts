@@ -62,7 +62,10 @@ export const people = {
   'people.list': operation('GET /people', 'admin', {
     input: v.strictObject({
       ...listInput(500),
-      search: v.optional(textBetween(1, 200)),
+      search: v.pipe(
+        v.optional(textBetween(1, 200)),
+        v.description('Words that the user name, display name or email address has'),
+      ),
       role: v.optional(Role),
       enabled: v.optional(v.boolean()),
       group: v.optional(textBetween(1, 100)),

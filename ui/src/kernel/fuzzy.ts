@@ -1,9 +1,11 @@
+import { searchWords } from '#core/lib/text/search.ts';
+
 /**
  * How well a text answers what is typed: every word has to be found, as a word or the beginning of one (best), inside one, or as letters
  * in order. 0 when it does not answer.
  */
 export function score(wanted: string, text: string): number {
-  const words = wanted.toLowerCase().split(/\s+/).filter(Boolean);
+  const words = searchWords(wanted.toLowerCase());
   const target = text.toLowerCase();
   let sum = 0;
   for (const word of words) {

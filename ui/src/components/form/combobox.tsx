@@ -1,3 +1,4 @@
+import { isFound } from '#core/lib/text/search.ts';
 import * as Kobalte from '@kobalte/core/combobox';
 import { createMemo, createSignal, createUniqueId } from 'solid-js';
 import { describedBy, FieldFrame, type FieldWords } from './field.tsx';
@@ -38,7 +39,7 @@ export function Combobox(props: ComboboxProps) {
         optionTextValue="label"
         optionLabel="label"
         optionDisabled="disabled"
-        defaultFilter="contains"
+        defaultFilter={(option, typed) => isFound(typed, option.label)}
         triggerMode="focus"
         allowsEmptyCollection
         value={chosen()}

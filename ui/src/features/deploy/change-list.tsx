@@ -1,5 +1,6 @@
 import { createMemo, createSignal, For, Show } from 'solid-js';
 import type { Change } from '#core/contract/deploy/deploy.ts';
+import { isFound } from '#core/lib/text/search.ts';
 import { Breakable } from '#ui/src/components/show/breakable.tsx';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
@@ -30,7 +31,7 @@ export function ChangeList(props: { changes: readonly Change[]; label: string })
   const [wanted, setWanted] = createSignal('');
   const connections = useQuery((read) => allOf((skip, limit) => read('connections.list', { skip, limit }), CONNECTIONS_PAGE));
   const nameOf = (id: string) => connections.data()?.items.find((connection) => connection.id === id)?.name;
-  const found = createMemo(() => props.changes.filter(({ name }) => name.toLowerCase().includes(wanted().trim().toLowerCase())));
+  const found = createMemo(() => props.changes.filter(({ name }) => isFound(wanted(), name)));
   const groups = createMemo(() => groupChanges(found(), nameOf));
   const roving = createRoving('summary.change-head, .change-all button', groups);
   return (

@@ -1,5 +1,6 @@
 import { createSignal } from 'solid-js';
 import type { LogLevel } from '#core/contract/log-levels.ts';
+import { isFound } from '#core/lib/text/search.ts';
 import { parseJson } from '#ui/src/kernel/json.ts';
 
 export const SOURCES = ['deploy', 'host', 'tool', 'agent', 'tls'] as const;
@@ -160,15 +161,8 @@ function toFrame(text: string): Frame | undefined {
 }
 
 /** Whether every word stands somewhere in the line. */
-export function matches(entry: Entry, wanted: string): boolean {
-  if (wanted === '') return true;
-  if (!('line' in entry)) return false;
-  const text = lineText(entry.line).toLowerCase();
-  return wanted
-    .toLowerCase()
-    .split(/\s+/)
-    .every((word) => text.includes(word));
-}
+export const matches = (entry: Entry, wanted: string): boolean =>
+  wanted === '' || ('line' in entry && isFound(wanted, lineText(entry.line)));
 
 /** A line as one would paste it somewhere. */
 export const lineText = ({ timestamp, level, source, message, fields = {} }: Line): string =>

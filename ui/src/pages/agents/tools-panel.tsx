@@ -1,6 +1,7 @@
 import { createMemo, createSignal, For } from 'solid-js';
 import { operations } from '#core/contract/index.ts';
 import type { Operation } from '#core/contract/operation.ts';
+import { isFound } from '#core/lib/text/search.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { FilterBar } from '#ui/src/components/table/filter-bar.tsx';
 import { plural } from '#ui/src/kernel/words.ts';
@@ -14,10 +15,7 @@ const toneOf = (access: string) => Object.entries(TONE).find(([scope]) => scope 
 /** What an agent can do, from the same definitions as the endpoint. */
 export function ToolsPanel() {
   const [wanted, setWanted] = createSignal('');
-  const shown = createMemo(() => {
-    const words = wanted().toLowerCase().split(/\s+/);
-    return TOOLS.filter(({ name, summary }) => words.every((word) => `${name} ${summary}`.toLowerCase().includes(word)));
-  });
+  const shown = createMemo(() => TOOLS.filter(({ name, summary }) => isFound(wanted(), name, summary)));
   return (
     <div class="stack">
       <p class="small soft">{`${plural(TOOLS.length, 'MCP tool')} on the agent endpoint, each with the scope it needs.`}</p>

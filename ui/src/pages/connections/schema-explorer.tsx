@@ -1,5 +1,6 @@
 import { createMemo, createSignal, Match, Show, Switch } from 'solid-js';
 import type { Output } from '#core/contract/index.ts';
+import { isFound } from '#core/lib/text/search.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { Breakable } from '#ui/src/components/show/breakable.tsx';
 import { CopyButton } from '#ui/src/components/show/code-block.tsx';
@@ -28,13 +29,9 @@ export function SchemaExplorer(props: { connection_id: string }) {
   let search: HTMLInputElement | undefined;
   useCommands([{ id: 'find-table', title: 'Search tables', group: 'This page', key: '/', run: () => search?.focus() }]);
 
-  const shown = createMemo(() => {
-    const words = place.get('find').toLowerCase().split(/\s+/).filter(Boolean);
-    return tables.data()?.items.filter((table) => {
-      const name = `${fullName(table)} ${table.comment ?? ''}`.toLowerCase();
-      return words.every((word) => name.includes(word));
-    });
-  });
+  const shown = createMemo(() =>
+    tables.data()?.items.filter((table) => isFound(place.get('find'), fullName(table), table.comment)),
+  );
   const isChosen = ({ schema, name }: Table) => name === place.get('table') && (schema ?? '') === place.get('schema');
   const chosen = () => tables.data()?.items.find(isChosen);
   const open = ({ schema, name }: Table) => place.set({ schema: schema ?? '', table: name });
@@ -104,7 +101,7 @@ function TableColumns(props: { connection_id: string; table: Table }) {
       ...(props.table.schema === null ? {} : { schema: props.table.schema }),
     }),
   );
-  const shown = () => columns.data()?.items.filter(({ name }) => name.toLowerCase().includes(find().toLowerCase()));
+  const shown = () => columns.data()?.items.filter(({ name, comment }) => isFound(find(), name, comment));
   const tool_href = () => newToolHref(props.connection_id, props.table);
 
   return (

@@ -1,3 +1,4 @@
+import { isFound } from '#core/lib/text/search.ts';
 import type { Output } from '#core/contract/index.ts';
 import { keyOf, type Kind, type Stats, type Usage } from '#ui/src/kernel/metrics.ts';
 
@@ -103,7 +104,7 @@ export function drawFlow(
     .filter(
       ({ id, name }) =>
         entities.some(({ connection_id }) => connection_id === id) ||
-        (filter.toolset === undefined && holds(name, filter.search)),
+        (filter.toolset === undefined && isFound(filter.search, name)),
     )
     .map(({ id, name, db_type, enabled }) => {
       const mine = entities.filter(({ connection_id }) => connection_id === id);
@@ -180,13 +181,11 @@ const CHIP_SIZE = { width: CHIP.width, height: CHIP.height };
 const named = (kind: Kind, usages: Readonly<Record<string, Usage>> = {}): Record<string, Usage> =>
   Object.fromEntries(Object.entries(usages).map(([name, usage]) => [keyOf(kind, name), usage]));
 
-const holds = (text: string, search: string): boolean => text.toLowerCase().includes(search.trim().toLowerCase());
-
 const passes = ({ kind, name, detail, connection_id, toolsets }: Omit<FlowNode, 'x' | 'y'>, filter: FlowFilter): boolean =>
   filter.kinds.some((wanted) => wanted === kind) &&
   (filter.connection_id === undefined || connection_id === filter.connection_id) &&
   (filter.toolset === undefined || toolsets.includes(filter.toolset)) &&
-  (holds(name, filter.search) || holds(detail, filter.search));
+  isFound(filter.search, name, detail);
 
 const box = (kind: 'connection' | 'server', id: string, name: string, detail: string, enabled: boolean, href: string) => ({
   id,

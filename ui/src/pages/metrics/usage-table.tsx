@@ -1,3 +1,4 @@
+import { isFound } from '#core/lib/text/search.ts';
 import { createMemo, createSignal, type JSX, Show } from 'solid-js';
 import { Breakable } from '#ui/src/components/show/breakable.tsx';
 import { Badge } from '#ui/src/components/badge.tsx';
@@ -38,9 +39,7 @@ export function UsageTable(props: UsageTableProps) {
   const [wanted, setWanted] = createSignal('');
   const shown = createMemo(() =>
     props.rows
-      ?.filter(
-        (row) => (kind() === 'all' || row.kind === kind()) && row.name.toLowerCase().includes(wanted().trim().toLowerCase()),
-      )
+      ?.filter((row) => (kind() === 'all' || row.kind === kind()) && isFound(wanted(), row.name))
       .toSorted((a, b) => b.calls - a.calls),
   );
   const columns: Column<UsageRow>[] = [

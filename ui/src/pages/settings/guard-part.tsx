@@ -1,5 +1,6 @@
 import { createMemo, createSignal, For, Show } from 'solid-js';
 import type { GuardFinding } from '#core/contract/guard.ts';
+import { isFound } from '#core/lib/text/search.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
 import { SegmentedControl, Switch } from '#ui/src/components/form/choice.tsx';
@@ -27,12 +28,7 @@ export function GuardPart(props: PartProps) {
   const form = useSettings(props);
   const rules = useQuery((read) => read('guard.rules', {}));
   const [wanted, setWanted] = createSignal('');
-  const shown = createMemo(() => {
-    const words = wanted().toLowerCase().split(/\s+/);
-    return (rules.data()?.items ?? []).filter(({ id, description }) =>
-      words.every((word) => `${id} ${description}`.toLowerCase().includes(word)),
-    );
-  });
+  const shown = createMemo(() => rules.data()?.items.filter(({ id, description }) => isFound(wanted(), id, description)));
   const enable = (id: string, enabled: boolean) => {
     const others = form.values.prompt_guard_allow.filter((rule) => rule !== id);
     form.set('prompt_guard_allow', enabled ? others : [...others, id]);
