@@ -3,6 +3,7 @@ import { AppError } from '#core/errors.ts';
 import { toInvalid } from '#core/issues.ts';
 import { readValue } from '#core/read-value.ts';
 import type { Context, Handlers } from '#core/run.ts';
+import { inTransaction } from './batch.ts';
 import { recordBlocked } from './guard/blocked.ts';
 import { newId } from './records.ts';
 import { tool } from './tools.ts';
@@ -30,7 +31,7 @@ export const batchToolHandlers: Pick<Handlers, 'agent.create_tools_batch'> = {
     if (!atomic) {
       for (const { index, name, prepared } of ready) {
         await noteFault(errors, index, name, async () => {
-          created.push(await tool.read(context, await context.app.store.write((tx) => store(context, tx, prepared))));
+          created.push(await context.app.store.write((tx) => store(context, tx, prepared)));
         });
       }
     }
@@ -59,8 +60,10 @@ async function checked(context: Context, draft: Record<string, unknown>): Promis
   }
 }
 
-const store = async (context: Context, tx: Tx, { id, checked }: Prepared): Promise<string> =>
-  (await tool.insert(context, tx, checked, id)).id;
+async function store(context: Context, tx: Tx, { id, checked }: Prepared): Promise<Tool> {
+  const row = await tool.insert(context, tx, checked, id);
+  return tool.read(inTransaction(context, tx), row.id);
+}
 
 /** One transaction: a fault of one leaves nothing of any. */
 async function storeAll(
@@ -73,15 +76,15 @@ async function storeAll(
   const written = context.replay?.written;
   const before = written?.length ?? 0;
   try {
-    const ids = await context.app.store.write(async (tx) => {
-      const stored: string[] = [];
+    const stored = await context.app.store.write(async (tx) => {
+      const tools: Tool[] = [];
       for (const item of ready) {
         at = item;
-        stored.push(await store(context, tx, item.prepared));
+        tools.push(await store(context, tx, item.prepared));
       }
-      return stored;
+      return tools;
     });
-    for (const id of ids) created.push(await tool.read(context, id));
+    created.push(...stored);
   } catch (error) {
     if (!(error instanceof AppError) || at === undefined) throw error;
     written?.splice(before);

@@ -121,8 +121,8 @@ export async function writeAll<T>(context: Context, dry_run: boolean, work: (ins
   }
 }
 
-/** A context whose store is this transaction. */
-function inTransaction(context: Context, tx: Db): Context {
+/** A context whose store is this transaction: what is answered from it is known before the commit. */
+export function inTransaction(context: Context, tx: Db): Context {
   const nested = <T>(work: (tx: Db) => Promise<T>): Promise<T> => work(tx);
   return { ...context, app: { ...context.app, store: { ...context.app.store, db: tx, write: nested, read: nested } } };
 }

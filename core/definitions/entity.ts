@@ -9,6 +9,7 @@ import type { Db } from '#core/store/open.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import type { Compiled } from '#snapshots/compile.ts';
+import { inTransaction } from './batch.ts';
 import { ownerOf, testedOf } from './owners.ts';
 import { createNoun, ignoresRepeats, type ListFilter, newId, type Noun, type RowOf, touches, type ValuesOf } from './records.ts';
 import { checkVersion, retryOnConflict, toDraft } from './versioned.ts';
@@ -107,7 +108,7 @@ export function createEntity<K extends EntityKind, D extends object>(kind: K, ru
   const create = async (context: Context, draft: D, original: RowOf<K> | null = null): Promise<Shown<K>> => {
     const id = newId(context, kind, draft);
     const checked = await prepare(context, id, draft, null, original);
-    return show(context, await context.app.store.write((tx) => insert(context, tx, checked, id)));
+    return context.app.store.write(async (tx) => show(inTransaction(context, tx), await insert(context, tx, checked, id)));
   };
   const removeAll: Entity<K>['removeAll'] = async (context, tx, ids) => {
     if (rules.remove === undefined) await noun.removeAll(context, tx, ids);
@@ -138,10 +139,10 @@ export function createEntity<K extends EntityKind, D extends object>(kind: K, ru
         const checked = await prepare(context, id, draft, before);
         const { values } = checked;
         if (ignoresRepeats(context) && !touches(values, before, Object.keys(values))) return unchanged(context, before);
-        const row = await context.app.store.write((tx) =>
-          write(context, tx, checked, () => noun.update(context, tx, id, version ?? before.version, checked.values)),
-        );
-        return show(context, row);
+        return context.app.store.write(async (tx) => {
+          const put = () => noun.update(context, tx, id, version ?? before.version, checked.values);
+          return show(inTransaction(context, tx), await write(context, tx, checked, put));
+        });
       }),
     /** @param version what somebody read and deletes; a record that was changed since stays. */
     delete: async (context: Context, { id, version }: Patch): Promise<Record<string, never>> => {

@@ -1,6 +1,5 @@
 import type { App } from '#core/app.ts';
 import { runEvery } from '#core/cluster/run-every.ts';
-import { mayHaveOthers } from '#core/cluster/leases.ts';
 import { besideNews } from './candidates/beside.ts';
 import { readDeployment } from './deployment.ts';
 import { snapshotToServe } from './exposure.ts';
@@ -9,9 +8,8 @@ import { publishSnapshot } from './snapshot-event.ts';
 /** Contract section 0: a deploy reaches every host without Redis. */
 const FOLLOW_MS = 2_000;
 
-/** Brings the hosts of this server to what another server deployed or stopped. @returns a function that ends it. */
+/** Brings the hosts of this server to what another server deployed or stopped, and to what they could not be told. @returns a function that ends it. */
 export function followDeployments(app: App, every_ms = FOLLOW_MS): () => void {
-  if (!mayHaveOthers(app)) return () => undefined;
   let known: string | null = null;
   let beside: string | null = null;
   const look = async (): Promise<void> => {

@@ -1,3 +1,4 @@
+import { afterCommit } from '#core/after-commit.ts';
 import type { App } from '#core/app.ts';
 import type { Input } from '#core/contract/index.ts';
 import type { GateName } from '#core/contract/settings/deploy-gates.ts';
@@ -67,7 +68,7 @@ export const deployHandlers: Pick<Handlers, 'deploy.status' | 'deploy.diff' | 'd
         return canary !== null;
       });
       app.hosts.publish({ event: 'stop', data: {} });
-      if (ended) app.hosts.publish(await besideEvent(app));
+      if (ended) await afterCommit(app, 'telling hosts of the canary', async () => app.hosts.publish(await besideEvent(app)));
       await signal(app, 'deployment');
       app.log.from('deploy').info('server stopped');
       return { status: 'stopped' as const };
@@ -124,8 +125,8 @@ export async function deploy(context: Context, wanted: Wanted, { desired }: Pick
   const checked = await checkDeploy(context, wanted);
   const { receipt } = await inSwitch(app, async () => {
     await refuseOvertaken(app, { desired, active_version });
-    const snapshot = await storeChecked(context, checked, wanted.note);
     const warnings = [...checked.warnings, ...(await canaryWarnings(app))];
+    const snapshot = await storeChecked(context, checked, wanted.note);
     return publish(app, snapshot, { changed: checked.changed, warnings, started });
   });
   const answer = await receipt();

@@ -1,4 +1,5 @@
 import { gte } from 'drizzle-orm';
+import { afterCommit } from '#core/after-commit.ts';
 import type { App } from '#core/app.ts';
 import { isNetworkHost, type Receipt } from '#core/contract/deploy/deploy.ts';
 import { signal } from '#core/cluster/signals.ts';
@@ -24,10 +25,10 @@ export async function publish(
 ): Promise<{ readonly receipt: () => Promise<Receipt> }> {
   // What is stored is deployed, whatever is known of the hosts.
   await app.hosts.refresh().catch(() => undefined);
-  const is_expected = app.hosts.list().length > 0 || (await isHostExpected(app));
+  const is_expected = app.hosts.list().length > 0 || (await isHostExpected(app).catch(() => false));
   // An answer may come before the last host was told.
   const acknowledged = app.hosts.acknowledged(snapshot.checksum, app.waits.hosts_ms, is_expected);
-  await publishSnapshot(app, snapshot);
+  await afterCommit(app, 'sending a version to hosts', () => publishSnapshot(app, snapshot));
   await signal(app, 'deployment');
   if (app.writes_projects !== false) app.background(writeGenerated(app, snapshot));
   return { receipt: async () => toReceipt(app, snapshot, published, await acknowledged) };

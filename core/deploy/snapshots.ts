@@ -71,8 +71,8 @@ async function activate(context: Context, { version, note, allow }: Input<'snaps
   const { warnings, allowed } = await runGates(GATES, context, candidateOf(app, snapshot, active), active, allow);
   const { receipt } = await inSwitch(app, async () => {
     await refuseOvertaken(app, asked);
-    await storeActive(context, snapshot, active, note, allowed);
     const all = [...warnings, ...(await canaryWarnings(app))];
+    await storeActive(context, snapshot, active, note, allowed);
     return publish(app, snapshot, { changed: active?.version !== version, warnings: all, started });
   });
   return receipt();

@@ -1,4 +1,5 @@
 import { and, eq, isNotNull } from 'drizzle-orm';
+import { afterCommit } from '#core/after-commit.ts';
 import type { App } from '#core/app.ts';
 import { checkVersion } from '#core/definitions/versioned.ts';
 import { AppError } from '#core/errors.ts';
@@ -18,7 +19,6 @@ import { runEvery } from '#core/cluster/run-every.ts';
 import { signal } from '#core/cluster/signals.ts';
 import { createCredentials } from './credentials.ts';
 import { digestOf, randomToken, shownPrefix } from '#core/lib/random-token.ts';
-import { mayHaveOthers } from '#core/cluster/leases.ts';
 
 type TokenRow = Schema['mcp_tokens']['$inferSelect'];
 
@@ -120,15 +120,16 @@ export const publishTokens = (app: App): Promise<void> => app.token_lock(async (
 
 /** The hosts of every server. What the API has answered holds on all that say what they take. */
 async function tellTokens(app: App): Promise<void> {
-  const list = listName('tokens', await readRevision(app, 'tokens'));
-  await app.hosts.told(list, TOLD_MS, () => Promise.all([publishTokens(app), signal(app, 'tokens')]));
+  await afterCommit(app, 'telling hosts of access tokens', async () => {
+    const list = listName('tokens', await readRevision(app, 'tokens'));
+    await app.hosts.told(list, TOLD_MS, () => Promise.all([publishTokens(app), signal(app, 'tokens')]));
+  });
 }
 
 const FOLLOW_MS = 500;
 
-/** Hands the changes that other servers make to the hosts of this one. @returns a function that ends it. */
+/** Hands on to the hosts of this server what another server changed, or what they could not be told. @returns a function that ends it. */
 export function followTokens(app: App): () => void {
-  if (!mayHaveOthers(app)) return () => undefined;
   let known = 0;
   const look = async () => {
     const current = await readRevision(app, 'tokens');

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { and, eq, gt, isNull, lt, lte, or, sql } from 'drizzle-orm';
+import { afterCommit } from '#core/after-commit.ts';
 import type { Db } from '#core/store/open.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
@@ -33,7 +34,10 @@ export const twoFactorHandlers: Pick<Handlers, Extract<keyof Handlers, `two_fact
     if (session === null) throw new AppError('unauthenticated', 'The code is wrong or was already used.');
     await attempt.forgive();
     context.setSession?.(session);
-    if (is_recovery) app.log.warning('signed in with a recovery code', { remaining: await remaining(context, person) });
+    if (is_recovery) {
+      const left = await afterCommit(app, 'counting the recovery codes', () => remaining(context, person));
+      app.log.warning('signed in with a recovery code', { remaining: left });
+    }
     return { totp_required: false as const, username: person.username };
   },
   'two_factor.status': async (context) => {

@@ -1,3 +1,4 @@
+import { afterCommit } from '#core/after-commit.ts';
 import type { App } from '#core/app.ts';
 import type { ProposalFinding, Reviewed } from '#core/contract/proposals.ts';
 import { AppError, CONTROLS, type ErrorCode } from '#core/errors.ts';
@@ -165,11 +166,11 @@ const retold = (error: AppError, code: ErrorCode, detail: string): AppError => {
   return new AppError(code, detail, { cause: error, errors, ...(retry_after !== undefined && { retry_after }) });
 };
 
-export async function drop({ overlays: { kept } }: App, id: string): Promise<void> {
+export async function drop({ overlays: { kept }, log }: App, id: string): Promise<void> {
   const entry = kept.get(id);
   if (entry === undefined || entry.busy) return;
   kept.delete(id);
-  await entry.overlay.close();
+  await afterCommit({ log }, 'closing a proposal', () => entry.overlay.close());
 }
 
 async function dropOld(app: App): Promise<void> {

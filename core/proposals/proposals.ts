@@ -139,9 +139,11 @@ async function reject(
   const row = await findProposal(app, id);
   refuseClosed(row, version);
   const closed = await seenOf(context, row, await operationsOf(app, id));
+  // The named one is last: if one of the others fails, it is still open and can be rejected again.
+  const others = all_of_author ? (await openOf(app, row.author)).filter((other) => other.id !== id) : [];
+  for (const other of others) await rejectUnseen(context, other);
   const item = await app.store.write((tx) => close(context, tx, row, 'rejected', closed, text));
   await drop(app, id);
-  if (all_of_author) for (const other of await openOf(app, row.author)) await rejectUnseen(context, other);
   return item;
 }
 

@@ -1,4 +1,5 @@
 import type { Context } from 'hono';
+import { afterCommit } from '#core/after-commit.ts';
 import type { App } from '#core/app.ts';
 import type { OperationName } from '#core/contract/index.ts';
 import type { Operation } from '#core/contract/operation.ts';
@@ -55,8 +56,10 @@ export async function asBearer<T>(
   const client_ip = callerAddress(app, c);
   const through_agent = isAgent(app, c);
   const bearer = await authenticateBearer(app, token, client_ip, through_agent);
-  const told = (error: string | null) =>
-    tellActivity(app, bearer, { tool_name: agent ?? name, client_ip, error, duration_ms: performance.now() - started });
+  const told = (error: string | null) => {
+    const call = { tool_name: agent ?? name, client_ip, error, duration_ms: performance.now() - started };
+    return afterCommit(app, 'noting the activity', () => tellActivity(app, bearer, call));
+  };
   try {
     await requireAgents(app);
     if (!through_agent) await countCalls(app, bearer, 1);

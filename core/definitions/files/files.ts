@@ -1,6 +1,7 @@
 import { lstatSync, mkdirSync, rmdirSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import * as v from 'valibot';
+import { afterCommit } from '#core/after-commit.ts';
 import { ConnectionDraft } from '#core/contract/definitions/connections.ts';
 import type { ConnectionFile } from '#core/contract/definitions/files.ts';
 import { engineOf, FOLDER_TYPE, kindOf } from '#core/engines/index.ts';
@@ -48,9 +49,9 @@ export const fileHandlers: Pick<Handlers, Extract<keyof Handlers, `files.${strin
       quota: env.SVC_FILES_QUOTA_BYTES,
       used: () => files.bytes(settings.database, policy),
       accept: async (path) => files.accept?.(path, target),
+      place: (move, size) => record(context, settings, name, { before: before?.size ?? null, after: size }, move),
     });
-    await context.app.sources.filesChanged();
-    await record(context, settings, name, before?.size ?? null, bytes);
+    await afterCommit(context.app, 'reading the files', () => context.app.sources.filesChanged());
     return { name, bytes, replaced: before !== undefined };
   },
   'files.delete': async (context, { id, name }) => {
@@ -60,9 +61,8 @@ export const fileHandlers: Pick<Handlers, Extract<keyof Handlers, `files.${strin
     const found = isOurs ? lstatSync(target, { throwIfNoEntry: false }) : undefined;
     if (found?.isFile() !== true) throw new AppError('not_found', 'This connection has no file with this name.');
     if (files.deleteFault !== undefined) throw new AppError('invalid', files.deleteFault);
-    unlinkSync(target);
-    await context.app.sources.filesChanged();
-    await record(context, settings, name, found.size, null);
+    await record(context, settings, name, { before: found.size, after: null }, async () => unlinkSync(target));
+    await afterCommit(context.app, 'reading the files', () => context.app.sources.filesChanged());
     return {};
   },
   'files.create_folder': async (context, { name }) => {
@@ -78,11 +78,23 @@ export const fileHandlers: Pick<Handlers, Extract<keyof Handlers, `files.${strin
   },
 };
 
-/** An entry of the history; the file itself is not kept. @param old bytes before, null where there was no such file. */
-function record(context: Context, of: ConnectionRow, name: string, old: number | null, now: number | null): Promise<void> {
+/**
+ * Changes a file with its entry in the history, so that neither is there without the other; the file itself is not kept.
+ * @param bytes null where there is no such file.
+ */
+function record(
+  context: Context,
+  of: ConnectionRow,
+  name: string,
+  { before, after }: { readonly before: number | null; readonly after: number | null },
+  change: () => Promise<void>,
+): Promise<void> {
   const state = (bytes: number | null) => (bytes === null ? null : { name, bytes, connection_id: of.id, connection: of.name });
   const subject = { entity_type: 'file', entity_id: of.id, entity_name: name } as const;
-  return context.app.store.write((tx) => recordHistory(tx, context, { ...subject, before: state(old), after: state(now) }));
+  return context.app.store.write(async (tx) => {
+    await recordHistory(tx, context, { ...subject, before: state(before), after: state(after) });
+    await change();
+  });
 }
 
 /** Where the files of a connection are. Throws `not_found`, or `invalid` where it has none. */

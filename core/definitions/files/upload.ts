@@ -21,12 +21,14 @@ export interface Upload {
   readonly used: () => number;
   /** Looks at what has arrived, right before it takes its place. */
   readonly accept: (path: string) => Promise<void>;
+  /** Notes that the file changes, and moves it. */
+  readonly place: (move: () => Promise<void>, bytes: number) => Promise<void>;
 }
 
 /** Writes what arrives beside the file and puts it in its place once all is there. @returns its bytes. */
 export async function receiveFile(
   { body, body_bytes, app, signal }: UploadCall,
-  { folder, target, max_bytes, quota, used, accept }: Upload,
+  { folder, target, max_bytes, quota, used, accept, place }: Upload,
 ): Promise<number> {
   const replaced = statSync(target, { throwIfNoEntry: false })?.size ?? 0;
   const checkSize = (bytes: number): void => {
@@ -70,8 +72,10 @@ export async function receiveFile(
     await file.sync();
     await file.close();
     await accept(path);
-    await rename(path, target);
-    await syncFolder(target);
+    await place(async () => {
+      await rename(path, target);
+      await syncFolder(target);
+    }, bytes);
     return bytes;
   } catch (error) {
     await file.close().catch(() => undefined);

@@ -1,3 +1,4 @@
+import { afterCommit } from '#core/after-commit.ts';
 import type { App } from '#core/app.ts';
 import { signal } from '#core/cluster/signals.ts';
 import { canonical, checksum } from '#snapshots/canonical.ts';
@@ -29,12 +30,15 @@ export async function besideNews(app: App): Promise<BesideNews> {
 
 export const besideEvent = async (app: App): Promise<HostEvent> => ({ event: 'beside', data: await besideNews(app) });
 
-/** Brings every host to what it is to hold, and waits for the answers. @returns what hosts say against it. */
+/** Brings every host to what is stored that it is to hold, and waits for the answers. @returns what hosts say against it. */
 export async function publishBeside(app: App): Promise<string[]> {
-  await app.hosts.refresh().catch(() => undefined);
-  const news = await besideNews(app);
-  return app.hosts.answers(besideRequest(news.revision), app.waits.hosts_ms, async () => {
-    app.hosts.publish({ event: 'beside', data: news });
-    await signal(app, 'deployment');
+  const refused = await afterCommit(app, 'telling hosts of candidates', async () => {
+    await app.hosts.refresh().catch(() => undefined);
+    const news = await besideNews(app);
+    return app.hosts.answers(besideRequest(news.revision), app.waits.hosts_ms, async () => {
+      app.hosts.publish({ event: 'beside', data: news });
+      await signal(app, 'deployment');
+    });
   });
+  return refused ?? [];
 }

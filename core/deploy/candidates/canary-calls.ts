@@ -8,6 +8,7 @@ import { type Cell, errorsOf } from '#core/observe/count-calls.ts';
 import type { Db } from '#core/store/open.ts';
 
 type Side = 'live' | 'canary';
+export type Sides = Readonly<Record<Side, CanarySide>>;
 
 interface Counted {
   calls: number;
@@ -74,7 +75,7 @@ function sumsOf(groups: readonly CallGroup[], cells: readonly Cell[], durations:
 }
 
 /** What was counted so far. */
-export async function sidesOf(app: App, canary_id: string, tx: Db = app.store.db): Promise<Record<Side, CanarySide>> {
+export async function sidesOf(app: App, canary_id: string, tx: Db = app.store.db): Promise<Sides> {
   const { canary_sides } = app.store.tables;
   const rows = await tx.select().from(canary_sides).where(eq(canary_sides.canary_id, canary_id));
   const of = (side: Side): CanarySide => {
@@ -83,3 +84,7 @@ export async function sidesOf(app: App, canary_id: string, tx: Db = app.store.db
   };
   return { live: of('live'), canary: of('canary') };
 }
+
+const NONE: CanarySide = { calls: 0, errors: 0, error_rate: 0, p95_ms: quantile({}, 0.95) };
+/** Those of a canary that begins. */
+export const NO_CALLS: Sides = { live: NONE, canary: NONE };

@@ -23,7 +23,7 @@ import { candidateOf, refuseWeaker } from '../snapshots.ts';
 import { readWorkingCopy } from '../working-copy.ts';
 import { cacheSnapshot, type StoredSnapshot, storeSnapshot } from '../stored-snapshots.ts';
 import { publishBeside } from './beside.ts';
-import { sidesOf } from './canary-calls.ts';
+import { NO_CALLS, sidesOf } from './canary-calls.ts';
 import { checkWorkingCopy, find, servedNow, storeChecked } from './candidates.ts';
 import { canaryPlan, deployPlan } from './dry-run-plan.ts';
 import { addCanary, type CanaryRow, endCanary, limitPassed, readCanary, runningCanary, toState } from './stored-canaries.ts';
@@ -57,7 +57,9 @@ export const canaryHandlers: Pick<Handlers, 'deploy.run' | 'deploy.promote' | 'd
   'deploy.abort': (context, { canary, reason }) =>
     inSwitch(context.app, async () => {
       const by = `Aborted by ${context.actor?.name ?? 'system'}${reason === null ? '.' : `: ${reason}`}`;
-      return toState(context.app, await abort(context, await requireRunning(context.app, canary), by));
+      const row = await requireRunning(context.app, canary);
+      const sides = await sidesOf(context.app, row.id);
+      return toState(await abort(context, row, by), sides);
     }),
 };
 
@@ -142,7 +144,7 @@ async function start(
   const now = app.clock();
   const ends = now.getTime() + plan.minutes * MINUTE_MS;
   const expires_at = new Date(ends + SPARE_MS).toISOString();
-  const candidate_id = 'id' in checked ? checked.id : await storeChecked(context, checked, { note, expires_at }, null);
+  const candidate_id = 'id' in checked ? checked.id : (await storeChecked(context, checked, { note, expires_at }, null)).id;
   const row: CanaryRow = {
     id: app.ids(),
     candidate_id,
@@ -173,7 +175,7 @@ async function start(
     snapshot_version: active.version,
     changed: true,
     warnings: [...checked.warnings, ...refused.map((reason) => `A host could not load the canary: ${reason}`)],
-    canary: await toState(app, row),
+    canary: toState(row, NO_CALLS),
   };
 }
 

@@ -31,10 +31,11 @@ const LOOK_MS = 10_000;
 export const candidateHandlers: Pick<Handlers, Extract<keyof Handlers, `candidates.${string}`>> = {
   'candidates.create': (context, wanted) => inTurn(context.app, () => create(context, wanted)),
   'candidates.list': async ({ app }) => {
-    const items = await Promise.all((await shown(app)).map((head) => toRecord(app, head)));
+    const url = await urlFor(app);
+    const items = (await shown(app)).map((head) => toRecord(url, head));
     return { items, total: items.length };
   },
-  'candidates.get': async ({ app }, { id }) => toRecord(app, await find(app, id)),
+  'candidates.get': async ({ app }, { id }) => toRecord(await urlFor(app), await find(app, id)),
   'candidates.delete': (context, { id }) =>
     inTurn(context.app, async () => {
       const head = await find(context.app, id);
@@ -60,11 +61,12 @@ async function create(context: Context, { note, hours, allow }: Input<'candidate
   const issuer_ends = await issuerExpiry(app, actor);
   const expires_at = issuer_ends !== null && issuer_ends < wanted ? issuer_ends : wanted;
   const checked = await checkWorkingCopy(context, active, { allow });
-  const id = await storeChecked(context, checked, { note, expires_at }, token);
+  const url = await urlFor(app);
+  const head = await storeChecked(context, checked, { note, expires_at }, token);
   const refused = await publishBeside(app);
   const warnings = [...checked.warnings, ...refused.map((reason) => `A host could not load the candidate: ${reason}`)];
-  app.log.from('deploy').info('candidate created', { candidate: id, expires_at });
-  return { ...(await toRecord(app, await find(app, id))), token, warnings };
+  app.log.from('deploy').info('candidate created', { candidate: head.id, expires_at });
+  return { ...toRecord(url, head), token, warnings };
 }
 
 /** What is served now; rejects where a candidate would be beside nothing. */
@@ -104,34 +106,34 @@ export async function checkWorkingCopy(
   return { prepared, checksum: prepared.tree.checksum, counts: countsOf(prepared.tree), ...passed };
 }
 
-/** Stores a checked working copy. @param token for an address of its own; null: it has none. @returns its id. */
+/** Stores a checked working copy. @param token for an address of its own; null: it has none. */
 export async function storeChecked(
   context: Context,
   { prepared, counts, allowed }: CheckedCopy,
   { note, expires_at }: { readonly note: string | null; readonly expires_at: string },
   token: string | null,
-): Promise<string> {
+): Promise<CandidateHead> {
   const { app, actor } = context;
   const id = app.ids();
   const { tree } = prepared;
+  const row = {
+    id,
+    counts,
+    note,
+    allowed: [...allowed],
+    actor: authorOf(actor),
+    created_at: app.clock().toISOString(),
+    expires_at,
+    digest: token === null ? null : digestOf(token),
+    token_prefix: token === null ? null : shownPrefix(token),
+  };
   await app.store.write(async (tx) => {
-    const row = {
-      id,
-      counts,
-      note,
-      allowed: [...allowed],
-      actor: authorOf(actor),
-      created_at: app.clock().toISOString(),
-      expires_at,
-      digest: token === null ? null : digestOf(token),
-      token_prefix: token === null ? null : shownPrefix(token),
-    };
     await storeCandidate(app, tx, row, tree, prepared.textOf);
     if (token === null) return;
     const after = { candidate: id, checksum: tree.checksum, expires_at, note, ...said(allowed) };
     await recordHistory(tx, context, { ...named(id), before: null, after });
   });
-  return id;
+  return { ...row, checksum: tree.checksum };
 }
 
 const named = (id: string) => ({ entity_type: 'snapshot', entity_id: id, entity_name: `candidate ${id}` }) as const;
@@ -188,9 +190,23 @@ export async function find(app: App, id: string): Promise<CandidateHead> {
   return found;
 }
 
-async function toRecord(app: App, head: CandidateHead): Promise<Candidate> {
-  const { id, checksum, token_prefix, note, counts, actor, created_at, expires_at } = head;
+/** What the addresses of candidates begin with. */
+async function urlFor(app: App): Promise<string> {
   const port = (await activeSnapshot(app))?.server.port ?? app.env.SVC_FASTMCP_PORT;
-  const url = `${await mcpUrl(app, port)}/candidate/${id}`;
-  return { candidate: id, checksum, url, token_prefix: token_prefix ?? '', note, counts, actor, created_at, expires_at };
+  return `${await mcpUrl(app, port)}/candidate/`;
+}
+
+function toRecord(url: string, head: CandidateHead): Candidate {
+  const { id, checksum, token_prefix, note, counts, actor, created_at, expires_at } = head;
+  return {
+    candidate: id,
+    checksum,
+    url: `${url}${id}`,
+    token_prefix: token_prefix ?? '',
+    note,
+    counts,
+    actor,
+    created_at,
+    expires_at,
+  };
 }

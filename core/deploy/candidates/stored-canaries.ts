@@ -7,7 +7,7 @@ import { emitNotice } from '#core/observe/notices/emit.ts';
 import type { Context } from '#core/run.ts';
 import type { Db } from '#core/store/open.ts';
 import type { Schema } from '#core/store/schema.ts';
-import { sidesOf } from './canary-calls.ts';
+import { type Sides, sidesOf } from './canary-calls.ts';
 import { removeCandidate } from './stored-candidates.ts';
 
 export type CanaryRow = Schema['canaries']['$inferSelect'];
@@ -31,12 +31,12 @@ export async function readCanary(app: App, id: string): Promise<CanaryRow | unde
 export async function lastCanary(app: App): Promise<CanaryState | null> {
   const { canaries } = app.store.tables;
   const [row] = await app.store.db.select().from(canaries).orderBy(desc(canaries.id)).limit(1);
-  return row === undefined ? null : toState(app, row);
+  return row === undefined ? null : toState(row, await sidesOf(app, row.id));
 }
 
-export async function toState(app: App, row: CanaryRow): Promise<CanaryState> {
+export function toState(row: CanaryRow, sides: Sides): CanaryState {
   const { candidate_id, own_candidate, allowed: _, seed: _seed, ...shown } = row;
-  return { ...shown, candidate: own_candidate ? null : candidate_id, ...(await sidesOf(app, row.id)) };
+  return { ...shown, candidate: own_candidate ? null : candidate_id, ...sides };
 }
 
 export async function addCanary(context: Context, tx: Db, row: CanaryRow): Promise<void> {

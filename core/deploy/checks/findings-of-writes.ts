@@ -1,8 +1,13 @@
-import { DEFINITION_KINDS, ENTITIES } from '#core/contract/entities.ts';
+import { afterCommit } from '#core/after-commit.ts';
+import { DEFINITION_KINDS, type DefinitionKind, ENTITIES } from '#core/contract/entities.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import { lintStored } from './lint.ts';
 
 const BATCH = 'agent.create_tools_batch';
+
+/** Null: they could not be read. What was written stays written, and the answer has no findings. */
+const findingsOf = ({ app }: Context, kind: DefinitionKind, ids: readonly string[]) =>
+  afterCommit(app, 'reading the findings', () => lintStored(app, kind, ids));
 
 type Write = (context: Context, input: never) => Promise<{ readonly id: string }>;
 
@@ -18,19 +23,17 @@ export function withFindings(handlers: Handlers): Handlers {
       const answer = async (context: Context, input: never) => {
         const record = await write(context, input);
         if (context.by_name !== true) return record;
-        const found = await lintStored(context.app, kind, [record.id]);
-        return { ...record, findings: found.get(record.id) ?? [] };
+        const found = await findingsOf(context, kind, [record.id]);
+        return found === null ? record : { ...record, findings: found.get(record.id) ?? [] };
       };
       return [name, answer] as const;
     }),
   );
   const inBatch: Handlers[typeof BATCH] = async (context, input) => {
     const answer = await handlers[BATCH](context, input);
-    const found = await lintStored(
-      context.app,
-      'tool',
-      answer.created.map(({ id }) => id),
-    );
+    const ids = answer.created.map(({ id }) => id);
+    const found = await findingsOf(context, 'tool', ids);
+    if (found === null) return answer;
     return { ...answer, created: answer.created.map((tool) => ({ ...tool, findings: found.get(tool.id) ?? [] })) };
   };
   return {

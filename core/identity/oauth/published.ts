@@ -1,5 +1,6 @@
 import { asc, gte } from 'drizzle-orm';
 import type { JWK } from 'jose';
+import { afterCommit } from '#core/after-commit.ts';
 import type { App } from '#core/app.ts';
 import { runEvery } from '#core/cluster/run-every.ts';
 import { signal } from '#core/cluster/signals.ts';
@@ -57,11 +58,14 @@ export const publishIdentity = (app: App): Promise<void> =>
   app.token_lock(async () => app.hosts.publish(await identityEvent(app)));
 
 /**
- * The hosts of every server. Called after a commit that touched it. What the API has answered holds on all that say what they take.
+ * The hosts of every server. Called after a commit that touched it. What the API has answered holds on all that say what they take;
+ * when they cannot be told now, `followIdentity` does it within half a second of the first read that succeeds.
  */
 export async function tellIdentity(app: App): Promise<void> {
-  const list = listName('identity', await readRevision(app, 'identity'));
-  await app.hosts.told(list, TOLD_MS, () => Promise.all([publishIdentity(app), signal(app, 'identity')]));
+  await afterCommit(app, 'telling hosts whose access ended', async () => {
+    const list = listName('identity', await readRevision(app, 'identity'));
+    await app.hosts.told(list, TOLD_MS, () => Promise.all([publishIdentity(app), signal(app, 'identity')]));
+  });
 }
 
 /** Other servers see that something has changed. */

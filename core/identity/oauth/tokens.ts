@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { and, eq, isNull } from 'drizzle-orm';
+import { afterCommit } from '#core/after-commit.ts';
 import type { App } from '#core/app.ts';
 import { readSettings } from '#core/definitions/settings/settings.ts';
 import { emailIsRead } from '#core/deploy/email-reads.ts';
@@ -163,7 +164,7 @@ async function byCode(context: Context, client: Client, form: URLSearchParams): 
   });
   if (stored === null) return BAD_CODE;
   if (stored.full) await tellIdentity(app);
-  await noteRegistrationUse(app, grant.client_id);
+  await afterCommit(app, 'noting the use of a registration', () => noteRegistrationUse(app, grant.client_id));
   return issue(app, grant, stored, null);
 }
 
@@ -199,7 +200,7 @@ async function byRefresh(context: Context, client: Client, form: URLSearchParams
   });
   if (renewed === 'stolen') await endStolen(app, grant.id);
   if (typeof renewed === 'string') return BAD_REFRESH;
-  await noteRegistrationUse(app, grant.client_id);
+  await afterCommit(app, 'noting the use of a registration', () => noteRegistrationUse(app, grant.client_id));
   return issue(app, grant, renewed, scopes);
 }
 

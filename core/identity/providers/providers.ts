@@ -4,6 +4,7 @@ import { CALLBACK_PATH, type IdentityProvider } from '#core/contract/identity/id
 import { AppError } from '#core/errors.ts';
 import { isSealed } from '#core/lib/places.ts';
 import type { Handlers } from '#core/run.ts';
+import { inTransaction } from '#core/definitions/batch.ts';
 import { checkVersion, retryOnConflict, toDraft } from '#core/definitions/versioned.ts';
 import { readPage } from '#core/store/pages.ts';
 import { checkConnection } from './check.ts';
@@ -20,7 +21,7 @@ export const providerHandlers: Pick<Handlers, Extract<keyof Handlers, `identity_
     const { app } = context;
     const id = app.ids();
     const values = await prepareProvider(app, id, draft, null);
-    return show(app, await app.store.write((tx) => insertProvider(context, tx, values, id)));
+    return app.store.write(async (tx) => show(inTransaction(context, tx).app, await insertProvider(context, tx, values, id)));
   },
   'identity_providers.update': (context, { id, version, ...patch }) =>
     retryOnConflict(version, async () => {
@@ -33,7 +34,10 @@ export const providerHandlers: Pick<Handlers, Extract<keyof Handlers, `identity_
       const { client_secret: _, ...stored } = toDraft(before);
       const values = await prepareProvider(app, id, { ...stored, ...sent }, before);
       app.providers.forget(before.issuer);
-      return show(app, await app.store.write((tx) => updateProvider(context, tx, id, version ?? before.version, values)));
+      return app.store.write(async (tx) => {
+        const row = await updateProvider(context, tx, id, version ?? before.version, values);
+        return show(inTransaction(context, tx).app, row);
+      });
     }),
   'identity_providers.delete': async (context, { id }) => {
     await context.app.store.write((tx) => deleteProvider(context, tx, id));

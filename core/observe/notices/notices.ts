@@ -26,16 +26,14 @@ async function find({ app }: Context, id: string, tx: Db = app.store.db): Promis
   return row;
 }
 
-async function lastOf({ app }: Context, id: string): Promise<DeliveryRow | null> {
+async function lastOf({ app }: Context, id: string, tx: Db = app.store.db): Promise<DeliveryRow | null> {
   const { notice_deliveries: deliveries } = app.store.tables;
-  const [row] = await app.store.db
-    .select()
-    .from(deliveries)
-    .where(eq(deliveries.notice_id, id))
-    .orderBy(desc(deliveries.id))
-    .limit(1);
+  const [row] = await tx.select().from(deliveries).where(eq(deliveries.notice_id, id)).orderBy(desc(deliveries.id)).limit(1);
   return row ?? null;
 }
+
+const shown = async (context: Context, tx: Db, row: NoticeRow): Promise<Notice> =>
+  toNotice(row, await lastOf(context, row.id, tx));
 
 /** An address that is never sent to is refused when it is entered; one that does not resolve now may do so later. */
 async function checkAddress({ app }: Context, url: string): Promise<void> {
@@ -90,11 +88,11 @@ export const noticeHandlers: Omit<
     const { notices, notice_deliveries: deliveries } = app.store.tables;
     const change = Object.fromEntries(Object.entries(sent).filter(([, value]) => value !== undefined)) as Partial<NoticeRow>;
     if (change.url !== undefined) await checkAddress(context, change.url);
-    const row = await app.store.write(async (tx) => {
+    return app.store.write(async (tx) => {
       await writeAlone(app.store, tx);
       const before = await find(context, id, tx);
       checkVersion('notice', before, version, 'webhook');
-      if (Object.keys(change).length === 0) return before;
+      if (Object.keys(change).length === 0) return shown(context, tx, before);
       const after = { ...before, ...change, version: before.version + 1, updated_at: app.clock().toISOString() };
       await refuseTaken(context, tx, after.name, id);
       await tx.update(notices).set(after).where(eq(notices.id, id));
@@ -106,9 +104,8 @@ export const noticeHandlers: Omit<
           .where(and(eq(deliveries.notice_id, id), eq(deliveries.status, 'waiting')));
       }
       await recordHistory(tx, context, { ...entryOf(after), before, after });
-      return after;
+      return shown(context, tx, after);
     });
-    return toNotice(row, await lastOf(context, id));
   },
   'notices.delete': async (context, { id }) => {
     const { app } = context;
@@ -135,7 +132,7 @@ export const noticeHandlers: Omit<
     const { app } = context;
     const { notices } = app.store.tables;
     const secret = newSecret();
-    const row = await app.store.write(async (tx) => {
+    return app.store.write(async (tx) => {
       await writeAlone(app.store, tx);
       const before = await find(context, id, tx);
       const [newest] = secretsOf(app, before);
@@ -143,9 +140,8 @@ export const noticeHandlers: Omit<
       const after = { ...before, secret: sealed, version: before.version + 1, updated_at: app.clock().toISOString() };
       await tx.update(notices).set(after).where(eq(notices.id, id));
       await recordHistory(tx, context, { ...entryOf(after), before, after });
-      return after;
+      return { ...(await shown(context, tx, after)), secret };
     });
-    return { ...toNotice(row, await lastOf(context, id)), secret };
   },
   'notices.redeliver': async (context, { id, delivery_id }) => {
     const { app } = context;
