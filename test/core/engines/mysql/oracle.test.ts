@@ -83,8 +83,7 @@ const TEMPLATES: OracleDialect['templates'] = {
     'char_length({string})',
     'locate({string}, name)',
     'ifnull({integer}, qty)',
-    // Of two whole numbers: a decimal without a value is none to IF of MariaDB.
-    'if({boolean}, {integer}, {integer})',
+    'if({boolean}, {integer}, {number})',
     'json_object({string}, {any})',
     'json_array({any}, {any})',
     "json_set(data, '$.k', {any})",
@@ -144,10 +143,12 @@ function literal(scalar: string, value: Json): string {
 }
 const text = (value: string): string => quoted(value.replaceAll('\\', '\\\\'));
 
+/** A function may take a bare NULL otherwise than one of a type: `replace` of a text in another character set, `if` of numbers. */
 const literals = (type: BoundType, value: Json): readonly string[] => [
   typeof type === 'string'
     ? literal(type, value)
     : listIn(value, '(select null from dual where false)', (item) => literal(scalarOf(type), item)),
+  ...(value === null && typeof type === 'string' ? ['null'] : []),
 ];
 
 const DIALECT: OracleDialect = {
@@ -157,6 +158,7 @@ const DIALECT: OracleDialect = {
   templates: TEMPLATES,
   literals,
   list: (list, negated) => `${negated ? 'not in' : 'in'} ${list}`,
+  reads_either: true,
   faults: [/^BIGINT value is out of range/, /^Illegal mix of collations/, /^Illegal parameter data type/],
   refusals: [],
 };
