@@ -82,8 +82,10 @@ export function checkRedirects(redirect_uris: readonly string[]): void {
 }
 
 /** Skipping the consent page has an effect where an answer goes to an https address, and nowhere else. */
+export const canBeTrusted = (redirect_uris: readonly string[]): boolean => redirect_uris.some((uri) => targetOf(uri) === 'https');
+
 export function checkTrusted(trusted: boolean, redirect_uris: readonly string[]): void {
-  if (!trusted || redirect_uris.some((uri) => targetOf(uri) === 'https')) return;
+  if (!trusted || canBeTrusted(redirect_uris)) return;
   const message =
     'The consent page can be skipped only for an app with an https address: any program of the computer can take what goes to the others.';
   refuseFields([{ field: 'trusted', message }]);

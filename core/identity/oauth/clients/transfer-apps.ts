@@ -6,7 +6,7 @@ import { randomToken } from '#core/lib/random-token.ts';
 import type { Context } from '#core/run.ts';
 import { canonical } from '#snapshots/canonical.ts';
 import { APP_PREFIX } from './clients.ts';
-import { type AppRow, checkRedirects, insertApp, MOST_APPS, updateApp } from './stored-apps.ts';
+import { type AppRow, canBeTrusted, checkRedirects, insertApp, MOST_APPS, updateApp } from './stored-apps.ts';
 
 /** OAuth apps in an export: part of its settings, for an administrator alone. */
 export const OauthAppItems = v.pipe(
@@ -44,8 +44,11 @@ export async function importOauthApps(
   const stored = new Map(rows.map((row) => [row.name, row]));
   const taken = new Set(rows.map(({ client_id }) => client_id));
   const report = { changed: false, warnings: [] as string[], needs_secrets: [] as string[] };
-  for (const { client_id = randomToken(APP_PREFIX), ...item } of items) {
-    checkRedirects(item.redirect_uris);
+  for (const { client_id = randomToken(APP_PREFIX), ...given } of items) {
+    checkRedirects(given.redirect_uris);
+    const item = { ...given, trusted: given.trusted && canBeTrusted(given.redirect_uris) };
+    if (given.trusted && !item.trusted)
+      report.warnings.push(`The OAuth app ${item.name} has no https address, so its consent page is not skipped.`);
     const row = stored.get(item.name);
     if (row === undefined) {
       if (taken.has(client_id)) {

@@ -8,6 +8,7 @@ import {
   appById,
   appsById,
   type AppValues,
+  canBeTrusted,
   checkRedirects,
   deleteApp,
   insertApp,
@@ -41,12 +42,13 @@ export const oauthAppUndo: Undoable = {
       readonly client_secret?: unknown;
     };
     checkRedirects(redirect_uris);
+    const is_trusted = trusted && canBeTrusted(redirect_uris);
     // An earlier release kept no secret in the history: the one that is stored stays.
     const kept = (stored as unknown as AppValues | null)?.secret_digest ?? null;
     const secret_digest = isSealed(client_secret)
       ? context.app.keyring.open(client_secret.$sealed, secretPlace(earlier.id))
       : kept;
-    return { values: { name, client_id, redirect_uris, confidential, trusted, secret_digest }, compiled: null };
+    return { values: { name, client_id, redirect_uris, confidential, trusted: is_trusted, secret_digest }, compiled: null };
   },
   async removeAll(context, tx, ids) {
     refuseTokens(context);

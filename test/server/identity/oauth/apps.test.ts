@@ -155,6 +155,11 @@ describe('an export with OAuth apps', () => {
       422,
       expect.stringContaining('Another OAuth app already has the client ID'),
     ]);
+    const local = { ...config, oauth_apps: [{ name: 'Local', redirect_uris: ['http://127.0.0.1/cb'], trusted: true }] };
+    const warned = await send('include_server_config=true', { ...exported, server_config: local });
+    expect(JSON.stringify(warned.body['warnings'])).toContain('The OAuth app Local has no https address');
+    const apps = (await admin.call('oauth_apps.list', {})).items;
+    expect(apps.find(({ name }) => name === 'Local')).toMatchObject({ trusted: false });
     const bad = { ...config, oauth_apps: [{ name: 'Bad', redirect_uris: ['javascript:alert(1)'] }] };
     expect((await send('include_server_config=true', { ...exported, server_config: bad })).status).toBe(422);
     await other.close();
