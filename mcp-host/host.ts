@@ -71,7 +71,7 @@ export function createHost(options: HostOptions): Host {
   /** Why the copy on disk was not taken, until a newer one is. */
   let file_fault: string | null = null;
 
-  const cancels = createCancelsElsewhere(redis);
+  const cancels = createCancelsElsewhere(redis, options.auth.keys);
   const running = createRunningCalls({ prefix: boot_id, now, elsewhere: cancels });
   const sources = createSources({ open: options.openSource, openSecret: options.openSecret, log });
   const ended = createEndedSessions({ now, lasts_ms: ADOPTED_MS, path: options.ended_path, log });

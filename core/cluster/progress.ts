@@ -1,5 +1,6 @@
 import type { Progress } from '#core/contract/observe/progress.ts';
-import type { Kv } from './kv.ts';
+import type { App } from '#core/app.ts';
+import { getSealed, setSealed } from './sealed-kv.ts';
 
 /** Nobody looks more often, and what is left by a server that was killed is soon forgotten. */
 const EVERY_MS = 200;
@@ -12,12 +13,12 @@ export interface ProgressNote {
   end(): void;
 }
 
-export function createProgressNote(kv: Kv, key: string): ProgressNote {
+export function createProgressNote(app: Pick<App, 'kv' | 'keyring'>, key: string): ProgressNote {
   let now: Progress = { step: 'check', done: 0, of: 0 };
   let told_at = Number.NEGATIVE_INFINITY;
   const tell = (): void => {
     told_at = performance.now();
-    kv.set(key, JSON.stringify(now), KEPT_MS).catch(() => undefined);
+    setSealed(app, key, JSON.stringify(now), KEPT_MS).catch(() => undefined);
   };
   return {
     begin(step, of) {
@@ -28,11 +29,11 @@ export function createProgressNote(kv: Kv, key: string): ProgressNote {
       now.done += count;
       if (performance.now() - told_at >= EVERY_MS) tell();
     },
-    end: () => void kv.delete(key).catch(() => undefined),
+    end: () => void app.kv.delete(key).catch(() => undefined),
   };
 }
 
-export async function readProgress(kv: Kv, key: string): Promise<Progress | null> {
-  const text = await kv.get(key);
+export async function readProgress(app: Pick<App, 'kv' | 'keyring'>, key: string): Promise<Progress | null> {
+  const text = await getSealed(app, key);
   return text === null ? null : (JSON.parse(text) as Progress);
 }

@@ -1,5 +1,5 @@
 import type { App } from '#core/app.ts';
-import { fingerprintOf } from '#core/lib/secrets.ts';
+import { fingerprintOf, openOrNull } from '#core/lib/secrets.ts';
 
 /**
  * What servers of one installation call out to each other. A signal may be lost: it says that something is to be looked at, and
@@ -23,13 +23,33 @@ export type Signal =
 const channelOf = ({ keyring }: App, signal: Signal): string =>
   `${signal}:${fingerprintOf(keyring.seal(signal, 'installation/channel'))}`;
 
-export const signal = (app: App, name: Signal, message = ''): Promise<void> => app.kv.publish(channelOf(app, name), message);
+/** Clocks of servers differ by less. */
+const OLD_MS = 10 * 60_000;
+const placeOf = (name: Signal): string => `signal/${name}`;
+
+/** Sealed with its name and time: who can publish in Redis can neither make a message nor send an old one again. */
+export function signal(app: App, name: Signal, message = ''): Promise<void> {
+  const sent = JSON.stringify([app.clock().getTime(), message] satisfies Sent);
+  return app.kv.publish(channelOf(app, name), app.keyring.seal(sent, placeOf(name)));
+}
+
+type Sent = readonly [at: number, message: string];
+
+/** Null: it is not of this installation, or of long ago. */
+function openSignal({ keyring, clock, log }: App, name: Signal, text: string): string | null {
+  const opened = openOrNull(keyring, text, placeOf(name));
+  const [at, message] = opened === null ? [Number.NaN, ''] : (JSON.parse(opened) as Sent);
+  if (Math.abs(clock().getTime() - at) <= OLD_MS) return message;
+  log.debug('a message in Redis was ignored', { name, reason: opened === null ? 'not sealed by this installation' : 'old' });
+  return null;
+}
 
 /** @returns a function that ends it. */
 export function onSignal(app: App, name: Signal, listener: (message: string) => void): () => void {
   let ended = false;
-  const subscribed = app.kv.subscribe(channelOf(app, name), (message) => {
-    if (!ended) listener(message);
+  const subscribed = app.kv.subscribe(channelOf(app, name), (text) => {
+    const message = ended ? null : openSignal(app, name, text);
+    if (message !== null) listener(message);
   });
   return () => {
     ended = true;

@@ -23,7 +23,7 @@ export async function asBatch<T>(
   const connections = new Map<string, ConnectionRow>();
   const scratch = createSourcePool(app.policy, app.keyring);
   const pool = { ...scratch, of: (row: ConnectionRow) => (connections.has(row.id) ? scratch.of(row) : app.sources.of(row)) };
-  const progress = createProgressNote(app.kv, progressKey(context, context.request_id));
+  const progress = createProgressNote(app, progressKey(context, context.request_id));
   const change = { action, batch_id: app.ids(), connections, memo: {}, progress };
   try {
     return await work({ ...context, app: { ...app, sources: askedOnce(pool) }, change });
@@ -38,7 +38,7 @@ const progressKey = ({ actor }: Pick<Context, 'actor'>, request_id: string): str
 
 export const progressHandlers: Pick<Handlers, 'progress.get'> = {
   'progress.get': async (context, { request_id }) => ({
-    progress: await readProgress(context.app.kv, progressKey(context, request_id)),
+    progress: await readProgress(context.app, progressKey(context, request_id)),
   }),
 };
 

@@ -18,8 +18,8 @@ const LOOK_MS = 500;
 const LASTS_MS = 10 * 60_000;
 
 /** @param redis null: hosts that share nothing hand nothing on. */
-export function createCancelsElsewhere(redis: RedisLimits | null): CancelsElsewhere {
-  const places = createPlaces(redis, { look_ms: LOOK_MS, lasts_ms: LASTS_MS });
+export function createCancelsElsewhere(redis: RedisLimits | null, keys: readonly string[]): CancelsElsewhere {
+  const places = createPlaces(redis, { look_ms: LOOK_MS, lasts_ms: LASTS_MS, keys });
   const placeOf = ({ id }: Running, request: RpcId) => `cancel:${id} ${JSON.stringify(request)}`;
   return {
     expect: (session, request, cancel) => places.expect(placeOf(session, request), cancel),

@@ -1,6 +1,10 @@
 import type { RedisLimits } from '#core/cluster/redis-limits.ts';
+import { createSealing } from '#core/lib/sealing.ts';
 
-/** Where hosts leave each other a text in Redis: any host continues a session. */
+/**
+ * Where hosts leave each other a text in Redis: any host continues a session. It is sealed with its place, so that who can write to
+ * Redis can neither make one nor move it to another place.
+ */
 export interface Places {
   /** Opens a place and looks for what another host leaves there. @returns what ends that. */
   expect(place: string, take: (text: string) => void): () => void;
@@ -13,19 +17,30 @@ export interface PlacesOptions {
   readonly look_ms: number;
   /** A host that fails leaves a place open for so long. */
   readonly lasts_ms: number;
+  /** `SVC_ENCRYPTION_KEY`. */
+  readonly keys: readonly string[];
 }
 
+interface Left {
+  readonly place: string;
+  readonly text: string;
+}
+
+/** Of a text with its place: forms are short. */
+const LONGEST = 96 * 1024;
+
 /** @param redis null: hosts that share nothing hand nothing on. */
-export function createPlaces(redis: RedisLimits | null, { look_ms, lasts_ms }: PlacesOptions): Places {
+export function createPlaces(redis: RedisLimits | null, { look_ms, lasts_ms, keys }: PlacesOptions): Places {
   if (redis === null) return { expect: () => () => undefined, hand: () => undefined };
   // Redis reports its loss itself; the host that expects something takes it from its own callers all the same.
   const lost = () => undefined;
+  const sealing = createSealing<Left>(keys, 'mcp-places/1', LONGEST);
   return {
     expect(place, take) {
       redis.openPlace(place, lasts_ms).catch(lost);
       const look = async () => {
-        const text = await redis.readPlace(place);
-        if (text !== '') take(text);
+        const left = sealing.open(await redis.readPlace(place));
+        if (left?.place === place) take(left.text);
       };
       const looking = setInterval(() => {
         if (redis.up()) look().catch(lost);
@@ -36,7 +51,8 @@ export function createPlaces(redis: RedisLimits | null, { look_ms, lasts_ms }: P
       };
     },
     hand(place, text) {
-      redis.fillPlace(place, text).catch(lost);
+      const sealed = sealing.seal({ place, text });
+      if (sealed.length <= LONGEST) redis.fillPlace(place, sealed).catch(lost);
     },
   };
 }

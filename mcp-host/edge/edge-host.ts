@@ -105,7 +105,7 @@ export async function createEdgeHost(options: EdgeOptions): Promise<EdgeHost> {
   await auth.load();
   auth.prepare(registry.server);
   const usage = callLines(log);
-  const cancels = createCancelsElsewhere(null);
+  const cancels = createCancelsElsewhere(null, []);
   const running = createRunningCalls({ prefix: nobodys, now, elsewhere: cancels });
   const dispatch = createDispatch({
     sources,

@@ -7,6 +7,7 @@ import { REGISTER_PATH } from '#core/edge/registration.ts';
 import { challengeKey } from '#core/deploy/certificates.ts';
 import { readSettings } from '#core/definitions/settings/config.ts';
 import { activeSnapshot, readDeployment } from '#core/deploy/deployment.ts';
+import { getSealed } from '#core/cluster/sealed-kv.ts';
 import { signal } from '#core/cluster/signals.ts';
 import { isAgent } from './bearer.ts';
 import type { ServerEnv } from './routes.ts';
@@ -161,7 +162,7 @@ export function toHttps(app: App, c: Context<ServerEnv>, https: HttpsState): Res
 export function addChallenges(app: App, router: Hono<ServerEnv>): void {
   router.get(`${CHALLENGES}:token`, async (c) => {
     const token = c.req.param('token');
-    const answer = /^[\w-]{1,128}$/.test(token) ? await app.kv.get(challengeKey(token)) : null;
+    const answer = /^[\w-]{1,128}$/.test(token) ? await getSealed(app, challengeKey(token)) : null;
     if (answer === null) return c.notFound();
     app.log.from('tls').info('a challenge was answered', { domain: hostName(hostOf(app, c)) });
     return c.body(answer, 200, { 'content-type': 'application/octet-stream', 'cache-control': 'no-store' });

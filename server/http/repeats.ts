@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { App } from '#core/app.ts';
+import { getSealed, setSealed } from '#core/cluster/sealed-kv.ts';
 import { mayHaveOthers, withLease } from '#core/cluster/leases.ts';
 import { AppError } from '#core/errors.ts';
 import type { Actor } from '#core/run.ts';
@@ -29,10 +30,10 @@ export function createRepeats(app: App): Repeats {
   const running = new Map<string, Promise<unknown>>();
   const createNew = async <T>(place: string, create: () => Promise<T>): Promise<T> => {
     // Redis may be away: then it is made, and cannot be repeated.
-    const kept = await app.kv.get(place).catch(() => null);
-    if (kept !== null) return JSON.parse(app.keyring.open(kept, place)) as T;
+    const kept = await getSealed(app, place).catch(() => null);
+    if (kept !== null) return JSON.parse(kept) as T;
     const answer = await create();
-    await app.kv.set(place, app.keyring.seal(JSON.stringify(answer), place), KEPT_MS).catch(() => undefined);
+    await setSealed(app, place, JSON.stringify(answer), KEPT_MS).catch(() => undefined);
     return answer;
   };
   /** Of several servers that got the same one creates, and the others wait for its answer. */

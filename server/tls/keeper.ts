@@ -1,6 +1,7 @@
 import type { App } from '#core/app.ts';
 import { withLease } from '#core/cluster/leases.ts';
 import { runEvery } from '#core/cluster/run-every.ts';
+import { setSealed } from '#core/cluster/sealed-kv.ts';
 import { signal } from '#core/cluster/signals.ts';
 import { emitLater } from '#core/observe/notices/emit.ts';
 import {
@@ -221,13 +222,13 @@ const retryAfter = (failures: number): number =>
   Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** (failures - 1)) * (0.75 + Math.random() / 2);
 
 /** The answers wait where every server of this installation looks, since any of them may be asked. */
-function httpSolver({ kv }: App): Solver {
+function httpSolver(app: App): Solver {
   const tokens: string[] = [];
   return {
     async present(proofs) {
       for (const { token, answer } of proofs) {
         tokens.push(token);
-        await kv.set(challengeKey(token), answer, CHALLENGE_MS).catch((cause: unknown) => {
+        await setSealed(app, challengeKey(token), answer, CHALLENGE_MS).catch((cause: unknown) => {
           throw new OrderError('The answer for the certificate authority could not be stored because Redis does not answer.', {
             cause,
           });
@@ -235,7 +236,7 @@ function httpSolver({ kv }: App): Solver {
       }
     },
     async remove() {
-      for (const token of tokens) await kv.delete(challengeKey(token));
+      for (const token of tokens) await app.kv.delete(challengeKey(token));
     },
   };
 }

@@ -141,12 +141,11 @@ function gather(
   });
 }
 
-/** What servers of an installation say to each other of a replay: sealed, and kept nowhere. */
+/** What servers of an installation say to each other of a replay; it is kept nowhere. */
 type Message = { readonly server: string } & (
   | { readonly ask: ReplayRequest | ReplayEnd }
   | { readonly host: string; readonly answer: HostReplay }
 );
-const PLACE = 'replay/message';
 
 function tell(app: App, ask: ReplayRequest | ReplayEnd): void {
   app.hosts.publish({ event: 'replay', data: ask });
@@ -155,7 +154,7 @@ function tell(app: App, ask: ReplayRequest | ReplayEnd): void {
 
 function send(app: App, message: Message): void {
   if (app.env.SVC_KV === 'memory') return;
-  app.background(signal(app, 'replay', app.keyring.seal(JSON.stringify(message), PLACE)));
+  app.background(signal(app, 'replay', JSON.stringify(message)));
 }
 
 /** Takes what a host of this server found; another server may wait for it. */
@@ -168,7 +167,7 @@ export function takeReplay(app: App, host: string, answer: HostReplay): void {
 /** Hands on what other servers ask of the hosts here, and what these answer. @returns a function that ends it. */
 export function followReplays(app: App): () => void {
   return onSignal(app, 'replay', (text) => {
-    const message = JSON.parse(app.keyring.open(text, PLACE)) as Message;
+    const message = JSON.parse(text) as Message;
     if (message.server === app.replays.server) return;
     if ('ask' in message) app.hosts.publish({ event: 'replay', data: message.ask });
     else app.replays.waiting.get(message.answer.request_id)?.(message.host, message.answer);

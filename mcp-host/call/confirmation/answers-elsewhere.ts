@@ -1,6 +1,5 @@
 import type { RedisLimits } from '#core/cluster/redis-limits.ts';
 import { depthFault } from '#core/lib/call/argument-values.ts';
-import { createSealing } from '#core/lib/sealing.ts';
 import { isMembers, type Members } from '#mcp-host/protocol/messages.ts';
 import type { Session } from '#mcp-host/protocol/sessions.ts';
 import { createPlaces } from '../places.ts';
@@ -16,24 +15,17 @@ export interface AnswersElsewhere {
 }
 
 const LOOK_MS = 250;
-/** Of an answer that is handed on: forms are short. */
-const LONGEST = 64 * 1024;
 
 /** @param redis null: hosts that share nothing hand nothing on. @param lasts_ms longer than a question is open. */
 export function createAnswersElsewhere(redis: RedisLimits | null, keys: readonly string[], lasts_ms: number): AnswersElsewhere {
-  const places = createPlaces(redis, { look_ms: LOOK_MS, lasts_ms });
-  const sealing = createSealing<Members>(keys, 'mcp-answers/1', LONGEST);
+  const places = createPlaces(redis, { look_ms: LOOK_MS, lasts_ms, keys });
   const placeOf = ({ id }: Asking, question: string) => `answer:${id} ${question}`;
   return {
-    expect: (session, question, take) =>
-      places.expect(placeOf(session, question), (text) => {
-        const response = sealing.open(text);
-        if (response !== null) take(response);
-      }),
+    expect: (session, question, take) => places.expect(placeOf(session, question), (text) => take(JSON.parse(text) as Members)),
     hand(session, question, response) {
       if (depthFault(response) !== null) return;
-      const sealed = sealing.seal(isMembers(response['result']) ? { result: response['result'] } : {});
-      if (sealed.length <= LONGEST) places.hand(placeOf(session, question), sealed);
+      const said = isMembers(response['result']) ? { result: response['result'] } : {};
+      places.hand(placeOf(session, question), JSON.stringify(said));
     },
   };
 }

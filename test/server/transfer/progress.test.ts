@@ -27,11 +27,11 @@ interface Watched {
 }
 
 async function watch(path: string, body: object, headers: Record<string, string> = {}): Promise<Watched> {
-  const { kv } = t.app;
+  const { kv, keyring } = t.app;
   const noted: Progress[] = [];
   const set = kv.set.bind(kv);
   kv.set = async (key, value, ttl_ms) => {
-    if (key.startsWith('progress:')) noted.push(JSON.parse(value) as Progress);
+    if (key.startsWith('progress:')) noted.push(JSON.parse(keyring.open(value, key)) as Progress);
     await set(key, value, ttl_ms);
   };
   const seen: unknown[] = [];

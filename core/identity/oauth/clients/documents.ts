@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import type { App } from '#core/app.ts';
 import { type Counted, countMinute } from '#core/cluster/count-in.ts';
+import { getSealed, setSealed } from '#core/cluster/sealed-kv.ts';
 import { siteOf } from '#core/edge/network.ts';
 import { boundedText } from '#core/engines/shared/bounded-text.ts';
 import { guardedFetch } from '#core/engines/shared/dial.ts';
@@ -57,7 +58,7 @@ const keyOf = (client_id: string): string => `oauth:document:${digestOf(client_i
 
 /** The document of a client as it was read not long ago; null: it would have to be fetched. */
 export async function cachedDocument(app: App, client_id: string): Promise<ClientDocument | null> {
-  const cached = await app.kv.get(keyOf(client_id));
+  const cached = await getSealed(app, keyOf(client_id));
   return cached === null ? null : (JSON.parse(cached) as ClientDocument);
 }
 
@@ -74,7 +75,7 @@ export async function clientDocument(app: App, client_id: string, ip: string | n
   const flight = (async () => {
     await countFetch(app, siteOf(ip ?? ''));
     const found = await fetchOnce(client_id, app.fetch_document ?? fetchPublic(app), app.waits.client_document_ms);
-    if (found.keep_ms > 0) await app.kv.set(keyOf(client_id), JSON.stringify(found.document), found.keep_ms);
+    if (found.keep_ms > 0) await setSealed(app, keyOf(client_id), JSON.stringify(found.document), found.keep_ms);
     return found.document;
   })()
     .catch((error: unknown) => {

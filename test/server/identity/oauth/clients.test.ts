@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:tes
 import { digestOf } from '#core/lib/random-token.ts';
 import { type Authority, createAuthority } from '#test/support/certificates.ts';
 import { WAITS } from '#core/waits.ts';
+import { cachedDocument } from '#core/identity/oauth/clients/documents.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { asked, type Browser, createBrowser, exchanged, post, refreshed, tokens, toQuery } from '#test/support/sign-in.ts';
 
@@ -202,6 +203,16 @@ describe('a metadata document', () => {
     expect(await begin()).not.toBe('');
     expect(await begin()).not.toBe('');
     expect(fetched).toBe(5);
+  });
+
+  test('is not taken from Redis as somebody else wrote it', async () => {
+    const client_id = 'https://other.example.test/oauth/forged.json';
+    const key = `oauth:document:${digestOf(client_id)}`;
+    const forged = JSON.stringify({ ...document(), client_id });
+    await t.app.kv.set(key, forged, 60_000);
+    expect(await cachedDocument(t.app, client_id)).toBeNull();
+    await t.app.kv.set(key, t.app.keyring.seal(forged, 'elsewhere'), 60_000);
+    expect(await cachedDocument(t.app, client_id)).toBeNull();
   });
 
   test('need not be there any more when a token is renewed or revoked', async () => {

@@ -108,6 +108,30 @@ describe('a change that a person confirms on a page', () => {
     }
   });
 
+  test('is decided by nobody who can publish in Redis', async () => {
+    const { kv } = t.app;
+    const sent: { readonly channel: string; readonly message: string }[] = [];
+    const publish = kv.publish.bind(kv);
+    kv.publish = async (channel, message) => void sent.push({ channel, message });
+    const news = JSON.stringify({ nonce: crypto.randomUUID(), approved: true });
+    await signal(t.app, 'decision', news);
+    await signal(t.app, 'cancel', news);
+    kv.publish = publish;
+    const [decision, cancel] = sent;
+    if (decision === undefined || cancel === undefined) throw new Error('Nothing was sent.');
+    expect(decision.message).not.toContain('nonce');
+    const end = followDecisions(t.app);
+    // Written by somebody else, moved from another channel, and sent again a while later.
+    await publish(decision.channel, news);
+    await publish(decision.channel, cancel.message);
+    t.advance(11 * 60_000);
+    await publish(decision.channel, decision.message);
+    expect(told).toEqual([]);
+    await signal(t.app, 'decision', news);
+    expect(told).toEqual([JSON.parse(news)]);
+    end();
+  });
+
   test('reaches a host that was away then, as long as the question may count', async () => {
     const nonces = [crypto.randomUUID(), crypto.randomUUID()] as const;
     expect((await decide(caller, sealed({ nonce: nonces[0] }))).status).toBe(204);
