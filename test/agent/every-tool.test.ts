@@ -388,7 +388,7 @@ describe.each(Object.entries(CASES))('%s', (name, { ok, refused }) => {
     expect([name, refusal.isError, textOf(refusal)]).toEqual([name, true, expect.stringContaining(words)]);
     expect(textOf(refusal)).toMatch(/\.$/m);
     expect(textOf(refusal)).not.toContain('undefined');
-  }, 20_000);
+  }, 60_000);
 
   test('needs its scope and no other', async () => {
     const definition = operations[tools.get(name)?.operation ?? 'health.get'] as Operation;

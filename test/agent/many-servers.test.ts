@@ -42,5 +42,5 @@ test.skipIf(!reachable.postgres || !reachable.redis)(
       await database.drop();
     }
   },
-  30_000,
+  60_000,
 );

@@ -80,7 +80,7 @@ describe('pages of cors_origins', () => {
         expect([refused.status, refused.headers.get('access-control-allow-origin')]).toEqual([403, null]);
       }
     }
-  }, 40_000);
+  }, 60_000);
 
   test('host names of the configuration are accepted on both ports', async () => {
     const host = 'sluice.example';
@@ -89,7 +89,7 @@ describe('pages of cors_origins', () => {
     for (const base of [a.s.url, a.url]) {
       await until(async () => (await send(base, 'POST', { ...bearer(), host }, LIST)).status === 200);
     }
-  }, 40_000);
+  }, 60_000);
 });
 
 describe('official clients', () => {
@@ -212,4 +212,4 @@ test('lines of the program and every call stand in the live log under its name, 
     body: '{"lines":[]}',
   });
   expect(refused.status).toBe(401);
-}, 40_000);
+}, 60_000);

@@ -71,7 +71,7 @@ test('runs alone, without a database or a key, and stops when it is told to', as
   await server.stop();
   server = null;
   await reading.catch(() => undefined);
-}, 40_000);
+}, 60_000);
 
 test('does not start without what it needs, and names all of it', async () => {
   const child = start({ SVC_AGENT_MCP_PORT: 'x', SVC_AGENT_MCP_URL: 'ftp://agent' });

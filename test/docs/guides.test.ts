@@ -23,7 +23,7 @@ beforeAll(async () => {
     'http://127.0.0.1:8080/mcp': programs.mcp_url,
     'https://mcp.example.com': new URL(programs.mcp_url).origin,
   });
-}, 30_000);
+}, 60_000);
 afterAll(async () => {
   await programs?.stop();
   if (programs) removeFolder(programs);
@@ -157,7 +157,7 @@ describe('a reader of the guides', () => {
     programs = await startPrograms({ again: programs });
     expect(await reader.ask('GET /server/config')).not.toMatchObject({ server_name: 'After the backup' });
     expect(await reader.ask("GET '/tools?search=products_from'")).toMatchObject({ total: 1 });
-  }, 30_000);
+  }, 60_000);
 });
 
 test('every guide with commands is followed by a test', () => {

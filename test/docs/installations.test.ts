@@ -14,7 +14,7 @@ import { until } from '#test/support/until.ts';
 const ends: (() => unknown)[] = [];
 afterEach(async () => {
   for (const end of ends.splice(0).toReversed()) await end();
-}, 30_000);
+}, 60_000);
 
 function reading(): Reader {
   const reader = newReader();

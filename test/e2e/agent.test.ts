@@ -20,7 +20,7 @@ beforeAll(async () => {
     10_000,
     () => programs.output(),
   );
-}, 40_000);
+}, 60_000);
 afterAll(async () => {
   if (!reachable.postgres) return;
   await programs.stop();
@@ -129,7 +129,7 @@ test.skipIf(!reachable.postgres).each(['v2', 'v1'] as const)(
     await until(async () => {
       stats = await ok('get_metrics_stats', { period: '1h' });
       return stats.tools[named('orders_of')] !== undefined;
-    }, 10_000);
+    }, 60_000);
     expect(stats.tools[named('orders_of')]).toMatchObject({ calls: 1, errors: 0 });
     expect(await ok('get_metrics_timeseries', { period: '1h', tool: named('orders_of') })).toMatchObject({
       interval_seconds: 60,

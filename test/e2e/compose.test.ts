@@ -74,7 +74,7 @@ describe.skipIf(!reachable.postgres)('the services of compose.yaml', () => {
     for (const folder of [stage.secrets, stage.volumes]) rmSync(folder, { recursive: true, force: true });
     await metadata.drop();
     await shop.drop();
-  }, 30_000);
+  }, 60_000);
 
   test('serve a tool from a deploy, to both official clients', async () => {
     await api('POST', '/auth/setup', { username: 'ada', password: 'correct horse' });

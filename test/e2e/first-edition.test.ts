@@ -24,7 +24,7 @@ const directory = mkdtempSync(join(tmpdir(), 'sluice-first-edition-'));
 afterAll(async () => {
   for (const stop of stops) await stop();
   rmSync(directory, { recursive: true, force: true });
-}, 30_000);
+}, 60_000);
 
 async function served(): Promise<string[]> {
   const client = await connectClient('v2', MCP);

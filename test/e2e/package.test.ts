@@ -73,12 +73,12 @@ describe('sluice', () => {
     for (const name of ['start', 'stdio', 'plan']) {
       expect(sluice(name, '--help')).toMatchObject({ code: 0, out: expect.stringContaining(`sluice ${name}`) });
     }
-  }, 30_000);
+  }, 60_000);
 
   test('refuses what it does not know with 64 and the nearest name', () => {
     expect(sluice('strat')).toMatchObject({ code: 64, err: expect.stringContaining('Did you mean start?') });
     expect(sluice('host', '--loud')).toMatchObject({ code: 64, err: 'Usage: sluice host\n' });
-  }, 30_000);
+  }, 60_000);
 });
 
 const start = () => startPrograms({ command: [NODE, join(home, 'sluice.mjs')], env: { PATH } });
@@ -99,7 +99,7 @@ describeOneCommand('sluice start', start, 5, (programs) => {
     const { code, err } = run([NODE, join(home, 'sluice.mjs'), 'bundle', '--target', 'deno', '--out', 'edge.mjs'], env);
     expect({ code, err }).toMatchObject({ code: 0 });
     expect(readFileSync(join(folder, 'edge.mjs'), 'utf8')).toContain('export');
-  }, 30_000);
+  }, 60_000);
 });
 
 test('what npx started ends with it when it is killed', async () => {

@@ -17,7 +17,7 @@ const ROWS =
 let programs: Product;
 beforeAll(async () => {
   programs = await startProduct({ env: { SVC_DEMO: 'false' } });
-}, 30_000);
+}, 60_000);
 afterAll(async () => {
   await programs.stop();
 });
@@ -101,6 +101,6 @@ describe.each(Object.entries(shops))('with the REST API alone on %s', (name, { r
         await shop.drop();
       }
     },
-    30_000,
+    60_000,
   );
 });

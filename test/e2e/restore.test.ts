@@ -12,7 +12,7 @@ afterAll(async () => {
     await programs.stop('SIGKILL');
     removeFolder(programs);
   }
-}, 30_000);
+}, 60_000);
 
 const KEYS = {
   SVC_ENCRYPTION_KEY: 'encryption-key-of-the-restore-drill-0123456789',

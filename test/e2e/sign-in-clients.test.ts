@@ -3,6 +3,7 @@ import { Client as ModernClient, StreamableHTTPClientTransport as ModernTranspor
 import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as LegacyTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { memoryProvider } from '#test/support/oauth-provider.ts';
+import { paced } from '#test/support/paced.ts';
 import { type PersonBrowser, personBrowser } from '#test/support/person-browser.ts';
 import { freePort } from '#test/support/free-port.ts';
 import { type Product, until } from '#test/support/programs.ts';
@@ -100,8 +101,8 @@ describe.each([
         });
         await answer.body?.cancel();
         return answer.status === 401;
-      }, 5_000);
-      expect(performance.now() - ended).toBeLessThan(2_000);
+      }, 60_000);
+      expect(performance.now() - ended).toBeLessThan(paced(2_000));
       const third = open();
       expect(await isRefused(third.client.connect(third.transport as never))).toBe(true);
       expect(kept.address).toBeDefined();

@@ -16,7 +16,7 @@ beforeAll(async () => {
   programs = await startPrograms();
   await programs.demo();
   await programs.signIn();
-}, 30_000);
+}, 60_000);
 afterAll(async () => {
   await programs.stop();
   removeFolder(programs);
@@ -28,7 +28,7 @@ describe('the stdio line', () => {
     const { line, secrets } = await stdioLine(programs);
     expect(secrets).toEqual([]);
     expect(await toolsOf(line, elsewhere)).toEqual(DEMO);
-  }, 30_000);
+  }, 60_000);
 
   test('typed by hand finds the installation of the current folder', async () => {
     const home = join(elsewhere, 'home');
@@ -36,5 +36,5 @@ describe('the stdio line', () => {
     symlinkSync(programs.directory, join(home, 'data'));
     const env = { SVC_ALLOW_PRIVATE_NETWORKS: 'true' };
     expect(await toolsOf({ command: process.execPath, args: [PROGRAM], env }, home)).toEqual(DEMO);
-  }, 30_000);
+  }, 60_000);
 });

@@ -321,7 +321,7 @@ browserTest(
         .getByText(/^Messages/)
         .click();
       return false;
-    }, 20_000);
+    }, 60_000);
     expect(await page.content()).not.toContain(token);
     await page.getByRole('button', { name: 'Call as yourself' }).click();
     await page.getByRole('heading', { name: 'Call with an access token' }).waitFor({ state: 'detached' });

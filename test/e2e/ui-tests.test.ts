@@ -133,7 +133,7 @@ browserTest(
       const { items } = await ui.programs.api<{ items: { timestamp: string }[] }>('GET', '/logs?name=sales_by_category');
       const at = await page.evaluate(() => JSON.parse(sessionStorage.getItem('sluice.playground.runs') ?? '[]')[0].at as string);
       return items.some(({ timestamp }) => timestamp >= at);
-    }, 20_000);
+    }, 60_000);
     await openCall();
     expect(await drawer.getByLabel('Result equals').inputValue()).toContain('"category"');
     expect(await unknown.count()).toBe(0);

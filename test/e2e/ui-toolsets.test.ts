@@ -56,7 +56,7 @@ browserTest(
     await until(async () => {
       const body = await programs.api('GET', '/toolsets');
       return (body['items'] as { version: number }[])[0]?.version === 2;
-    }, 5_000);
+    }, 60_000);
     await page.getByText('/mcp/desk').waitFor();
 
     await page.goto(`${programs.url}/access`);

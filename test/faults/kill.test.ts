@@ -55,7 +55,7 @@ afterAll(async () => {
   process.stdout.write(
     `seed ${random.seed}: ${killed} kills, ${model.acknowledged} acknowledged writes, recovery p50 ${at(0.5)} ms, p95 ${at(0.95)} ms, longest ${at(1)} ms\n`,
   );
-}, 30_000);
+}, 60_000);
 
 /** Process ids of the host and of the agent. */
 function children(): number[] {

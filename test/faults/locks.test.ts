@@ -65,7 +65,7 @@ beforeAll(async () => {
     };
     ids.push((await t.call('tools.create', draft)).id);
   }
-}, 30_000);
+}, 60_000);
 
 afterAll(() => t.close());
 

@@ -15,7 +15,7 @@ const TOKEN = 'service-token-of-the-fault-tests-0123456789';
 const stops: (() => unknown)[] = [];
 afterAll(async () => {
   for (const stop of stops.toReversed()) await stop();
-}, 30_000);
+}, 60_000);
 
 async function start(options: Parameters<typeof startPrograms>[0]): Promise<Programs> {
   const programs = await startPrograms(options);

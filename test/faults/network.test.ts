@@ -64,7 +64,7 @@ for (const { db_type, kind, up } of KINDS) {
       removeFolder(programs);
       await proxy.close();
       await database.drop();
-    }, 30_000);
+    }, 60_000);
 
     const call = () => client.call('items', { id: 1 });
 

@@ -44,7 +44,7 @@ describe.skipIf(!reachable.postgres)('the metadata store in PostgreSQL', () => {
     removeFolder(programs);
     await proxy.close();
     await database.drop();
-  }, 30_000);
+  }, 60_000);
 
   test.each(AWAY.map((fault) => [fault]))(
     'is %s: tools are served, the server says that it is not ready, and heals',
@@ -89,7 +89,7 @@ describe.skipIf(!reachable.redis)('Redis', () => {
     await programs.stop();
     removeFolder(programs);
     await proxy.close();
-  }, 30_000);
+  }, 60_000);
 
   test.each(AWAY.map((fault) => [fault]))(
     'is %s: tools are served, administrators work and deploy, agents too',

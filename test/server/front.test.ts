@@ -96,7 +96,7 @@ describe('with mcp_proxy the front port', () => {
       () => text,
     );
     ending.abort();
-  }, 40_000);
+  }, 60_000);
 
   test('speaks the older transport too', async () => {
     const ending = new AbortController();
@@ -115,7 +115,7 @@ describe('with mcp_proxy the front port', () => {
     expect((await fetch(at(path), posted)).status).toBe(202);
     await until(() => text.includes('serverInfo'));
     ending.abort();
-  }, 40_000);
+  }, 60_000);
 
   test('tells pages of listed origins alone, and what they need to read', async () => {
     const asked = (origin: string) =>
@@ -202,7 +202,7 @@ describe('what is handed on', () => {
     await until(() => answer.includes('done'));
     expect(reached[0]?.parts.join('')).toBe('firstlast');
     socket.destroy();
-  }, 40_000);
+  }, 60_000);
 
   test('comes back in an encoding that the caller takes', async () => {
     const ask = async (encoding: string) => {

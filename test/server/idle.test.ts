@@ -44,7 +44,7 @@ const isClosed = (...texts: string[]): Promise<boolean> =>
     const timer = setTimeout(() => {
       resolve(false);
       socket.destroy();
-    }, 9_000);
+    }, 60_000);
     socket.on('data', () => {
       const text = texts[next++];
       if (text !== undefined) socket.write(text);
@@ -65,7 +65,7 @@ test.concurrent('a half-sent request is closed, the first of a connection and a 
   const control = `GET /api/internal/hosts/stream?id=h1 HTTP/1.1\r\nHost: localhost\r\nX-Service-Token: ${s.service_token}\r\n\r\n`;
   const closed = await Promise.all([half, [whole, half], live_log, control].map((texts) => isClosed(...[texts].flat())));
   expect(closed).toEqual([true, true, false, false]);
-}, 15_000);
+}, 60_000);
 
 test.concurrent('a connection whose stream has ended is closed, and no sooner', async () => {
   const events = 'POST /agent-mcp/mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 6\r\n\r\nevents';
@@ -74,7 +74,7 @@ test.concurrent('a connection whose stream has ended is closed, and no sooner', 
     fetch(`${s.url}/agent-mcp/mcp`, { method: 'POST', body: 'events' }).then((response) => response.text()),
   ]);
   expect([closed, text]).toEqual([true, 'data: one\n\ndata: two\n\n']);
-}, 15_000);
+}, 60_000);
 
 test.concurrent('what is forwarded may take long', async () => {
   const [posted, read] = await Promise.all([
@@ -82,7 +82,7 @@ test.concurrent('what is forwarded may take long', async () => {
     fetch(`${s.url}/agent-mcp/mcp`).then((response) => response.status),
   ]);
   expect([posted, read]).toEqual(['a question', 200]);
-}, 15_000);
+}, 60_000);
 
 test.concurrent.skipIf(!reachable.postgres)(
   'a statement may take long',
@@ -101,5 +101,5 @@ test.concurrent.skipIf(!reachable.postgres)(
       await database.drop();
     }
   },
-  20_000,
+  60_000,
 );

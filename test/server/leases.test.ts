@@ -95,5 +95,5 @@ describeOnce(reachable.postgres)('two servers', () => {
     holder.kill('SIGKILL');
     await holder.exited;
     await until(async () => (await work()) === true);
-  }, 40_000);
+  }, 60_000);
 });

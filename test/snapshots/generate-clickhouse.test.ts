@@ -140,5 +140,5 @@ describe.skipIf(!hasClickhouse)('a generated project on a ClickHouse server', ()
     const program = Bun.spawn(['node', 'ask.mjs'], { cwd: project, stdout: 'pipe', stderr: 'pipe' });
     expect(await new Response(program.stdout).text()).toBe(`[{"id":1,"price":"1.50"}]\nsql_error Unknown identifier: nope.\n`);
     await rm(project, { recursive: true, force: true });
-  }, 30_000);
+  }, 60_000);
 });

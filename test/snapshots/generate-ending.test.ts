@@ -96,5 +96,5 @@ describe.skipIf(!reachable.postgres && process.env['CI'] !== 'true')('a generate
     } finally {
       program.kill('SIGKILL');
     }
-  }, 30_000);
+  }, 60_000);
 });

@@ -54,7 +54,7 @@ export function describeOneCommand(
       expect(secrets).toEqual([]);
       expect(await toolsOf(line, elsewhere)).toHaveLength(demo_tools);
       rmSync(elsewhere, { recursive: true });
-    }, 30_000);
+    }, 60_000);
 
     more?.(() => programs);
 
@@ -62,7 +62,7 @@ export function describeOneCommand(
       await programs.stop();
       expect(programs.process.exitCode).toBe(0);
       expect(await isServed(programs)).toBe(false);
-    }, 20_000);
+    }, 60_000);
 
     test('ends with all that it started when it is killed', async () => {
       const killed = await start();

@@ -13,7 +13,7 @@ test('counters of 150 000 strangers cost the last one no more than the first', a
   };
   await add(0, 120_000);
   expect(await add(120_000, 150_000)).toBeLessThan(3_000);
-}, 20_000);
+}, 60_000);
 
 test('a counter in use survives whatever strangers add', async () => {
   const kv = createMemoryKv(() => 0);

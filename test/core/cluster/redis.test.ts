@@ -101,7 +101,7 @@ describe.skipIf(!reachable.redis)('Redis', () => {
       await until(() => kv.up());
       expect((await kv.increment('key', WINDOW_MS)).count).toBe(1);
     },
-    20_000,
+    60_000,
   );
 
   test.concurrent('that refuses scripts leaves each host its own limits, without a flap', async () => {
@@ -112,7 +112,7 @@ describe.skipIf(!reachable.redis)('Redis', () => {
     expect(limits.changes).toEqual([expect.stringContaining('NOPERM')]);
     await give();
     await until(() => limits.up());
-  }, 20_000);
+  }, 60_000);
 
   test.concurrent('that refuses scripts degrades the server, and heals', async () => {
     const { url, give } = await restricted('-eval', '-evalsha');
@@ -129,5 +129,5 @@ describe.skipIf(!reachable.redis)('Redis', () => {
     }
     await give();
     await until(async () => !(await reasons()).includes('Redis'));
-  }, 30_000);
+  }, 60_000);
 });

@@ -102,7 +102,7 @@ describe.skipIf(!reachable.postgres)('three servers that start at once', () => {
       for (const store of stores) await store.close();
     }
     await first.close();
-  }, 30_000);
+  }, 60_000);
 });
 
 // Otherwise every app of every test runs the migrations again, which costs more than most tests.

@@ -63,5 +63,5 @@ test.skipIf(!reachable.redis && process.env['CI'] !== 'true')(
     leave.abort();
     expect(await calls[1]).toBe('left');
   },
-  20_000,
+  60_000,
 );

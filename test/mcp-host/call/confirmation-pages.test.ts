@@ -268,7 +268,7 @@ test('a person who has not decided yet is waited for over several requests, with
   });
   expect(logged.map(({ confirmation }) => confirmation)).toEqual(['asked', 'accepted']);
   for (const { duration_ms } of logged) expect(duration_ms).toBeLessThan(10_000);
-}, 40_000);
+}, 60_000);
 
 test('a person who decides nothing in time is not led to another page: the call ends', async () => {
   const { one, call, clock, notes } = await setup('sqlite');

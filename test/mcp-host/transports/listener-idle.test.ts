@@ -57,15 +57,15 @@ describe('a connection that says nothing', () => {
   test.concurrent('in the middle of a request is closed, the first one or a later one', async () => {
     const { port } = await open();
     const times = await Promise.all([closedAfter(port, half), closedAfter(port, whole, half)]);
-    expect(Math.max(...times)).toBeLessThan(12_000);
-  }, 15_000);
+    expect(Math.max(...times)).toBeLessThan(30_000);
+  }, 60_000);
 
   test.concurrent('after a stream that answered a call is closed', async () => {
     const { port } = await open();
     const told = 'POST /mcp HTTP/1.1\r\nHost: localhost\r\nX-Told: 1\r\nContent-Length: 0\r\n\r\n';
     const time = await Promise.race([closedAfter(port, told), Bun.sleep(20_000)]);
     expect(time).toBeGreaterThan(1_900);
-  }, 30_000);
+  }, 60_000);
 
   test.concurrent('lives while a call runs, and while a stream is quiet', async () => {
     const { url } = await open();
@@ -75,5 +75,5 @@ describe('a connection that says nothing', () => {
     ]);
     expect(call).toBe('done');
     expect(stream).toBe(':\n\ndata: late\n\n');
-  }, 15_000);
+  }, 60_000);
 });

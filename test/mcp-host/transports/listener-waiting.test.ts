@@ -39,6 +39,6 @@ describe('a client that waits for a tool', () => {
         folder.remove();
       }
     },
-    20_000,
+    60_000,
   );
 });

@@ -77,12 +77,12 @@ describe.each(ENGINES)('a plan of %s', (engine) => {
     if (engine !== 'sqlite' && engine !== 'duckdb') expect(scan?.message).toMatch(/\([23](\.\d)? K rows\)/);
     expect(plan.steps.some(({ table, scan: how }) => table === 'orders' && how === 'full')).toBe(true);
     expect(plan.text.length).toBeGreaterThan(5);
-  }, 30_000);
+  }, 60_000);
 
   test('says nothing that stands in a row, and runs nothing', async () => {
     const plan = await planOf(engine, 'select note, count(*) from orders group by note having min(id) > 0 order by note');
     expect(JSON.stringify(plan)).not.toContain(HIDDEN);
-  }, 30_000);
+  }, 60_000);
 
   test('refuses what writes, several statements and an unknown column', async () => {
     for (const sql_query of ['delete from orders', 'select 1; delete from orders', 'select nothing_there from orders']) {
@@ -90,7 +90,7 @@ describe.each(ENGINES)('a plan of %s', (engine) => {
       expect([engine, sql_query, status >= 400 && status < 500, isErrorBody(body)]).toEqual([engine, sql_query, true, true]);
     }
     expect((await planOf(engine, 'select count(*) as n from orders')).steps.length).toBeGreaterThan(0);
-  }, 30_000);
+  }, 60_000);
 });
 
 // DuckDB reads a table of this size as a whole, index or not.
@@ -101,7 +101,7 @@ test.each(ENGINES.filter((engine) => engine !== 'duckdb'))(
     expect([engine, plan.highlights.filter(({ severity }) => severity === 'warning')]).toEqual([engine, []]);
     expect(plan.steps.some(({ scan }) => scan === 'full')).toBe(false);
   },
-  30_000,
+  60_000,
 );
 
 test('a function that writes is not run where PostgreSQL only plans', async () => {

@@ -58,7 +58,7 @@ beforeAll(async () => {
   }
   await t.call('config.update', { auth_type: 'bearer', transport: 'sse', host: '0.0.0.0', port: 8080 });
   expect((await t.send('deploy.run')).status).toBe(200);
-}, 30_000);
+}, 60_000);
 afterAll(() => t.close());
 
 const marks = async () => {

@@ -189,7 +189,7 @@ describeOnce(reachable.postgres)('two servers on one PostgreSQL database', () =>
     }
     const { body } = await a.request('GET', '/api/v1/snapshots?limit=1');
     expect(body['items']).toMatchObject([{ active: true, counts: { tools: 10 } }]);
-  }, 30_000);
+  }, 60_000);
 
   test('a deploy and a stop on one reach the hosts of the other', async () => {
     const heard: string[] = [];

@@ -78,5 +78,5 @@ describe.skipIf(!reachable.postgres)('drift on two servers', () => {
     await until(() => checkDriftWhenDue(other.app));
     expect([await notices(), warned()]).toEqual([[1], 1]);
     expect(await checkDriftWhenDue(one.app)).toBe(false);
-  }, 30_000);
+  }, 60_000);
 });

@@ -45,5 +45,5 @@ testOnce(reachable.postgres)(
       await database.drop();
     }
   },
-  30_000,
+  60_000,
 );

@@ -32,7 +32,7 @@ test('generated projects go with their snapshots, and drafts that were left behi
   expect((await t.call('deploy.run', {})).snapshot_version).toBe(150);
   await until(() => readdirSync(folder).length <= 3);
   expect(readdirSync(folder).toSorted()).toEqual(['150', '9.txt', 'notes']);
-}, 20_000);
+}, 60_000);
 
 test('a generated project that lacks a file is written again by a deploy that changes nothing', async () => {
   const readme = join(t.app.env.SVC_GENERATED_DIR, '1', 'README.md');
@@ -57,4 +57,4 @@ test('a generated project that lacks a file is written again by a deploy that ch
   rmSync(t.app.env.SVC_GENERATED_DIR, { recursive: true });
   expect((await t.request('POST', '/api/v1/snapshots/1/activate', { body: {} })).status).toBe(200);
   await settled();
-}, 40_000);
+}, 60_000);

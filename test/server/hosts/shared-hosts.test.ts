@@ -50,5 +50,5 @@ testOnce(reachable.postgres)(
       await database.drop();
     }
   },
-  40_000,
+  60_000,
 );

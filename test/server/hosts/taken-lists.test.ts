@@ -83,7 +83,7 @@ test('an access token counts, and is refused once revoked, from the moment that 
   expect(await statusOf(body.token)).toBe(200);
   await server.call('mcp_tokens.delete', { id: body.id });
   expect(await statusOf(body.token)).toBe(401);
-}, 30_000);
+}, 60_000);
 
 describe.skipIf(!reachable.postgres || !reachable.redis)('two servers with PostgreSQL and Redis', () => {
   test('an access token that one makes counts at a host of the other from the moment of the answer', async () => {
@@ -104,7 +104,7 @@ describe.skipIf(!reachable.postgres || !reachable.redis)('two servers with Postg
     expect(await statusOf(body.token)).toBe(200);
     await second.call('mcp_tokens.delete', { id: body.id });
     expect(await statusOf(body.token)).toBe(401);
-  }, 30_000);
+  }, 60_000);
 });
 
 describe('who waits until hosts have taken a list', () => {

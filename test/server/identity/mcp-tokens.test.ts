@@ -196,5 +196,5 @@ test.skipIf(!reachable.postgres)(
       await database.drop();
     }
   },
-  20_000,
+  60_000,
 );

@@ -148,7 +148,7 @@ describe('owners', () => {
       await t.app.store.write((tx) => tx.update(people).set({ enabled: true, role: 'owner' }));
       await owner.signIn();
     }
-  }, 30_000);
+  }, 60_000);
 
   test('are made, changed, invited and put out by owners alone', async () => {
     const admin = await invited('admin');

@@ -62,7 +62,7 @@ describe.skipIf(!reachable.postgres)('a call of a deployed tool', () => {
     await programs.api('POST', '/deploy', { note: 'detail' });
     await database.run('alter table orders rename column channel to origin');
     client = await connectClient('v1', programs.mcp_url);
-  }, 40_000);
+  }, 60_000);
   afterAll(async () => {
     await client?.close().catch(() => undefined);
     await programs?.stop();
@@ -98,7 +98,7 @@ describe.skipIf(!reachable.postgres)('a call of a deployed tool', () => {
     expect(detail['session']).toMatch(/^[0-9a-f]{16}$/);
     const list = await programs.api<{ items: { name: string }[] }>('GET', '/logs?outcome=tool_error');
     expect(list.items.map(({ name }) => name)).toContain('channels');
-  }, 20_000);
+  }, 60_000);
 
   test('that succeeds says what its answer costs, and which trace it is part of', async () => {
     await fetch(programs.mcp_url, {
@@ -120,7 +120,7 @@ describe.skipIf(!reachable.postgres)('a call of a deployed tool', () => {
     });
     expect(detail['tokens']).toBeWithin(3, 40);
     expect(detail['bytes']).toBeGreaterThan(20);
-  }, 20_000);
+  }, 60_000);
 
   test('that was answered without an argument names it to its client and in its detail', async () => {
     const answer = await client.call('five', { status: 'open', wait_for_previous: true });
@@ -129,7 +129,7 @@ describe.skipIf(!reachable.postgres)('a call of a deployed tool', () => {
     );
     expect(answer['_meta']).toMatchObject({ 'sluice/ignored': ['status'] });
     expect(await latest('five')).toMatchObject({ ignored_arguments: ['status'], arguments_state: 'not_logged' });
-  }, 20_000);
+  }, 60_000);
 
   test('a call whose result was cut off says so, also from the cache, unlike one of exactly as many rows', async () => {
     for (const tool of ['five', 'six', 'six']) await call(tool);
@@ -138,7 +138,7 @@ describe.skipIf(!reachable.postgres)('a call of a deployed tool', () => {
     await until(async () => (await six()).items.length === 2);
     for (const { id } of (await six()).items)
       expect(await programs.api<Detail>('GET', `/logs/${id}`)).toMatchObject({ rows: 5, truncated: true });
-  }, 20_000);
+  }, 60_000);
 
   test('a call logs no value of its arguments and of a masked column, and shows none to the caller', async () => {
     expect(await call('numbers', { n: HIDDEN })).toContain(HIDDEN);
@@ -150,7 +150,7 @@ describe.skipIf(!reachable.postgres)('a call of a deployed tool', () => {
     );
     expect((await latest('masked')).error_message).toBe(told);
     expect(await call('searched')).toBe(told.replace('22P02', '42601'));
-  }, 20_000);
+  }, 60_000);
 
   test('that never ran or was stopped has an outcome of its own, and those that never ran are in no duration', async () => {
     await call('rare');
@@ -167,7 +167,7 @@ describe.skipIf(!reachable.postgres)('a call of a deployed tool', () => {
     expect(tools['numbers']).toMatchObject({ calls: 3, ran: 2, outcomes: { tool_error: 2 } });
     expect(tools['rare']).toMatchObject({ calls: 2, errors: 1, ran: 1, outcomes: { ok: 1, rate_limited: 1 } });
     expect(tools['brief']).toMatchObject({ outcomes: { timeout: 1 } });
-  }, 20_000);
+  }, 60_000);
 
   test('a running call is listed on every server and can be cancelled: its caller is told at once', async () => {
     const running = () => programs.api<{ items: Record<string, unknown>[] }>('GET', '/calls/running');
@@ -182,7 +182,7 @@ describe.skipIf(!reachable.postgres)('a call of a deployed tool', () => {
     await until(async () => (await running()).items.length === 0);
     const gone = await programs.api('POST', '/calls/gone/cancel').catch(String);
     expect(gone).toContain('404');
-  }, 30_000);
+  }, 60_000);
 
   test('that was refused before it began is listed as a refusal and counted', async () => {
     await client.call('no_such_tool', {}).catch(() => undefined);
@@ -211,5 +211,5 @@ describe.skipIf(!reachable.postgres)('a call of a deployed tool', () => {
     expect(counts).toEqual({ not_found: 3, protocol: 3, forbidden: 1 });
     const only = await programs.api<{ total: number }>('GET', '/logs/refusals?kind=forbidden');
     expect(only.total).toBe(1);
-  }, 20_000);
+  }, 60_000);
 });

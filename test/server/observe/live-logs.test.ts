@@ -301,7 +301,7 @@ describe('a reader that does not read', () => {
       expect(seen + dropped).toBe(ROUNDS * LINES + 1);
       socket.destroy();
     },
-    20_000,
+    60_000,
   );
 });
 

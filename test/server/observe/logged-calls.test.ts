@@ -56,7 +56,7 @@ describe.skipIf(!reachable.postgres)('calls of a tool that logs its arguments', 
     await programs?.stop();
     if (programs) removeFolder(programs);
     await database?.drop();
-  }, 20_000);
+  }, 60_000);
 
   const call = (name: string, args: Record<string, unknown>) => client.call(name, args);
   const latest = async (name: string, calls: number): Promise<Detail> => {
@@ -77,19 +77,19 @@ describe.skipIf(!reachable.postgres)('calls of a tool that logs its arguments', 
     expect(Object.keys(detail.arguments ?? {})).toEqual(['city', 'email', 'x']);
     expect(JSON.stringify(detail)).not.toContain(SENT.masked);
     expect(JSON.stringify(detail)).not.toContain(SENT.unknown);
-  }, 20_000);
+  }, 60_000);
 
   test('that fail show them too, also those that the tool refuses', async () => {
     await call('number', { n: SENT.plain });
     expect(await latest('number', 1)).toMatchObject({ error: 'sql_error', arguments: { n: SENT.plain } });
     await call('number', { n: [1] });
     expect(await latest('number', 2)).toMatchObject({ error: 'invalid', arguments: { n: [1] } });
-  }, 20_000);
+  }, 60_000);
 
   test('keep 16 KiB of them and name the rest', async () => {
     await call('number', { n: '12', more: 'x'.repeat(20_000) });
     expect(await latest('number', 3)).toMatchObject({ arguments: { n: '12' }, arguments_left_out: ['more'] });
-  }, 20_000);
+  }, 60_000);
 
   test('hold them nowhere as they are: not in the metadata database, a file, a log line or another answer', async () => {
     const files = filesBelow(programs.directory).map(({ text }) => text);
@@ -101,7 +101,7 @@ describe.skipIf(!reachable.postgres)('calls of a tool that logs its arguments', 
     const texts = [...files, ...answers, programs.output()];
     const found = Object.values(SENT).filter((value) => texts.some((text) => text.includes(value)));
     expect(found).toEqual([]);
-  }, 20_000);
+  }, 60_000);
 
   test('begin and end with a deploy, and a tool without them keeps nothing', async () => {
     await call('silent', { n: SENT.plain });
@@ -114,5 +114,5 @@ describe.skipIf(!reachable.postgres)('calls of a tool that logs its arguments', 
       await call('silent', { n: SENT.plain });
       return (await latest('silent', 3))['arguments_state'] === 'logged';
     });
-  }, 40_000);
+  }, 60_000);
 });

@@ -219,4 +219,4 @@ test('a real client begins its session with the list that it reads', async () =>
     await programs.stop();
     removeFolder(programs);
   }
-}, 40_000);
+}, 60_000);

@@ -40,7 +40,7 @@ describe.each([...namedStores])('metrics in %s', (metadata) => {
     seq = 0;
     t = await testApp({}, undefined, { metadata });
     await t.signIn();
-  }, 20_000);
+  }, 60_000);
   afterEach(() => t.close(), 20_000);
 
   /** @param minutes before now, which is noon of the first of March. */

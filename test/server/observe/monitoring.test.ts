@@ -352,7 +352,7 @@ describeOnce()('with the real programs', () => {
     // What was called right before the end was counted too.
     expect((await stats()).tools['search_products']?.calls).toBe(41);
     await Promise.all(clients.map((client) => client.close().catch(() => undefined)));
-  }, 40_000);
+  }, 60_000);
 
   test('the live log tells what hosts do and what is called', async () => {
     programs = await startPrograms();
@@ -381,7 +381,7 @@ describeOnce()('with the real programs', () => {
     expect(text).toContain('"source":"host","message":"snapshot_loaded"');
     expect(text).toContain('"message":"tool search_products"');
     expect(text).not.toContain('canary');
-  }, 40_000);
+  }, 60_000);
 });
 
 test('sessions that ended more than a day ago are forgotten, live ones are not', async () => {

@@ -10,7 +10,7 @@ describe.each([...namedStores])('notices in %s', (metadata) => {
   beforeEach(async () => {
     t = await testApp({}, undefined, { metadata });
     await t.signIn();
-  }, 20_000);
+  }, 60_000);
   afterEach(() => t.close(), 20_000);
 
   interface List {

@@ -271,7 +271,7 @@ test('a webhook that does not answer delays no other one, and has at most a thou
   expect(given_up[0]?.error).toBe('More than 1,000 deliveries were waiting, so the oldest were given up.');
   end();
   held.resolve(new Response('', { status: 503 }));
-}, 30_000);
+}, 60_000);
 
 test('the first failure ends the turn of a webhook', async () => {
   await start();

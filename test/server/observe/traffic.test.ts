@@ -218,4 +218,4 @@ test('calls of a real client on a real database are counted exactly', async () =
     await programs.stop();
     removeFolder(programs);
   }
-}, 40_000);
+}, 60_000);

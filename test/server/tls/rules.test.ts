@@ -194,7 +194,7 @@ test('who speaks no TLS, or says nothing, is let go; nobody passes by to what is
   expect(tunnels.size).toBe(0);
   await t.close();
   await authority.remove();
-}, 30_000);
+}, 60_000);
 
 test('a port of HTTPS that is taken is told, and had as soon as it is free', async () => {
   const port = freePort();

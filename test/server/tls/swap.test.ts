@@ -101,7 +101,7 @@ describe.skipIf(!pebble_is_here)('while the certificate is swapped', () => {
       if (size < 400_000) await Bun.sleep(5);
     }
     expect(size).toBe(Number(answer.headers.get('content-length')));
-  }, 30_000);
+  }, 60_000);
 
   test('who goes away is noticed behind the TLS', async () => {
     const ending = new AbortController();
@@ -111,7 +111,7 @@ describe.skipIf(!pebble_is_here)('while the certificate is swapped', () => {
     await until(() => s.server.app.hosts.list().length === 1);
     ending.abort();
     await until(() => s.server.app.hosts.list().length === 0);
-  }, 30_000);
+  }, 60_000);
 
   /** The live log as events. */
   async function openEvents() {

@@ -89,7 +89,7 @@ describe.skipIf(!reachable.postgres)('a bundle and a host answer the same bytes'
     await sqld?.stop();
     await database?.drop();
     folder.remove();
-  }, 30_000);
+  }, 60_000);
 
   test('the calls are enough, and different', () => {
     expect(calls.length).toBeGreaterThanOrEqual(200);

@@ -110,7 +110,7 @@ describe.skipIf(!reachable.postgres || !canCreateCluster)('a bundle', () => {
     await cluster?.remove();
     await authority?.remove();
     await database?.drop();
-  }, 30_000);
+  }, 60_000);
 
   describe.each([...BUNDLE_TARGETS])('on %s', (target) => {
     test('reaches databases where its bindings say, with their passwords, encrypted', async () => {

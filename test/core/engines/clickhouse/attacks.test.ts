@@ -223,7 +223,7 @@ describe.skipIf(!hasChdb)('attacks on the engine of ClickHouse 26.7', () => {
     chdb = await startChdb();
     for (const statement of SHOP) await chdb.run(statement);
     source = openClickhouse({ ...SETTINGS, port: 8123 }, { ...localPolicy, fetch: chdb.fetch });
-  }, 30_000);
+  }, 60_000);
   afterAll(async () => {
     await source.close();
     await chdb.stop();
@@ -278,7 +278,7 @@ describe.skipIf(!hasChdb)('attacks on the engine of ClickHouse 26.7', () => {
     expect(await run('KILL QUERY WHERE 0 SYNC')).toBe('ran');
     expect(await run('SELECT sleep(0)')).toBe('ran');
     await strict.stop();
-  }, 30_000);
+  }, 60_000);
 
   test('names that only look like one pass', async () => {
     for (const text of [

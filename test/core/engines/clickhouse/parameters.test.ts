@@ -21,7 +21,7 @@ describe.skipIf(CLICKHOUSE?.up !== true)('a parameter of ClickHouse that always 
   let engine: OpenEngine | undefined;
   beforeAll(async () => {
     engine = await CLICKHOUSE?.open([]);
-  }, 30_000);
+  }, 60_000);
   afterAll(() => engine?.close());
 
   test.each(CASES)('%s, a %s', async (expression, type, value, back) => {

@@ -10,6 +10,7 @@ import type { Source } from '#core/engines/shared/source.ts';
 import { READ, refusal, sql } from '../shared/suite.ts';
 import { children, createDuckdbFolder } from './fixture.ts';
 import { until } from '#test/support/until.ts';
+import { processorMs } from '#test/support/processor-time.ts';
 
 const files = createDuckdbFolder();
 
@@ -244,10 +245,10 @@ describe('a folder of files', () => {
   test('with a pattern of many stars takes no time for a name that almost matches', () => {
     const name = `${'a'.repeat(190)}.csv`;
     const file = { name, bytes: 1, changed_at: 0, mark: '1' };
-    const started = performance.now();
+    const started = processorMs();
     const [table] = planTables([file], { [`${'*a'.repeat(100)}*b.csv`]: {} });
     expect(table?.key).toBe(name);
-    expect(performance.now() - started).toBeLessThan(1_000);
+    expect(processorMs() - started).toBeLessThan(1_000);
   });
 
   test('names what is in it and not read', async () => {

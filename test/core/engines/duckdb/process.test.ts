@@ -132,7 +132,7 @@ describe('sessions', () => {
     const instance = await DuckDBInstance.create(join(files.folder, 'busy.duckdb'));
     instance.closeSync();
     await source.close();
-  }, 30_000);
+  }, 60_000);
 
   test('a file that is replaced is seen by the next call, and a running call ends on the old one', async () => {
     await files.create('swap.duckdb', 'CREATE TABLE t AS SELECT 1 AS id');

@@ -196,7 +196,7 @@ describe.skipIf(!canCreateCluster)('a PostgreSQL server with TLS and passwords',
     expect((await running).code).toBe('database_unreachable');
     for (const { rows } of await all()) expect(rows).toEqual([{ one: 1 }]);
     expect(source.sessions()).toBe(3);
-  }, 30_000);
+  }, 60_000);
 
   test('a server without a free connection says so', async () => {
     const crowd = open({ pool_size: 30 });
@@ -206,7 +206,7 @@ describe.skipIf(!canCreateCluster)('a PostgreSQL server with TLS and passwords',
     expect(refused.length).toBeGreaterThan(0);
     for (const { reason } of refused) expect(reason).toMatchObject({ code: 'database_unreachable', reason: 'failed' });
     expect((await crowd.query(sql('select 1 as one'), READ)).rows).toEqual([{ one: 1 }]);
-  }, 30_000);
+  }, 60_000);
 });
 
 async function isEncrypted(source: Source): Promise<unknown> {

@@ -32,7 +32,7 @@ describe.each(EVERY_ENGINE)('calls on $kind that are cut', ({ kind, up, open }) 
   let engine: OpenEngine;
   beforeAll(async () => {
     if (up) engine = await open([]);
-  }, 30_000);
+  }, 60_000);
   afterAll(() => engine?.close());
 
   test.skipIf(!up)(

@@ -94,7 +94,7 @@ describe.each(EVERY_ENGINE)('a datetime on $kind', ({ kind, up, open }) => {
   beforeAll(async () => {
     if (!up) return;
     engine = await open([...(kind === 'postgresql' ? ['create domain stamped as timestamp'] : []), ...eventsOf(kind)]);
-  }, 30_000);
+  }, 60_000);
   afterAll(() => engine?.close());
 
   test.skipIf(!up)('with an offset is the same moment in every type', async () => {

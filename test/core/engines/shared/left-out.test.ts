@@ -14,7 +14,7 @@ describe.each(EVERY_ENGINE)('a value that is left out on $kind', ({ kind, up, op
   let engine: OpenEngine;
   beforeAll(async () => {
     if (up) engine = await open(CREATE(kind));
-  }, 30_000);
+  }, 60_000);
   afterAll(() => engine?.close());
 
   const ids = async (text: string, args: Readonly<Record<string, unknown>>) => {

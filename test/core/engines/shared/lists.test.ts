@@ -27,7 +27,7 @@ describe.each(EVERY_ENGINE.filter(({ kind }) => kind in EACH))('a list on $kind'
   let engine: OpenEngine;
   beforeAll(async () => {
     if (up) engine = await open([]);
-  }, 30_000);
+  }, 60_000);
   afterAll(() => engine?.close());
 
   const rowsOf = async (text: string | undefined, values: readonly Json[], items: Exclude<BoundType, object>) =>

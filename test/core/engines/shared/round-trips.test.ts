@@ -123,7 +123,7 @@ describe.each(EVERY_ENGINE)('parameters on $kind', ({ kind, up, open }) => {
   const tools = new Map<string, CallableTool>();
   beforeAll(async () => {
     if (up) engine = await open([]);
-  }, 30_000);
+  }, 60_000);
   afterAll(() => engine?.close());
 
   for (const type of ScalarType.options) {

@@ -126,7 +126,7 @@ describe.skipIf(!reachable.postgres)('statements that share sessions on PostgreS
     async (text) => {
       await until(() => shares(text));
     },
-    20_000,
+    60_000,
   );
 
   test.each([
@@ -142,7 +142,7 @@ describe.skipIf(!reachable.postgres)('statements that share sessions on PostgreS
     async (text) => {
       for (let n = 0; n < 12; n++) expect(await shares(text)).toBe(false);
     },
-    20_000,
+    60_000,
   );
 
   test('a database with thousands of functions is looked at all the same', async () => {
@@ -168,7 +168,7 @@ describe.skipIf(!reachable.postgres)('statements that share sessions on PostgreS
       await own.close();
       await crowded.drop();
     }
-  }, 30_000);
+  }, 60_000);
 
   test('what can run code is not sent again while nothing changes', async () => {
     const answerTo = async (before: string | null) => {

@@ -55,7 +55,7 @@ test('a file that cannot hold it yet, because it is being read, keeps its place 
   expect(writer.prepare('SELECT count(*) AS n FROM t').get()).toEqual({ n: 2 });
   await accept();
   expect(rowsOf(old)).toEqual([1, 7]);
-}, 30_000);
+}, 60_000);
 
 test('a file that is no database any more gives way, whatever stands beside it', async () => {
   writer.close();

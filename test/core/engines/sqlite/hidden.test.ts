@@ -106,6 +106,6 @@ describe('code behind the names in a statement, on SQLite', () => {
       }
       expect(existsSync(join(files.folder, 'evil'))).toBe(false);
       await source.close();
-    }, 30_000);
+    }, 60_000);
   }
 });

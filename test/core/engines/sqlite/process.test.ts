@@ -132,7 +132,7 @@ describe('sessions', () => {
     writer.exec('ROLLBACK');
     writer.close();
     await source.close();
-  }, 15_000);
+  }, 60_000);
 
   test('processes end with the program that started them, even in the middle of a runaway statement', async () => {
     const program = `

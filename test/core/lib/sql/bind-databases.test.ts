@@ -84,7 +84,7 @@ describe.skipIf(!hasChdb)('with the engine of ClickHouse', () => {
   let chdb: Chdb;
   beforeAll(async () => {
     chdb = await startChdb();
-  }, 30_000);
+  }, 60_000);
   afterAll(() => chdb?.stop());
   semantics('clickhouse', async (text, values, types) => {
     const source = openClickhouse({ ...SETTINGS, database: 'default', port: 8123 }, { ...localPolicy, fetch: chdb.fetch });

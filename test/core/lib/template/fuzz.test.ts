@@ -130,7 +130,7 @@ test('a soup of tokens is read or refused', () => {
     fc.property(fc.array(token, { maxLength: 40 }), fc.constantFrom('', ' '), (tokens, glue) => survives(tokens.join(glue))),
     { numRuns: 3_000 },
   );
-}, 30_000);
+}, 60_000);
 
 test('any text is read or refused', () => {
   fc.assert(
@@ -139,7 +139,7 @@ test('any text is read or refused', () => {
     ),
     { numRuns: 1_000 },
   );
-}, 30_000);
+}, 60_000);
 
 /** Expressions that are well formed, whatever they mean. */
 const { expression } = fc.letrec<{ expression: string; argument: string }>((tie) => ({
@@ -197,7 +197,7 @@ test('a well-formed expression gives text or a sentence', () => {
     ),
     { numRuns: 4_000 },
   );
-}, 30_000);
+}, 60_000);
 
 /** True when nothing inside is anything but data. */
 const isData = (value: unknown): boolean =>

@@ -238,7 +238,7 @@ describe('one host', () => {
     end.abort();
     expect(String(await replayed)).toContain('cancelled');
     await until(() => gauge()?.active === 0);
-  }, 30_000);
+  }, 60_000);
 });
 
 if (!reachable.postgres) test.skip('what a database quotes (PostgreSQL is not reachable)', () => undefined);

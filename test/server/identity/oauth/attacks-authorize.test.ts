@@ -3,6 +3,7 @@ import { readSettings } from '#core/definitions/settings/settings.ts';
 import { resourceOf } from '#core/identity/oauth/resources.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { asked, type Browser, CALLBACK, createBrowser, post, toQuery } from '#test/support/sign-in.ts';
+import { processorMs } from '#test/support/processor-time.ts';
 
 let t: TestApp;
 let ada: Browser;
@@ -243,10 +244,10 @@ describe('registration', () => {
 });
 
 test('a resource that is nearly all slashes is read in time linear in its length', async () => {
-  const began = performance.now();
+  const began = processorMs();
   expect(await resourceOf(t.app, `http://localhost:3000/mcp${'/'.repeat(30_000)}x`)).toBeNull();
   expect((await resourceOf(t.app, `http://localhost:3000/mcp${'/'.repeat(30_000)}`))?.path).toBe('/mcp');
-  expect(performance.now() - began).toBeLessThan(500);
+  expect(processorMs() - began).toBeLessThan(500);
 });
 
 test('no token is for another program on the machine of a person, once the server has a public address', async () => {
