@@ -18,7 +18,7 @@ import { type Countries, createCountries } from './observe/countries.ts';
 import { createWorkingCopyHolder, type WorkingCopyHolder } from './deploy/working-copy.ts';
 import { createReplayDesk, type ReplayDesk } from './deploy/replay/replay.ts';
 import { createSnapshotCache, type SnapshotCache } from './deploy/stored-snapshots.ts';
-import { createEndedHours, type EndedHours } from './observe/insights/observed.ts';
+import { createInsightCache, type InsightCache } from './observe/insights/usage-of-period.ts';
 import type { AskedStatements } from './deploy/checks/describe-again.ts';
 import { createLintIndex, type LintIndex } from './deploy/checks/lint.ts';
 import type { Pending } from './deploy/pending.ts';
@@ -81,8 +81,8 @@ export interface App extends AppOptions {
   asked_statements: { readonly since: number; readonly asked: AskedStatements };
   /** What lint knows of definitions that are served together. */
   readonly lint: LintIndex;
-  /** Of the hours that insights look at, those that ended a while ago. */
-  readonly ended_hours: EndedHours;
+  /** What insights looked at before. */
+  readonly insights: InsightCache;
   /** The versions that were read or stored last. */
   readonly snapshot_cache: SnapshotCache;
   /** The working copy with what is proposed. */
@@ -144,7 +144,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     tool_tokens: new Map(),
     asked_statements: { since: options.clock().getTime(), asked: new Map() },
     lint: createLintIndex(),
-    ended_hours: createEndedHours(),
+    insights: createInsightCache(),
     snapshot_cache: createSnapshotCache(),
     overlays: createOverlays(),
     replays: createReplayDesk(options.ids()),

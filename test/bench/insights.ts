@@ -3,6 +3,7 @@ import { HOUR_MS } from '#core/observe/metrics/sums.ts';
 import { quantileOf } from '#core/observe/insights/insight.ts';
 import { sqliteConnection } from '#test/support/sqlite-connection.ts';
 import { testApp } from '#test/support/app.ts';
+import { connectHost } from '#test/support/host.ts';
 
 /**
  * What `GET insights` costs with a million stored calls of 300 tools in 7 days on the embedded database:
@@ -25,6 +26,10 @@ const [row] = await db.select().from(tables.tools);
 if (row === undefined) throw new Error(`There is no tool: ${JSON.stringify(first.body)}`);
 const others = Array.from({ length: TOOLS - 1 }, (_, n) => ({ ...row, id: t.app.ids(), name: `tool_${n + 1}` }));
 for (let n = 0; n < others.length; n += 50) await db.insert(tables.tools).values(others.slice(n, n + 50));
+connectHost(t.app);
+await t.call('deploy.run', { note: 'bench' });
+// Older than every call: what changed within the period is counted from its deploy on.
+await db.update(tables.snapshots).set({ created_at: new Date(0).toISOString() });
 
 const now = t.app.clock().getTime();
 const step_ms = (HOURS * HOUR_MS) / CALLS;
@@ -36,7 +41,7 @@ await t.app.store.write((tx) =>
       select null, ${iso(`${now} - (${CALLS} - i) * ${step_ms}`)}, 'tool', 'tool_' || (i * 7919 % ${TOOLS}), '${connection_id}', 'claude/1', null,
         20 + i % 50, i % 3, i % 40, i % 20 <> 0, case when i % 20 <> 0 then null else
           case i / 20 % 4 when 0 then 'invalid' when 1 then 'sql_error' when 2 then 'no_free_slot' else 'cancelled' end end,
-        1, null, 15 + i % 50, 200, 50, case when i % 20 = 0 then 'no such column: channel' end, null, null, 1 + i * 31 % ${SESSIONS}, null, false from n`),
+        1, null, 15 + i % 50, 200, 50, case when i % 20 = 0 then 'no such column: channel' end, null, null, 1 + i * 31 % ${SESSIONS}, null, false, null, null from n`),
   ),
 );
 await t.app.store.write((tx) =>

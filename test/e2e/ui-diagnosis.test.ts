@@ -42,8 +42,9 @@ situations(
     };
     const { items } = await ask<{ items: Insight[] }>('get_insights', { period: '24h', limit: 200 });
     expect(JSON.stringify(items)).not.toContain(HIDDEN);
-    for (const [situation, { rule, entity, says }] of CASES) {
+    for (const [situation, { rule, entity, ...told }] of CASES) {
       const found = items.find((insight) => insight.rule === rule && insight.entity.name === entity);
+      const says = 'says_to_token' in told ? told.says_to_token : told.says;
       expect([situation, found?.message]).toEqual([situation, expect.stringContaining(says)]);
       expect([situation, (found?.advice.length ?? 0) > 20]).toEqual([situation, true]);
       const [call_id] = found?.calls ?? [];

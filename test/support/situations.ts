@@ -1,3 +1,5 @@
+import { Database } from 'bun:sqlite';
+import { join } from 'node:path';
 import type { TestDatabase } from './databases.ts';
 import { connectClient, type McpClient } from './mcp-clients.ts';
 import type { Product } from './programs.ts';
@@ -5,7 +7,12 @@ import { until } from './until.ts';
 
 /** Ten things that go wrong on a real server, and the rule that has to find each (issue 20). */
 export const SITUATIONS = {
-  'wrong column': { rule: 'statement-fails', entity: 'list_channels', says: 'column "channel" does not exist' },
+  'wrong column': {
+    rule: 'statement-fails',
+    entity: 'list_channels',
+    says: 'column "channel" does not exist',
+    says_to_token: 'SQLSTATE 42703',
+  },
   'wrong enum': { rule: 'argument-fails', entity: 'orders_by_state', says: 'state must be one of "open", "paid".' },
   'loop of retries': { rule: 'retry-loop', entity: 'get_order', says: 'repeated the same failing call of get_order 6 times' },
   'slow query': { rule: 'slow-statement', entity: 'slow_report', says: 'in the database' },
@@ -87,6 +94,7 @@ export async function seedSituations(programs: Product, database: TestDatabase):
   const old = await api<{ id: string; token: string }>('POST', '/mcp-tokens', { name: 'Old laptop' });
   const { token } = await api<{ token: string }>('POST', '/mcp-tokens', { name: 'Desk' });
   await api('POST', '/deploy', { note: 'Ten situations' });
+  twoDaysAgo(programs);
   await database.run('alter table orders rename column channel to origin');
 
   const connect = () => connectClient('v1', programs.mcp_url, { authorization: `Bearer ${token}` });
@@ -119,6 +127,14 @@ export async function seedSituations(programs: Product, database: TestDatabase):
     },
     () => programs.output().slice(-2_000),
   );
+}
+
+/** A tool is called unused when it was served for a day. */
+function twoDaysAgo({ directory }: Product): void {
+  const store = new Database(join(directory, 'sluice.sqlite'));
+  store.run('pragma busy_timeout = 5000');
+  store.run(`update snapshots set created_at = '${new Date(Date.now() - 2 * 86_400_000).toISOString()}'`);
+  store.close();
 }
 
 async function eachInSession(count: number, connect: () => Promise<McpClient>, work: (client: McpClient) => Promise<unknown>) {

@@ -19,8 +19,29 @@ export function maskedDetail(error: AppError, { masks }: Pick<FrozenQuery, 'mask
   if (masks === undefined || error.code !== 'sql_error') return error.detail;
   const sqlstate = sqlstateOf(error);
   if (isOfStatement(error, sqlstate)) return error.detail;
-  const known = sqlstate === null ? '' : ` (SQLSTATE ${sqlstate})`;
-  return `The database reported an error${known}. Its message can contain masked values, so it is not shown.`;
+  return `${reported(sqlstate)} Its message can contain masked values, so it is not shown.`;
+}
+
+const reported = (sqlstate: string | null): string =>
+  `The database reported an error${sqlstate === null ? '' : ` (SQLSTATE ${sqlstate})`}.`;
+
+/** A failed call as the request log has it. */
+export interface LoggedError {
+  readonly error: string | null;
+  readonly error_message: string | null;
+  readonly sqlstate: string | null;
+}
+
+/** Codes whose sentence is the database's own, or holds it. */
+const OF_DATABASE: ReadonlySet<string | null> = new Set(['sql_error', 'not_read_only']);
+
+/**
+ * Why a call failed, for the credential of a program or an agent: what a database says can quote a row, and a statement that only was
+ * proposed could fail in order to read one.
+ */
+export function tokenMessage({ error, error_message, sqlstate }: LoggedError): string | null {
+  if (error_message === null || !OF_DATABASE.has(error)) return error_message;
+  return `${reported(sqlstate)} Only signed-in people can read its message.`;
 }
 
 function isOfStatement({ position, reason }: AppError, sqlstate: string | null): boolean {

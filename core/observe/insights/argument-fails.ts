@@ -14,6 +14,7 @@ const SHOWN_CHOICES = 20;
 /** An argument that callers get wrong in the same way: its description does not say enough. */
 export const argumentFails: InsightRule = {
   name: 'argument-fails',
+  passes: true,
   find: async (app, { failed, usage, by_name }) => {
     const wrong = failed.filter(
       ({ name, error, error_message }) => error === 'invalid' && error_message !== null && by_name.has(name),

@@ -9,6 +9,7 @@ const MOST_TOOLS = 20;
 /** Many calls of a tool are cancelled: whoever waits gives up. */
 export const cancelledCalls: InsightRule = {
   name: 'cancelled-calls',
+  passes: true,
   find: async (app, observed) => {
     const suspects = observed.tools
       .flatMap((tool) => {
@@ -19,8 +20,9 @@ export const cancelledCalls: InsightRule = {
       .toSorted((a, b) => b.used.cancelled - a.used.cancelled)
       .slice(0, MOST_TOOLS);
     return Promise.all(
-      suspects.map(async ({ tool: { id, name }, used }): Promise<Found> => {
-        const cancelled = await callsOfTool(app, observed, name, SAMPLE, 'cancelled');
+      suspects.map(async ({ tool, used }): Promise<Found> => {
+        const { id, name } = tool;
+        const cancelled = await callsOfTool(app, observed, tool, SAMPLE, 'cancelled');
         const after = quantileOf(
           cancelled.map(({ duration_ms }) => duration_ms),
           0.5,

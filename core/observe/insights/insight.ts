@@ -23,6 +23,8 @@ export interface Found extends Omit<Insight, 'id' | 'rule' | 'severity' | 'other
 /** One thing that is looked for in the use of the server. A rule is one file and its line in `index.ts`. */
 export interface InsightRule {
   readonly name: InsightRuleName;
+  /** What it finds is over once its tool has answered often enough since: a database can be repaired without a deploy. */
+  readonly passes?: true;
   find(app: App, observed: Observed): Promise<readonly Found[]> | readonly Found[];
 }
 

@@ -1,22 +1,35 @@
+import type { App } from '#core/app.ts';
 import type { Insight } from '#core/contract/observe/insights.ts';
 import { INSIGHT_RULE_NAMES } from '#core/contract/observe/insight-rules.ts';
-import { isAdministrator } from '#core/identity/roles.ts';
 import type { Handlers } from '#core/run.ts';
 import { RULES } from './index.ts';
-import { toInsight } from './insight.ts';
-import { observe } from './observed.ts';
+import { type Found, type InsightRule, toInsight } from './insight.ts';
+import { hasPassed, observe, type Observed } from './observed.ts';
 
 export const insightHandlers: Pick<Handlers, 'insights.list'> = {
   'insights.list': async ({ app, actor }, { period, rule, skip, limit }) => {
-    const observed = { ...(await observe(app, period)), for_administrator: isAdministrator(actor) };
+    const observed = { ...(await observe(app, period)), actor };
     const names = rule === undefined ? INSIGHT_RULE_NAMES : [rule];
     const found = await Promise.all(
-      names.map(async (name) => (await RULES[name].find(app, observed)).map((one) => toInsight(name, one))),
+      names.map(async (name) => (await stillTrue(app, observed, RULES[name])).map((one) => toInsight(name, one))),
     );
     const all = found.flat().toSorted(byWeight);
     return { items: all.slice(skip, skip + limit), total: all.length, period, since: observed.since };
   },
 };
+
+/** Findings of a rule that are looked at once more: those that happened most often. */
+const MOST_CHECKED = 50;
+
+async function stillTrue(app: App, observed: Observed, rule: InsightRule): Promise<readonly Found[]> {
+  const found = await rule.find(app, observed);
+  if (rule.passes === undefined) return found;
+  const sorted = found.toSorted((a, b) => b.evidence.count - a.evidence.count);
+  const passed = await Promise.all(
+    sorted.slice(0, MOST_CHECKED).map(({ entity, evidence }) => hasPassed(app, observed, entity.name, evidence)),
+  );
+  return sorted.filter((_, n) => passed[n] !== true);
+}
 
 const SEVERITIES = ['error', 'warning', 'info'] as const satisfies readonly Insight['severity'][];
 

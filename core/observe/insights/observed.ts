@@ -1,11 +1,13 @@
-import { and, desc, eq, gte, isNotNull, lt, type SQL, sql } from 'drizzle-orm';
+import { and, desc, eq, gt, gte, isNotNull, isNull, or, type SQL } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import type { InsightPeriod } from '#core/contract/observe/insight-rules.ts';
 import type { Outcome } from '#core/contract/observe/outcomes.ts';
-import { activeSnapshot } from '#core/deploy/deployment.ts';
+import type { Actor } from '#core/run.ts';
+import { countUpTo } from '#core/store/count.ts';
 import { endedAs } from '../ended-as.ts';
 import { HOUR_MS, hourOf } from '../metrics/sums.ts';
-import { leavesOf } from '#snapshots/order.ts';
+import { isOfLive, laterOf, type Live, readLive } from './live.ts';
+import { readUsage } from './usage-of-period.ts';
 
 const HOURS: Readonly<Record<InsightPeriod, number>> = { '24h': 24, '7d': 168, '30d': 720 };
 const SAID: Readonly<Record<InsightPeriod, string>> = {
@@ -18,79 +20,109 @@ const MOST_FAILED = 1_000;
 /** Calls of all kinds that are looked at. */
 const MOST_RECENT = 500;
 
-/** Calls of one tool in the period. */
-export interface Usage {
-  readonly calls: number;
-  readonly errors: number;
-  readonly refused: number;
-  readonly no_slot: number;
-  readonly timeout: number;
-  readonly cancelled: number;
-  readonly rate_limited: number;
-  readonly duration_ms: number;
-  readonly rows: number;
-  readonly bytes: number;
-}
-
 /** What the rules look at: counts of the period, and samples of its calls. Nothing of it has arguments or rows. */
 export type Observed = Awaited<ReturnType<typeof observe>> & {
-  /** Who asks may read who was refused. */
-  readonly for_administrator: boolean;
+  /** Who reads the findings: not everyone may know who was refused, or what a database said. */
+  readonly actor: Actor | null;
 };
 export type ObservedTool = Observed['tools'][number];
 export type ObservedCall = Observed['failed'][number];
 export type MeasuredCall = Awaited<ReturnType<typeof readMeasured>>[number];
-export type ObservedConnection = Observed['connections'][number];
+export type ObservedConnection = NonNullable<ReturnType<Observed['by_id']['get']>>;
 
 export async function observe(app: App, period: InsightPeriod) {
   const { request_logs } = app.store.tables;
   const since = hourOf(app.clock().getTime() - HOURS[period] * HOUR_MS);
   const in_period = and(eq(request_logs.kind, 'tool'), gte(request_logs.timestamp, since));
-  const [tools, connections, usage, active, failed, recent] = await Promise.all([
+  const live = await readLive(app, app.insights.live);
+  app.insights.live = live;
+  const [all, connections, failed, recent] = await Promise.all([
     readTools(app),
     readConnections(app),
-    readUsage(app, period, since),
-    activeSnapshot(app),
     readCalls(app, and(in_period, isNotNull(request_logs.error)), MOST_FAILED),
     readCalls(app, in_period, MOST_RECENT),
   ]);
-  const leaves = leavesOf(active?.tree.leaves ?? [], 'tool');
-  const served = new Map(leaves.map(({ name, hash }) => [name, hash]));
+  const by_id = new Map(
+    connections.map((connection) => [connection.id, { ...connection, live: live.connections.get(connection.name) }]),
+  );
+  const tools = all.flatMap((tool) => {
+    const served = live.tools.get(tool.name);
+    return served === undefined ? [] : [{ ...tool, live: laterOf(served, by_id.get(tool.connection_id)?.live) }];
+  });
+  const by_name = new Map(tools.map((tool) => [tool.name, tool]));
+  const ofLive = (call: (typeof failed)[number]): boolean => {
+    const tool = by_name.get(call.name);
+    return tool !== undefined && isOfLive(tool.live, call);
+  };
   return {
     since,
     said: SAID[period],
-    /** The newest failed calls. */
-    failed,
-    /** The newest calls. */
-    recent,
-    usage,
+    /** The newest failed calls of what is live now. */
+    failed: failed.filter(ofLive),
+    /** The newest calls of what is live now. */
+    recent: recent.filter(ofLive),
+    usage: await readUsage(app, period, since, by_name),
+    /** Those that are served now. */
     tools,
-    connections,
-    /** The tools that are served now: by name the hash of each. */
-    served,
-    by_name: new Map(tools.map((tool) => [tool.name, tool])),
-    by_id: new Map(connections.map((connection) => [connection.id, connection])),
+    by_name,
+    by_id,
   };
 }
 
-/** What the newest calls of one tool in the period took and gave. */
-export function callsOfTool(app: App, { since }: Pick<Observed, 'since'>, name: string, most: number, outcome?: Outcome) {
-  const { name: called, timestamp } = app.store.tables.request_logs;
-  return readMeasured(app, and(eq(called, name), gte(timestamp, since), outcome && endedAs(app, outcome)), most);
+/** What the newest calls of one tool took and gave, in the period and as the tool is now. */
+export function callsOfTool(app: App, observed: Observed, tool: ObservedTool, most: number, outcome?: Outcome) {
+  const its = eq(app.store.tables.request_logs.name, tool.name);
+  return readMeasured(app, and(its, ofLiveSince(app, observed, tool.live), outcome && endedAs(app, outcome)), most);
 }
 
 /** The same of the calls over one connection. */
-export function callsOfConnection(app: App, { since }: Pick<Observed, 'since'>, id: string, most: number, outcome?: Outcome) {
-  const { connection_id, timestamp } = app.store.tables.request_logs;
-  return readMeasured(app, and(eq(connection_id, id), gte(timestamp, since), outcome && endedAs(app, outcome)), most);
+export function callsOfConnection(
+  app: App,
+  observed: Observed,
+  { id, live }: ObservedConnection,
+  most: number,
+  outcome?: Outcome,
+) {
+  const its = eq(app.store.tables.request_logs.connection_id, id);
+  return readMeasured(app, and(its, ofLiveSince(app, observed, live), outcome && endedAs(app, outcome)), most);
 }
+
+function ofLiveSince(app: App, { since }: Observed, live: Live | undefined): SQL | undefined {
+  const { timestamp, snapshot_version, canary } = app.store.tables.request_logs;
+  const from = live === undefined || live.from < since ? since : live.from;
+  const of_version = live && or(isNull(snapshot_version), gte(snapshot_version, live.version));
+  return and(gte(timestamp, from), of_version, isNull(canary));
+}
+
+/**
+ * Whether a tool answered so often since something last happened that it would have happened again, in 19 of 20 cases: what was in
+ * a share p of the calls until then, in 3/p more of them.
+ */
+export async function hasPassed(
+  app: App,
+  { by_name }: Observed,
+  name: string,
+  { count, of, last_at }: { readonly count: number; readonly of: number; readonly last_at: string | null },
+): Promise<boolean> {
+  const tool = by_name.get(name);
+  if (tool === undefined || last_at === null || count === 0) return false;
+  // `of` counts the calls since as well.
+  const needed = Math.ceil((3 * of) / (count + 3));
+  if (needed > MOST_NEEDED) return false;
+  const { request_logs: table } = app.store.tables;
+  const answered = and(eq(table.name, name), gt(table.timestamp, last_at), isNull(table.error), isNull(table.canary));
+  return (await countUpTo(app, needed, app.store.db.select({ id: table.id }).from(table).where(answered))) >= needed;
+}
+
+/** What happens more rarely stays for the period. */
+const MOST_NEEDED = 1_000;
 
 /** How calls ended and who made them. A column more of a thousand calls is noticed. */
 export function readCalls(app: App, where: SQL | undefined, most: number) {
   const { request_logs: table } = app.store.tables;
-  const { id, timestamp, name, connection_id, client, rows, error, error_message, sqlstate, session_id } = table;
+  const { id, timestamp, name, client, rows, error, error_message, sqlstate, session_id, snapshot_version, canary } = table;
   return app.store.db
-    .select({ id, timestamp, name, connection_id, client, rows, error, error_message, sqlstate, session_id })
+    .select({ id, timestamp, name, client, rows, error, error_message, sqlstate, session_id, snapshot_version, canary })
     .from(table)
     .where(where)
     .orderBy(desc(timestamp), desc(id))
@@ -148,68 +180,3 @@ function readConnections({ store }: App) {
     .from(table)
     .where(eq(table.enabled, true));
 }
-
-/** Sums of the hours of a period that ended a while ago: they hardly change, and there are many of them. */
-export interface EndedHours {
-  readonly of: Map<InsightPeriod, { readonly from: string; readonly to: string; readonly sums: UsageByName }>;
-}
-export const createEndedHours = (): EndedHours => ({ of: new Map() });
-
-type UsageByName = ReadonlyMap<string, Usage>;
-
-/** Hosts report calls within seconds; one that was cut off may come later, and is counted after at most an hour. */
-const SETTLED_HOURS = 3;
-
-/** The hours of a period as sums by name. */
-async function readUsage(app: App, period: InsightPeriod, since: string): Promise<UsageByName> {
-  const to = hourOf(app.clock().getTime() - SETTLED_HOURS * HOUR_MS);
-  const kept = app.ended_hours.of.get(period);
-  const is_known = kept !== undefined && kept.from === since && kept.to === to;
-  const [ended, recent] = await Promise.all([is_known ? kept.sums : sumHours(app, since, to), sumHours(app, to, null)]);
-  app.ended_hours.of.set(period, { from: since, to, sums: ended });
-  const all = new Map(ended);
-  for (const [name, usage] of recent) {
-    const earlier = all.get(name);
-    all.set(name, earlier === undefined ? usage : added(earlier, usage));
-  }
-  return all;
-}
-
-const added = (one: Usage, other: Usage): Usage =>
-  Object.fromEntries(SUMS.map((name) => [name, one[name] + other[name]])) as unknown as Usage;
-
-/** Without their histograms, which would have to be read one by one. */
-async function sumHours({ store }: App, from: string, to: string | null): Promise<UsageByName> {
-  const { usage_series: table } = store.tables;
-  const rows = await store.db
-    .select({ name: table.name, ...Object.fromEntries(SUMS.map((name) => [name, sql<number>`sum(${table[name]})`])) })
-    .from(table)
-    .where(
-      and(
-        eq(table.seconds, 3_600),
-        gte(table.start, from),
-        to === null ? undefined : lt(table.start, to),
-        eq(table.kind, 'tool'),
-      ),
-    )
-    .groupBy(table.name);
-  return new Map(
-    rows.map((row) => {
-      const sums: Readonly<Record<string, unknown>> = row;
-      return [row.name, Object.fromEntries(SUMS.map((name) => [name, Number(sums[name])])) as unknown as Usage];
-    }),
-  );
-}
-
-const SUMS = [
-  'calls',
-  'errors',
-  'refused',
-  'no_slot',
-  'timeout',
-  'cancelled',
-  'rate_limited',
-  'duration_ms',
-  'rows',
-  'bytes',
-] as const satisfies readonly (keyof Usage)[];

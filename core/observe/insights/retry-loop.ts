@@ -1,3 +1,4 @@
+import { type Outcome, outcomeOf } from '#core/contract/observe/outcomes.ts';
 import { behind, type Found, type InsightRule, times } from './insight.ts';
 import type { ObservedCall } from './observed.ts';
 
@@ -11,6 +12,7 @@ const NO_LOOP = new Set(['queue_full', 'no_free_slot', 'cancelled']);
 /** The same caller gets the same sentence again and again: it does not help the model to do better. */
 export const retryLoop: InsightRule = {
   name: 'retry-loop',
+  passes: true,
   find: (_, { failed, usage, by_name }) => {
     const sessions = Map.groupBy(
       failed.filter(
@@ -32,15 +34,40 @@ export const retryLoop: InsightRule = {
           entity: { kind: 'tool', id: tool.id, name },
           about: error ?? '',
           message: `${who} repeated the same failing call of ${name} ${times(longest)} in a row${where} (${error}).`,
-          advice:
-            'The answer does not tell the model what to change. Read one of the calls, and say in the description what the tool takes or when not to use it.',
-          logs: { name, success: 'false' },
+          advice: adviceFor(error),
+          logs: { name, outcome: outcomeOf(error) },
           ...behind(calls, calls.length, usage.get(name)?.calls ?? 0),
         },
       ];
     });
   },
 };
+
+const OTHER =
+  'The answer does not tell the model what to change. Read one of the calls, and say in the description what the tool takes or when not to use it.';
+const NOT_OF_THE_CALL = 'Nothing in the call is at fault. Test the connection, and read the log of the host.';
+/** Of outcomes whose answer already says what the caller can do. */
+const ADVICE: Partial<Readonly<Record<Outcome, string>>> = {
+  rate_limited:
+    'The answer says when to try again, and the caller does not wait. Raise the rate limit if these calls are right, or let the client wait.',
+  timeout:
+    'The statement takes too long for its timeout, however often it is called. Make it faster, raise the timeout, or ask for a narrower call in the description.',
+  refused:
+    'The caller lacks a right or a confirmation, and the answer says which. Grant it, or take the tool out of what this caller sees.',
+};
+const BY_CODE: Readonly<Record<string, string>> = {
+  sql_error:
+    'The database rejects the statement, and the model cannot change it. Read one of the calls, correct the statement and deploy.',
+  database_unreachable: NOT_OF_THE_CALL,
+  unavailable: NOT_OF_THE_CALL,
+  internal: NOT_OF_THE_CALL,
+  secrets_unavailable: NOT_OF_THE_CALL,
+  private_network_blocked: NOT_OF_THE_CALL,
+};
+
+function adviceFor(error: string | null): string {
+  return BY_CODE[error ?? ''] ?? ADVICE[outcomeOf(error)] ?? OTHER;
+}
 
 const NOTHING = { name: '', error: null, client: null };
 

@@ -1,4 +1,5 @@
 import { and, desc, eq, gte, inArray, like } from 'drizzle-orm';
+import { isAdministrator } from '#core/identity/roles.ts';
 import { type InsightRule, times } from './insight.ts';
 
 /** As hosts note it (`mcp-host/auth/bearer.ts`). */
@@ -7,7 +8,8 @@ const NOTED = /^The access token (\S+) (was revoked|expired without use)\.$/;
 /** A client was not told that its token has ended. Everybody learns which token; of the refused requests only administrators do more. */
 export const revokedToken: InsightRule = {
   name: 'revoked-token',
-  find: async ({ store }, { since, for_administrator }) => {
+  find: async ({ store }, { since, actor }) => {
+    const for_administrator = isAdministrator(actor);
     const { refusals, mcp_tokens } = store.tables;
     const noted = await store.db
       .select({ timestamp: refusals.timestamp, reason: refusals.reason, client: refusals.client })

@@ -21,10 +21,10 @@ export const shortQueue: InsightRule = {
     const found = await Promise.all(
       counts.map(async ({ connection, calls, no_slot }): Promise<Found[]> => {
         if (no_slot >= LEAST && no_slot >= LEAST_SHARE * calls) {
-          const last = await callsOfConnection(app, observed, connection.id, SAMPLE, 'no_slot');
+          const last = await callsOfConnection(app, observed, connection, SAMPLE, 'no_slot');
           return [rejected(last, connection, no_slot, calls)];
         }
-        const sample = await callsOfConnection(app, observed, connection.id, SAMPLE);
+        const sample = await callsOfConnection(app, observed, connection, SAMPLE);
         const waits = quantileOf(
           sample.map(({ wait_ms }) => wait_ms),
           Q,

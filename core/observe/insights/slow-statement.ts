@@ -14,6 +14,7 @@ const Q = 0.95;
 /** The time in the database is long, or close to the timeout. */
 export const slowStatement: InsightRule = {
   name: 'slow-statement',
+  passes: true,
   find: async (app, observed) => {
     const { tools, usage, by_id } = observed;
     const suspects = tools
@@ -31,7 +32,7 @@ export const slowStatement: InsightRule = {
       suspects.map(async ({ tool, used }): Promise<Found[]> => {
         const { id, name } = tool;
         const timeout = tool.timeout_ms ?? by_id.get(tool.connection_id)?.query_timeout_ms ?? Infinity;
-        const calls = (await callsOfTool(app, observed, name, SAMPLE))
+        const calls = (await callsOfTool(app, observed, tool, SAMPLE))
           .filter(({ error }) => error === null || error === 'timeout')
           .map((call) => ({ ...call, took: call.error === null ? call.database_ms : Math.max(call.database_ms, timeout) }));
         const p95 = quantileOf(
@@ -41,7 +42,9 @@ export const slowStatement: InsightRule = {
         const limit = Math.min(SLOW_MS, NEAR_TIMEOUT * timeout);
         const is_slow = calls.length >= LEAST && p95 >= limit;
         if (!is_slow && used.timeout < LEAST_TIMEOUTS) return [];
-        const slow = calls.filter(({ took }) => took >= Math.min(limit, p95));
+        const slow = calls.filter(({ took }) => took >= limit);
+        // The timeouts were so long ago that all of these came after them.
+        if (slow.length === 0) return [];
         const timed_out = used.timeout === 0 ? '' : ` and timed out ${times(used.timeout)}`;
         return [
           {

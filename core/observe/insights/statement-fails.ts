@@ -1,4 +1,5 @@
 import { beginning } from '#core/lib/text/shorten.ts';
+import { messageFor } from '../error-message.ts';
 import { behind, type Found, type InsightRule, times } from './insight.ts';
 
 /** So often a statement has to fail with one sentence. */
@@ -8,22 +9,26 @@ const LONGEST = 300;
 /** The database's own sentence again and again: the statement does not fit its tables, whatever is sent. */
 export const statementFails: InsightRule = {
   name: 'statement-fails',
-  find: (_, { failed, usage, by_name }) => {
+  passes: true,
+  find: (_, { failed, usage, by_name, actor }) => {
     const groups = Map.groupBy(
       failed.filter(({ error, error_message }) => error === 'sql_error' && error_message !== null),
-      ({ name, error_message }) => `${name}\n${error_message ?? ''}`,
+      // Of what a reader may not know, nothing may follow from the groups either.
+      (call) => `${call.name}\n${messageFor(actor, call) ?? ''}`,
     );
     return [...groups.values()].flatMap((calls): Found[] => {
-      const [{ name, error_message, sqlstate } = NOTHING] = calls;
+      const [call = NOTHING] = calls;
+      const { name, error_message, sqlstate } = call;
       const tool = by_name.get(name);
       if (calls.length < LEAST || tool === undefined || error_message === null) return [];
-      const sentence = beginning(error_message, LONGEST);
+      const said = messageFor(actor, call) ?? '';
+      const sentence = beginning(said, LONGEST);
       return [
         {
           entity: { kind: 'tool', id: tool.id, name },
-          about: error_message,
+          about: said,
           message: `${name} failed ${times(calls.length)} with the same answer of its database: ${sentence}`,
-          advice: ADVICE.find(([states]) => states.test(sqlstate ?? error_message))?.[1] ?? OTHER,
+          advice: ADVICE.find(([states]) => states.test(sqlstate ?? said))?.[1] ?? OTHER,
           logs: { name, outcome: 'tool_error' },
           ...behind(calls, calls.length, usage.get(name)?.calls ?? 0),
         },
@@ -32,7 +37,7 @@ export const statementFails: InsightRule = {
   },
 };
 
-const NOTHING = { name: '', error_message: null, sqlstate: null };
+const NOTHING = { name: '', error: null, error_message: null, sqlstate: null };
 /** By SQLSTATE, or by what an engine without one says. */
 const ADVICE: readonly (readonly [RegExp, string])[] = [
   [

@@ -33,7 +33,7 @@ export const truncatedResults: InsightRule = {
       .slice(0, MOST_TOOLS);
     const found = await Promise.all(
       suspects.map(async (tool): Promise<Found[]> => {
-        const calls = await callsOfTool(app, observed, tool.name, SAMPLE, 'ok');
+        const calls = await callsOfTool(app, observed, tool, SAMPLE, 'ok');
         const cut = calls.filter(({ truncated }) => truncated);
         if (cut.length < LEAST || cut.length < LEAST_SHARE * calls.length) return [];
         return [toFound(tool, limitOf(tool, cut, observed), cut, calls.length)];

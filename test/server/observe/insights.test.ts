@@ -152,11 +152,93 @@ describe('insights', () => {
       await report([...times(9, ok('find_orders')), ...times(9, ok('search_orders'))]);
       expect(await insights('?rule=unused-tool')).toEqual([]);
       await report([...times(9, ok('find_orders')), ...times(9, ok('search_orders'))]);
-      expect((await only('unused-tool')).message).toContain('since it was last changed, while other tools had 36 calls');
+      expect(await insights('?rule=unused-tool')).toEqual([]);
+      await later(24 * 60 * MINUTE);
+      await report(times(2, ok('find_orders')));
+      const found = (await insights('?rule=unused-tool&period=7d'))[0];
+      expect(found).toMatchObject({
+        entity: { name: 'show_products' },
+        advice: expect.stringMatching(/^Say in its description/),
+      });
+      expect(found?.message).toContain('since it was last changed, while other tools had 38 calls');
     } finally {
       await t.send('tools.update', { id: ids['list_products'], name: 'list_products' });
       await t.call('deploy.run', { note: 'named as before' });
     }
+  });
+
+  const NO_COLUMN = 'no such column: channel.';
+  const deployed = async (): Promise<number> => (await t.call('deploy.run', { note: 'changed' })).snapshot_version ?? 0;
+  const SERIOUS = '?rule=statement-fails';
+
+  test('say nothing of a definition that was repaired since, until it fails again', async () => {
+    const before = await deployed();
+    await report(times(5, { ...wrong('find_orders', 'sql_error', NO_COLUMN), snapshot_version: before }));
+    t.advance(MINUTE);
+    expect(await insights()).not.toEqual([]);
+    await t.call('tools.update', { id: ids['find_orders'] ?? '', description: 'Finds orders by their state' });
+    // What is not deployed repairs nothing.
+    expect(await insights(SERIOUS)).toHaveLength(1);
+    const after = await deployed();
+    expect(await insights()).toEqual([]);
+    t.advance(2 * MINUTE);
+    // One host is late, and one has a clock that is.
+    await report(times(5, { ...wrong('find_orders', 'sql_error', NO_COLUMN), snapshot_version: before }));
+    expect(await insights(SERIOUS)).toEqual([]);
+    await report(times(3, { ...wrong('find_orders', 'sql_error', NO_COLUMN), snapshot_version: after }));
+    expect(await only('statement-fails')).toMatchObject({ evidence: { count: 3 } });
+    // Another tool's deploy repairs nothing either.
+    await t.call('tools.update', { id: ids['search_orders'] ?? '', description: 'Finds orders of a customer by words' });
+    await deployed();
+    expect(await only('statement-fails')).toMatchObject({ evidence: { count: 3 } });
+    await t.call('snapshots.activate', { version: before, note: null });
+    expect(await insights(SERIOUS)).toEqual([]);
+    await deployed();
+  });
+
+  test('say nothing of a queue, a timeout or a limit that was changed since', async () => {
+    await report([
+      ...times(5, wrong('find_orders', 'no_free_slot', 'No slot was free.')),
+      ...times(5, { ...wrong('search_orders', 'timeout', 'The statement took too long.'), duration_ms: 30_000 }),
+      ...times(5, wrong('find_orders', 'cancelled', 'Cancelled.')),
+      ...times(10, ok('list_products', { rows: 100, truncated: 1 })),
+    ]);
+    const rules = async () => new Set((await insights()).map(({ rule }) => rule));
+    for (const rule of ['short-queue', 'slow-statement', 'cancelled-calls', 'truncated-results'])
+      expect(await rules()).toContain(rule as Insight['rule']);
+    const { queue_limit } = await t.call('connections.get', { id: connection_id });
+    await t.call('connections.update', { id: connection_id, queue_limit: queue_limit + 1 });
+    t.advance(MINUTE);
+    await deployed();
+    t.advance(MINUTE);
+    expect(await insights()).toEqual([]);
+  });
+
+  test('say nothing of what is over without a deploy, once enough calls went well', async () => {
+    await report([...times(5, wrong('find_orders', 'sql_error', NO_COLUMN)), ...times(2, ok('find_orders'))]);
+    expect(await insights(SERIOUS)).toHaveLength(1);
+    await report(times(5, ok('search_orders', { session: 'b'.repeat(16) })));
+    expect(await insights(SERIOUS)).toHaveLength(1);
+    t.advance(MINUTE);
+    await report([ok('find_orders')]);
+    expect(await insights()).toEqual([]);
+    // One call in ten: ten that go well in a row are no surprise.
+    for (let n = 0; n < 3; n++)
+      await report([...times(9, ok('find_orders')), wrong('find_orders', 'sql_error', 'Division by zero.')]);
+    await report(times(10, ok('find_orders')));
+    expect(await insights(SERIOUS)).toHaveLength(1);
+  });
+
+  test('advise on a loop what its answers do not say', async () => {
+    const codes = ['rate_limited', 'timeout', 'forbidden', 'sql_error', 'unavailable', 'invalid'];
+    await report(codes.flatMap((code) => times(5, wrong('find_orders', code, `It failed (${code}).`))));
+    const loops = await insights('?rule=retry-loop');
+    const advice = new Map(loops.map(({ message, advice: said }) => [/\((\w+)\)\.$/.exec(message)?.[1], said]));
+    expect([...advice.keys()].toSorted()).toEqual(codes.toSorted());
+    expect(advice.get('rate_limited')).toContain('Raise the rate limit');
+    expect(advice.get('timeout')).toContain('raise the timeout');
+    const blaming = [...advice].filter(([, said]) => said.includes('does not tell the model')).map(([code]) => code);
+    expect(blaming).toEqual(['invalid']);
   });
 
   test('take no write that is looked at afterwards for a confusion', async () => {
@@ -256,7 +338,7 @@ describe('insights', () => {
   });
 
   test('name calls that are cancelled and a token that is used after its end', async () => {
-    await report([...times(4, wrong('find_orders', 'cancelled', 'Cancelled.')), ...times(6, ok('find_orders'))]);
+    await report([...times(6, ok('find_orders')), ...times(4, wrong('find_orders', 'cancelled', 'Cancelled.'))]);
     expect((await only('cancelled-calls')).message).toContain('4 calls of find_orders were cancelled (40%)');
     const refusal = {
       timestamp: t.app.clock().getTime(),

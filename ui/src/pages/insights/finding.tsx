@@ -75,8 +75,19 @@ export function Finding(props: {
       </p>
       <p class="soft small">{props.insight.advice}</p>
       <div class="row finding-actions">
+        <Show when={props.insight.rule === 'unused-tool' && props.onFix !== undefined ? tool() : null}>
+          {(id) => (
+            <LinkButton href={`/tools/${id()}`} size="small" kind="primary">
+              Edit description
+            </LinkButton>
+          )}
+        </Show>
         <Show when={props.onFix !== undefined && props.insight.fix !== undefined}>
-          <Button size="small" kind="primary" onPress={() => props.onFix?.(props.insight)}>
+          <Button
+            size="small"
+            {...(props.insight.rule === 'unused-tool' ? {} : { kind: 'primary' as const })}
+            onPress={() => props.onFix?.(props.insight)}
+          >
             {props.insight.fix?.label}
           </Button>
         </Show>

@@ -1,0 +1,7 @@
+import { isPerson } from '#core/identity/roles.ts';
+import { type LoggedError, tokenMessage } from '#core/lib/call/masked-errors.ts';
+import type { Actor } from '#core/run.ts';
+
+/** Why a call failed, as this reader may know it. */
+export const messageFor = (actor: Actor | null, call: LoggedError): string | null =>
+  isPerson(actor, 'caller') ? call.error_message : tokenMessage(call);

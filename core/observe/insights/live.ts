@@ -1,0 +1,75 @@
+import { eq, inArray } from 'drizzle-orm';
+import type { App } from '#core/app.ts';
+import { readDeployment } from '#core/deploy/deployment.ts';
+import { newestVersion, readSnapshot } from '#core/deploy/stored-snapshots.ts';
+import { pagesOf } from '#core/lib/slices.ts';
+import { PAGE } from '#core/store/trees.ts';
+import { leavesOf } from '#snapshots/order.ts';
+import type { Kind, Leaf } from '#snapshots/tree.ts';
+
+/** Since when a definition has been served as it is served now. */
+export interface Live {
+  readonly version: number;
+  readonly from: string;
+}
+
+/** What is served now, by name. */
+export interface LiveDefinitions {
+  readonly key: string;
+  readonly tools: ReadonlyMap<string, Live>;
+  readonly connections: ReadonlyMap<string, Live>;
+}
+
+const NONE: LiveDefinitions = { key: '', tools: new Map(), connections: new Map() };
+/** Of a version that is not stored any more. */
+const LONG_AGO = '';
+
+export async function readLive(app: App, known: LiveDefinitions | null): Promise<LiveDefinitions> {
+  const { active_version, deployed_at } = await readDeployment(app);
+  if (active_version === null) return NONE;
+  const key = `${active_version} ${deployed_at}`;
+  if (known?.key === key) return known;
+  const [snapshot, newest] = await Promise.all([readSnapshot(app, active_version), newestVersion(app)]);
+  if (snapshot === null) return NONE;
+  const leaves = [...leavesOf(snapshot.tree.leaves, 'tool'), ...leavesOf(snapshot.tree.leaves, 'connection')];
+  // A version that was restored is served since then, whatever it shares with those that came in between.
+  const restored = active_version < newest ? { version: active_version, from: deployed_at ?? LONG_AGO } : null;
+  const of_hash = restored === null ? await readSince(app, leaves) : null;
+  const byName = (kind: Kind) =>
+    new Map(
+      leaves
+        .filter((leaf) => leaf.kind === kind)
+        .map(({ name, hash }) => [name, restored ?? of_hash?.get(hash) ?? { version: active_version, from: LONG_AGO }] as const),
+    );
+  return { key, tools: byName('tool'), connections: byName('connection') };
+}
+
+/** By its hash, the version with which each leaf came. */
+async function readSince({ store }: App, leaves: readonly Leaf[]): Promise<Map<string, Live>> {
+  const { blobs, snapshots } = store.tables;
+  const found = new Map<string, Live>();
+  const hashes = leaves.map(({ hash }) => hash);
+  for (const page of pagesOf(hashes, PAGE)) {
+    const rows = await store.db
+      .select({ hash: blobs.hash, version: blobs.since, from: snapshots.created_at })
+      .from(blobs)
+      .leftJoin(snapshots, eq(snapshots.version, blobs.since))
+      .where(inArray(blobs.hash, [...page]));
+    for (const { hash, version, from } of rows) found.set(hash, { version, from: from ?? LONG_AGO });
+  }
+  return found;
+}
+
+/** The later one: what a call did depends on both. */
+export const laterOf = (one: Live, other: Live | undefined): Live =>
+  other === undefined || other.version < one.version || (other.version === one.version && other.from < one.from) ? one : other;
+
+interface Served {
+  readonly timestamp: string;
+  readonly snapshot_version: number | null;
+  readonly canary: string | null;
+}
+
+/** Whether a call was answered by what is live now. Hosts that say no version are believed by their time. */
+export const isOfLive = ({ version, from }: Live, { timestamp, snapshot_version, canary }: Served): boolean =>
+  canary === null && timestamp >= from && (snapshot_version ?? version) >= version;

@@ -1,0 +1,122 @@
+import { and, eq, gte, inArray, lt, or, type SQL, sql } from 'drizzle-orm';
+import type { App } from '#core/app.ts';
+import type { InsightPeriod } from '#core/contract/observe/insight-rules.ts';
+import { pagesOf } from '#core/lib/slices.ts';
+import { PAGE } from '#core/store/trees.ts';
+import { HOUR_MS, hourOf, MINUTE_MS, startOf } from '../metrics/sums.ts';
+import type { Live, LiveDefinitions } from './live.ts';
+
+/** Calls of one tool in the period. */
+export interface Usage {
+  readonly calls: number;
+  readonly errors: number;
+  readonly refused: number;
+  readonly no_slot: number;
+  readonly timeout: number;
+  readonly cancelled: number;
+  readonly rate_limited: number;
+  readonly duration_ms: number;
+  readonly rows: number;
+  readonly bytes: number;
+}
+
+/** What insights looked at before, and need not read again. */
+export interface InsightCache {
+  /** Sums of the hours of a period that ended a while ago: they hardly change, and there are many of them. */
+  readonly ended: Map<InsightPeriod, { readonly from: string; readonly to: string; readonly sums: UsageByName }>;
+  live: LiveDefinitions | null;
+}
+export const createInsightCache = (): InsightCache => ({ ended: new Map(), live: null });
+
+type UsageByName = ReadonlyMap<string, Usage>;
+
+/** Hosts report calls within seconds; one that was cut off may come later, and is counted after at most an hour. */
+const SETTLED_HOURS = 3;
+
+interface Counted {
+  readonly live: Live;
+}
+
+/** Calls of what is live now, as sums by name. @param tools those that are served. */
+export async function readUsage(
+  app: App,
+  period: InsightPeriod,
+  since: string,
+  tools: ReadonlyMap<string, Counted>,
+): Promise<UsageByName> {
+  const to = hourOf(app.clock().getTime() - SETTLED_HOURS * HOUR_MS);
+  const { ended: cache } = app.insights;
+  const known = cache.get(period);
+  const is_known = known !== undefined && known.from === since && known.to === to;
+  const recent_hours = and(ofHours(app), gte(app.store.tables.usage_series.start, to));
+  const [ended, recent] = await Promise.all([is_known ? known.sums : sumEnded(app, since, to), sumsOf(app, recent_hours)]);
+  cache.set(period, { from: since, to, sums: ended });
+  const all = new Map(ended);
+  for (const [name, usage] of recent) {
+    const earlier = all.get(name);
+    all.set(name, earlier === undefined ? usage : added(earlier, usage));
+  }
+  const young = [...tools].filter(([name, { live }]) => live.from > since && all.has(name));
+  for (const [from, group] of Map.groupBy(young, ([, { live }]) => live.from)) {
+    for (const page of pagesOf(group, PAGE)) {
+      const names = page.map(([name]) => name);
+      const sums = await sumsOf(app, and(countedSince(app, from), inArray(app.store.tables.usage_series.name, names)));
+      for (const name of names) {
+        const usage = sums.get(name);
+        if (usage === undefined) all.delete(name);
+        else all.set(name, usage);
+      }
+    }
+  }
+  return all;
+}
+
+/** Hours that began since then, and before them the minutes that are still kept. */
+export function countedSince(app: App, time: string): SQL | undefined {
+  const { usage_series: table } = app.store.tables;
+  const from = startOf(Date.parse(time) + MINUTE_MS - 1, MINUTE_MS);
+  const whole = startOf(Date.parse(time) + HOUR_MS - 1, HOUR_MS);
+  return or(
+    and(ofHours(app), gte(table.start, whole)),
+    and(eq(table.seconds, 60), gte(table.start, from), lt(table.start, whole)),
+  );
+}
+
+const added = (one: Usage, other: Usage): Usage =>
+  Object.fromEntries(SUMS.map((name) => [name, one[name] + other[name]])) as unknown as Usage;
+
+const ofHours = ({ store }: App): SQL => eq(store.tables.usage_series.seconds, 3_600);
+
+const sumEnded = (app: App, from: string, to: string): Promise<UsageByName> => {
+  const { start } = app.store.tables.usage_series;
+  return sumsOf(app, and(ofHours(app), gte(start, from), lt(start, to)));
+};
+
+/** Without their histograms, which would have to be read one by one. */
+async function sumsOf({ store }: App, where: SQL | undefined): Promise<UsageByName> {
+  const { usage_series: table } = store.tables;
+  const rows = await store.db
+    .select({ name: table.name, ...Object.fromEntries(SUMS.map((name) => [name, sql<number>`sum(${table[name]})`])) })
+    .from(table)
+    .where(and(where, eq(table.kind, 'tool')))
+    .groupBy(table.name);
+  return new Map(
+    rows.map((row) => {
+      const sums: Readonly<Record<string, unknown>> = row;
+      return [row.name, Object.fromEntries(SUMS.map((name) => [name, Number(sums[name])])) as unknown as Usage];
+    }),
+  );
+}
+
+const SUMS = [
+  'calls',
+  'errors',
+  'refused',
+  'no_slot',
+  'timeout',
+  'cancelled',
+  'rate_limited',
+  'duration_ms',
+  'rows',
+  'bytes',
+] as const satisfies readonly (keyof Usage)[];
