@@ -5,6 +5,7 @@ import { AppError } from '#core/errors.ts';
 import type { Handlers } from '#core/run.ts';
 import { countUpTo } from '#core/store/count.ts';
 import { countOfClient, isRare, newestOfClient } from './calls-of-client.ts';
+import { messageFor } from './error-message.ts';
 import { isClient } from './client-filter.ts';
 import { endedAs } from './ended-as.ts';
 import { shownArguments } from './logged-arguments.ts';
@@ -82,6 +83,7 @@ export const callHandlers: Pick<Handlers, 'logs.list' | 'logs.get'> = {
     const { sealed, ignored, ...call } = found;
     return {
       ...call,
+      error_message: messageFor(actor, call),
       ...(await shownArguments(app, actor, { name: call.name, timestamp: call.timestamp, sealed })),
       ignored_arguments: ignored ?? [],
       id: String(call.id),

@@ -85,7 +85,9 @@ export const CallDetail = v.object({
   ...RequestLog.entries,
   error_message: v.pipe(
     v.nullable(v.string()),
-    v.description('What the caller got, with the hint of the database; values of arguments and of masked columns are left out'),
+    v.description(
+      'What the caller got, with the hint of the database; values of arguments and of masked columns are left out. Tokens learn of what a database said that there was an error, and its SQLSTATE',
+    ),
   ),
   sqlstate: v.nullable(v.string()),
   queue_ms: v.number(),

@@ -2,8 +2,9 @@ import { and, desc, eq, gt, gte, inArray, isNotNull, max, or } from 'drizzle-orm
 import type { App } from '#core/app.ts';
 import type { McpSession } from '#core/contract/observe/mcp-sessions.ts';
 import { AppError } from '#core/errors.ts';
-import type { Handlers } from '#core/run.ts';
+import type { Context, Handlers } from '#core/run.ts';
 import { countUpTo } from '#core/store/count.ts';
+import { messageFor } from '../error-message.ts';
 import { isClient } from '../client-filter.ts';
 import { stepsOf } from './session-steps.ts';
 import type { Schema } from '#core/store/schema.ts';
@@ -11,7 +12,8 @@ import type { Schema } from '#core/store/schema.ts';
 const MOST_COUNTED = 10_001;
 
 export const sessionHandlers: Pick<Handlers, `mcp_sessions.${'list' | 'get'}`> = {
-  'mcp_sessions.list': async ({ app }, { skip, limit, person, token, client, tool, failed, since }) => {
+  'mcp_sessions.list': async (context, { skip, limit, person, token, client, tool, failed, since }) => {
+    const { app } = context;
     const { mcp_sessions: table } = app.store.tables;
     const { db } = app.store;
     const where = and(
@@ -26,17 +28,18 @@ export const sessionHandlers: Pick<Handlers, `mcp_sessions.${'list' | 'get'}`> =
       db.select().from(table).where(where).orderBy(desc(table.last_at), desc(table.id)).limit(limit).offset(skip),
       countUpTo(app, MOST_COUNTED, db.select({ id: table.id }).from(table).where(where)),
     ]);
-    return { items: await shownOf(app, rows), total };
+    return { items: await shownOf(context, rows), total };
   },
-  'mcp_sessions.get': async ({ app }, { id, skip, limit }) => {
+  'mcp_sessions.get': async (context, { id, skip, limit }) => {
+    const { app } = context;
     const { mcp_sessions } = app.store.tables;
     const { db } = app.store;
     const number = /^\d{1,15}$/.test(id) ? Number(id) : -1;
     const rows = await db.select().from(mcp_sessions).where(eq(mcp_sessions.id, number));
-    const [session] = await shownOf(app, rows);
+    const [session] = await shownOf(context, rows);
     if (session === undefined)
       throw new AppError('not_found', 'There is no such session. Sessions are kept as long as the request log.');
-    return { ...session, events: await stepsOf(app, number, skip, limit) };
+    return { ...session, events: await stepsOf(context, number, skip, limit) };
   },
 };
 
@@ -48,7 +51,7 @@ function sessionsOf({ store }: App, name: string, failed: boolean) {
 }
 
 /** Rows with the last call of each that failed. */
-async function shownOf(app: App, rows: readonly Schema['mcp_sessions']['$inferSelect'][]): Promise<McpSession[]> {
+async function shownOf({ app, actor }: Context, rows: readonly Schema['mcp_sessions']['$inferSelect'][]): Promise<McpSession[]> {
   const { request_logs: table } = app.store.tables;
   const { db } = app.store;
   const ids = rows.filter(({ errors }) => errors > 0).map(({ id }) => id);
@@ -61,16 +64,18 @@ async function shownOf(app: App, rows: readonly Schema['mcp_sessions']['$inferSe
           .where(and(inArray(table.session_id, ids), isNotNull(table.error)))
           .groupBy(table.session_id);
   const last = latest.flatMap(({ id }) => id ?? []);
-  const { id, session_id, name, error, error_message } = table;
+  const { id, session_id, name, error, error_message, sqlstate } = table;
   const failed =
-    last.length === 0 ? [] : await db.select({ id, session_id, name, error, error_message }).from(table).where(inArray(id, last));
+    last.length === 0
+      ? []
+      : await db.select({ id, session_id, name, error, error_message, sqlstate }).from(table).where(inArray(id, last));
   const by_session = new Map(failed.map((call) => [call.session_id, call]));
   return rows.map(({ id: number, key: _, ...row }) => {
     const call = by_session.get(number);
     const last_error =
       call?.error == null
         ? null
-        : { call_id: String(call.id), name: call.name, error: call.error, error_message: call.error_message };
+        : { call_id: String(call.id), name: call.name, error: call.error, error_message: messageFor(actor, call) };
     return { ...row, id: String(number), last_error };
   });
 }

@@ -1,16 +1,18 @@
 import { and, eq, inArray, lt, or, sql } from 'drizzle-orm';
+import type { Context } from '#core/run.ts';
+import { messageFor } from '../error-message.ts';
 import type { App } from '#core/app.ts';
 import type { SessionEvent } from '#core/contract/observe/mcp-sessions.ts';
 import { outcomeOf } from '#core/contract/observe/outcomes.ts';
 
 /** A page of what a session did in order, lists and calls alike. */
-export async function stepsOf(app: App, session_id: number, skip: number, limit: number): Promise<SessionEvent[]> {
+export async function stepsOf({ app, actor }: Context, session_id: number, skip: number, limit: number): Promise<SessionEvent[]> {
   const { request_logs, mcp_lists } = app.store.tables;
   const steps = await placesOf(app, session_id, skip, limit);
   const idsOf = (is_list: boolean) => steps.filter((step) => step.is_list === is_list).map(({ id }) => id);
   const [call_ids, list_ids] = [idsOf(false), idsOf(true)];
-  const { id, timestamp, name, kind, error, error_message, duration_ms, wait_ms, rows, tokens } = request_logs;
-  const own = { id, timestamp, name, kind, error, error_message, duration_ms, wait_ms, rows, tokens };
+  const { id, timestamp, name, kind, error, error_message, sqlstate, duration_ms, wait_ms, rows, tokens } = request_logs;
+  const own = { id, timestamp, name, kind, error, error_message, sqlstate, duration_ms, wait_ms, rows, tokens };
   const [calls, lists] = await Promise.all([
     call_ids.length === 0 ? [] : app.store.db.select(own).from(request_logs).where(inArray(id, call_ids)),
     list_ids.length === 0 ? [] : app.store.db.select().from(mcp_lists).where(inArray(mcp_lists.id, list_ids)),
@@ -27,11 +29,13 @@ export async function stepsOf(app: App, session_id: number, skip: number, limit:
     }
     const found = call_of.get(step.id);
     if (found === undefined) return [];
-    const { id: call_id, ...call } = found;
+    const { id: call_id, sqlstate: _, ...call } = found;
     const retry = failed.has(call.name);
     if (call.error === null) failed.delete(call.name);
     else failed.add(call.name);
-    return [{ ...call, call_id: String(call_id), outcome: outcomeOf(call.error), retry }];
+    return [
+      { ...call, call_id: String(call_id), error_message: messageFor(actor, found), outcome: outcomeOf(call.error), retry },
+    ];
   });
 }
 
