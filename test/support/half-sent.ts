@@ -1,10 +1,13 @@
 import { connect } from 'node:net';
+import { until } from './until.ts';
 
 export interface HalfSent {
   /** Whatever was answered so far. */
   text(): string;
-  /** Status of the answer; rejects when there is none within 5 s. */
+  /** Status of the answer; rejects when there is none. */
   status(): Promise<number>;
+  /** Resolves when the program has what was sent so far: it answered something that was sent later. */
+  arrived(): Promise<void>;
   send(rest: string): void;
   close(): void;
 }
@@ -28,12 +31,12 @@ export async function halfSent(url: string | URL, headers: Readonly<Record<strin
   return {
     text: () => answer,
     async status() {
-      const deadline = performance.now() + 5_000;
-      while (!answer.includes('\r\n')) {
-        if (performance.now() > deadline) throw new Error('no answer within 5 s');
-        await Bun.sleep(5);
-      }
+      await until(() => answer.includes('\r\n'));
       return Number(/^HTTP\/1\.1 (\d{3})/.exec(answer)?.[1]);
+    },
+    async arrived() {
+      const response = await fetch(new URL('/livez', url));
+      await response.body?.cancel();
     },
     send: (rest) => void socket.write(rest),
     close: () => socket.destroy(),

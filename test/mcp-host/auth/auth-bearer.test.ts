@@ -87,7 +87,7 @@ test('nobody’s body is read before it is clear that somebody may send it', asy
   const stranger = await halfSent(host.mcp, { ...json, authorization: `Bearer ${OTHER}` }, '{');
   expect(await stranger.status()).toBe(401);
   const known = await halfSent(host.mcp, { ...json, authorization: `Bearer ${TOKEN}` }, '{');
-  await Bun.sleep(100);
+  await known.arrived();
   expect(known.text()).toBe('');
   for (const request of [stranger, known]) request.close();
 });

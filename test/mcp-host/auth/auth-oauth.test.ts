@@ -74,8 +74,8 @@ describe('the token endpoint', () => {
       Array.from({ length: 150 }, () => halfSent(new URL('/oauth/token', host.mcp), headers, body.slice(0, -1))),
     );
     closing.push(() => slow.forEach((request) => request.close()));
-    // All of them are let in by now, and wait for the last byte.
-    await Bun.sleep(100);
+    // All of them are let in, and wait for the last byte.
+    await Promise.all(slow.map((request) => request.arrived()));
     for (const request of slow) request.send(body.slice(-1));
     const statuses = await Promise.all(slow.map((request) => request.status()));
     expect(statuses.filter((status) => status === 401)).toHaveLength(60);

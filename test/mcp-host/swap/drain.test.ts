@@ -58,7 +58,7 @@ const ENDS: readonly [string, number, (grace_ms: number) => Promise<void>][] = [
 
 test.each(ENDS)('%s waits for a call whose body is arriving', async (_, grace_ms, stop) => {
   const call = await begun();
-  await Bun.sleep(50);
+  await call.arrived();
   const stopped = stop(grace_ms);
   await Bun.sleep(grace_ms / 2);
   const began = performance.now();
@@ -71,7 +71,7 @@ test.each(ENDS)('%s waits for a call whose body is arriving', async (_, grace_ms
 
 test('the end of the host does not wait for a body for longer than it has time', async () => {
   const call = await begun();
-  await Bun.sleep(50);
+  await call.arrived();
   const began = performance.now();
   await host.host.stop(300);
   const took = performance.now() - began;
@@ -82,9 +82,9 @@ test('the end of the host does not wait for a body for longer than it has time',
 
 test('nor for a caller who left', async () => {
   const call = await begun();
-  await Bun.sleep(50);
+  await call.arrived();
   call.close();
-  await Bun.sleep(50);
+  await call.arrived();
   const began = performance.now();
   await host.host.stop(5_000);
   expect(performance.now() - began).toBeLessThan(paced(2_000));
@@ -92,7 +92,7 @@ test('nor for a caller who left', async () => {
 
 test('a body that arrives after the grace of a stop is refused as everything else is', async () => {
   const call = await begun();
-  await Bun.sleep(50);
+  await call.arrived();
   const ack = control.nextAck();
   control.send('stop', {});
   await ack;

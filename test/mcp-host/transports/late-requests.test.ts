@@ -104,7 +104,7 @@ describe('while the body of a call arrives', () => {
       authorization === undefined ? headers : { ...headers, authorization },
       BODY.slice(0, 20),
     );
-    await Bun.sleep(50);
+    await call.arrived();
     return call;
   };
   const tell = async (revoked: boolean, toolsets: string[] | null = null) => {
