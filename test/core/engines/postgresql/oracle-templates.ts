@@ -216,7 +216,7 @@ export const TEMPLATES: OracleDialect['templates'] = {
     'shade({number})',
     'shade({date})',
     'shade({integer})',
-    'pg_typeof({any})::text',
+    'pg_typeof(coalesce({any}))::text',
     '(select count(*) from generate_series({small}, {small}))',
     '(select sum(x) from unnest({nums}) as x)',
     'nullif({any}, null)',
