@@ -1,12 +1,12 @@
 import * as v from 'valibot';
-import { type Connection, ConnectionDraft, MASK, type TestResult } from '#core/contract/definitions/connections.ts';
+import { type Connection, ConnectionDraft, type DbType, MASK, type TestResult } from '#core/contract/definitions/connections.ts';
 import { OWNED_KINDS } from '#core/contract/entities.ts';
 import { writeAlone } from '#core/store/journal.ts';
 import type { Db } from '#core/store/open.ts';
 import { AppError, refuseFields } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import { createSlices, pagesOf } from '#core/lib/slices.ts';
-import { checkTarget, CONNECTION_TYPES } from '#core/engines/index.ts';
+import { checkTarget, CONNECTION_TYPES, kindOfServer } from '#core/engines/index.ts';
 import type { ConnectionSettings, Source } from '#core/engines/shared/source.ts';
 import {
   certificateFaults,
@@ -44,7 +44,7 @@ export const connectionHandlers: Pick<Handlers, Extract<keyof Handlers, `connect
   'connections.test': async (context, { id }) => {
     const row = await connection.noun.get(context, id);
     const source = await context.app.sources.of(row).catch(toFailure);
-    return 'success' in source ? source : testSource(source, context.app.waits.connection_test_ms);
+    return 'success' in source ? source : testSource(source, row.db_type, context.app.waits.connection_test_ms);
   },
   'connections.test_draft': async (context, draft) => {
     const refusal = [
@@ -66,7 +66,7 @@ export const connectionHandlers: Pick<Handlers, Extract<keyof Handlers, `connect
     if (blocked !== null) return blocked;
     const source = await context.app.sources.open(settings as ConnectionSettings).catch(toFailure);
     if ('success' in source) return source;
-    const result = await testSource(source, context.app.waits.connection_test_ms);
+    const result = await testSource(source, draft.db_type, context.app.waits.connection_test_ms);
     await source.close().catch(() => undefined);
     return result;
   },
@@ -102,16 +102,18 @@ export function toConnection(row: ConnectionRow): Connection {
   };
 }
 
-async function testSource(source: Source, within_ms: number): Promise<TestResult> {
+async function testSource(source: Source, chosen: DbType, within_ms: number): Promise<TestResult> {
   const started = performance.now();
   const latency = () => Math.round((performance.now() - started) * 10) / 10;
   try {
     const report = await answerWithin(source.test(), within_ms);
+    const db_type = kindOfServer(chosen, report.server_version);
     return {
       success: true,
       message: 'Connected.',
       latency_ms: latency(),
       server_version: report.server_version,
+      ...(db_type === chosen ? {} : { db_type }),
       ...(report.limits === undefined || report.limits.length === 0 ? {} : { limits: [...report.limits] }),
       warnings: [...report.warnings],
     };

@@ -31,6 +31,13 @@ export function kindOf(db_type: DbType): Kind {
   return kind;
 }
 
+/** The kind of database that a server is by its version; what does not show there is as it was chosen. */
+export function kindOfServer(chosen: DbType, server_version: string): DbType {
+  const { engine, label } = kindOf(chosen);
+  const shown = engine.labels.find(({ version }) => version?.test(server_version));
+  return (shown ?? (label.version === undefined ? label : engine.labels[0]))?.db_type ?? chosen;
+}
+
 const DIALECTS: ReadonlyMap<string, SqlDialect> = new Map(
   ENGINES.flatMap(({ dialect, dialects = [dialect] }) => dialects.map((one) => [one.name, one] as const)),
 );

@@ -25,6 +25,63 @@ const ui = startUi({
 
 describe.skipIf(!reachable.postgres)('connections', () => {
   browserTest(
+    'a second click saves nothing, MariaDB is what it is, and columns are shown where one looks',
+    async () => {
+      const opened = await ui.signedIn(1280, 'light');
+      const { page } = opened;
+      const total = async () => (await ui.programs.api<{ total: number }>('GET', '/connections')).total;
+      const connect = page.getByRole('button', { name: 'Connect', exact: true });
+      await page.goto(`${ui.programs.url}/connections/new`);
+      await page.getByLabel('Connection string').fill('postgres://ada@127.0.0.1:1/twice');
+      await connect.scrollIntoViewIfNeeded();
+      await connect.click();
+      // Pressed as soon as it is there: nobody can have read why it failed.
+      await page.evaluate(() => {
+        const press = () => {
+          const button = [...document.querySelectorAll('button')].find(({ textContent }) => textContent === 'Save anyway');
+          if (button === undefined) requestAnimationFrame(press);
+          else button.click();
+        };
+        press();
+      });
+      await page.getByText('Nothing accepts connections at 127.0.0.1, port 1;').waitFor();
+      await page.locator('button:not([aria-disabled=true])', { hasText: 'Save anyway' }).waitFor();
+      expect([new URL(page.url()).pathname, await total()]).toEqual(['/connections/new', 0]);
+      if (reachable.mysql) {
+        await page.getByLabel('Connection string').fill('mysql://root@127.0.0.1:3306/mysql');
+        await page.getByRole('button', { name: 'Test', exact: true }).click();
+        await page.getByText('The server is MariaDB, so the kind of database is MariaDB now.').waitFor();
+        expect(await page.getByRole('radio', { name: 'MariaDB' }).isChecked()).toBe(true);
+        expect(await page.getByText('The fields changed since the last test.').count()).toBe(0);
+      }
+
+      const tables = Array.from({ length: 45 }, (_, n) => `create table zz_${String(n).padStart(2, '0')} (id int);`);
+      await database.run(tables.join(''));
+      const { pathname, port, username } = new URL(database.url);
+      const { id } = await ui.programs.api<{ id: string }>('POST', '/connections', {
+        name: 'long',
+        db_type: 'postgresql',
+        host: '127.0.0.1',
+        port: Number(port),
+        database: pathname.slice(1),
+        username,
+      });
+      await page.goto(`${ui.programs.url}/connections/${id}?tab=tables`);
+      await page.getByRole('button', { name: 'zz_44' }).click();
+      const head = page.getByRole('heading', { name: 'public.zz_44' });
+      await head.waitFor();
+      await until(async () => {
+        const { y = -1 } = (await head.boundingBox()) ?? {};
+        return y > 0 && y < 400;
+      }, 5_000);
+      await ui.programs.api('DELETE', `/connections/${id}`);
+      await database.run(Array.from({ length: 45 }, (_, n) => `drop table zz_${String(n).padStart(2, '0')};`).join(''));
+      await close(opened);
+    },
+    LIMIT_MS,
+  );
+
+  browserTest(
     'a database is connected from its address, tried, explored, switched off, deleted and brought back',
     async () => {
       const opened = await ui.signedIn(1280, 'light');

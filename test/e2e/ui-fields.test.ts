@@ -187,3 +187,23 @@ browserTest(
   },
   LIMIT_MS,
 );
+
+browserTest(
+  'Enter in a list that is found by typing takes the first that fits',
+  async () => {
+    const opened = await ui.signedIn();
+    const { page } = opened;
+    await page.goto(`${ui.programs.url}/toolsets`);
+    await button(page, 'Show as…').click();
+    await page.getByRole('button', { name: /^Caller/ }).click();
+    await page.getByRole('option', { name: 'A person' }).click();
+    const person = page.getByRole('combobox', { name: 'Person' });
+    await person.fill('AD');
+    await page.getByRole('option', { name: 'ada' }).waitFor();
+    await person.press('Enter');
+    await page.getByRole('heading', { name: 'Members' }).waitFor();
+    expect(await person.inputValue()).toBe('ada');
+    await close(opened);
+  },
+  LIMIT_MS,
+);

@@ -135,6 +135,14 @@ for (const width of WIDTHS) {
       await page.getByRole('main').getByRole('link', { name: 'New tool' }).first().waitFor();
       await visit(opened, '/deploy');
       await page.getByRole('main').getByRole('button', { name: 'Dry run' }).waitFor();
+      // What saving would refuse is shown and cannot be edited.
+      const { items } = await ui.programs.api<{ items: { id: string }[] }>('GET', '/tools?search=get_customer');
+      await visit(opened, `/tools/${items[0]?.id}`);
+      await page.getByText(/A mask hides a column.* Only administrators can change this\./).waitFor();
+      expect(await page.getByRole('button', { name: 'Add mask' }).count()).toBe(0);
+      await page.getByText('Limits and hints').click();
+      expect(await page.getByRole('switch', { name: 'Log arguments' }).isDisabled()).toBe(true);
+      expect(await page.getByRole('spinbutton', { name: 'Row limit' }).isDisabled()).toBe(false);
       // What only administrators may is not offered: server settings of a file, and in the history.
       await visit(opened, '/transfer');
       const file = await ui.programs.api<{ server_config: object }>('GET', '/export-import/export');

@@ -6,6 +6,7 @@ import { ToolDraft } from '#core/contract/definitions/tools.ts';
 import { toCsv } from '#core/lib/csv.ts';
 import { snippetsOf } from '#ui/src/features/builder/snippets.ts';
 import type { Dialect } from '#ui/src/features/builder/sql/scan.ts';
+import { findTable } from '#ui/src/features/builder/sql/table-address.ts';
 import { draftFromTable, recipesFor } from '#ui/src/features/builder/sql/tables.ts';
 import { bind, parseSql } from '#test/support/sql.ts';
 
@@ -85,6 +86,32 @@ describe('a tool from a table', () => {
     expect(recipesFor(COLUMNS).map(({ recipe }) => recipe)).toEqual(['read', 'search', 'list', 'count']);
     expect(recipesFor([column('n', 'integer')]).map(({ recipe }) => recipe)).toEqual(['list', 'count']);
   });
+});
+
+test('an address with schema and table in one finds the table, and one of the whole name first', async () => {
+  const tables = [
+    { schema: 'shop', name: 'orders', in_path: false },
+    { schema: 'a.b', name: 'c', in_path: false },
+    { schema: 'public', name: 'shop.items', in_path: true },
+    { schema: 'shop', name: 'items', in_path: false },
+    { schema: 'archive', name: 'orders', in_path: true },
+  ];
+  const find = (name: string, schema: string | null = null) =>
+    findTable(
+      ({ schema: within, name: part }) =>
+        Promise.resolve(tables.filter((one) => one.name.includes(part) && (within === null || one.schema === within))),
+      { schema, name },
+    );
+  expect(await find('shop.orders')).toBe(tables[0]);
+  expect(await find('a.b.c')).toBe(tables[1]);
+  expect(await find('shop.items')).toBe(tables[2]);
+  expect(await find('items', 'shop')).toBe(tables[3]);
+  expect(await find('orders')).toBe(tables[4]);
+  expect([await find('shop.nothing'), await find('.orders'), await find('shop.orders', 'shop')]).toEqual([
+    undefined,
+    undefined,
+    undefined,
+  ]);
 });
 
 test('rows leave as CSV that every program reads', () => {

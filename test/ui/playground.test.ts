@@ -62,6 +62,37 @@ describe('arguments', () => {
   });
 });
 
+test('the duration of a call leaves out the time in which a person answers its question', async () => {
+  let at = 1_000;
+  const ok = { type: 'object', properties: { ok: { type: 'boolean' } } };
+  const asks = { resultType: 'input_required', inputRequests: { q: { params: { message: 'Sure?', requestedSchema: ok } } } };
+  const results = [asks, { content: [{ type: 'text', text: 'done' }] }];
+  const p = createPlayground({
+    now: () => at,
+    send: (_, { body }) => {
+      at += 20;
+      const { id } = JSON.parse(String(body)) as { id: number };
+      const headers = { 'content-type': 'application/json', 'x-sluice-host': 'h1' };
+      return Promise.resolve(new Response(JSON.stringify({ jsonrpc: '2.0', id, result: results.shift() }), { headers }));
+    },
+  });
+  const offer = {
+    key: 'tool:t',
+    noun: 'tool',
+    name: 't',
+    title: undefined,
+    description: '',
+    uri: undefined,
+    fields: [],
+    listing: {},
+  } as const;
+  const called = p.run(offer, {});
+  await until(() => p.question() !== undefined);
+  at += 60_000;
+  p.question()?.answer({ ok: true });
+  expect(await called).toMatchObject({ ms: 40, result: { is_error: false } });
+});
+
 test('a result is a table when it has rows, and is measured as the model gets it', () => {
   const rows = {
     rows: [

@@ -119,6 +119,7 @@ export const TestResult = v.object({
     ]),
   ),
   server_version: v.optional(v.string()),
+  db_type: v.optional(v.pipe(DbType, v.description('What the server is, where the connection says something else'))),
   /** Limits that the administrator of the database has set; the smaller one of theirs and ours holds. */
   limits: v.optional(
     v.array(v.object({ name: v.string(), value: v.string(), source: v.picklist(['server', 'database', 'account']) })),

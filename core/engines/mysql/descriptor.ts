@@ -16,7 +16,7 @@ export const MYSQL: EngineDescriptor = {
       note: 'Same driver as MariaDB, and tested against MariaDB only.',
       telemetry: 'mysql',
     },
-    { db_type: 'mariadb', label: 'MariaDB', default_port: PORT, note: null, telemetry: 'mariadb' },
+    { db_type: 'mariadb', label: 'MariaDB', default_port: PORT, note: null, telemetry: 'mariadb', version: /MariaDB/i },
   ],
   dialect: MYSQL_DIALECT,
   dialects: MYSQL_DIALECTS,

@@ -9,11 +9,17 @@ const PORT = 5432;
 
 const LABELS: readonly EngineLabel[] = [
   { db_type: 'postgresql', label: 'PostgreSQL', default_port: PORT, note: null, telemetry: 'postgresql' },
-  relative({ db_type: 'cockroachdb', label: 'CockroachDB', default_port: 26_257, telemetry: 'cockroachdb' }),
-  relative({ db_type: 'greenplum', label: 'Greenplum' }),
+  relative({
+    db_type: 'cockroachdb',
+    label: 'CockroachDB',
+    default_port: 26_257,
+    telemetry: 'cockroachdb',
+    version: /CockroachDB/,
+  }),
+  relative({ db_type: 'greenplum', label: 'Greenplum', version: /Greenplum/ }),
   relative({ db_type: 'supabase', label: 'Supabase' }),
   relative({ db_type: 'timescaledb', label: 'TimescaleDB' }),
-  relative({ db_type: 'redshift', label: 'Amazon Redshift', default_port: 5439, telemetry: 'aws.redshift' }),
+  relative({ db_type: 'redshift', label: 'Amazon Redshift', default_port: 5439, telemetry: 'aws.redshift', version: /Redshift/ }),
 ];
 
 /** What speaks PostgreSQL's protocol and has not been tested by itself. */

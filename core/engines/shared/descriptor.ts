@@ -15,6 +15,8 @@ export interface EngineLabel {
   readonly note: string | null;
   /** `db.system.name` of the OpenTelemetry conventions. */
   readonly telemetry: string;
+  /** What the version of such a server says, where that tells it from the first of its engine. */
+  readonly version?: RegExp;
 }
 
 /** What can be said of a connection before anything is dialled; a sealed password was looked at when it came. */

@@ -21,6 +21,7 @@ afterEach(() => t.close());
 
 const sqlite = { name: 'shop', db_type: 'sqlite', database: 'shop.sqlite' };
 const postgres = { name: 'pg', db_type: 'postgresql', host: '127.0.0.1', port: 5432, database: 'test', username: 'postgres' };
+const mariadb = { host: '127.0.0.1', port: 3306, database: 'mysql', username: 'root' };
 const createConnection = (body: object) => t.send('connections.create', body);
 
 test('a connection is created with defaults, read, changed and deleted', async () => {
@@ -267,6 +268,17 @@ if (reachable.postgres) {
     expect(body).toMatchObject({ success: true });
   });
 } else test.skip('PostgreSQL that trusts its network: it is not reachable', () => undefined);
+
+if (reachable.mysql) {
+  test('the test of a connection says which kind of database the server is, where that is another', async () => {
+    const draft = { ...mariadb, name: 'pasted', db_type: 'mysql' } as const;
+    expect(await t.call('connections.test_draft', draft)).toMatchObject({ success: true, db_type: 'mariadb' });
+    const { id } = await t.call('connections.create', draft);
+    expect(await t.call('connections.test', { id })).toMatchObject({ success: true, db_type: 'mariadb' });
+    await t.call('connections.update', { id, db_type: 'mariadb' });
+    expect(await t.call('connections.test', { id })).not.toHaveProperty('db_type');
+  });
+} else test.skip('the kind of a MariaDB server: it is not reachable', () => undefined);
 
 test('an extra parameter without effect is refused by name, and one stored earlier stays until changed', async () => {
   const bodies = { application: 'x', api_token: 'canary' };

@@ -1,5 +1,5 @@
 import type * as v from 'valibot';
-import { type Marks, marksOf } from '#core/contract/marks.ts';
+import { type Marks, marksOf, openNames } from '#core/contract/marks.ts';
 import type { FormSchema } from '#ui/src/kernel/form/form.ts';
 
 /** What a field takes, read from its schema. */
@@ -48,6 +48,12 @@ export function fieldOf(schema: FormSchema, name: string): { readonly kind: Kind
   const found = entries[name];
   if (found === undefined) throw new Error(`The form has no field ${name}.`);
   return { kind: kindOf(found), marks: marksOf(found) ?? { label: name } };
+}
+
+/** Whether a definition leaves a field to administrators. Forms without fields that are open to others have rights of their own. */
+export function isAdministered(schema: FormSchema, name: string): boolean {
+  const open = openNames('entries' in schema ? (schema.entries as v.ObjectEntries) : {});
+  return open.size > 0 && !open.has(name);
 }
 
 /** What "nothing" is called in a choice that may be left open. */

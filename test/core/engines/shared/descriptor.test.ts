@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DbType } from '#core/contract/definitions/connections.ts';
-import { checkTarget, CONNECTION_TYPES, dialectNamed, ENGINES, kindOf, openSource } from '#core/engines/index.ts';
+import { checkTarget, CONNECTION_TYPES, dialectNamed, ENGINES, kindOf, kindOfServer, openSource } from '#core/engines/index.ts';
 import { extraFault } from '#core/engines/shared/extras.ts';
 import { localPolicy } from '#test/support/databases.ts';
 import { refusal } from './suite.ts';
@@ -21,6 +21,27 @@ test('every kind of database of the contract has one engine, and every engine a 
     expect(existsSync(join(root, project.driver))).toBe(true);
     expect(dialectNamed(dialect.name)).toBe(dialect);
   }
+});
+
+test('a server is the kind of database that its version says, else the one that was chosen', () => {
+  const plain = 'PostgreSQL 15.8 on x86_64-pc-linux-gnu, compiled by gcc';
+  const red = 'PostgreSQL 8.0.2 on i686-pc-linux-gnu, compiled by GCC gcc (GCC) 3.4.2, Redshift 1.0.77467';
+  const green = 'PostgreSQL 9.4.26 (Greenplum Database 6.25.3 build commit:367edc6b)';
+  const roach = 'CockroachDB CCL v23.1.11 (x86_64-pc-linux-gnu)';
+  for (const [chosen, version, is] of [
+    ['mysql', 'MariaDB 10.11.6', 'mariadb'],
+    ['mariadb', 'MariaDB 10.11.6', 'mariadb'],
+    ['mariadb', 'MySQL 8.4.0', 'mysql'],
+    ['postgresql', plain, 'postgresql'],
+    ['supabase', plain, 'supabase'],
+    ['timescaledb', plain, 'timescaledb'],
+    ['redshift', plain, 'postgresql'],
+    ['postgresql', red, 'redshift'],
+    ['supabase', green, 'greenplum'],
+    ['postgresql', roach, 'cockroachdb'],
+    ['sqlite', 'SQLite 3.46.0', 'sqlite'],
+  ] as const)
+    expect([version, kindOfServer(chosen, version)]).toEqual([version, is]);
 });
 
 test.each(ENGINES)('the driver of $name loads, and its settings take their own defaults', async ({ open, extras }) => {

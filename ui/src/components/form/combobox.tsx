@@ -30,6 +30,16 @@ export function Combobox(props: ComboboxProps) {
     const own = props.free === true && text !== '' && !known && text !== props.value ? [text] : [];
     return [...[...own, ...(props.free === true ? extra : [])].map((value) => ({ value, label: value })), ...given()];
   });
+  const fits = (option: Option, text: string): boolean => isFound(text, option.label);
+  /** What was typed and not walked through means the first that it finds. */
+  const chooseFirst = (event: KeyboardEvent & { readonly currentTarget: HTMLInputElement }) => {
+    const text = typed().trim();
+    if (text === '' || text === chosen()?.label || event.currentTarget.hasAttribute('aria-activedescendant')) return;
+    const found = options().find((option) => option.disabled !== true && fits(option, text));
+    if (found === undefined) return;
+    event.preventDefault();
+    props.onChange(found.value);
+  };
   const chosen = createMemo(() => options().find(({ value }) => value === props.value) ?? null);
   return (
     <FieldFrame {...props} id={id} label_id={label_id}>
@@ -39,7 +49,7 @@ export function Combobox(props: ComboboxProps) {
         optionTextValue="label"
         optionLabel="label"
         optionDisabled="disabled"
-        defaultFilter={(option, typed) => isFound(typed, option.label)}
+        defaultFilter={fits}
         triggerMode="focus"
         allowsEmptyCollection
         value={chosen()}
@@ -62,6 +72,9 @@ export function Combobox(props: ComboboxProps) {
             aria-invalid={props.error ? 'true' : undefined}
             aria-describedby={describedBy(id, props)}
             autocapitalize="none"
+            onKeyDown={(event) => {
+              if (event.key === 'Enter') chooseFirst(event);
+            }}
           />
           <Kobalte.Trigger class="combobox-trigger" aria-label={`Show ${props.label}`} tabIndex={-1}>
             <Icon name="down" size={14} />

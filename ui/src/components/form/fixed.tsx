@@ -7,7 +7,8 @@ export const useFixed = (): (() => boolean) => useContext(FixedContext);
 
 /** Fields that are read and not written while `when` holds: without their buttons, and readable like any text. */
 export function Fixed(props: { when: boolean; children: JSX.Element }) {
-  const fixed = () => props.when;
+  const around = useFixed();
+  const fixed = () => props.when || around();
   return (
     <FixedContext.Provider value={fixed}>
       <fieldset class="fixed" disabled={props.when}>

@@ -14,11 +14,12 @@ const NEXT = {
 
 /** How far the first steps are and which is next, wherever one is, until they are done or were dismissed. */
 export function FirstRunStrip(props: { onFollow?: () => void }) {
-  const { first_run, router, session } = useKernel();
+  const { first_run, router, serving, session } = useKernel();
   // Not for another query of the same page.
   const path = createMemo(() => router.path());
   createEffect(
-    on([path, session.state], ([, state]) => {
+    // A deploy, here or elsewhere, and what is created here are steps that need no other page.
+    on([path, session.state, serving.data], ([, state]) => {
       if (state === 'signed_in' && session.may('config.update')) void first_run.reload();
     }),
   );

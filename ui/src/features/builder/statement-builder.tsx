@@ -8,6 +8,7 @@ import { lintOf } from '#ui/src/features/checks/lint-of.tsx';
 import { LintNotes } from '#ui/src/features/checks/lint-notes.tsx';
 import { testsOf } from '#ui/src/features/tests/tests-of.tsx';
 import type { Form, Path } from '#ui/src/kernel/form/form.ts';
+import { useAdministered } from '#ui/src/fields/administered.ts';
 import { AboutPanel } from './about-panel.tsx';
 import { BuilderFrame } from './builder-frame.tsx';
 import { ModelView, PlanPane, ScriptView } from './lazy-views.tsx';
@@ -132,6 +133,7 @@ export function StatementBuilder<D extends StatementDraft, I>(props: StatementBu
     builder.preview();
     void statement.run();
   };
+  const administered = useAdministered(builder.form.schema, 'masks');
   const template_faults = createMemo(() =>
     check.faultsOf('transform_template', form.values.transform_template ?? '', statement.result()?.transform_error),
   );
@@ -201,6 +203,7 @@ export function StatementBuilder<D extends StatementDraft, I>(props: StatementBu
         {props.result?.(errorOf, statement)}
       </TemplatePanel>
       <MasksPanel
+        fixed={administered()}
         value={form.values.masks}
         onChange={(masks) => form.set('masks', masks)}
         columns={statement.result()?.columns ?? []}

@@ -1,5 +1,5 @@
 import { createEffect, createSignal, Show } from 'solid-js';
-import { type Connection, ConnectionDraft } from '#core/contract/definitions/connections.ts';
+import { type Connection, ConnectionDraft, type DbType } from '#core/contract/definitions/connections.ts';
 import { Button } from '#ui/src/components/button.tsx';
 import { Fixed } from '#ui/src/components/form/fixed.tsx';
 import { focusField, focusInvalid } from '#ui/src/components/form/focus-invalid.ts';
@@ -63,6 +63,14 @@ export function ConnectionSettings(props: {
     if (!form.dirty()) return tryIt();
     if (!(await form.submit())) void focusInvalid(element);
   };
+  /** A server of another kind than the connection says: MariaDB behind `mysql://`, say. */
+  const kindOf = (found: DbType | undefined) => {
+    const label = types.data()?.items.find(({ db_type }) => db_type === found)?.label;
+    if (found === undefined || label === undefined) return undefined;
+    if (form.values.db_type === found) return { sentence: `The server is ${label}. Save to keep that as the kind of database.` };
+    const onChoose = fixed() ? undefined : () => form.set('db_type', found);
+    return { sentence: `The server is ${label}, and the connection is of another kind.`, onChoose };
+  };
   const type = () => types.data()?.items.find(({ db_type }) => db_type === form.values.db_type);
 
   return (
@@ -78,19 +86,6 @@ export function ConnectionSettings(props: {
         <ConnectionFields form={form} type={type()} stored={props.connection} />
       </Fixed>
       <Section title={fixed() ? 'Test' : 'Test and save'}>
-        <Show when={tested()}>
-          {(result) => (
-            <TestResult
-              result={result()}
-              db_type={props.connection.db_type}
-              onSuspect={(field) => {
-                const suspect = element?.querySelector<HTMLElement>(`[name="${field}"]`);
-                if (suspect) focusField(suspect);
-              }}
-            />
-          )}
-        </Show>
-        <Fault text={untested()} title="Not tested" />
         <Show
           when={!fixed()}
           fallback={
@@ -107,6 +102,20 @@ export function ConnectionSettings(props: {
             </Button>
           </FormFoot>
         </Show>
+        <Show when={tested()}>
+          {(result) => (
+            <TestResult
+              result={result()}
+              db_type={props.connection.db_type}
+              kind={kindOf(result().db_type)}
+              onSuspect={(field) => {
+                const suspect = element?.querySelector<HTMLElement>(`[name="${field}"]`);
+                if (suspect) focusField(suspect);
+              }}
+            />
+          )}
+        </Show>
+        <Fault text={untested()} title="Not tested" />
       </Section>
     </form>
   );

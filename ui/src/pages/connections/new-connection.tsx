@@ -63,8 +63,13 @@ export function NewConnection() {
       void focusInvalid(element);
       return undefined;
     }
-    if (result !== undefined) setTested({ draft: tried, result, asked: by });
-    element?.querySelector('[type=submit]')?.scrollIntoView({ block: 'nearest' });
+    if (result !== undefined) {
+      // What it is changes nothing of what was tested.
+      const is_same = result.db_type !== undefined && addressOf(form.values) === tried;
+      if (is_same) form.set('db_type', result.db_type);
+      setTested({ draft: is_same ? addressOf(form.snapshot()) : tried, result, asked: by });
+    }
+    element?.lastElementChild?.scrollIntoView({ block: 'nearest' });
     return seen()?.result;
   };
   /** The newest test, while the fields are as they were tested. */
@@ -174,6 +179,12 @@ export function NewConnection() {
         </Show>
         <ConnectionFields form={form} type={type()} />
         <Section title="Test and save">
+          <FormFoot form={form} submit="Connect" always cancel_href="/connections">
+            <Button busy={test.busy()} icon="bolt" onPress={() => void tryIt('test')}>
+              Test
+            </Button>
+          </FormFoot>
+          {/* Below the buttons, which stay under the pointer. */}
           <Show when={tested() !== undefined && seen() === undefined}>
             <p class="small soft">The fields changed since the last test.</p>
           </Show>
@@ -186,6 +197,11 @@ export function NewConnection() {
                   const suspect = element?.querySelector<HTMLElement>(`[name="${field}"]`);
                   if (suspect) focusField(suspect);
                 }}
+                kind={
+                  shown().result.db_type && {
+                    sentence: `The server is ${type()?.label}, so the kind of database is ${type()?.label} now.`,
+                  }
+                }
                 onSave={shown().result.success && shown().asked === 'test' ? undefined : () => void save()}
               />
             )}
@@ -193,11 +209,6 @@ export function NewConnection() {
           <Show when={test.problem()?.errors.length === 0 && test.problem()}>
             {(problem) => <ProblemNotice problem={problem()} />}
           </Show>
-          <FormFoot form={form} submit="Connect" always cancel_href="/connections">
-            <Button busy={test.busy()} icon="bolt" onPress={() => void tryIt('test')}>
-              Test
-            </Button>
-          </FormFoot>
         </Section>
       </form>
     </Page>

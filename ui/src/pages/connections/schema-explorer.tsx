@@ -34,7 +34,13 @@ export function SchemaExplorer(props: { connection_id: string }) {
   );
   const isChosen = ({ schema, name }: Table) => name === place.get('table') && (schema ?? '') === place.get('schema');
   const chosen = () => tables.data()?.items.find(isChosen);
-  const open = ({ schema, name }: Table) => place.set({ schema: schema ?? '', table: name });
+  let details: HTMLDivElement | undefined;
+  const open = ({ schema, name }: Table) => {
+    place.set({ schema: schema ?? '', table: name });
+    // Its columns begin above a long list that was scrolled, and below the list on a small screen.
+    const top = details?.getBoundingClientRect().top ?? 0;
+    if (top < 0 || top > window.innerHeight / 2) details?.scrollIntoView({ block: 'start' });
+  };
   const several = () => new Set(tables.data()?.items.map(({ schema }) => schema)).size > 1;
 
   return (
@@ -76,17 +82,19 @@ export function SchemaExplorer(props: { connection_id: string }) {
           empty={<EmptyState title={place.get('find') === '' ? 'This user can’t see any table or view.' : 'No results'} />}
         />
       </Panel>
-      <Show
-        when={chosen()}
-        keyed
-        fallback={
-          <Panel title="Columns" flush>
-            <EmptyState icon="columns" title="Select a table to see its columns." />
-          </Panel>
-        }
-      >
-        {(table) => <TableColumns connection_id={props.connection_id} table={table} />}
-      </Show>
+      <div ref={(element) => (details = element)} class="explorer-columns">
+        <Show
+          when={chosen()}
+          keyed
+          fallback={
+            <Panel title="Columns" flush>
+              <EmptyState icon="columns" title="Select a table to see its columns." />
+            </Panel>
+          }
+        >
+          {(table) => <TableColumns connection_id={props.connection_id} table={table} />}
+        </Show>
+      </div>
     </div>
   );
 }

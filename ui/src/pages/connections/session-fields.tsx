@@ -5,10 +5,12 @@ import { IconButton } from '#ui/src/components/button.tsx';
 import { AddRow } from '#ui/src/components/form/add-row.tsx';
 import { Switch } from '#ui/src/components/form/choice.tsx';
 import { TextField } from '#ui/src/components/form/field.tsx';
+import { Fixed } from '#ui/src/components/form/fixed.tsx';
 import { TagsField } from '#ui/src/components/form/tags-field.tsx';
 import { Section } from '#ui/src/components/panel.tsx';
 import '#ui/src/features/builder/parameters/parameters.css';
 import { CodeBlock } from '#ui/src/components/show/code-block.tsx';
+import { ADMINISTERED, useAdministered } from '#ui/src/fields/administered.ts';
 import { SourceField } from '#ui/src/features/builder/parameters/source-field.tsx';
 import type { Form, Path } from '#ui/src/kernel/form/form.ts';
 import { passesFocus } from '#ui/src/components/form/passes-focus.ts';
@@ -17,6 +19,9 @@ type Values = ConnectionDraft['session_values'];
 
 /** What each statement tells the database of its caller. */
 export function SessionFields(props: { form: Form<ConnectionDraft>; type: ConnectionType }) {
+  // A form keeps its schema.
+  // oxlint-disable-next-line solid/reactivity
+  const fixed = useAdministered(props.form.schema, 'session_values');
   const values = () => props.form.values.session_values;
   const set = (next: Values) => props.form.set('session_values', next);
   const change = (index: number, value: Partial<Values[number]>) =>
@@ -33,74 +38,79 @@ export function SessionFields(props: { form: Form<ConnectionDraft>; type: Connec
           : 'Views and functions read these values as variables such as @tenant. They are set anew for each call.'
       }
     >
-      <Show when={values().length > 0}>
-        <ul class="stack">
-          <Index each={values()}>
-            {(value, index) => (
-              <li class="session-value" ref={passesFocus}>
-                <TextField
-                  label="Session value"
-                  mono
-                  required
-                  placeholder={dotted() ? 'app.tenant' : 'tenant'}
-                  value={value().name}
-                  onInput={(name) => change(index, { name })}
-                  error={error(`session_values.${index}.name`)}
-                />
-                <SourceField
-                  label="Filled by"
-                  caller_only
-                  value={value().from}
-                  onChange={(from) => change(index, { from })}
-                  error={error(`session_values.${index}.from`)}
-                />
-                <IconButton
-                  icon="trash"
-                  size="small"
-                  label={`Remove ${value().name}`}
-                  onPress={() => set(values().toSpliced(index, 1))}
-                />
-              </li>
-            )}
-          </Index>
-        </ul>
+      <Show when={fixed()}>
+        <p class="small soft">{ADMINISTERED}</p>
       </Show>
-      <AddRow
-        label="Add session value"
-        error={error('session_values')}
-        onPress={() => set([...values(), { name: dotted() ? 'app.sub' : 'sub', from: 'caller.sub' }])}
-      />
-      <Show when={values().some(({ name }) => name !== '')}>
-        <CallerSql form={props.form} postgres={dotted()} />
-      </Show>
-      <Show when={props.type.session_roles}>
-        <Switch
-          label="Run as a role of the caller"
-          hint="Each statement runs as the first allowed role that the caller has."
-          checked={role() !== null}
-          onChange={(on) => props.form.set('session_role', on ? { from: 'caller.groups', allow: [] } : null)}
-        />
-        <Show when={role()}>
-          {(chosen) => (
-            <div class="grid-2">
-              <SourceField
-                label="Role from"
-                caller_only
-                value={chosen().from}
-                onChange={(from) => props.form.set('session_role', { ...chosen(), from })}
-                error={error('session_role.from')}
-              />
-              <TagsField
-                label="Allowed roles"
-                required
-                value={chosen().allow}
-                onChange={(allow) => props.form.set('session_role', { ...chosen(), allow })}
-                error={error('session_role.allow') ?? error('session_role')}
-              />
-            </div>
-          )}
+      <Fixed when={fixed()}>
+        <Show when={values().length > 0}>
+          <ul class="stack">
+            <Index each={values()}>
+              {(value, index) => (
+                <li class="session-value" ref={passesFocus}>
+                  <TextField
+                    label="Session value"
+                    mono
+                    required
+                    placeholder={dotted() ? 'app.tenant' : 'tenant'}
+                    value={value().name}
+                    onInput={(name) => change(index, { name })}
+                    error={error(`session_values.${index}.name`)}
+                  />
+                  <SourceField
+                    label="Filled by"
+                    caller_only
+                    value={value().from}
+                    onChange={(from) => change(index, { from })}
+                    error={error(`session_values.${index}.from`)}
+                  />
+                  <IconButton
+                    icon="trash"
+                    size="small"
+                    label={`Remove ${value().name}`}
+                    onPress={() => set(values().toSpliced(index, 1))}
+                  />
+                </li>
+              )}
+            </Index>
+          </ul>
         </Show>
-      </Show>
+        <AddRow
+          label="Add session value"
+          error={error('session_values')}
+          onPress={() => set([...values(), { name: dotted() ? 'app.sub' : 'sub', from: 'caller.sub' }])}
+        />
+        <Show when={values().some(({ name }) => name !== '')}>
+          <CallerSql form={props.form} postgres={dotted()} />
+        </Show>
+        <Show when={props.type.session_roles}>
+          <Switch
+            label="Run as a role of the caller"
+            hint="Each statement runs as the first allowed role that the caller has."
+            checked={role() !== null}
+            onChange={(on) => props.form.set('session_role', on ? { from: 'caller.groups', allow: [] } : null)}
+          />
+          <Show when={role()}>
+            {(chosen) => (
+              <div class="grid-2">
+                <SourceField
+                  label="Role from"
+                  caller_only
+                  value={chosen().from}
+                  onChange={(from) => props.form.set('session_role', { ...chosen(), from })}
+                  error={error('session_role.from')}
+                />
+                <TagsField
+                  label="Allowed roles"
+                  required
+                  value={chosen().allow}
+                  onChange={(allow) => props.form.set('session_role', { ...chosen(), allow })}
+                  error={error('session_role.allow') ?? error('session_role')}
+                />
+              </div>
+            )}
+          </Show>
+        </Show>
+      </Fixed>
     </Section>
   );
 }

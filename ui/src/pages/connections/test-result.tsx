@@ -4,6 +4,7 @@ import type { Output } from '#core/contract/index.ts';
 import { labelsIn } from '#core/contract/marks.ts';
 import { Button } from '#ui/src/components/button.tsx';
 import { Bullets } from '#ui/src/components/show/bullets.tsx';
+import { useReadable } from '#ui/src/components/form/use-readable.ts';
 import { Notice } from '#ui/src/components/notice.tsx';
 import { duration } from '#ui/src/kernel/words.ts';
 import { fieldsOf } from './connection-draft.ts';
@@ -17,7 +18,10 @@ export function TestResult(props: {
   db_type: DbType;
   onSuspect?: (field: string) => void;
   onSave?: (() => void) | undefined;
+  /** What the server is where the form says something else, and what came or can come of that. */
+  kind?: { readonly sentence: string; readonly onChoose?: (() => void) | undefined } | undefined;
 }) {
+  const readable = useReadable(() => props.result);
   const warned = () => props.result.success && props.result.warnings.length > 0;
   const suspect = () => (props.result.code === undefined ? undefined : SUSPECT[props.result.code]);
   /** As the form of this kind of database calls it. */
@@ -41,7 +45,7 @@ export function TestResult(props: {
           </Show>
           <Show when={(!props.result.success || warned()) && props.onSave}>
             {(save) => (
-              <Button size="small" onPress={() => save()()}>
+              <Button size="small" blocked={!readable()} onPress={() => save()()}>
                 Save anyway
               </Button>
             )}
@@ -50,6 +54,20 @@ export function TestResult(props: {
       }
     >
       <p>{props.result.success ? (props.result.server_version ?? props.result.message) : inFields(props.result.message)}</p>
+      <Show when={props.kind}>
+        {(kind) => (
+          <p>
+            {kind().sentence}{' '}
+            <Show when={kind().onChoose}>
+              {(choose) => (
+                <Button size="small" onPress={() => choose()()}>
+                  Change it
+                </Button>
+              )}
+            </Show>
+          </p>
+        )}
+      </Show>
       <For each={props.result.limits}>
         {(limit) => (
           <p>

@@ -1,31 +1,20 @@
-import { createEffect, createSignal, on, onCleanup, Show } from 'solid-js';
+import { createEffect, on, Show } from 'solid-js';
 import { Button } from '#ui/src/components/button.tsx';
 import { Dialog } from '#ui/src/components/dialog.tsx';
+import { useReadable } from '#ui/src/components/form/use-readable.ts';
 import { ArgumentForm } from '#ui/src/features/run/argument-form.tsx';
 import { MAY_WRITE } from '#ui/src/features/run/questions.ts';
 import { useArguments } from '#ui/src/features/run/use-arguments.ts';
 import type { Asked } from './state.ts';
-
-/** Nobody reads a question in less: the second press of a double click is meant for the question before it. */
-const READING_MS = 500;
 
 /** What a tool asks during its call, in the server's own words: whether it may write, or arguments that are missing. */
 export function QuestionDialog(props: { question: Asked | undefined }) {
   let form: HTMLFormElement | undefined;
   const fields = () => props.question?.fields ?? [];
   const entries = useArguments(fields);
-  const [readable, setReadable] = createSignal(false);
-  createEffect(
-    on(
-      () => props.question,
-      () => {
-        entries.begin({});
-        setReadable(false);
-        const timer = setTimeout(() => setReadable(true), READING_MS);
-        onCleanup(() => clearTimeout(timer));
-      },
-    ),
-  );
+  const question = () => props.question;
+  const readable = useReadable(question);
+  createEffect(on(question, () => entries.begin({})));
   const answer = (event?: Event) => {
     event?.preventDefault();
     if (!readable()) return;

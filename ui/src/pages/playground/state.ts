@@ -97,6 +97,7 @@ export interface Memory {
 interface PlaygroundOptions extends Pick<McpClientOptions, 'send' | 'onSessionEnd'> {
   /** Calls and their results, for as long as the browser's tab and the session last. */
   readonly runs?: Memory;
+  readonly now?: () => number;
 }
 
 /** How a call ended. */
@@ -148,13 +149,19 @@ export function createPlayground(options: PlaygroundOptions): Playground {
   };
   const [abort, setAbort] = createSignal<AbortController>();
   let exchanges: Exchange[] = [];
+  const now = options.now ?? (() => performance.now());
+  /** For how long a person has been asked during the call: that is no time of the tool. */
+  let asked_ms = 0;
   let last_run = kept[0]?.id ?? 0;
   let loads = 0;
 
   const [question, setQuestion] = createSignal<Asked>();
   const onQuestion = (asked: Question) => {
     const { promise, resolve } = Promise.withResolvers<Said>();
+    const since = now();
     const answer = (said: Said) => {
+      // A second answer to the same question, such as a call that ended, counts once.
+      if (question()?.answer === answer) asked_ms += now() - since;
       setQuestion(undefined);
       resolve(said);
     };
@@ -244,7 +251,8 @@ export function createPlayground(options: PlaygroundOptions): Playground {
       setAbort(mine);
       exchanges = [];
       const at = new Date().toISOString();
-      const began = performance.now();
+      const began = now();
+      asked_ms = 0;
       const answer = await ask(offer, values, mine.signal);
       last_run += 1;
       const run: Run = {
@@ -253,7 +261,7 @@ export function createPlayground(options: PlaygroundOptions): Playground {
         era: era(),
         values,
         at,
-        ms: performance.now() - began,
+        ms: now() - began - asked_ms,
         result: answer.ok ? toResult(answer.result) : undefined,
         refusal: answer.ok ? undefined : answer.refusal,
         exchanges: exchanges.filter(({ method }) => method !== 'completion/complete'),

@@ -62,9 +62,9 @@ export function QueuePanel(props: { id: string; name: string; queue: QueueMetric
               <Stat label="Completed" value={count(queue().completed)} hint="Since the hosts started" />
               <Stat
                 label="Rejected"
-                value={count(queue().rejected)}
+                value={count(queue().rejected + queue().timed_out)}
                 tone={queue().rejected + queue().timed_out > 0 ? 'warning' : 'plain'}
-                hint={`No free slot: ${count(queue().timed_out)}`}
+                hint={`Queue full: ${count(queue().rejected)}, waited too long: ${count(queue().timed_out)}`}
               />
             </StatGrid>
             <Show when={state() === 'full'}>

@@ -12,6 +12,7 @@ import { together } from '#ui/src/kernel/data/query.ts';
 import { blankTool, toolOfResource } from '#ui/src/features/builder/drafts.ts';
 import { dialectOf } from '#ui/src/features/builder/sql/scan.ts';
 import { offersOf, type TableOffer } from '#ui/src/features/builder/sql/table-offers.ts';
+import { findTable } from '#ui/src/features/builder/sql/table-address.ts';
 import type { TableRecipe, TableSource } from '#ui/src/features/builder/sql/tables.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { ToolBuilder } from './tool-builder.tsx';
@@ -30,13 +31,14 @@ export function NewTool() {
   }));
   const source = useQuery(async (read): Promise<FromTable | null> => {
     if (table === null || wanted === '') return null;
-    const tables = await read('schema.tables', { connection_id: wanted, search: table, ...(schema === null ? {} : { schema }) });
-    const named = tables.items.filter(({ name }) => name === table);
-    const found = named.find(({ in_path }) => in_path) ??
-      named[0] ?? { schema, name: table, in_path: schema === null, comment: null };
+    const address = { schema, name: table };
+    const found = (await findTable(async (one) => {
+      const within = one.schema === null ? {} : { schema: one.schema };
+      return (await read('schema.tables', { connection_id: wanted, search: one.name, ...within })).items;
+    }, address)) ?? { ...address, in_path: schema === null, comment: null };
     const within = found.schema === null ? {} : { schema: found.schema };
     const [{ items: columns }, { db_type }] = await Promise.all([
-      read('schema.columns', { connection_id: wanted, table, ...within }),
+      read('schema.columns', { connection_id: wanted, table: found.name, ...within }),
       read('connections.get', { id: wanted }),
     ]);
     const offers = await offersOf({ table: found, columns, dialect: dialectOf(db_type) }, async (draft) =>
