@@ -28,7 +28,7 @@ export const Plan = v.object({
         rows: v.nullable(v.number()),
       }),
     ),
-    v.description('What stands out: full scans, indexes, sorts'),
+    v.description('What stands out: full scans, indexes, sorts, large nested loops'),
   ),
   estimated_rows: v.nullable(v.number()),
   cost: v.pipe(v.nullable(v.number()), v.description('In units of the database')),

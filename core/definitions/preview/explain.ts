@@ -19,6 +19,8 @@ const MOST_STEPS = 500;
 const LONGEST_TEXT = 200_000;
 /** Reading a smaller table as a whole is right. */
 const LARGE_ROWS = 1_000;
+/** A loop that looks at fewer rows is over in a moment. */
+const LARGE_LOOP = 1_000_000;
 const MOST_TABLES = 20;
 
 export const explainHandlers: Pick<Handlers, 'preview.explain'> = {
@@ -43,7 +45,7 @@ export const explainHandlers: Pick<Handlers, 'preview.explain'> = {
     const [top] = nodes;
     return {
       steps: nodes.flatMap((node) => toSteps(node, 0)).slice(0, MOST_STEPS),
-      highlights: nodes.flatMap((node) => highlights(node, sizes)),
+      highlights: highlightsOf(nodes, sizes, undefined),
       estimated_rows: top?.rows ?? null,
       cost: top?.cost ?? null,
       text: beginning(text, LONGEST_TEXT),
@@ -79,24 +81,67 @@ async function sizesOf(source: Source, nodes: readonly PlanNode[]): Promise<Read
   return new Map(sizes.flat());
 }
 
-function highlights(node: PlanNode, sizes: ReadonlyMap<string, number>): Plan['highlights'] {
-  const { scan, table = null, index, rows, sorts, children } = node;
-  const below = children.flatMap((child) => highlights(child, sizes));
+type Highlight = Plan['highlights'][number];
+type Sizes = ReadonlyMap<string, number>;
+
+/** What stands out in steps that follow each other. @param above rows of the step that they belong to. */
+function highlightsOf(nodes: readonly PlanNode[], sizes: Sizes, above: number | undefined): Highlight[] {
+  let before: number | undefined;
+  return nodes.flatMap((node) => {
+    const { source, rows } = readBy(node, sizes);
+    const loop = node.repeats === undefined ? [] : loopOf(source, rows, node.repeats === 'above' ? above : before);
+    const given = times(node.rows ?? rows, node.kept ?? 1);
+    if (node.repeats !== 'above') before = node.repeats === undefined ? given : times(before, given);
+    return [...loop, ...highlightOf(node, sizes), ...highlightsOf(node.children, sizes, rows)];
+  });
+}
+
+/** What a step takes its rows from, and how many it looks at each time it runs: not only those that its condition leaves. */
+function readBy(node: PlanNode, sizes: Sizes): { readonly source: PlanNode; readonly rows: number | undefined } {
+  const { table, scan, rows, children } = node;
+  if (table !== undefined) return { source: node, rows: (scan === 'full' ? sizes.get(table) : undefined) ?? rows };
+  const [only, ...more] = children;
+  return only === undefined || more.length > 0 ? { source: node, rows } : readBy(only, sizes);
+}
+
+const times = (one: number | undefined, other: number | undefined): number | undefined =>
+  one === undefined || other === undefined ? undefined : Math.max(1, one) * Math.max(1, other);
+
+function loopOf(source: PlanNode, rows: number | undefined, outer: number | undefined): Highlight[] {
+  const { table = null, scan } = source;
+  const of = table === null ? '' : ` of ${table}`;
+  const all = times(outer, rows);
+  if (all === undefined || outer === undefined || rows === undefined) {
+    // Without estimates, a table that is read as a whole each time is worth a word.
+    if (scan !== 'full') return [];
+    return [{ severity: 'warning', message: `Nested loop: reads all${of} again for each row before it.`, table, rows: null }];
+  }
+  if (all < LARGE_LOOP) return [];
+  const message = `Nested loop over about ${short(all)} rows: ${short(outer)} times ${short(Math.max(1, rows))}${of}.`;
+  return [{ severity: 'warning', message, table, rows: all }];
+}
+
+function highlightOf(node: PlanNode, sizes: Sizes): Highlight[] {
+  const { scan, table = null, index, rows, sorts, filters, limited } = node;
   if (scan === 'full' && table !== null) {
     // The rows of the step are those that its condition leaves.
     const size = sizes.get(table);
+    const along = index === undefined ? '' : ` along the index ${index}`;
+    if (limited === true)
+      return [{ severity: 'info', message: `Reads ${table}${along} up to the limit.`, table, rows: size ?? null }];
     const is_large = size === undefined || size >= LARGE_ROWS;
-    const message = `Full scan of ${table}${size === undefined ? '' : ` (${short(size)} rows)`}${index === undefined ? '' : ` along the index ${index}`}.`;
-    return [{ severity: is_large ? 'warning' : 'info', message, table, rows: size ?? null }, ...below];
+    const message = `Full scan of ${table}${size === undefined ? '' : ` (${short(size)} rows)`}${along}.`;
+    return [{ severity: is_large ? 'warning' : 'info', message, table, rows: size ?? null }];
   }
   if (index !== undefined) {
-    const message = `Finds rows${table === null ? '' : ` of ${table}`} by the index ${index}.`;
-    return [{ severity: 'info', message, table, rows: rows ?? null }, ...below];
+    const then = filters === true ? ', then filters them' : '';
+    const message = `Finds rows${table === null ? '' : ` of ${table}`} by the index ${index}${then}.`;
+    return [{ severity: 'info', message, table, rows: rows ?? null }];
   }
-  if (sorts !== true) return below;
+  if (sorts !== true) return [];
   const is_large = rows !== undefined && rows >= 100 * LARGE_ROWS;
   const message = `Sorts or collects ${rows === undefined ? 'rows' : `${short(rows)} rows`} before it gives the first one.`;
-  return [{ severity: is_large ? 'warning' : 'info', message, table: null, rows: rows ?? null }, ...below];
+  return [{ severity: is_large ? 'warning' : 'info', message, table: null, rows: rows ?? null }];
 }
 
 const short = (rows: number): string =>

@@ -18,6 +18,9 @@ export const DUCKDB_PLANS: PlanReader = {
   },
 };
 
+/** Joins that compare all rows with all others. */
+const LOOPS = /^(?:NESTED_LOOP_JOIN|BLOCKWISE_NL_JOIN|CROSS_PRODUCT)/;
+
 function toNode(value: Json): PlanNode {
   const step = asObject(value) ?? {};
   const operation = (asText(step['name']) ?? 'step').trim();
@@ -28,6 +31,7 @@ function toNode(value: Json): PlanNode {
   });
   // Qualified by catalog and schema in newer versions.
   const table = asText(extra['Table'])?.split('.').at(-1);
+  const children = asList(step['children']).map(toNode);
   return {
     operation,
     table,
@@ -35,6 +39,8 @@ function toNode(value: Json): PlanNode {
     detail: said.join('; ') || undefined,
     scan: table === undefined ? undefined : /Index/i.test(asText(extra['Type']) ?? '') ? 'index' : 'full',
     sorts: /ORDER|TOP_N/.test(operation),
-    children: asList(step['children']).map(toNode),
+    children: LOOPS.test(operation)
+      ? children.map((child, n) => ({ ...child, repeats: n > 0 ? ('before' as const) : undefined }))
+      : children,
   };
 }

@@ -21,23 +21,52 @@ export const MYSQL_PLANS: PlanReader = {
 };
 
 /** Tables are steps, and so is what MySQL or MariaDB does with them, such as `nested_loop` or `filesort`. */
-function nodesIn(value: Json | undefined): PlanNode[] {
+function nodesIn(value: Json | undefined): Step[] {
   if (Array.isArray(value)) return value.flatMap(nodesIn);
   const members = asObject(value);
   if (members === null) return [];
-  return Object.entries(members).flatMap(([name, member]): PlanNode[] => {
+  return Object.entries(members).flatMap(([name, member]): Step[] => {
     if (NO_STEP.has(name) || typeof member !== 'object' || member === null) return [];
     if (name === 'table') return [toTable(member)];
-    const children = nodesIn(member);
-    if (children.length === 0) return [];
+    const inside = nodesIn(member);
+    if (inside.length === 0) return [];
+    // The tables of a join in their order: each is read again for the rows of those before it, unless it is hashed.
+    const children =
+      name === 'nested_loop'
+        ? inside.map((node, n) => ({
+            ...node,
+            repeats: n > 0 && !HASHED.test(node.join ?? '') ? ('before' as const) : undefined,
+          }))
+        : inside;
     const step = asObject(member);
     const cost = asNumber(asObject(step?.['cost_info'])?.['query_cost'] ?? step?.['cost']);
     const sorts = name === 'filesort' || step?.['using_filesort'] === true || step?.['using_temporary_table'] === true;
-    return [{ operation: name.replaceAll('_', ' '), cost, sorts, children }];
+    return [
+      {
+        operation: name.replaceAll('_', ' '),
+        cost,
+        sorts,
+        join: asText(step?.['join_type']),
+        detail: conditionOf(step ?? {}),
+        children,
+      },
+    ];
   });
 }
 
-function toTable(value: Json): PlanNode {
+/** Such a join reads its table once. */
+const HASHED = /hash|BNLH|BKAH/i;
+
+interface Step extends PlanNode {
+  /** How rows of the table are joined: MariaDB says it around the table, MySQL in it. */
+  readonly join?: string | undefined;
+}
+
+/** What is looked for in the index, and what drops rows that were found. */
+const conditionOf = (step: Readonly<Record<string, Json>>): string | undefined =>
+  [step['index_condition'], step['attached_condition']].flatMap((one) => asText(one) ?? []).join('; ') || undefined;
+
+function toTable(value: Json): Step {
   const table = asObject(value) ?? {};
   const access = asText(table['access_type']) ?? 'table';
   const index = asText(table['key']);
@@ -47,8 +76,11 @@ function toTable(value: Json): PlanNode {
     index,
     rows: asNumber(table['rows_examined_per_scan'] ?? table['rows']),
     cost: asNumber(asObject(table['cost_info'])?.['prefix_cost'] ?? table['cost']),
-    detail: asText(table['attached_condition']) ?? asText(table['message']),
+    detail: conditionOf(table) ?? asText(table['message']),
     scan: access === 'ALL' || access === 'index' ? 'full' : index === undefined ? undefined : 'index',
+    filters: table['attached_condition'] !== undefined,
+    kept: (asNumber(table['filtered']) ?? 100) / 100,
+    join: asText(table['using_join_buffer']),
     children: nodesIn(value),
   };
 }

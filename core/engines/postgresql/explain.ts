@@ -10,7 +10,17 @@ import {
 } from '../shared/plans/plan-reader.ts';
 import type { Json } from '../shared/source.ts';
 
-const CONDITIONS = ['Index Cond', 'Recheck Cond', 'Hash Cond', 'Merge Cond', 'Join Filter', 'Filter', 'Sort Key', 'Group Key'];
+const CONDITIONS = [
+  'Index Cond',
+  'Recheck Cond',
+  'Hash Cond',
+  'Merge Cond',
+  'Join Filter',
+  'Order By',
+  'Filter',
+  'Sort Key',
+  'Group Key',
+];
 
 /** Without ANALYZE: the statement is planned, never run, so its rows are not in it. */
 export const POSTGRESQL_PLANS: PlanReader = {
@@ -21,7 +31,11 @@ export const POSTGRESQL_PLANS: PlanReader = {
   },
 };
 
-function toNode(value: Json | undefined): PlanNode | null {
+/** Steps that pass rows on as they come. */
+const PASSES_ON = new Set(['Limit', 'Result', 'ProjectSet', 'Append', 'Merge Append', 'Subquery Scan', 'LockRows']);
+
+/** @param above whether a limit ends the step that takes these rows. */
+function toNode(value: Json | undefined, above: Above = { limited: false, filter: '' }): PlanNode | null {
   const plan = asObject(value);
   if (plan === null) return null;
   const operation = asText(plan['Node Type']) ?? 'Step';
@@ -30,6 +44,13 @@ function toNode(value: Json | undefined): PlanNode | null {
     const said = Array.isArray(found) ? found.join(', ') : asText(found);
     return said === undefined ? [] : [`${name}: ${said}`];
   });
+  const filter = asText(plan['Filter']) ?? '';
+  const relationship = asText(plan['Parent Relationship']);
+  const subplan = asText(plan['Subplan Name']);
+  // A hashed one runs once.
+  const isSubplan = relationship === 'SubPlan' && subplan !== undefined && !above.filter.includes(`hashed ${subplan}`);
+  const limited = above.limited && filter === '';
+  const inside: Above = { limited: operation === 'Limit' || (limited && PASSES_ON.has(operation)), filter };
   return {
     operation,
     table: asText(plan['Relation Name']),
@@ -38,8 +59,24 @@ function toNode(value: Json | undefined): PlanNode | null {
     rows: asNumber(plan['Plan Rows']),
     cost: asNumber(plan['Total Cost']),
     detail: conditions.join('; ') || undefined,
-    scan: operation === 'Seq Scan' ? 'full' : /Index/.test(operation) ? 'index' : undefined,
+    scan: scanOf(operation, plan),
+    filters: filter !== '',
+    limited,
+    repeats: isSubplan ? 'above' : relationship === 'Inner' && above.loops === true ? 'before' : undefined,
     sorts: /Sort/.test(operation),
-    children: asList(plan['Plans']).flatMap((child) => toNode(child) ?? []),
+    children: asList(plan['Plans']).flatMap((child) => toNode(child, { ...inside, loops: operation === 'Nested Loop' }) ?? []),
   };
+}
+
+interface Above {
+  readonly limited: boolean;
+  readonly filter: string;
+  readonly loops?: boolean;
+}
+
+/** An index that has no condition is read from end to end, for its order or because it is smaller than the table. */
+function scanOf(operation: string, plan: Readonly<Record<string, Json>>): PlanNode['scan'] {
+  if (operation === 'Seq Scan') return 'full';
+  if (!operation.includes('Index')) return undefined;
+  return plan['Index Cond'] === undefined && plan['Order By'] === undefined ? 'full' : 'index';
 }

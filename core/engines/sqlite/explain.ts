@@ -17,19 +17,29 @@ export const SQLITE_PLANS: PlanReader = {
 };
 
 function childrenOf(id: number, by_parent: ReadonlyMap<number, readonly Row[]>): PlanNode[] {
+  let tables = 0;
   return (by_parent.get(id) ?? []).map((row) => {
     const own = asNumber(row['id']) ?? 0;
-    return { ...stepOf(asText(row['detail']) ?? ''), children: own === id ? [] : childrenOf(own, by_parent) };
+    const step = stepOf(asText(row['detail']) ?? '');
+    // The tables of a join are read one inside the other, in their order.
+    const isInside = step.table === undefined ? step.operation.startsWith('CORRELATED ') : (tables += 1) > 1;
+    const repeats = isInside ? ('before' as const) : undefined;
+    return { ...step, repeats, children: own === id ? [] : childrenOf(own, by_parent) };
   });
 }
 
-const ACCESS = /^(SCAN|SEARCH) (?:TABLE )?(\S+)(?: AS \S+)?(?: USING (?:AUTOMATIC |PARTIAL )*(?:COVERING )?INDEX (\S+))?/;
+const ACCESS =
+  /^(SCAN|SEARCH) (?:TABLE )?(\S+)(?: AS \S+)?(?: USING (AUTOMATIC )?(?:PARTIAL )?(?:COVERING )?INDEX (\S+)| USING (INTEGER PRIMARY KEY))?/;
 
 function stepOf(detail: string): Omit<PlanNode, 'children'> {
-  const [, access, table, index] = ACCESS.exec(detail) ?? [];
+  const [, access, table, automatic, named, key] = ACCESS.exec(detail) ?? [];
   const sorts = /TEMP B-TREE/.test(detail);
   // A constant row, a subquery and the like are no tables.
   if (access === undefined || table === undefined || /^(?:CONSTANT|SUBQUERY)$/.test(table)) return { operation: detail, sorts };
+  // What a table-valued function or a full-text index does with its condition is not told.
+  if (detail.includes(' VIRTUAL TABLE ')) return { operation: access, table, detail: detail.slice(access.length + 1) };
   const scan = access === 'SCAN' ? ('full' as const) : ('index' as const);
+  // An automatic index is made for this statement alone, and has no name.
+  const index = automatic === undefined ? (named ?? key?.toLowerCase()) : undefined;
   return { operation: access, table, index, detail: detail.slice(access.length + 1), scan, sorts };
 }

@@ -3,6 +3,10 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { join } from 'node:path';
 import type { Plan } from '#core/contract/definitions/explain.ts';
 import { CLICKHOUSE_PLANS } from '#core/engines/clickhouse/explain.ts';
+import { MYSQL_PLANS } from '#core/engines/mysql/explain.ts';
+import { POSTGRESQL_PLANS } from '#core/engines/postgresql/explain.ts';
+import type { Row } from '#core/engines/shared/source.ts';
+import { SQLITE_PLANS } from '#core/engines/sqlite/explain.ts';
 import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
 import { reachable, type TestDatabase, testDatabase } from '#test/support/databases.ts';
 import { sqliteConnection } from '#test/support/sqlite-connection.ts';
@@ -103,6 +107,98 @@ test.each(ENGINES.filter((engine) => engine !== 'duckdb'))(
   },
   60_000,
 );
+
+const messagesOf = async (engine: string, sql_query: string): Promise<string[]> =>
+  (await planOf(engine, sql_query)).highlights.map(({ message }) => message);
+
+test.each(ENGINES.filter((engine) => engine !== 'duckdb'))(
+  'a plan of %s says that rows are found by an index only where a condition looks in it',
+  async (engine) => {
+    const found = await messagesOf(engine, "select note from orders where id < 4 and note <> '4711'");
+    expect([engine, found]).toEqual([engine, [expect.stringMatching(/^Finds rows of orders by the index /)]]);
+    // In the order of the key, but every row is looked at.
+    const filtered = await messagesOf(engine, "select id from orders where note <> '4711' order by id");
+    expect([engine, filtered.filter((message) => message.startsWith('Finds rows'))]).toEqual([engine, []]);
+    expect([engine, filtered]).toEqual([engine, expect.arrayContaining([expect.stringMatching(/^Full scan of orders/)])]);
+  },
+  30_000,
+);
+
+test.each(ENGINES)(
+  'a plan of %s mentions a nested loop over millions of rows, and none over a few',
+  async (engine) => {
+    const loops = async (sql_query: string) =>
+      (await messagesOf(engine, sql_query)).filter((message) => message.startsWith('Nested loop'));
+    const all = await loops('select count(*) as n from orders a join orders b on a.note || a.id <> b.note || b.id');
+    const K = '[23](\\.\\d)? K';
+    const said =
+      engine === 'sqlite'
+        ? ': reads all of b again for each row before it'
+        : ` over about [4-9](\\.\\d)? M rows: ${K} times ${K} of (orders|b)`;
+    expect([engine, all]).toEqual([engine, [expect.stringMatching(new RegExp(`^Nested loop${said}\\.$`))]]);
+    expect([engine, await loops('select b.note from orders a join orders b on b.id = a.id where a.id < 4')]).toEqual([
+      engine,
+      [],
+    ]);
+  },
+  30_000,
+);
+
+const node = (type: string, more: object = {}) => ({ 'Node Type': type, ...more });
+const film = { 'Relation Name': 'film', 'Index Name': 'film_pkey', 'Plan Rows': 7 };
+
+test('PostgreSQL’s Index Cond, Order By and limits are told from a filter along an index', () => {
+  const read = (plan: object) => POSTGRESQL_PLANS.read([{ plan: [{ Plan: plan }] } as unknown as Row]).nodes[0];
+  expect(read(node('Index Scan', { ...film, 'Index Cond': '(id = 1)' }))).toMatchObject({ scan: 'index', filters: false });
+  expect(read(node('Index Scan', { ...film, 'Index Cond': '(id = 1)', Filter: '(x)' }))).toMatchObject({
+    scan: 'index',
+    filters: true,
+  });
+  expect(read(node('Index Scan', { ...film, Filter: '(id <> 1)' }))).toMatchObject({ scan: 'full', index: 'film_pkey' });
+  expect(read(node('Index Only Scan', film))).toMatchObject({ scan: 'full' });
+  expect(read(node('Index Scan', { ...film, 'Order By': '(p <-> q)' }))).toMatchObject({ scan: 'index' });
+  const limit = (inside: object) => read(node('Limit', { Plans: [inside] }))?.children[0];
+  expect(limit(node('Index Scan', film))).toMatchObject({ scan: 'full', limited: true });
+  expect(limit(node('Index Scan', { ...film, Filter: '(x)' }))).toMatchObject({ scan: 'full', limited: false });
+  expect(limit(node('Sort', { Plans: [node('Seq Scan', film)] }))?.children[0]).toMatchObject({ limited: false });
+});
+
+test('a subplan of PostgreSQL repeats for each row unless it is hashed, and so does the inner side of a nested loop', () => {
+  const read = (plan: object) => POSTGRESQL_PLANS.read([{ plan: [{ Plan: plan }] } as unknown as Row]).nodes[0];
+  const sub = node('Seq Scan', { ...film, 'Parent Relationship': 'SubPlan', 'Subplan Name': 'SubPlan 1' });
+  const above = (filter: string) => read(node('Seq Scan', { ...film, Filter: filter, Plans: [sub] }))?.children[0]?.repeats;
+  expect([above('(id = (SubPlan 1))'), above('(NOT (hashed SubPlan 1))')]).toEqual(['above', undefined]);
+  const sides = ['Outer', 'Inner'].map((side) => node('Seq Scan', { ...film, 'Parent Relationship': side }));
+  const join = (type: string) => read(node(type, { Plans: sides }))?.children.map(({ repeats }) => repeats);
+  expect([join('Nested Loop'), join('Hash Join')]).toEqual([
+    [undefined, 'before'],
+    [undefined, undefined],
+  ]);
+});
+
+test('MariaDB’s and MySQL’s access types, filters and hashed joins are told apart', () => {
+  const table = (more: object) => ({ table: { table_name: 'film', rows: 10, filtered: 50, ...more } });
+  const read = (...tables: object[]) =>
+    MYSQL_PLANS.read([{ plan: { query_block: { nested_loop: tables } } } as unknown as Row]).nodes[0]?.children[0]?.children ??
+    [];
+  const [ref, index, hashed, looped] = read(
+    table({ access_type: 'ref', key: 'k', index_condition: 'a > 1', attached_condition: 'b > 1' }),
+    table({ access_type: 'index', key: 'k', attached_condition: 'b > 1' }),
+    { 'block-nl-join': { ...table({ access_type: 'ALL' }), join_type: 'BNLH' } },
+    table({ access_type: 'ALL' }),
+  );
+  expect(ref).toMatchObject({ scan: 'index', filters: true, kept: 0.5, detail: 'a > 1; b > 1' });
+  expect(index).toMatchObject({ scan: 'full', repeats: 'before' });
+  expect([hashed?.repeats, looped?.repeats]).toEqual([undefined, 'before']);
+});
+
+test('SQLite’s automatic indexes, keys and virtual tables are what they are', () => {
+  const read = (detail: string) => SQLITE_PLANS.read([{ id: 1, parent: 0, detail }]).nodes[0];
+  expect(read('SEARCH a USING INTEGER PRIMARY KEY (rowid=?)')).toMatchObject({ scan: 'index', index: 'integer primary key' });
+  expect(read('SEARCH b USING AUTOMATIC COVERING INDEX (x=?)')).toMatchObject({ scan: 'index', index: undefined });
+  expect(read('SCAN c USING COVERING INDEX c_x')).toMatchObject({ scan: 'full', index: 'c_x' });
+  expect(read('SCAN json_each VIRTUAL TABLE INDEX 1:')?.scan).toBeUndefined();
+});
 
 test('a function that writes is not run where PostgreSQL only plans', async () => {
   if (!reachable.postgres) return;

@@ -12,8 +12,16 @@ export interface PlanNode {
   readonly cost?: number | undefined;
   /** Conditions and keys, in the engine's own words. */
   readonly detail?: string | undefined;
-  /** `full`: it reads the whole table; `index`: it finds rows by an index. */
+  /** `full`: it reads the whole table, or all of an index; `index`: a condition finds its rows in an index. */
   readonly scan?: 'full' | 'index' | undefined;
+  /** A condition drops rows after they were found by an index. */
+  readonly filters?: boolean | undefined;
+  /** The share of its rows that conditions leave, where `rows` counts all of them. */
+  readonly kept?: number | undefined;
+  /** It ends as soon as a limit is reached, as nothing drops or sorts rows in between. */
+  readonly limited?: boolean | undefined;
+  /** It runs again for each row of the steps before it (their rows multiply), or of the step above it. */
+  readonly repeats?: 'before' | 'above' | undefined;
   /** It sorts or collects rows before it gives the first one. */
   readonly sorts?: boolean | undefined;
   readonly children: readonly PlanNode[];
