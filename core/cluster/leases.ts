@@ -1,6 +1,6 @@
 import { and, eq, sql, type SQL } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
-import type { Db } from '#core/store/open.ts';
+import type { Db, Store } from '#core/store/open.ts';
 
 /** A server that was killed keeps its work from the others for no longer than this. */
 const LEASE_SECONDS = 20;
@@ -55,19 +55,88 @@ export async function endLease(app: App, name: string, holder: string): Promise<
   await app.store.write((tx) => tx.delete(leases).where(and(eq(leases.name, name), eq(leases.holder, holder))));
 }
 
-/** Does the work unless another server does it now. @returns null then. */
-export async function withLease<T>(app: App, name: string, holder: string, work: () => Promise<T>): Promise<T | null> {
-  if (!(await takeLease(app, name, holder))) return null;
+/** Another server may do the work by now: what is left of it must not happen here. */
+export class LeaseLost extends Error {}
+
+export interface Lease {
+  /** Aborted as soon as it is known that the lease is lost. */
+  readonly lost: AbortSignal;
+  /** Rejects when the lease is lost. For right before what no transaction undoes: a request to somebody else. */
+  check(): Promise<void>;
+}
+
+interface Times {
+  readonly seconds: number;
+  readonly renew_ms: number;
+}
+
+/**
+ * Does the work unless another server does it now.
+ * @param work gets the app as the holder has it, whose every write is refused in its own transaction when the lease is lost. A program
+ * that was paused, or cut off from its database, for longer than the lease changes nothing that way.
+ * @returns null when another server does the work, or took it over.
+ */
+export async function withLease<T>(
+  app: App,
+  name: string,
+  work: (held: App, lease: Lease) => Promise<T>,
+  { seconds, renew_ms }: Times = { seconds: LEASE_SECONDS, renew_ms: RENEW_MS },
+): Promise<T | null> {
+  // Of this work alone: what took the lease in between was another one, even of this server.
+  const holder = app.ids();
+  const ending = new AbortController();
+  const { signal: lost } = ending;
+  let kept_until = performance.now() + seconds * 1_000;
+  let over = false;
+  if (!(await takeLease(app, name, holder, seconds))) return null;
+  /** Keeps the lease in a transaction: until its end nobody else takes it. */
+  const hold = async (tx: Db): Promise<void> => {
+    lost.throwIfAborted();
+    const until = performance.now() + seconds * 1_000;
+    if (!(await renewLease(app, tx, { name, holder, seconds }))) ending.abort(new LeaseLost(`The lease ${name} was lost.`));
+    lost.throwIfAborted();
+    kept_until = until;
+  };
+  const check = (): Promise<void> => app.store.write(hold);
   const keeping = setInterval(() => {
-    takeLease(app, name, holder).catch((error: unknown) =>
-      app.log.warning('a lease was not renewed', { name, reason: String(error) }),
-    );
-  }, RENEW_MS);
+    check().catch((error: unknown) => {
+      if (over || lost.aborted) return;
+      app.log.warning('a lease was not renewed', { name, reason: String(error) });
+      if (performance.now() > kept_until) ending.abort(new LeaseLost(`The lease ${name} could not be renewed in time.`));
+    });
+  }, renew_ms);
+  const { store } = app;
+  const write: Store['write'] = (change) =>
+    store.write(async (tx) => {
+      // What follows the work in the background has no lease, and needs none.
+      if (!over) await hold(tx);
+      return change(tx);
+    });
   try {
-    return await work();
+    return await work({ ...app, store: { ...store, write } }, { lost, check });
+  } catch (error) {
+    if (!lost.aborted) throw error;
+    app.log.warning('work was left to another server', { name, reason: String(lost.reason) });
+    return null;
   } finally {
+    over = true;
     clearInterval(keeping);
     // What is not given back ends by itself.
     await endLease(app, name, holder).catch(() => undefined);
   }
+}
+
+/** Whether the holder still has the lease, which is kept then. */
+async function renewLease(
+  app: App,
+  tx: Db,
+  { name, holder, seconds }: { readonly name: string; readonly holder: string; readonly seconds: number },
+): Promise<boolean> {
+  const { leases } = app.store.tables;
+  const kept = await tx
+    .update(leases)
+    .set({ until: sql<number>`${databaseSeconds(app)} + ${sql.raw(String(seconds))}` })
+    .where(and(eq(leases.name, name), eq(leases.holder, holder)))
+    .returning({ name: leases.name });
+  return kept.length > 0;
 }

@@ -34,7 +34,7 @@ const LOOK_MS = 60_000;
 
 /** Forgets what is too old, or too much. @returns the number of request logs that went, null when another server was first. */
 export async function forgetUsage(app: App, most_logs: number = KEPT.logs): Promise<number | null> {
-  return withLease(app, 'usage_retention', app.ids(), async () => ((await isDue(app)) ? forget(app, most_logs) : null));
+  return withLease(app, 'usage_retention', async (held) => ((await isDue(held)) ? forget(held, most_logs) : null));
 }
 
 async function forget(app: App, most_logs: number): Promise<number> {

@@ -20,7 +20,9 @@ interface Sent {
   readonly input: object;
 }
 
-export type Repeats = <T>(sent: Sent, create: () => Promise<T>) => Promise<T>;
+/** @param create gets the app to create with. */
+export type Repeats = <T>(sent: Sent, create: Create<T>) => Promise<T>;
+type Create<T> = (app: App) => Promise<T>;
 
 /**
  * Creates once for each key: a caller that lost the answer, sends the same again and gets the answer of the first attempt, with the
@@ -28,19 +30,19 @@ export type Repeats = <T>(sent: Sent, create: () => Promise<T>) => Promise<T>;
  */
 export function createRepeats(app: App): Repeats {
   const running = new Map<string, Promise<unknown>>();
-  const createNew = async <T>(place: string, create: () => Promise<T>): Promise<T> => {
+  const createNew = async <T>(place: string, create: Create<T>, held = app): Promise<T> => {
     // Redis may be away: then it is made, and cannot be repeated.
     const kept = await getSealed(app, place).catch(() => null);
     if (kept !== null) return JSON.parse(kept) as T;
-    const answer = await create();
+    const answer = await create(held);
     await setSealed(app, place, JSON.stringify(answer), KEPT_MS).catch(() => undefined);
     return answer;
   };
   /** Of several servers that got the same one creates, and the others wait for its answer. */
-  const createAlone = async <T>(place: string, create: () => Promise<T>): Promise<T> => {
+  const createAlone = async <T>(place: string, create: Create<T>): Promise<T> => {
     if (!mayHaveOthers(app)) return createNew(place, create);
     for (let waited = 0; waited < LONGEST_MS; waited += LOOK_MS) {
-      const made = await withLease(app, place, app.ids(), async () => ({ answer: await createNew(place, create) }));
+      const made = await withLease(app, place, async (held) => ({ answer: await createNew(place, create, held) }));
       if (made !== null) return made.answer;
       await app.sleep(LOOK_MS);
     }
@@ -48,8 +50,8 @@ export function createRepeats(app: App): Repeats {
       retry_after: 5,
     });
   };
-  return async <T>({ key, actor, name, input }: Sent, create: () => Promise<T>) => {
-    if (key === undefined || actor === null) return create();
+  return async <T>({ key, actor, name, input }: Sent, create: Create<T>) => {
+    if (key === undefined || actor === null) return create(app);
     const text = JSON.stringify([actor.type, actor.id, name, input, key]);
     const place = `created/${createHash('sha256').update(text).digest('base64url')}`;
     const begun = running.get(place) ?? createAlone(place, create).finally(() => running.delete(place));

@@ -1,5 +1,5 @@
 import type { App } from '#core/app.ts';
-import { withLease } from '#core/cluster/leases.ts';
+import { type Lease, withLease } from '#core/cluster/leases.ts';
 import { runEvery } from '#core/cluster/run-every.ts';
 import { setSealed } from '#core/cluster/sealed-kv.ts';
 import { signal } from '#core/cluster/signals.ts';
@@ -54,7 +54,6 @@ const LAST_RETRY_MS = 6 * 3_600_000;
 /** Orders the certificate of the configured domains when it is wanted: none yet, other domains, about to end, asked for. */
 export function keepCertificate(app: App, options: KeeperOptions = {}): () => void {
   const log = app.log.from('tls');
-  const holder = app.ids();
   const ending = new AbortController();
 
   const turn = async (): Promise<void> => {
@@ -66,35 +65,36 @@ export function keepCertificate(app: App, options: KeeperOptions = {}): () => vo
       if (is_complete) log.info('the certificate is valid; use force to order another one', { valid_until: row.valid_until });
       return endRequest(app, row.requested_at);
     }
-    const worked = await withLease(app, 'certificate', holder, async () => {
+    const worked = await withLease(app, 'certificate', async (held, lease) => {
       // Another server may have ordered meanwhile.
       const latest = await readCertificate(app);
       if (!isWanted(app, settings, latest)) return true;
       const requested_at = latest.requested_at ?? app.clock().toISOString();
-      if (latest.requested_at === null) await writeCertificate(app, { requested_at });
+      if (latest.requested_at === null) await writeCertificate(held, { requested_at });
       // Only now: what a server that is killed leaves, another one orders.
-      if ((await order(settings, latest)) || latest.requested_at === null) await endRequest(app, requested_at);
+      if ((await order(held, lease, settings, latest)) || latest.requested_at === null) await endRequest(held, requested_at);
       return true;
     });
     if (worked === true) await signal(app, 'certificate');
   };
 
   /** @returns whether it came to an end; the next start begins anew with one that this server's end interrupted. */
-  const order = async (settings: Settings, before: CertificateRow): Promise<boolean> => {
+  const order = async (held: App, lease: Lease, settings: Settings, before: CertificateRow): Promise<boolean> => {
     const failed_for = orderKey(app, settings);
     const ended = Promise.withResolvers<never>();
     ended.promise.catch(() => undefined);
     const end = () => ended.reject(new OrderError('The server stopped before the certificate was issued.'));
-    if (ending.signal.aborted) end();
-    ending.signal.addEventListener('abort', end);
-    const placed = place(settings);
+    const stop = AbortSignal.any([ending.signal, lease.lost]);
+    if (stop.aborted) end();
+    stop.addEventListener('abort', end);
+    const placed = place(held, lease, settings, stop);
     const told = (data: Readonly<Record<string, unknown>>): void => {
       const key = app.clock().toISOString();
       emitLater(app, 'certificate', { ...data, domains: domainsOf(settings) }, { key, within_ms: 1_000 });
     };
     try {
       const issued = await Promise.race([placed, ended.promise]);
-      await writeCertificate(app, {
+      await writeCertificate(held, {
         ...toRow(app, settings, issued),
         failures: 0,
         failed_for: null,
@@ -108,14 +108,14 @@ export function keepCertificate(app: App, options: KeeperOptions = {}): () => vo
         valid_until: issued.valid_until.toISOString(),
       });
     } catch (error) {
-      if (ending.signal.aborted) {
+      if (stop.aborted) {
         await withTimeout(placed.then(nothing, nothing), 2 * CLEAN_UP_MS, nothing);
         return false;
       }
       const last_error = error instanceof OrderError ? error.message : 'The order failed in the server. See its log.';
       const failures = before.failed_for === failed_for ? before.failures + 1 : 1;
       const next_try_at = new Date(app.clock().getTime() + retryAfter(failures)).toISOString();
-      await writeCertificate(app, { failures, failed_for, last_error, next_try_at });
+      await writeCertificate(held, { failures, failed_for, last_error, next_try_at });
       told({ status: 'failed', error: last_error, failures, next_try_at });
       const cause = error instanceof OrderError ? error.cause : error;
       log.error('certificate not issued', {
@@ -125,14 +125,19 @@ export function keepCertificate(app: App, options: KeeperOptions = {}): () => vo
         ...(cause instanceof Error ? { cause: `${cause.name}: ${cause.message}` } : {}),
       });
     } finally {
-      ending.signal.removeEventListener('abort', end);
+      stop.removeEventListener('abort', end);
     }
     return true;
   };
 
-  const place = async (settings: Settings): Promise<Issued> => {
+  const place = async (held: App, lease: Lease, settings: Settings, stop: AbortSignal): Promise<Issued> => {
     const directory = directoryOf(app);
     const ask: Ask = options.ask ?? ((url, init) => guardedFetch(url, init, app.policy));
+    // Whatever changes something at the authority is asked by the holder of the lease alone; an order is the account's either way.
+    const askAlone: Ask = async (url, init) => {
+      if (init.method === 'POST') await lease.check();
+      return ask(url, init);
+    };
     const progress = (message: string, fields: Record<string, unknown> = {}) => log.info(message, fields);
     return orderCertificate({
       directory,
@@ -140,10 +145,10 @@ export function keepCertificate(app: App, options: KeeperOptions = {}): () => vo
       email: settings.acme_email ?? '',
       challenge: settings.acme_challenge,
       account: await readAccount(app, directory),
-      keepAccount: (account) => writeAccount(app, directory, account),
+      keepAccount: (account) => writeAccount(held, directory, account),
       solver: settings.acme_challenge === 'dns-01' ? dnsSolver(settings, ask, progress) : httpSolver(app),
-      ask,
-      signal: ending.signal,
+      ask: askAlone,
+      signal: stop,
       progress,
     });
   };

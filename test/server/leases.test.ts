@@ -1,6 +1,9 @@
-import { afterEach, describe, expect, test } from 'bun:test';
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { fileURLToPath } from 'node:url';
-import { endLease, takeLease, withLease } from '#core/cluster/leases.ts';
+import type { App } from '#core/app.ts';
+import { endLease, type Lease, LeaseLost, takeLease, withLease } from '#core/cluster/leases.ts';
+import { readMeta, writeMeta } from '#core/store/meta.ts';
+import { createRepeats } from '#server/http/repeats.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { reachable, testDatabase } from '#test/support/databases.ts';
 import { describeOnce } from '#test/support/metadata.ts';
@@ -52,7 +55,90 @@ describe('embedded', () => {
   });
 });
 
+describe('a lost lease', () => {
+  let t: TestApp;
+  let app: App;
+  beforeEach(async () => {
+    t = await testApp({}, undefined, { metadata: 'sqlite' });
+    ends.push(() => t.close());
+    app = t.app;
+  });
+  /** As after a pause that was longer than the lease. */
+  const takeAway = () => app.store.write((tx) => tx.update(app.store.tables.leases).set({ holder: 'another' }));
+  const note = (held: App, key: string) => held.store.write((tx) => writeMeta(held.store, tx, key, 'done'));
+  const noted = (key: string) => readMeta(app.store, app.store.db, key);
+
+  test('refuses what its holder would write, and whatever it asks somebody else', async () => {
+    const done = await withLease(app, 'work', async (held, lease) => {
+      await note(held, 'before');
+      await lease.check();
+      await takeAway();
+      await expect(lease.check()).rejects.toThrow(LeaseLost);
+      expect(lease.lost.aborted).toBe(true);
+      await note(held, 'after');
+      return true;
+    });
+    expect([done, await noted('before'), await noted('after')]).toEqual([null, 'done', null]);
+    // It is still that of the other one.
+    expect(await takeLease(app, 'work', 'third')).toBe(false);
+    expect(t.log.map(({ message }) => message)).toContain('work was left to another server');
+  });
+
+  test('is not the one that the same server takes later', async () => {
+    const first = await withLease(app, 'work', async (held) => {
+      await takeAway();
+      await endLease(app, 'work', 'another');
+      expect(await withLease(app, 'work', async () => true)).toBe(true);
+      await note(held, 'late');
+      return true;
+    });
+    expect([first, await noted('late')]).toEqual([null, null]);
+  });
+
+  test('is noticed while work waits, also when the metadata database is away for longer than it lasts', async () => {
+    const waits = (_: App, { lost }: Lease) =>
+      new Promise<void>((_done, fail) => lost.addEventListener('abort', () => fail(lost.reason)));
+    const taken = withLease(app, 'work', waits, { seconds: 20, renew_ms: 5 });
+    await until(() => t.app.store.db.$count(app.store.tables.leases).then((count) => count === 1));
+    await takeAway();
+    expect(await taken).toBeNull();
+    let away = false;
+    const write: App['store']['write'] = (work) => (away ? Promise.reject(new Error('away')) : app.store.write(work));
+    const cut = { ...app, store: { ...app.store, write } };
+    const lost = withLease(cut, 'other work', waits, { seconds: 0.05, renew_ms: 5 });
+    await until(() => app.store.db.$count(app.store.tables.leases).then((count) => count === 2));
+    away = true;
+    expect(await lost).toBeNull();
+  });
+
+  test('leaves what follows the work in the background alone', async () => {
+    const held = await withLease(app, 'work', async (inside) => inside);
+    if (held !== null) await note(held, 'later');
+    expect(await noted('later')).toBe('done');
+  });
+});
+
 describeOnce(reachable.postgres)('two servers', () => {
+  test('create once what a caller sends again, when the first loses its lease on the way', async () => {
+    const { one } = await twoServers();
+    const { app } = one;
+    const repeats = createRepeats(app);
+    let attempts = 0;
+    const create = async (held: App) => {
+      attempts += 1;
+      const { leases } = app.store.tables;
+      // Another server had it, and has ended by now.
+      if (attempts === 1) await app.store.write((tx) => tx.update(leases).set({ holder: 'another', until: 0 }));
+      return held.store.write(async (tx) => {
+        await tx.insert(held.store.tables.meta).values({ key: 'made', value: String(attempts) });
+        return attempts;
+      });
+    };
+    const actor = { type: 'admin', id: 'ada', name: 'ada', scopes: [] } as const;
+    const made = await repeats({ key: 'k', actor, name: 'tools.create', input: {} }, create);
+    expect([made, attempts, await readMeta(app.store, app.store.db, 'made')]).toEqual([2, 2, '2']);
+  });
+
   test('never do the same work at once, and what fails gives its lease back', async () => {
     const { one, other } = await twoServers();
     let working = 0;
@@ -65,13 +151,13 @@ describeOnce(reachable.postgres)('two servers', () => {
       return true;
     };
     const servers = [one.app, other.app];
-    const turns = Array.from({ length: 40 }, (_, n) => withLease(servers[n % 2] ?? one.app, 'work', `turn ${n}`, work));
+    const turns = Array.from({ length: 40 }, (_, n) => withLease(servers[n % 2] ?? one.app, 'work', work));
     const done = (await Promise.all(turns)).filter((result) => result === true);
     expect(done.length).toBeGreaterThan(0);
     expect(most).toBe(1);
-    const failing = withLease(one.app, 'work', 'a', () => Promise.reject(new Error('on purpose')));
+    const failing = withLease(one.app, 'work', () => Promise.reject(new Error('on purpose')));
     expect(await failing.catch((error: Error) => error.message)).toBe('on purpose');
-    expect(await withLease(other.app, 'work', 'b', work)).toBe(true);
+    expect(await withLease(other.app, 'work', work)).toBe(true);
   });
 
   test('a holder that is killed keeps the work from the other one no longer than its lease', async () => {
@@ -88,7 +174,7 @@ describeOnce(reachable.postgres)('two servers', () => {
     ends.push(async () => holder.kill('SIGKILL'));
     const said = await holder.stdout.getReader().read();
     expect(Buffer.from(said.value ?? []).toString()).toBe('taken\n');
-    const work = () => withLease(other.app, 'work', 'other', async () => true);
+    const work = () => withLease(other.app, 'work', async () => true);
     // Longer than one lease: the holder keeps it.
     for (const ends_at = performance.now() + 2_000; performance.now() < ends_at; await Bun.sleep(100))
       expect(await work()).toBeNull();

@@ -129,12 +129,12 @@ async function writeDrift(app: App, tx: Db, state: State, fresh: readonly Drifte
 /** Checks when it is due, on one server at a time. @returns whether this one did. */
 export async function checkDriftWhenDue(app: App): Promise<boolean> {
   if ((await dueOf(app)) === null) return false;
-  const checked = await withLease(app, 'drift', app.ids(), async () => {
+  const checked = await withLease(app, 'drift', async (held) => {
     // Another server may have been quicker.
     const due = await dueOf(app);
     if (due === null) return false;
     if (due === 'all') app.asked_statements = { since: app.clock().getTime(), asked: new Map() };
-    await checkDrift(app, app.asked_statements.asked);
+    await checkDrift(held, app.asked_statements.asked);
     return true;
   });
   return checked === true;

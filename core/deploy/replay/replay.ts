@@ -36,7 +36,10 @@ export const replayHandlers: Pick<Handlers, 'replay.run'> = {
 export async function replayOn(context: Context, name: string, calls: number): Promise<Replay> {
   const { app, actor } = context;
   // One at a time, whichever server is asked: each runs its calls twice on the live databases.
-  const found = await withLease(app, LEASE, app.ids(), () => askHosts(context, name, calls));
+  const found = await withLease(app, LEASE, (_, { lost }) => {
+    const signal = context.signal === undefined ? lost : AbortSignal.any([context.signal, lost]);
+    return askHosts({ ...context, signal }, name, calls);
+  });
   if (found === null) throw new AppError('conflict', 'A replay is already running. Wait for it to finish, or cancel it.');
   const { samples: _, notes: _notes, ...counts } = found;
   app.log.from('deploy').info('replayed recent calls', { ...counts, hosts: counts.hosts.length, by: actor?.name ?? 'system' });

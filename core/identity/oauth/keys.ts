@@ -66,9 +66,9 @@ export async function signAccessToken(
  * @returns whether something changed.
  */
 export async function rotateKeys(app: App, { now = false, noteRotation }: Rotation = {}): Promise<boolean> {
-  const changed = await withLease(app, LEASE, app.ids(), async () => {
+  const changed = await withLease(app, LEASE, async (held) => {
     const fresh = await newKey(app);
-    return app.store.write(async (tx) => {
+    return held.store.write(async (tx) => {
       const before = await currentKey(app, tx);
       const rotated = await rotate(app, tx, before, fresh, now);
       const forgotten = await forget(app, tx);

@@ -6,6 +6,7 @@ import { AppError } from '#core/errors.ts';
 import { guardedFetch } from '#core/engines/shared/dial.ts';
 import { runEvery } from '#core/cluster/run-every.ts';
 import { withLease } from '#core/cluster/leases.ts';
+import type { Db } from '#core/store/open.ts';
 import { keepNewest } from '#core/store/pages.ts';
 import type { Schema } from '#core/store/schema.ts';
 
@@ -47,13 +48,12 @@ export function secretsOf({ keyring, clock }: App, { id, secret }: NoticeRow): r
  * that does not answer keeps the others from nothing. @returns a function that ends it.
  */
 export function keepSendingNotices(app: App): () => void {
-  const holder = app.ids();
   const busy = new Set<string>();
   const ended = new AbortController();
   const begin = (id: string): void => {
     if (busy.has(id)) return;
     busy.add(id);
-    const sending = sendTo(app, holder, id, ended.signal)
+    const sending = sendTo(app, id, ended.signal)
       .catch((error: unknown) => app.log.warning('sending notices failed', { reason: String(error) }))
       .finally(() => busy.delete(id));
     app.background(sending);
@@ -67,21 +67,23 @@ export function keepSendingNotices(app: App): () => void {
 }
 
 /** One turn of every webhook. */
-export async function sendDue(app: App, holder: string): Promise<void> {
-  await Promise.all((await dueNotices(app)).map((id) => sendTo(app, holder, id)));
+export async function sendDue(app: App): Promise<void> {
+  await Promise.all((await dueNotices(app)).map((id) => sendTo(app, id)));
 }
 
 /** One turn of a webhook. Its first failure ends it: whatever is next would fail as well, after another time limit. */
-async function sendTo(app: App, holder: string, id: string, ended?: AbortSignal): Promise<void> {
-  await withLease(app, `notices/${id}`, holder, async () => {
-    await giveUpOldest(app, id);
+async function sendTo(app: App, id: string, ending?: AbortSignal): Promise<void> {
+  await withLease(app, `notices/${id}`, async (held, { lost }) => {
+    const ended = ending === undefined ? lost : AbortSignal.any([ending, lost]);
+    await giveUpOldest(held, id);
     for (let n = 0; n < AT_ONCE; n++) {
-      if (ended?.aborted === true) break;
-      // Read anew each time: it may have been disabled, deleted or given another address meanwhile.
-      const next = await nextDue(app, id);
+      if (ended.aborted) break;
+      // Read anew each time, as the holder of the lease: it may have been sent by another server, disabled or deleted meanwhile.
+      const next = await held.store.write((tx) => nextDue(held, tx, id));
       if (next === undefined) break;
+      // What was sent is noted in any case, so by the app that needs no lease.
       const sent = await deliver(app, next.notice, next.delivery, { ended }).catch((error: unknown) => {
-        if (ended?.aborted === true) return null;
+        if (ended.aborted) return null;
         throw error;
       });
       if (sent?.error !== null) break;
@@ -108,9 +110,9 @@ async function dueNotices(app: App): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
-async function nextDue(app: App, id: string): Promise<{ notice: NoticeRow; delivery: DeliveryRow } | undefined> {
+async function nextDue(app: App, tx: Db, id: string): Promise<{ notice: NoticeRow; delivery: DeliveryRow } | undefined> {
   const { notices, notice_deliveries: deliveries } = app.store.tables;
-  const [next] = await app.store.db
+  const [next] = await tx
     .select({ notice: notices, delivery: deliveries })
     .from(deliveries)
     .innerJoin(notices, eq(notices.id, deliveries.notice_id))

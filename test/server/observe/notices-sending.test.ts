@@ -45,9 +45,9 @@ afterAll(() => hook.stop(true));
 test.each([200, 503])('one that is disabled while it answers %d gets nothing more', async (answer) => {
   status = answer;
   whileSending = () => t.request('PATCH', at, { body: { enabled: false } });
-  await sendDue(t.app, 'this server');
+  await sendDue(t.app);
   t.advance(3_600_000);
-  await sendDue(t.app, 'this server');
+  await sendDue(t.app);
   expect(received).toEqual(['/old']);
   const others = Array.from({ length: 2 }, () => ({ status: 'failed', error: 'The webhook was disabled.' }));
   expect(await deliveries()).toMatchObject([{ status: answer === 200 ? 'delivered' : 'failed' }, ...others]);
@@ -55,12 +55,23 @@ test.each([200, 503])('one that is disabled while it answers %d gets nothing mor
 
 test('one that is deleted or gets another address in between is followed', async () => {
   whileSending = () => t.request('PATCH', at, { body: { url: url('/new') } });
-  await sendDue(t.app, 'this server');
+  await sendDue(t.app);
   expect(received).toEqual(['/old', '/new', '/new']);
   for (let n = 0; n < 2; n++) await emitNotice(t.app, 'deploy', { version: n, by: 'ada' });
   whileSending = () => t.request('DELETE', at);
-  await sendDue(t.app, 'this server');
+  await sendDue(t.app);
   expect(received).toHaveLength(4);
+});
+
+test('a server that lost its lease while it sent sends nothing more, and the next one sends the rest once', async () => {
+  const { leases } = t.app.store.tables;
+  whileSending = () => t.app.store.write((tx) => tx.update(leases).set({ holder: 'another server' }));
+  await sendDue(t.app);
+  expect(received).toHaveLength(1);
+  expect((await deliveries()).map((row) => row.status)).toEqual(['delivered', 'waiting', 'waiting']);
+  await t.app.store.write((tx) => tx.delete(leases));
+  await sendDue(t.app);
+  expect(received).toHaveLength(3);
 });
 
 test('a host that restarts is not told as lost, whether it left or crashed; one that stays away is', async () => {
@@ -128,10 +139,10 @@ test('a host that went while the database was away is told once it is back', asy
 test('what failed while the clock was days ahead is sent again once it is right', async () => {
   status = 503;
   t.advance(30 * 24 * 3_600_000);
-  await sendDue(t.app, 'this server');
+  await sendDue(t.app);
   t.advance(-30 * 24 * 3_600_000);
   status = 200;
-  await sendDue(t.app, 'this server');
+  await sendDue(t.app);
   expect(await deliveries()).toMatchObject([
     { status: 'delivered', attempts: 2 },
     { status: 'delivered' },
