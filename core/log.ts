@@ -85,14 +85,23 @@ export function reasonOf(error: unknown): string {
   return error.cause instanceof Error ? `${own}: ${reasonOf(error.cause)}` : own;
 }
 
-/** The last resort: what nobody waited for is told, and the program goes on. Requests are independent of each other. */
+/**
+ * The last resort. A promise that nobody waited for is logged, and the program goes on: requests are independent of each other. After an
+ * exception that nobody caught nothing is known of the program's state, so it ends with its log line, and whatever started it starts it
+ * anew.
+ */
 export function logUnhandled(log: Log): void {
-  const tell = (error: unknown) =>
-    log.error('unhandled fault', {
+  const write = (message: string, error: unknown) =>
+    log.error(message, {
       reason: error instanceof Error ? (error.stack ?? error.message).split('\nparams:')[0] : String(error),
     });
-  process.on('unhandledRejection', tell);
-  process.on('uncaughtException', tell);
+  process.on('unhandledRejection', (error) => write('unhandled fault', error));
+  process.on('uncaughtException', (error) => {
+    write('the program ends after a fault', error);
+    process.exit(1);
+  });
+  // Whoever read the log has gone: lines are lost, and the program serves on.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 }
 
 const COLOURS: Readonly<Record<LogLevel, string>> = { DEBUG: '90', INFO: '36', WARNING: '33', ERROR: '31' };

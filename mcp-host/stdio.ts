@@ -3,7 +3,7 @@ import { withDevInstallation } from '#core/edge/dev-secrets.ts';
 import { EnvError, parseEnv, processEnvironment } from '#core/env.ts';
 import { STDIO_HOST } from '#core/contract/deploy/deploy.ts';
 import { programArguments } from '#core/product.ts';
-import { createLog, toStream } from '#core/log.ts';
+import { createLog, logUnhandled, toStream } from '#core/log.ts';
 import { noListFile } from './auth/list-file.ts';
 import { createHost, type Host } from './host.ts';
 import { hostOptions } from './setup.ts';
@@ -33,6 +33,7 @@ async function main(): Promise<void> {
   const { env, warnings } = parseEnv('host', withDevInstallation(processEnvironment()));
   const log = createLog('INFO', toStream(process.stderr), 'host');
   for (const warning of warnings) log.warning(warning);
+  logUnhandled(log);
   const options = await hostOptions(env, log);
   const host = createHost({
     ...options,

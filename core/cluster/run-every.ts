@@ -25,7 +25,7 @@ export function runEvery(app: App, { every_ms, what, work, at_once = false, wake
     working = true;
     again = false;
     app.background(
-      work()
+      (async () => work())()
         .catch((error: unknown) => app.log.warning(`${what} failed`, { reason: String(error) }))
         .finally(() => {
           working = false;

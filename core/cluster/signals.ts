@@ -1,4 +1,5 @@
 import type { App } from '#core/app.ts';
+import { reasonOf } from '#core/log.ts';
 import { fingerprintOf, openOrNull } from '#core/lib/secrets.ts';
 
 /**
@@ -49,7 +50,12 @@ export function onSignal(app: App, name: Signal, listener: (message: string) => 
   let ended = false;
   const subscribed = app.kv.subscribe(channelOf(app, name), (text) => {
     const message = ended ? null : openSignal(app, name, text);
-    if (message !== null) listener(message);
+    if (message === null) return;
+    try {
+      listener(message);
+    } catch (error) {
+      app.log.warning('a message from another server was not understood', { name, reason: reasonOf(error) });
+    }
   });
   return () => {
     ended = true;

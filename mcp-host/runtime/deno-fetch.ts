@@ -29,9 +29,9 @@ export const dialledFetch: DialledFetch = async (url, { method = 'GET', headers,
       reject(signal?.reason);
       asked.destroy(signal?.reason instanceof Error ? signal.reason : undefined);
     };
+    asked.on('error', reject);
     if (signal?.aborted === true) return abort();
     signal?.addEventListener('abort', abort, { once: true });
-    asked.once('error', reject);
     asked.once('response', (incoming) => {
       incoming.once('close', () => signal?.removeEventListener('abort', abort));
       resolve(toResponse(incoming));
@@ -44,7 +44,7 @@ function toResponse(incoming: IncomingMessage): Response {
   const headers = new Headers();
   const { rawHeaders, statusCode: status = 500 } = incoming;
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) headers.append(rawHeaders[at] ?? '', rawHeaders[at + 1] ?? '');
-  if (NO_BODY.has(status)) incoming.resume();
+  if (NO_BODY.has(status)) incoming.on('error', () => undefined).resume();
   const body = NO_BODY.has(status) ? null : (Readable.toWeb(incoming) as unknown as ReadableStream<Uint8Array<ArrayBuffer>>);
   return new Response(body, { status, headers });
 }

@@ -36,7 +36,8 @@ export function serve(options: ServeOptions): Promise<Served> {
         busy.delete(socket);
         if (stopping) socket.end();
       });
-      void answer(incoming, outgoing);
+      outgoing.on('error', () => outgoing.destroy());
+      answer(incoming, outgoing).catch(() => outgoing.destroy());
     },
   );
   // It is put back for every request of a connection.
@@ -79,6 +80,8 @@ export function serve(options: ServeOptions): Promise<Served> {
     });
     server.listen({ host, port }, () => {
       server.removeAllListeners('error');
+      // A connection that cannot be accepted, as when there are no files left, ends nothing but itself.
+      server.on('error', () => undefined);
       resolve({ port: (server.address() as AddressInfo).port, stop });
     });
   });
@@ -126,7 +129,7 @@ function bodyOf(incoming: IncomingMessage): ReadableStream<Uint8Array<ArrayBuffe
           incoming.pause();
         });
         incoming.once('end', () => end(() => controller.close()));
-        incoming.once('error', (error) => end(() => controller.error(error)));
+        incoming.on('error', (error) => end(() => controller.error(error)));
         incoming.once('close', () => end(() => controller.error(new Error('The connection was closed.'))));
       },
       pull: () => void incoming.resume(),

@@ -165,6 +165,8 @@ function connect(host: string, port: number, signal: AbortSignal): Promise<net.S
     const abort = () => fail(signal.reason);
     if (signal.aborted) return abort();
     signal.addEventListener('abort', abort, { once: true });
+    // Whoever takes the socket over is told by its close; without a listener an error would end the program.
+    socket.on('error', () => undefined);
     socket.once('error', fail);
     socket.once('connect', () => {
       signal.removeEventListener('abort', abort);

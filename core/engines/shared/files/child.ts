@@ -68,7 +68,7 @@ export function startChild<Question extends object, Answer>(
       done();
     };
     child.once('exit', end);
-    child.once('error', () => end(null));
+    child.on('error', () => end(null));
   });
   child.on('message', (message: Answer) => {
     if (progress?.(message) === true) return;
