@@ -22,6 +22,7 @@ import { followCancels } from '#core/observe/running-calls.ts';
 import { followDecisions } from '#core/identity/oauth/confirmations.ts';
 import { followReplays } from '#core/deploy/replay/replay.ts';
 import { followNames } from '#core/deploy/host-names.ts';
+import { keepDroppingIdle } from '#core/proposals/overlays.ts';
 import { followTokens, tellTokenUses } from '#core/identity/mcp-tokens.ts';
 import { keepSigningKeys } from '#core/identity/oauth/keys.ts';
 import { followIdentity } from '#core/identity/oauth/published.ts';
@@ -98,6 +99,7 @@ export async function startServer(env: Env, log: Log, options: StartOptions = {}
     keepExpiringCandidates(app),
     keepWatchingCanary(app),
     followNames(app),
+    keepDroppingIdle(app),
     followReplays(app),
     followCancels(app),
     followDecisions(app),

@@ -30,6 +30,8 @@ export interface Overlay {
   readonly sources: SourcePool;
   /** What the databases said of statements. */
   readonly recalled: Recalled;
+  /** How many operations it has. */
+  readonly applied: number;
   /** Runs an operation that changes something; one that fails leaves nothing. */
   apply(door: Door, step: Step, call: Call): Promise<Applied>;
   /** Runs one that only reads or tries. */
@@ -75,10 +77,14 @@ export async function openOverlay(app: App, owner: Owner): Promise<Overlay> {
     switch_lock: createLock(),
   };
   let ids = createIds(owner);
+  let applied = 0;
   return {
     app: inside,
     sources,
     recalled,
+    get applied() {
+      return applied;
+    },
     async apply(door, { operation, input }, call) {
       await copyHistory(app.store, scratch, operation, input);
       const tried = ids.copy();
@@ -88,6 +94,7 @@ export async function openOverlay(app: App, owner: Owner): Promise<Overlay> {
           door.perform({ ...inside, store }, operation, input, { ...call, replay }),
         );
         ids = tried;
+        applied += 1;
         return { output, written: replay.written };
       } catch (error) {
         // It may have what was undone.

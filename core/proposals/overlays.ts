@@ -1,5 +1,6 @@
 import { afterCommit } from '#core/after-commit.ts';
 import type { App } from '#core/app.ts';
+import { runEvery } from '#core/cluster/run-every.ts';
 import type { ProposalFinding, Reviewed } from '#core/contract/proposals.ts';
 import { AppError, CONTROLS, type ErrorCode } from '#core/errors.ts';
 import type { Call, Door } from '#core/run.ts';
@@ -80,22 +81,21 @@ export async function withOverlay<T>(
   const fits = known?.stamp === stamp && known.version === proposal.version;
   if (known !== undefined && !fits) await drop(app, proposal.id);
   const entry = known !== undefined && fits ? known : await replayed(app, door, proposal, steps, call, stamp);
+  const { applied } = entry.overlay;
   entry.busy = true;
   try {
     const { value, version } = await work(entry.overlay);
     entry.version = version;
     return value;
   } catch (error) {
-    // It may have what was not stored.
-    if (!(error instanceof AppError)) {
-      kept.delete(proposal.id);
-      await entry.overlay.close();
-    }
+    entry.busy = false;
+    // It may have what was not stored; what an operation itself refuses leaves nothing.
+    if (!(error instanceof AppError) || entry.overlay.applied !== applied) await drop(app, proposal.id);
     throw error;
   } finally {
     entry.busy = false;
     entry.used_at = performance.now();
-    await dropOld(app);
+    await dropIdle(app);
   }
 }
 
@@ -173,11 +173,15 @@ export async function drop({ overlays: { kept }, log }: App, id: string): Promis
   await afterCommit({ log }, 'closing a proposal', () => entry.overlay.close());
 }
 
-async function dropOld(app: App): Promise<void> {
+/** Those that are not written to go without anybody asking. @returns a function that ends it. */
+export const keepDroppingIdle = (app: App): (() => void) =>
+  runEvery(app, { every_ms: KEPT_MS / 10, what: 'closing idle proposals', work: () => dropIdle(app) });
+
+export async function dropIdle(app: App, kept_ms = KEPT_MS): Promise<void> {
   const idle = [...app.overlays.kept].filter(([, { busy }]) => !busy).toSorted(([, a], [, b]) => a.used_at - b.used_at);
   const surplus = idle.length - MOST_KEPT;
   const now = performance.now();
   for (const [n, [id, { used_at }]] of idle.entries()) {
-    if (n < surplus || now - used_at > KEPT_MS) await drop(app, id);
+    if (n < surplus || now - used_at > kept_ms) await drop(app, id);
   }
 }

@@ -1,0 +1,50 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import type { App } from '#core/app.ts';
+import { AppError } from '#core/errors.ts';
+import { dropIdle } from '#core/proposals/overlays.ts';
+import { type Call, run } from '#core/run.ts';
+import { ordersTool, type ProposingShop, proposingShop } from './shop.ts';
+
+let shop: ProposingShop;
+let app: App;
+beforeAll(async () => {
+  shop = await proposingShop({ metadata: 'sqlite' });
+  ({ app } = shop.t);
+});
+afterAll(() => shop.t.close());
+
+const CALL: Call = {
+  actor: { type: 'agent_token', id: 'claude', name: 'Claude', scopes: ['propose'] },
+  ip: null,
+  user_agent: null,
+  request_id: 'overlays',
+};
+const propose = (on: App, name: string) => run(on, 'tools.create', ordersTool(shop.connection_id, { name }), CALL);
+
+test('an operation that could not be stored is in the proposal once it is sent again', async () => {
+  const first = await propose(app, 'first');
+  for (const fault of [new AppError('unavailable', 'The disk is full.'), new Error('the connection was lost')]) {
+    const name = fault instanceof AppError ? 'second' : 'third';
+    const full: App = { ...app, store: { ...app.store, write: () => Promise.reject(fault) } };
+    await expect(propose(full, name)).rejects.toThrow(fault.message);
+    expect(await propose(app, name)).toMatchObject({ name, version: 1, proposed: true });
+  }
+  const { operations } = await shop.t.call('proposals.get', { id: String(Reflect.get(first, 'proposal_id')) });
+  expect(operations.map(({ summary }) => summary)).toEqual(['first', 'second', 'third'].map((name) => `Create tool ${name}`));
+});
+
+test('what an operation itself refuses leaves the proposal open for the next one', async () => {
+  await propose(app, 'fourth');
+  const [before] = [...app.overlays.kept.values()];
+  await expect(propose(app, 'fourth')).rejects.toThrow('already');
+  await propose(app, 'fifth');
+  expect([...app.overlays.kept.values()]).toEqual([before]);
+});
+
+test('a proposal that is not written to is freed without anybody asking', async () => {
+  await propose(app, 'sixth');
+  await dropIdle(app);
+  expect(app.overlays.kept.size).toBe(1);
+  await dropIdle(app, -1);
+  expect(app.overlays.kept.size).toBe(0);
+});
