@@ -3,7 +3,7 @@ import type { App } from '#core/app.ts';
 import { getSealed, setSealed } from '#core/cluster/sealed-kv.ts';
 import { mayHaveOthers, withLease } from '#core/cluster/leases.ts';
 import { AppError } from '#core/errors.ts';
-import type { Actor } from '#core/run.ts';
+import type { Call } from '#core/run.ts';
 
 /** Longer than a person takes to press a button again. */
 const KEPT_MS = 10 * 60_000;
@@ -15,7 +15,8 @@ const LONGEST_MS = 30_000;
 interface Sent {
   /** `Idempotency-Key`: the same for every attempt. */
   readonly key: string | undefined;
-  readonly actor: Actor | null;
+  /** Of this, who calls, how, and the proposal that it goes into make it another creation. */
+  readonly call: Pick<Call, 'actor' | 'by_name' | 'proposal'>;
   readonly name: string;
   readonly input: object;
 }
@@ -50,9 +51,10 @@ export function createRepeats(app: App): Repeats {
       retry_after: 5,
     });
   };
-  return async <T>({ key, actor, name, input }: Sent, create: Create<T>) => {
+  return async <T>({ key, call, name, input }: Sent, create: Create<T>) => {
+    const { actor, by_name = false, proposal } = call;
     if (key === undefined || actor === null) return create(app);
-    const text = JSON.stringify([actor.type, actor.id, name, input, key]);
+    const text = JSON.stringify([actor.type, actor.id, by_name, proposal?.id, proposal?.note, name, input, key]);
     const place = `created/${createHash('sha256').update(text).digest('base64url')}`;
     const begun = running.get(place) ?? createAlone(place, create).finally(() => running.delete(place));
     running.set(place, begun);

@@ -48,7 +48,8 @@ export function addRoutes(app: App, router: Hono<ServerEnv>): void {
         waited = definition.waits === true && input['wait'] === true;
         c.env?.received?.();
         const key = isCreation(definition) ? c.req.header('idempotency-key') : undefined;
-        return repeats({ key, actor: who.actor, name, input }, (held) => run(held, name, input as never, { ...call, ...who }));
+        const asked = { ...call, ...who };
+        return repeats({ key, call: asked, name, input }, (held) => run(held, name, input as never, asked));
       };
       const output =
         bearer === null

@@ -135,7 +135,7 @@ describeOnce(reachable.postgres)('two servers', () => {
       });
     };
     const actor = { type: 'admin', id: 'ada', name: 'ada', scopes: [] } as const;
-    const made = await repeats({ key: 'k', actor, name: 'tools.create', input: {} }, create);
+    const made = await repeats({ key: 'k', call: { actor }, name: 'tools.create', input: {} }, create);
     expect([made, attempts, await readMeta(app.store, app.store.db, 'made')]).toEqual([2, 2, '2']);
   });
 

@@ -63,6 +63,24 @@ test('another key, another input, another noun, another caller or no key makes a
   expect(await by(theirs, 'nightly')).toMatchObject({ status: 409 });
 });
 
+test('another proposal, or another reason for it, is another creation', async () => {
+  await server.call('config.update', { agent_enabled: true });
+  const draft = { name: 'proposing', scopes: ['propose'], duration_minutes: 60 };
+  const { body } = await postWithKey('/agent-tokens', 'p', draft);
+  const authorization = `Bearer ${body.token}`;
+  const propose = async (key: string | null, name: string, headers: Record<string, string> = {}) => {
+    const answer = await postWithKey('/toolsets', key, { name, enabled: false }, { authorization, ...headers });
+    expect(answer.status).toBe(202);
+    return String(Reflect.get(answer.body, 'proposal_id'));
+  };
+  const first = await propose('press-8', 'proposed', { 'x-proposal-id': 'new' });
+  expect(await propose('press-8', 'proposed', { 'x-proposal-id': 'new' })).toBe(first);
+  const why = { 'x-proposal-id': 'new', 'x-proposal-note': 'Another reason' };
+  expect(await propose('press-8', 'proposed', why)).not.toBe(first);
+  const gathering = await propose(null, 'begins');
+  expect(await propose('press-8', 'proposed', { 'x-proposal-id': gathering })).toBe(gathering);
+});
+
 test('what was refused is tried again, and nobody without a session is answered', async () => {
   const taken = await postWithKey('/toolsets', 'press-6', { name: 'taken' });
   const refused = await postWithKey('/toolsets', 'press-7', { name: 'taken' });
