@@ -4,7 +4,7 @@ import { AppError } from '#core/errors.ts';
 import { untilAborted } from './deadline.ts';
 import type { DialledFetch, DialledInit, DialPolicy } from './source.ts';
 import { canonicalAddress, classifyAddress } from './addresses.ts';
-import { badHost, isHost } from './network.ts';
+import { badHost, isHost, malformed } from './network.ts';
 
 export interface ResolvedAddress {
   readonly address: string;
@@ -42,9 +42,8 @@ export async function resolveTarget(
   resolve: Resolve = systemResolve,
 ): Promise<Target> {
   const name = host.replace(/^\[(.*)\]$/, '$1');
-  if (name.includes('/') || name.includes('\0'))
-    throw blocked('A Unix socket or path is not allowed as a host; enter a host name or an IP address.');
-  if (!isHost(name)) throw badHost();
+  // No address at all, so nothing that is forbidden: a malformed one is a matter of its field alone.
+  if (!isHost(name)) throw badHost(name);
   const addresses = await addressesOf(name, resolve);
   const classes = addresses.map(({ address }) => classifyAddress(address));
   if (classes.includes('never')) {
@@ -91,7 +90,7 @@ export async function guardedFetch(
   resolve: Resolve = systemResolve,
 ): Promise<Response> {
   const { protocol, hostname, host, port, pathname, search } = new URL(url);
-  if (protocol !== 'http:' && protocol !== 'https:') throw blocked('Only http:// and https:// addresses are allowed.');
+  if (protocol !== 'http:' && protocol !== 'https:') throw malformed('Only http:// and https:// addresses are allowed.');
   const headers = new Headers(init.headers);
   // A few bytes unpack to any size before anybody can count them.
   headers.set('Accept-Encoding', 'identity');

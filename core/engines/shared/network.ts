@@ -25,10 +25,15 @@ export type Send = (url: URL, init: DialledInit) => Promise<Response>;
 const HOST_NAME = /^[\p{L}\p{M}\p{N}_](?:[\p{L}\p{M}\p{N}_.-]*[\p{L}\p{M}\p{N}_.])?$/u;
 export const isHost = (name: string): boolean => net.isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0 || HOST_NAME.test(name);
 
-export function badHost(): AppError {
-  const detail = 'The host is not a host name or an IP address; enter it alone, without scheme, port, path or spaces.';
-  return new AppError('database_unreachable', detail, { reason: 'dns_failed' });
-}
+/** @param name as it was entered. */
+export const badHost = (name: string): AppError =>
+  malformed(
+    name.includes('/')
+      ? 'The host contains a slash. Enter the host name or the IP address alone, without scheme and path; Unix sockets are not supported.'
+      : 'The host is not a host name or an IP address; enter it alone, without scheme, port, path or spaces.',
+  );
+
+export const malformed = (detail: string): AppError => new AppError('database_unreachable', detail, { reason: 'dns_failed' });
 
 const UNSET = 'unset.invalid';
 
@@ -39,7 +44,7 @@ export function addressOf({ host, port, ssl_mode }: Pick<ConnectionSettings, 'ho
   url.hostname = name.includes(':') && !name.startsWith('[') ? `[${name}]` : name;
   url.port = port === null ? '' : String(port);
   if (isHost(name) && url.hostname !== UNSET) return url;
-  throw badHost();
+  throw badHost(name);
 }
 
 type Certificates = Pick<ConnectionSettings, 'ssl_mode' | 'ssl_ca' | 'ssl_cert' | 'ssl_key'>;

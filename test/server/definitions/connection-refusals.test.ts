@@ -17,7 +17,8 @@ const createConnection = (body: object) => t.send('connections.create', body);
 test('a test refuses at its field what could not be stored', async () => {
   const wrong: [object, string, string][] = [
     [{ ...postgres, host: 'db.example.com:5432' }, 'host', 'The host is not a host name'],
-    [{ ...postgres, host: 'https://db.example.com' }, 'host', 'A Unix socket or path'],
+    [{ ...postgres, host: 'https://db.example.com' }, 'host', 'The host contains a slash'],
+    [{ ...postgres, host: '/var/run/postgresql' }, 'host', 'The host contains a slash'],
     [{ ...sqlite, database: '../outside.sqlite' }, 'database', 'must be a SQLite file inside'],
     [{ ...postgres, db_type: 'clickhouse', database: 'system' }, 'database', 'cannot be one of the server itself'],
     [{ ...postgres, ssl_ca: 'no certificate' }, 'ssl_ca', 'ssl_ca must be one or more certificates in PEM'],
@@ -33,6 +34,8 @@ test('a test refuses at its field what could not be stored', async () => {
     if (status === 200) expect(body).toMatchObject({ success: false, message: expect.stringContaining(said) });
     else expect([status, body.errors]).toEqual([422, stored.body.errors]);
   }
+  // None of them is a forbidden address.
+  expect((await t.call('history.list', { action: 'blocked' })).items).toEqual([]);
 });
 
 test('certificates are read, and those that an earlier version stored stay until they are changed', async () => {
