@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { until } from '#test/support/programs.ts';
+import { until } from '#test/support/until.ts';
 
 /** How much of a program's memory is alive, in MiB, as `heap-probe.ts` answers it. */
 export interface LiveHeap {
@@ -21,7 +21,7 @@ export function createLiveHeap(): LiveHeap {
       const file = join(folder, String(pid));
       rmSync(file, { force: true });
       process.kill(pid, 'SIGUSR2');
-      await until(() => existsSync(file), 10_000);
+      await until(() => existsSync(file));
       return Number(readFileSync(file, 'utf8'));
     },
     close: () => rmSync(folder, { recursive: true, force: true }),

@@ -5,7 +5,7 @@ import { measureTree } from './machine.ts';
 import { startOurs } from './ours.ts';
 import { JSON_TYPES } from './target.ts';
 import { callBody, createDatabase, TOOLS } from './workload.ts';
-import { until } from '#test/support/programs.ts';
+import { until } from '#test/support/until.ts';
 
 /**
  * Hours in small: callers of every kind, deploys, cancels and bad input, for some minutes; memory, descriptors and database
@@ -138,7 +138,7 @@ for (const until_minute of [Math.min(1, minutes / 4), minutes / 3, (minutes * 2)
 state.running = false;
 await Promise.all(work);
 const busy = samples.at(-1);
-await until(async () => (await database.sessions()) <= 4, 10_000).catch(() => undefined);
+await until(async () => (await database.sessions()) <= 4).catch(() => undefined);
 await Bun.sleep(2_000);
 await sample();
 await askAlive();

@@ -3,7 +3,8 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { percentile, row } from '#test/bench/figures.ts';
 import { type TestDatabase, testDatabase } from '#test/support/databases.ts';
-import { type Programs, removeFolder, startPrograms, until } from '#test/support/programs.ts';
+import { type Programs, removeFolder, startPrograms } from '#test/support/programs.ts';
+import { until } from '#test/support/until.ts';
 
 /**
  * Deploys while 16 callers call without a pause: lost calls, answers of a version that was never deployed, and database
@@ -92,7 +93,7 @@ async function underLoad(kind: string, programs: Programs, database: TestDatabas
   load_state.running = false;
   await Promise.all(load);
   let after = await sessions();
-  await until(async () => (after = await sessions()) <= before, 5_000).catch(() => undefined);
+  await until(async () => (after = await sessions()) <= before).catch(() => undefined);
   if (wrong[0] !== undefined) process.stderr.write(`first lost call: ${wrong[0].slice(0, 300)}\n`);
   return row([
     kind,

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { joinAs, type PersonBrowser, personBrowser } from '../support/person-browser.ts';
 import { freePort } from '../support/free-port.ts';
-import { type Programs, removeFolder, startPrograms, until } from '../support/programs.ts';
+import { type Programs, removeFolder, startPrograms } from '../support/programs.ts';
+import { untilWithin } from '../support/until.ts';
 import { startTlsFront, type TlsFront } from '../support/tls-front.ts';
 import { isInstalled, SIGN_IN, withSetup } from './client.ts';
 import { SIGNING_IN, type SigningIn } from './sign-ins.ts';
@@ -46,7 +47,7 @@ async function deployProgram(port: number, public_url: string, env: Deployed['en
   await programs.demo();
   await programs.api('PATCH', '/server/config', { auth_type: 'oauth', mcp_proxy: is_proxied });
   await programs.api('POST', '/deploy', {});
-  await until(async () => (await fetch(programs.mcp_url, { method: 'POST' })).status === 401, 60_000);
+  await untilWithin(60_000, async () => (await fetch(programs.mcp_url, { method: 'POST' })).status === 401);
   const person = await joinAs(programs, { username: ACCOUNT.username, role: 'caller' }, ACCOUNT.password);
   const browser = await personBrowser(public_url, ACCOUNT, is_proxied ? front.ca : undefined);
   return { programs, mcp_url: is_proxied ? `${public_url}/mcp` : programs.mcp_url, person, browser, env };

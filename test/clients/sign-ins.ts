@@ -1,6 +1,6 @@
 import { connectProgram } from '../support/mcp-clients.ts';
 import { freePort } from '../support/free-port.ts';
-import { until } from '../support/programs.ts';
+import { untilWithin } from '../support/until.ts';
 import { claudeCommand, claudeSettings, codexCommand, codexSettings } from './agents.ts';
 import { namesIn } from './callers.ts';
 import { type Client, environment, execute, program, type Setup, SIGN_IN } from './client.ts';
@@ -68,9 +68,9 @@ const mcpRemote: SigningIn = {
       async refused() {
         printed = '';
         const answered = ask().catch(String);
-        await until(
-          () => SIGN_IN.test(printed),
+        await untilWithin(
           WITHIN_MS,
+          () => SIGN_IN.test(printed),
           () => printed,
         );
         await client.close();

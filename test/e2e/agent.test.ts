@@ -2,7 +2,8 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { reachable, type TestDatabase, testDatabase } from '#test/support/databases.ts';
 import { type ClientKind, connectClient, type McpClient } from '#test/support/mcp-clients.ts';
-import { type Programs, removeFolder, startPrograms, until } from '#test/support/programs.ts';
+import { type Programs, removeFolder, startPrograms } from '#test/support/programs.ts';
+import { until, untilWithin } from '#test/support/until.ts';
 import { SPECIFIED_TOOLS } from '#test/support/agent-tools.ts';
 
 let programs: Programs;
@@ -17,7 +18,6 @@ beforeAll(async () => {
   await programs.signIn();
   await until(
     async () => (await fetch(`${programs.url}/agent-mcp/health`)).ok,
-    10_000,
     () => programs.output(),
   );
 }, 60_000);
@@ -126,10 +126,10 @@ test.skipIf(!reachable.postgres).each(['v2', 'v1'] as const)(
     expect(orders.structuredContent).toMatchObject({ row_count: 2, rows: [{ id: 1, total: '10.50' }, { id: 3 }] });
 
     let stats: { tools: Record<string, { calls: number }> } = { tools: {} };
-    await until(async () => {
+    await untilWithin(60_000, async () => {
       stats = await ok('get_metrics_stats', { period: '1h' });
       return stats.tools[named('orders_of')] !== undefined;
-    }, 60_000);
+    });
     expect(stats.tools[named('orders_of')]).toMatchObject({ calls: 1, errors: 0 });
     expect(await ok('get_metrics_timeseries', { period: '1h', tool: named('orders_of') })).toMatchObject({
       interval_seconds: 60,
@@ -172,8 +172,8 @@ test.skipIf(!reachable.postgres)(
     const pid = children.map(Number).find((id) => readFileSync(`/proc/${id}/cmdline`, 'utf8').includes('agent/main.ts'));
     process.kill(pid ?? 0, 'SIGKILL');
     const answers = async () => (await fetch(`${programs.url}/agent-mcp/health`)).ok;
-    await until(async () => !(await answers()), 2_000).catch(() => undefined);
-    await until(answers, 2_000, () => programs.output());
+    await until(async () => !(await answers())).catch(() => undefined);
+    await until(answers, () => programs.output());
     const before = await programs.api('GET', '/agent-activity');
     await programs.stop();
     programs = await startPrograms({ again: programs, env: { SVC_DEMO: 'false' } });

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { reachable, testDatabase } from '#test/support/databases.ts';
 import { describeOneCommand } from '#test/support/one-command.ts';
-import { startPrograms, until } from '#test/support/programs.ts';
+import { startPrograms } from '#test/support/programs.ts';
+import { until } from '#test/support/until.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-binary-'));
 const binary = join(folder, 'sluice');
@@ -31,7 +32,6 @@ describeOneCommand('the executable', start, 4, (programs) => {
     const target = join(programs().directory, 'generated/1');
     await until(
       () => existsSync(join(target, 'src/main.ts')),
-      20_000,
       () => programs().output(),
     );
     const files = readdirSync(target, { recursive: true, encoding: 'utf8' }).map((path) => join(target, path));

@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { reachable } from '#test/support/databases.ts';
 import { type Cluster, type Member, startCluster } from '#test/support/cluster.ts';
 import { connectClient } from '#test/support/mcp-clients.ts';
-import { type Programs, until } from '#test/support/programs.ts';
+import type { Programs } from '#test/support/programs.ts';
+import { until } from '#test/support/until.ts';
 
 /** Two servers, two agents and three hosts on one PostgreSQL and one Redis, with a balancer in front of the servers. */
-const PATIENCE_MS = 30_000;
 const DEPLOYS = 6;
 /** How soon a deploy is everywhere. The best of several: other work of the machine is not ours. */
 const CONVERGES_MS = 1_000;
@@ -40,7 +40,7 @@ describe.skipIf(!reachable.postgres || !reachable.redis)('two servers, two agent
   const told = () =>
     [one, other].map((server) => server.output().slice(-2_000)).join('\n---\n') +
     hosts.map((host) => host.output().slice(-800)).join('\n---\n');
-  const eventually = (condition: () => Promise<boolean> | boolean) => until(condition, PATIENCE_MS, told);
+  const eventually = (condition: () => Promise<boolean> | boolean) => until(condition, told);
   const status = (server: Programs) => server.api<Status>('GET', '/deploy/status');
   /** Every server says that so many hosts serve what is active. */
   const settled = (count = HOST_COUNT) =>

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { connectClient } from '#test/support/mcp-clients.ts';
-import { type Programs, removeFolder, startPrograms, until } from '#test/support/programs.ts';
+import { type Programs, removeFolder, startPrograms } from '#test/support/programs.ts';
+import { until, untilWithin } from '#test/support/until.ts';
 
 let programs: Programs;
 beforeAll(async () => {
@@ -75,12 +76,12 @@ test('the host killed is back and serving within 2 s', async () => {
   const [, host] = family(programs.process.pid);
   process.kill(host ?? 0, 'SIGKILL');
   const killed = performance.now();
-  await until(async () => {
+  await untilWithin(60_000, async () => {
     const client = await connectClient('v2', programs.mcp_url);
     const served = await client.tools();
     await client.close();
     return served.length === 5;
-  }, 60_000);
+  });
   expect(performance.now() - killed).toBeLessThan(8_000);
 });
 
@@ -90,9 +91,9 @@ test('stopping leaves no process behind, and starting again serves the same snap
   await programs.stop();
   expect(performance.now() - started).toBeLessThan(25_000);
   expect(before.length).toBeGreaterThan(1);
-  await until(() => before.every((pid) => !alive(pid)), 1_000);
+  await until(() => before.every((pid) => !alive(pid)));
   programs = await startPrograms({ again: programs });
-  await until(async () => (await fetch(programs.mcp_url.replace('/mcp', '/health'))).ok, 5_000);
+  await until(async () => (await fetch(programs.mcp_url.replace('/mcp', '/health'))).ok);
   await programs.signIn();
   expect(await programs.api('GET', '/deploy/status')).toMatchObject({
     status: 'running',
@@ -107,6 +108,6 @@ test('stopping leaves no process behind, and starting again serves the same snap
 test('the server killed takes the host that it started along', async () => {
   const before = family(programs.process.pid);
   await programs.stop('SIGKILL');
-  await until(() => before.every((pid) => !alive(pid)), 10_000);
+  await until(() => before.every((pid) => !alive(pid)));
   programs = await startPrograms({ again: programs });
 }, 60_000);

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createShop } from '#core/transfer/sample-shop.ts';
 import { connectClient } from '#test/support/mcp-clients.ts';
-import { startPrograms, until } from '#test/support/programs.ts';
+import { startPrograms } from '#test/support/programs.ts';
+import { until } from '#test/support/until.ts';
 
 /** What an installation of the first edition left behind: two versions deployed, an OAuth client, an access token. */
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -48,7 +49,7 @@ test('an installation of the first edition goes on: its host alone, then all of 
     stderr: 'ignore',
   });
   stops.push(async () => alone.kill('SIGKILL'));
-  await until(async () => (await served()).length > 0, 20_000);
+  await until(async () => (await served()).length > 0);
   expect(await served()).toEqual(TOOLS);
   alone.kill('SIGTERM');
   await alone.exited;
@@ -74,7 +75,6 @@ test('an installation of the first edition goes on: its host alone, then all of 
   const status = () => programs.api<{ hosts: { id: string; snapshot_version: number }[] }>('GET', '/deploy/status');
   await until(
     async () => (await status()).hosts.some(({ snapshot_version }) => snapshot_version === 2),
-    20_000,
     () => programs.output(),
   );
   expect(await served()).toEqual(TOOLS);

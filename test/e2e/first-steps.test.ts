@@ -3,7 +3,8 @@ import type { Browser, Page } from 'playwright-core';
 import { expectAccessible } from '#test/support/axe.ts';
 import { browserTest, look, openPage, sharedBrowser } from '#test/support/browser.ts';
 import { connectClient } from '#test/support/mcp-clients.ts';
-import { type Product, until } from '#test/support/programs.ts';
+import { type Product } from '#test/support/programs.ts';
+import { until } from '#test/support/until.ts';
 import { startProduct } from '#test/support/products.ts';
 
 const ACCOUNT = { username: 'ada', password: 'correct horse battery' };
@@ -55,7 +56,7 @@ browserTest(
     await page.getByText('Everything is set up').waitFor();
     await page.getByRole('main').getByRole('link', { name: 'Go to the overview' }).click();
     expect(new URL(page.url()).pathname).toBe('/');
-    await until(async () => (await page.getByRole('link', { name: /First steps/ }).count()) === 0, 20_000);
+    await until(async () => (await page.getByRole('link', { name: /First steps/ }).count()) === 0);
     expect(faults).toEqual([]);
     await context.close();
   },

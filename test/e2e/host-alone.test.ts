@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { connectClient } from '#test/support/mcp-clients.ts';
 import { freePort } from '#test/support/free-port.ts';
-import { type Programs, removeFolder, startPrograms, until } from '#test/support/programs.ts';
+import { type Programs, removeFolder, startPrograms } from '#test/support/programs.ts';
+import { until } from '#test/support/until.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const stops: (() => Promise<void>)[] = [];
@@ -46,7 +47,6 @@ test('a host without its server serves, restarts from its disk and follows the s
   const host = startHost(programs, port);
   await until(
     async () => (await served(port)).length === 5,
-    20_000,
     () => programs.output(),
   );
 
@@ -62,7 +62,7 @@ test('a host without its server serves, restarts from its disk and follows the s
   await host.exited;
   const killed = performance.now();
   startHost(programs, port);
-  await until(async () => (await served(port)).length === 5, 5_000);
+  await until(async () => (await served(port)).length === 5);
   expect(performance.now() - killed).toBeLessThan(8_000);
 
   programs = await startPrograms({ role: 'server', again: programs, env: { SVC_FASTMCP_PORT: String(port) } });
@@ -73,7 +73,7 @@ test('a host without its server serves, restarts from its disk and follows the s
   await programs.signIn();
   const { items } = await programs.api<{ items: { id: string; name: string }[] }>('GET', '/tools');
   await programs.api('DELETE', `/tools/${items[0]?.id}`);
-  await until(async () => (await programs.api<{ hosts: unknown[] }>('GET', '/deploy/status')).hosts.length === 1, 15_000);
+  await until(async () => (await programs.api<{ hosts: unknown[] }>('GET', '/deploy/status')).hosts.length === 1);
   expect(await programs.api('POST', '/deploy', {})).toMatchObject({ changed: true, snapshot_version: 2 });
   expect(await served(port)).toHaveLength(4);
 }, 60_000);

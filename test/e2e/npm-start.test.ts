@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { isServed } from '#test/support/one-command.ts';
-import { type Programs, removeFolder, startPrograms, until } from '#test/support/programs.ts';
+import { type Programs, removeFolder, startPrograms } from '#test/support/programs.ts';
+import { until } from '#test/support/until.ts';
 
 /** `npm start` as the README has it, in this checkout. */
 const ROOT = join(import.meta.dir, '../..');
@@ -25,7 +26,7 @@ test.each(['SIGTERM', 'SIGKILL'] as const)(
     const programs = await start();
     expect(await isServed(programs)).toBe(true);
     await programs.stop(signal);
-    await until(async () => !(await isServed(programs)), 15_000, programs.output);
+    await until(async () => !(await isServed(programs)), programs.output);
   },
   60_000,
 );

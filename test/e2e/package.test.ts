@@ -5,7 +5,8 @@ import { dirname, join } from 'node:path';
 import { COMMANDS } from '#server/cli/program.ts';
 import { PROGRAM_WORDS } from '#server/cli/programs.ts';
 import { describeOneCommand, isServed } from '#test/support/one-command.ts';
-import { startPrograms, until } from '#test/support/programs.ts';
+import { startPrograms } from '#test/support/programs.ts';
+import { until } from '#test/support/until.ts';
 
 /** The tarball of `npm pack`, unpacked beside its dependencies as npm does it, on a machine that has only Node. */
 const ROOT = join(import.meta.dir, '../..');
@@ -113,7 +114,7 @@ test('what npx started ends with it when it is killed', async () => {
   const programs = await startPrograms({ command: [Bun.which('npx') ?? '', '--no', 'sluice'], env, directory });
   await programs.demo();
   await programs.stop('SIGKILL');
-  await until(async () => !(await isServed(programs)), 15_000);
+  await until(async () => !(await isServed(programs)));
 }, 60_000);
 
 test('what was started in the background goes on without its shell', async () => {
@@ -126,5 +127,5 @@ test('what was started in the background goes on without its shell', async () =>
   await Bun.sleep(500);
   expect(await isServed(programs)).toBe(true);
   process.kill(Number(/pid (\d+)/.exec(programs.output())?.[1]), 'SIGTERM');
-  await until(async () => !(await isServed(programs)), 15_000);
+  await until(async () => !(await isServed(programs)));
 }, 60_000);

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { connect } from 'node:net';
 import { freePort } from '#test/support/free-port.ts';
-import { type Programs, removeFolder, startPrograms, until } from '#test/support/programs.ts';
+import { type Programs, removeFolder, startPrograms } from '#test/support/programs.ts';
+import { until } from '#test/support/until.ts';
 import { haproxy, nginx, startHaproxy, startNginx } from '#test/support/proxies.ts';
 
 /** What stands in front of Sluice where people run it. */
@@ -14,7 +15,7 @@ beforeAll(async () => {
   programs = await startPrograms({ env: { SVC_PUBLIC_URL: PUBLIC, SVC_TRUSTED_PROXIES: '127.0.0.0/8' } });
   ports = { server: programs.port, host: Number(new URL(programs.mcp_url).port), agent: programs.agent_port };
   const isUp = async (port: number) => (await fetch(`http://127.0.0.1:${port}/livez`)).ok;
-  await until(async () => (await isUp(ports.host)) && isUp(ports.agent), 20_000, programs.output);
+  await until(async () => (await isUp(ports.host)) && isUp(ports.agent), programs.output);
 });
 afterAll(async () => {
   await programs.stop();
@@ -58,7 +59,7 @@ test.skipIf(haproxy === null)(
     const proxy = await startHaproxy(haproxy ?? '', freePort(), checked('server') + checked('host') + checked('agent'));
     try {
       const found = { server: 'L7OK', host: 'L7OK', agent: 'L7OK' };
-      await until(async () => Bun.deepEquals(await proxy.checks(), found), 10_000, programs.output);
+      await until(async () => Bun.deepEquals(await proxy.checks(), found), programs.output);
     } finally {
       await proxy.stop();
     }
@@ -75,7 +76,7 @@ describe.skipIf(nginx === null)('a proxy that asks by another name (needs nginx)
     const url = `http://127.0.0.1:${port}`;
     const proxy = await startNginx(nginx ?? '', port, `http://127.0.0.1:${target}`, inner);
     try {
-      await until(async () => (await fetch(`${url}/livez`)).ok, 10_000);
+      await until(async () => (await fetch(`${url}/livez`)).ok);
       await work(url);
     } finally {
       await proxy.stop();

@@ -3,7 +3,8 @@ import { copyFileSync, existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { reachable, testDatabase } from '#test/support/databases.ts';
 import { connectClient } from '#test/support/mcp-clients.ts';
-import { type Programs, removeFolder, startPrograms, until } from '#test/support/programs.ts';
+import { type Programs, removeFolder, startPrograms } from '#test/support/programs.ts';
+import { until } from '#test/support/until.ts';
 
 /** The drill of the operations guide: back up while it runs, lose everything but the keys, restore, and go on. */
 const started: Programs[] = [];
@@ -66,7 +67,6 @@ async function compare(before: unknown, programs: Programs): Promise<void> {
       await client.close();
       return structuredContent !== undefined;
     },
-    20_000,
     () => programs.output(),
   );
 }

@@ -3,12 +3,12 @@ import { type Cluster, startCluster } from '#test/support/cluster.ts';
 import { reachable } from '#test/support/databases.ts';
 import { joinAs, personBrowser, renew, type Tokens, tokensFor } from '#test/support/person-browser.ts';
 import { freePort } from '#test/support/free-port.ts';
-import { type Programs, removeFolder, startPrograms, until } from '#test/support/programs.ts';
+import { type Programs, removeFolder, startPrograms } from '#test/support/programs.ts';
+import { until } from '#test/support/until.ts';
 
 /** Changes of a person and ended grants, from the REST call to what MCP callers get from hosts that are programs of their own. */
 const LIMIT_MS = 120_000;
 /** The contract says a second; what is measured is printed, since a busy machine is no fault of ours. */
-const PATIENCE_MS = 10_000;
 const ACCOUNT = { username: 'carl', password: 'a long password' };
 const PERSON = { username: ACCOUNT.username, role: 'editor', groups: ['hr'] };
 
@@ -81,7 +81,7 @@ async function reach({ admin, hosts, person, public_url }: Installation, { what,
   const callers = await Promise.all(hosts.map(async (host) => ({ host, tokens: await tokensFor(public_url, browser, host) })));
   for (const { host, tokens } of callers) {
     // The first key may still be on its way to the host.
-    await until(async () => (await toolsOf(host, tokens)) !== null, PATIENCE_MS);
+    await until(async () => (await toolsOf(host, tokens)) !== null);
     expect(await toolsOf(host, tokens)).toEqual(ALL);
   }
 
@@ -93,7 +93,7 @@ async function reach({ admin, hosts, person, public_url }: Installation, { what,
   const refusals = await Promise.all(
     callers.map(async ({ host, tokens }) => {
       const next = await toolsOf(host, tokens);
-      await until(async () => (await toolsOf(host, tokens)) === null, PATIENCE_MS);
+      await until(async () => (await toolsOf(host, tokens)) === null);
       return { at_once: next === null, at: performance.now() };
     }),
   );
@@ -119,7 +119,7 @@ describe('one server with its host', () => {
     await programs.signIn();
     await programs.demo();
     person = await prepare(programs);
-    await until(async () => (await fetch(programs.mcp_url, { method: 'POST' })).status === 401, 30_000);
+    await until(async () => (await fetch(programs.mcp_url, { method: 'POST' })).status === 401);
   }, LIMIT_MS);
   afterAll(async () => {
     await programs?.stop();
@@ -153,11 +153,11 @@ describe.skipIf(!reachable.postgres || !reachable.redis)('two servers on one Pos
       }>('GET', '/deploy/status');
       return hosts.filter((host) => host.snapshot_version === snapshot_version);
     };
-    await until(async () => (await rows()).length === 3, 30_000, told);
+    await until(async () => (await rows()).length === 3, told);
     person = await prepare(first);
     hosts = (await rows()).map(({ url }) => `${url}/mcp`);
     expect(hosts).toHaveLength(3);
-    for (const host of hosts) await until(async () => (await fetch(host, { method: 'POST' })).status === 401, 30_000, told);
+    for (const host of hosts) await until(async () => (await fetch(host, { method: 'POST' })).status === 401, told);
     // Each server has a host of its own, or it would be no proof.
     for (const server of cluster.servers) expect(server.output()).toContain('host connected');
   }, LIMIT_MS);

@@ -6,7 +6,8 @@ import { memoryProvider } from '#test/support/oauth-provider.ts';
 import { paced } from '#test/support/paced.ts';
 import { type PersonBrowser, personBrowser } from '#test/support/person-browser.ts';
 import { freePort } from '#test/support/free-port.ts';
-import { type Product, until } from '#test/support/programs.ts';
+import { type Product } from '#test/support/programs.ts';
+import { untilWithin } from '#test/support/until.ts';
 import { startProduct } from '#test/support/products.ts';
 
 const INFO = { name: 'test', version: '1.0.0' };
@@ -23,7 +24,7 @@ beforeAll(async () => {
   await programs.signIn();
   await programs.api('PATCH', '/server/config', { auth_type: 'oauth' });
   await programs.api('POST', '/deploy', {});
-  await until(async () => (await fetch(programs.mcp_url, { method: 'POST' })).status === 401, 60_000);
+  await untilWithin(60_000, async () => (await fetch(programs.mcp_url, { method: 'POST' })).status === 401);
   browser = await personBrowser(PUBLIC_URL, ACCOUNT);
 }, LIMIT_MS);
 afterAll(async () => {
@@ -89,7 +90,7 @@ describe.each([
       expect(grant?.client.kind).toBe('registration');
       await programs.api('DELETE', `/grants/${grant?.id}`);
       const ended = performance.now();
-      await until(async () => {
+      await untilWithin(60_000, async () => {
         const answer = await fetch(url, {
           method: 'POST',
           headers: {
@@ -101,7 +102,7 @@ describe.each([
         });
         await answer.body?.cancel();
         return answer.status === 401;
-      }, 60_000);
+      });
       expect(performance.now() - ended).toBeLessThan(paced(2_000));
       const third = open();
       expect(await isRefused(third.client.connect(third.transport as never))).toBe(true);

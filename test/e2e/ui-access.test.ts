@@ -2,7 +2,7 @@ import { expect } from 'bun:test';
 import { expectAccessible } from '#test/support/axe.ts';
 import { SPECIFIED_TOOLS } from '#test/support/agent-tools.ts';
 import { browserTest } from '#test/support/browser.ts';
-import { until } from '#test/support/programs.ts';
+import { until } from '#test/support/until.ts';
 import { close, inspectAll, LIMIT_MS, quietOf, startUi, toast } from '#test/support/ui.ts';
 
 const ui = startUi();
@@ -118,14 +118,14 @@ browserTest(
     expect((await fetch(`${ui.programs.url}/api/v1/connections`, { headers })).status).toBe(200);
     expect((await fetch(`${ui.programs.url}/api/v1/deploy`, { method: 'POST', headers, body: '{}' })).status).toBe(403);
 
-    await until(async () => (await ui.programs.api<{ total: number }>('GET', '/agent-activity')).total >= 2, 20_000);
+    await until(async () => (await ui.programs.api<{ total: number }>('GET', '/agent-activity')).total >= 2);
     await page.getByRole('tab', { name: 'Activity' }).click();
     const activity = page.getByRole('table', { name: 'Activity' });
     await activity.getByText('list_connections').first().waitFor();
     await page.getByRole('region', { name: 'By token' }).getByText('Claude').waitFor();
     await page.goto(`${ui.programs.url}/agents?view=activity&done=no`);
     await activity.getByText('forbidden').or(activity.getByText(/scope/)).first().waitFor();
-    await until(async () => (await activity.getByText('list_connections').count()) === 0, 20_000);
+    await until(async () => (await activity.getByText('list_connections').count()) === 0);
 
     await page.getByRole('tab', { name: 'OAuth clients' }).click();
     await page.getByRole('button', { name: 'New client' }).first().click();

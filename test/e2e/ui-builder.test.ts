@@ -2,7 +2,7 @@ import { expect } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { expectAccessible } from '#test/support/axe.ts';
 import { browserTest } from '#test/support/browser.ts';
-import { until } from '#test/support/programs.ts';
+import { until } from '#test/support/until.ts';
 import { ACCOUNT, close, inEveryLook, LIMIT_MS, startUi, toast } from '#test/support/ui.ts';
 
 const ui = startUi({ role: 'server' });
@@ -139,7 +139,7 @@ browserTest(
     await page.evaluate(() => window.scrollTo(0, 0));
     await page.getByRole('button', { name: /^Create tool/ }).click();
     await page.getByText('Some fields need attention.').waitFor();
-    await until(async () => name.evaluate((field) => field === document.activeElement), 20_000);
+    await until(async () => name.evaluate((field) => field === document.activeElement));
     const foot = await page.locator('.builder-foot').boundingBox();
     const field = await name.boundingBox();
     expect((field?.y ?? 0) + (field?.height ?? 0)).toBeLessThan(foot?.y ?? 0);
@@ -180,7 +180,7 @@ browserTest(
     expect(await page.locator('.cm-fault').allTextContents()).toEqual(['nme']);
     // A refused save leads to the field, wherever the page stands.
     await page.getByRole('button', { name: /^Save tool/ }).click();
-    await until(() => editor(page).evaluate((element) => element.matches(':focus')), 20_000);
+    await until(() => editor(page).evaluate((element) => element.matches(':focus')));
     await page.getByRole('link', { name: 'Resources', exact: true }).click();
     await page.getByRole('alertdialog', { name: 'Leave without saving?' }).waitFor();
     await page.getByRole('button', { name: 'Stay here' }).click();
@@ -253,7 +253,7 @@ browserTest(
     await side(page).getByRole('gridcell', { name: '1000', exact: true }).waitFor();
     expect(await side(page).getByRole('gridcell').count()).toBeLessThan(100);
     await editor(page).press('Control+z');
-    await until(async () => (await editor(page).textContent()) === statement, 20_000);
+    await until(async () => (await editor(page).textContent()) === statement);
     await page.getByRole('tab', { name: 'From a script' }).click();
     await side(page)
       .getByRole('group', { name: 'curl command' })

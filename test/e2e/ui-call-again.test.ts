@@ -3,7 +3,8 @@ import { expectAccessible } from '#test/support/axe.ts';
 import { browserTest } from '#test/support/browser.ts';
 import { reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
 import { connectClient } from '#test/support/mcp-clients.ts';
-import { type Product, until } from '#test/support/programs.ts';
+import { type Product } from '#test/support/programs.ts';
+import { until } from '#test/support/until.ts';
 import { close, LIMIT_MS, startUi } from '#test/support/ui.ts';
 
 let database: TestDatabase | undefined;
@@ -45,7 +46,7 @@ async function callTools(programs: Product): Promise<void> {
   await client.call('find', { email: 'ada@example.com', channel: 'web' });
   await client.call('silent', { channel: 'web' });
   await client.close();
-  await until(async () => (await programs.api<{ total: number }>('GET', '/logs')).total >= 3, 10_000);
+  await until(async () => (await programs.api<{ total: number }>('GET', '/logs')).total >= 3);
 }
 
 calls(
@@ -90,7 +91,7 @@ calls(
     await expectAccessible(page, 'a call with masked arguments');
     await masked.getByRole('link', { name: 'Run again in the playground' }).click();
     await page.getByText('are filled in, without email').waitFor();
-    await until(async () => (await page.getByLabel('channel').inputValue()) === 'web', 5_000);
+    await until(async () => (await page.getByLabel('channel').inputValue()) === 'web');
     expect(await page.getByLabel('email').inputValue()).toBe('');
 
     const silent = await open('silent');

@@ -3,7 +3,8 @@ import { expectAccessible } from '#test/support/axe.ts';
 import { browserTest } from '#test/support/browser.ts';
 import { reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
 import { connectClient } from '#test/support/mcp-clients.ts';
-import { type Product, until } from '#test/support/programs.ts';
+import { type Product } from '#test/support/programs.ts';
+import { until } from '#test/support/until.ts';
 import { close, inspectAll, LIMIT_MS, startUi, untilPolled } from '#test/support/ui.ts';
 
 let database: TestDatabase | undefined;
@@ -40,7 +41,7 @@ calls(
     await client.call('no_such_tool', {}).catch(() => undefined);
     const opened = await ui.signedIn(1280, 'light');
     const { page } = opened;
-    await until(async () => (await ui.programs.api<{ total: number }>('GET', '/logs?name=list_channels')).total > 0, 10_000);
+    await until(async () => (await ui.programs.api<{ total: number }>('GET', '/logs?name=list_channels')).total > 0);
 
     // A newer call comes in above the row that has the focus.
     await page.clock.install();
@@ -92,7 +93,7 @@ calls(
     await expectAccessible(page, 'the running calls');
     const passed = () => running.getByRole('row', { name: /wait_long/ }).innerText();
     const at_first = await passed();
-    await until(async () => (await passed()) !== at_first, 10_000);
+    await until(async () => (await passed()) !== at_first);
     await running.getByRole('button', { name: 'Cancel wait_long' }).click();
     await page.getByRole('alertdialog').getByRole('button', { name: 'Cancel call' }).click();
     const { content } = await pending;

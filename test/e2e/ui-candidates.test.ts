@@ -3,7 +3,7 @@ import { expect } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { expectAccessible } from '#test/support/axe.ts';
 import { browserTest, look } from '#test/support/browser.ts';
-import { until } from '#test/support/programs.ts';
+import { until } from '#test/support/until.ts';
 import { close, inspectAll, LIMIT_MS, startUi, toast } from '#test/support/ui.ts';
 
 const ui = startUi({ live: true });
@@ -172,7 +172,7 @@ browserTest(
     await toast(page, 'Promoted.').waitFor();
     await panel.getByText('Promoted by ada.').waitFor();
     expect(await ui.programs.api('GET', '/deploy/status')).toMatchObject({ snapshot_version: 2, pending_changes: 0 });
-    await until(async () => (await described(url)) === 'One customer, said more clearly than before.', 10_000);
+    await until(async () => (await described(url)) === 'One customer, said more clearly than before.');
     await ui.programs.api('PATCH', '/server/config', { server_name: 'Corner shop' });
     await ui.programs.api('POST', '/deploy', {});
     await page.reload();
@@ -233,7 +233,7 @@ browserTest(
     await page.getByRole('alertdialog').getByRole('button', { name: 'Promote' }).click();
     await page.getByRole('alert').filter({ hasText: 'Canary not promoted' }).getByText('The canary has ended.').waitFor();
     await panel.getByText('Aborted').first().waitFor();
-    await until(() => page.evaluate(() => document.activeElement !== document.body), 5_000);
+    await until(() => page.evaluate(() => document.activeElement !== document.body));
     await close(opened, [409, 422]);
   },
   LIMIT_MS,

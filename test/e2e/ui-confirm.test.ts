@@ -7,7 +7,7 @@ import type { Page } from 'playwright-core';
 import { browserTest, openPage } from '#test/support/browser.ts';
 import { joinAs, personBrowser, tokensFor } from '#test/support/person-browser.ts';
 import { freePort } from '#test/support/free-port.ts';
-import { until } from '#test/support/programs.ts';
+import { until, untilWithin } from '#test/support/until.ts';
 import { close, inEveryLook, inspect, LIMIT_MS, type Look, startUi, type Walk } from '#test/support/ui.ts';
 
 const port = freePort();
@@ -40,7 +40,7 @@ const ui = startUi({
     });
     await programs.api('PATCH', '/server/config', { auth_type: 'oauth' });
     await programs.api('POST', '/deploy', { note: 'Notes' });
-    await until(async () => (await fetch(programs.mcp_url, { method: 'POST' })).status === 401, 60_000);
+    await untilWithin(60_000, async () => (await fetch(programs.mcp_url, { method: 'POST' })).status === 401);
     await joinAs(programs, { username: CARL.username, role: 'caller' }, CARL.password);
     ({ access_token } = await tokensFor(PUBLIC_URL, await personBrowser(PUBLIC_URL, CARL), programs.mcp_url));
   },
@@ -78,7 +78,7 @@ async function called(id: number) {
   // It is looked at below; until then a failure is nobody's.
   result.catch(() => undefined);
   const next = async (index = 0): Promise<string> => {
-    await until(async () => addresses.length > index, 20_000);
+    await until(async () => addresses.length > index);
     return addresses[index] ?? '';
   };
   return { result, next };
@@ -119,7 +119,7 @@ browserTest(
       const { items } = await ui.programs.api<{ items: { confirmation: string | null; name: string }[] }>('GET', '/logs');
       return items.find(({ name }) => name === 'remove_notes')?.confirmation;
     };
-    await until(async () => (await newest()) === 'accepted', 10_000);
+    await until(async () => (await newest()) === 'accepted');
   },
   LIMIT_MS,
 );
@@ -169,7 +169,7 @@ browserTest(
     await dialog.getByLabel('Password', { exact: true }).fill(CARL.password);
     await page.keyboard.press('Enter');
     await dialog.waitFor({ state: 'detached' });
-    await until(() => decline.evaluate((button) => document.activeElement === button), 5_000);
+    await until(() => decline.evaluate((button) => document.activeElement === button));
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Declined' }).waitFor();
     expect((await result).isError).toBe(true);

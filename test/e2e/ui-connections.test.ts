@@ -3,7 +3,7 @@ import type { Locator, Page } from 'playwright-core';
 import { expectAccessible } from '#test/support/axe.ts';
 import { browserTest, look } from '#test/support/browser.ts';
 import { reachable, type TestDatabase, testDatabase } from '#test/support/databases.ts';
-import { until } from '#test/support/programs.ts';
+import { until } from '#test/support/until.ts';
 import { close, inEveryLook, LIMIT_MS, startUi, toast, type Walk } from '#test/support/ui.ts';
 
 let database: TestDatabase;
@@ -73,7 +73,7 @@ describe.skipIf(!reachable.postgres)('connections', () => {
       await until(async () => {
         const { y = -1 } = (await head.boundingBox()) ?? {};
         return y > 0 && y < 400;
-      }, 5_000);
+      });
       await ui.programs.api('DELETE', `/connections/${id}`);
       await database.run(Array.from({ length: 45 }, (_, n) => `drop table zz_${String(n).padStart(2, '0')};`).join(''));
       await close(opened);
@@ -98,7 +98,7 @@ describe.skipIf(!reachable.postgres)('connections', () => {
       expect(await host.getAttribute('aria-invalid')).toBe('true');
       await page.getByLabel('Database', { exact: true }).fill('shop');
       await page.getByRole('button', { name: 'Test', exact: true }).click();
-      await until(async () => host.evaluate((field) => field === document.activeElement), 20_000);
+      await until(async () => host.evaluate((field) => field === document.activeElement));
       // Typed letter by letter it is read when the field is left.
       await page.getByLabel('Connection string').pressSequentially('postgres://typed.example/shop');
       expect(await page.getByLabel('Connection string').inputValue()).toBe('postgres://typed.example/shop');
@@ -128,7 +128,7 @@ describe.skipIf(!reachable.postgres)('connections', () => {
       await page.keyboard.press('/');
       await page.keyboard.type('shel');
       await page.getByRole('button', { name: 'stock.shelves' }).waitFor();
-      await until(async () => (await page.getByRole('button', { name: 'public.orders' }).count()) === 0, 20_000);
+      await until(async () => (await page.getByRole('button', { name: 'public.orders' }).count()) === 0);
       await page.reload();
       await page.getByRole('button', { name: 'stock.shelves' }).waitFor();
       expect(await page.getByLabel('Search tables').inputValue()).toBe('shel');
@@ -211,7 +211,7 @@ describe.skipIf(!reachable.postgres)('connections', () => {
     async () => {
       const opened = await ui.signedIn(390, 'dark');
       const { page } = opened;
-      const isFocused = (field: Locator) => until(() => field.evaluate((own) => own === document.activeElement), 20_000);
+      const isFocused = (field: Locator) => until(() => field.evaluate((own) => own === document.activeElement));
       const test = page.getByRole('button', { name: 'Test', exact: true });
       const connect = page.getByRole('button', { name: 'Connect', exact: true });
       await page.goto(`${ui.programs.url}/connections/new`);

@@ -6,7 +6,7 @@ import { connectClient } from '#test/support/mcp-clients.ts';
 import { type OidcProvider, startOidcProvider } from '#test/support/oidc-provider.ts';
 import { joinAs } from '#test/support/person-browser.ts';
 import { freePort } from '#test/support/free-port.ts';
-import { until } from '#test/support/programs.ts';
+import { until, untilWithin } from '#test/support/until.ts';
 import { asked, exchanged, toQuery } from '#test/support/sign-in.ts';
 import { inspect, LIMIT_MS, startUi } from '#test/support/ui.ts';
 
@@ -39,7 +39,7 @@ const ui = startUi({
     }
     await programs.api('PATCH', '/server/config', { auth_type: 'oauth' });
     await programs.api('POST', '/deploy', {});
-    await until(async () => (await fetch(programs.mcp_url, { method: 'POST' })).status === 401, 60_000);
+    await untilWithin(60_000, async () => (await fetch(programs.mcp_url, { method: 'POST' })).status === 401);
   },
   cleanup: () => provider.stop(),
 });
@@ -123,9 +123,9 @@ browserTest(
     await post('login', account);
     const { secret } = await post('2fa/setup', { password: PASSWORD });
     const totp = new TOTP({ secret: Secret.fromBase32(String(secret)) });
-    // A step is taken once: the one before confirms the setup, so that this one is left for signing in.
-    const confirmed = await post('2fa/verify-setup', { code: totp.generate({ timestamp: Date.now() - 30_000 }) });
-    expect(confirmed).toEqual({ totp_enabled: true });
+    // A step is taken once: the one before confirms the setup, so that this one is left for signing in. Its code is too old when a step ends on the way.
+    const verify = () => post('2fa/verify-setup', { code: totp.generate({ timestamp: Date.now() - 30_000 }) });
+    await until(async () => (await verify())['totp_enabled'] === true);
     await own.context.close();
 
     const { page, context } = await openPage(ui.browser, { width: 360, scheme: 'dark' });

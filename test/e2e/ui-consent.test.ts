@@ -2,7 +2,7 @@ import { afterAll, expect } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { browserTest, openPage } from '#test/support/browser.ts';
 import { freePort } from '#test/support/free-port.ts';
-import { until } from '#test/support/programs.ts';
+import { until } from '#test/support/until.ts';
 import { asked, toQuery, VERIFIER } from '#test/support/sign-in.ts';
 import { ACCOUNT, close, inEveryLook, LIMIT_MS, startUi, type Walk } from '#test/support/ui.ts';
 
@@ -94,7 +94,7 @@ browserTest(
     const window_page = await waiting;
     await window_page.getByRole('button', { name: 'Allow' }).focus();
     await window_page.keyboard.press('Enter');
-    await until(async () => (await page.title()) === 'answered by the window', 10_000);
+    await until(async () => (await page.title()) === 'answered by the window');
     expect(answers.at(-1)?.searchParams.get('state')).toBe('window');
     await close(opened);
   },
@@ -154,7 +154,7 @@ browserTest(
     const opened = await ui.signedIn();
     const { page, faults } = opened;
     await page.goto(`http://127.0.0.1:${client.port}/frame#${encodeURIComponent(sign_in())}`);
-    await until(() => Promise.resolve(faults.some((fault) => fault.includes('frame-ancestors'))), 10_000);
+    await until(() => Promise.resolve(faults.some((fault) => fault.includes('frame-ancestors'))));
     for (const frame of page.frames().slice(1)) expect(await frame.getByRole('button').count()).toBe(0);
     await opened.context.close();
   },

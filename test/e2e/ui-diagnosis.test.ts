@@ -9,7 +9,7 @@ import { reachable, testDatabase, type TestDatabase } from '#test/support/databa
 import { filesBelow } from '#test/support/files.ts';
 import { connectClient } from '#test/support/mcp-clients.ts';
 import { joinAs } from '#test/support/person-browser.ts';
-import { until } from '#test/support/programs.ts';
+import { until } from '#test/support/until.ts';
 import { HIDDEN, seedSituations, SITUATIONS } from '#test/support/situations.ts';
 import { close, inspectAll, LIMIT_MS, startUi, toast } from '#test/support/ui.ts';
 
@@ -33,7 +33,7 @@ situations(
   async () => {
     await seed();
     const { token } = await ui.programs.api('POST', '/agent-tokens', { name: 'Reader', duration_minutes: 15, scopes: ['read'] });
-    await until(async () => (await fetch(`${ui.programs.url}/agent-mcp/health`)).ok, 20_000);
+    await until(async () => (await fetch(`${ui.programs.url}/agent-mcp/health`)).ok);
     const agent = await connectClient('v2', `${ui.programs.url}/agent-mcp/mcp`, { authorization: `Bearer ${String(token)}` });
     const ask = async <T>(tool: string, args: Record<string, unknown> = {}): Promise<T> => {
       const { isError, content, structuredContent } = await agent.call(tool, args);
@@ -158,7 +158,7 @@ situations(
     };
     expect(await stored()).toBe('The state. One of: open, paid.');
     await page.getByRole('button', { name: 'Undo' }).first().click();
-    await until(async () => (await stored()) === 'The state', 10_000);
+    await until(async () => (await stored()) === 'The state');
 
     const unused = page.locator('.finding[data-rule="unused-tool"]').filter({ hasText: 'archive_orders' });
     await unused.getByRole('button', { name: 'Dismiss' }).click();

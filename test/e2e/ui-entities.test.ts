@@ -2,7 +2,7 @@ import { expect } from 'bun:test';
 import type { Locator, Page } from 'playwright-core';
 import { expectAccessible } from '#test/support/axe.ts';
 import { browserTest } from '#test/support/browser.ts';
-import { until } from '#test/support/programs.ts';
+import { until } from '#test/support/until.ts';
 import { close, inEveryLook, LIMIT_MS, quietOf, startUi, toast } from '#test/support/ui.ts';
 
 const ui = startUi({ role: 'server' });
@@ -19,7 +19,6 @@ const names = (page: Page, noun: string) => rows(page, noun).locator('.mono').al
 const listed = (page: Page, noun: string, wanted: readonly string[]) =>
   until(
     async () => (await names(page, noun)).join() === wanted.join(),
-    20_000,
     () => `${noun}: ${wanted.join()}`,
   );
 
@@ -60,7 +59,7 @@ browserTest(
     await page.getByRole('checkbox', { name: /^Select all/ }).check();
     await page.getByRole('button', { name: 'Disable' }).click();
     await toast(page, '5 tools disabled.').waitFor();
-    await until(async () => (await page.getByRole('table').getByText('Disabled', { exact: true }).count()) >= 5, 20_000);
+    await until(async () => (await page.getByRole('table').getByText('Disabled', { exact: true }).count()) >= 5);
     await page.getByRole('button', { name: 'Undo' }).click();
     await toast(page, 'Undone for 5 tools.').waitFor();
     await page.getByRole('table').getByText('Disabled', { exact: true }).first().waitFor({ state: 'detached' });

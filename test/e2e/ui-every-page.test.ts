@@ -96,7 +96,7 @@ const unmarked = (page: Page) =>
   );
 
 /** Elements that a page to which nothing happens has made anew: focus, open menus and what was typed are lost with the old ones. */
-async function redrawn(page: Page, quiet: () => Promise<void>): Promise<string[]> {
+async function redrawn(page: Page, quiet: () => Promise<unknown>): Promise<string[]> {
   let found: string[] = [];
   for (let turn = 0; turn < MOST_SETTLES; turn += 1) {
     await mark(page);

@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { connectClient } from '#test/support/mcp-clients.ts';
 import { expectAccessible } from '#test/support/axe.ts';
 import { browserTest } from '#test/support/browser.ts';
-import { until } from '#test/support/programs.ts';
+import { until } from '#test/support/until.ts';
 import { close, LIMIT_MS, startUi } from '#test/support/ui.ts';
 
 const ui = startUi({ env: { SVC_DEMO: 'false' } });
@@ -36,7 +36,7 @@ browserTest(
 
     await page.getByRole('button', { name: 'Delete broken.json' }).click();
     await page.getByRole('button', { name: 'Delete file' }).click();
-    await until(async () => (await page.getByRole('row', { name: /broken\.json/ }).count()) === 0, 20_000);
+    await until(async () => (await page.getByRole('row', { name: /broken\.json/ }).count()) === 0);
 
     await page.getByRole('button', { name: 'orders.csv', exact: true }).click();
     await page.getByText('main.orders').waitFor();
@@ -62,7 +62,7 @@ browserTest(
     });
     await programs.api('POST', '/deploy', { note: 'files' });
     const client = await connectClient('v2', programs.mcp_url);
-    await until(async () => (await client.tools()).includes('sum_per_month'), 20_000);
+    await until(async () => (await client.tools()).includes('sum_per_month'));
     const answer = await client.call('sum_per_month', {});
     expect(answer.structuredContent).toMatchObject({
       rows: [
@@ -87,7 +87,7 @@ browserTest(
     await page.getByRole('button', { name: 'Save file settings' }).click();
     await page.getByText('Must be a format such as %d.%m.%Y.').waitFor();
     await page.getByText('Must begin with a letter and hold letters, digits and underscores.').waitFor();
-    await until(() => page.getByLabel('Date format').evaluate((field) => field === document.activeElement), 20_000);
+    await until(() => page.getByLabel('Date format').evaluate((field) => field === document.activeElement));
     await page.getByLabel('Date format').fill('');
     await page.getByLabel('Table name').fill('stock');
     await page.getByRole('button', { name: 'Save file settings' }).click();

@@ -4,7 +4,8 @@ import type { Output } from '#core/contract/index.ts';
 import { expectAccessible } from '#test/support/axe.ts';
 import { browserTest, look } from '#test/support/browser.ts';
 import { connectClient } from '#test/support/mcp-clients.ts';
-import { type Product, until } from '#test/support/programs.ts';
+import { type Product } from '#test/support/programs.ts';
+import { until } from '#test/support/until.ts';
 import { close, LIMIT_MS, startUi } from '#test/support/ui.ts';
 import { toBatch } from '#test/support/usage.ts';
 
@@ -103,7 +104,7 @@ browserTest(
     await client.call('search_products', { text: 'l', limit: 3 });
     await client.close();
     const traffic = () => ui.programs.api<Output<'flow.traffic'>>('GET', '/flow/traffic');
-    await until(async () => ((await traffic()).now?.pairs.length ?? 0) > 0, 10_000);
+    await until(async () => ((await traffic()).now?.pairs.length ?? 0) > 0);
     await page.locator('.live-edge:not([data-quiet])').first().waitFor();
     expect(await kept?.evaluate((element) => element.isConnected)).toBe(true);
     const animation = await page

@@ -2,7 +2,7 @@ import { expect } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { expectAccessible } from '#test/support/axe.ts';
 import { browserTest } from '#test/support/browser.ts';
-import { until } from '#test/support/programs.ts';
+import { until } from '#test/support/until.ts';
 import { close, inspectAll, LIMIT_MS, startUi, untilPolled } from '#test/support/ui.ts';
 import { reportBusyHour } from '#test/support/usage.ts';
 
@@ -121,11 +121,11 @@ browserTest(
     const lines = page.getByRole('region', { name: 'Log lines' });
     await lines.getByText('more calls').first().waitFor();
     const at_end = () => lines.evaluate((list) => list.scrollHeight - list.scrollTop - list.clientHeight < 2);
-    await until(at_end, 20_000);
+    await until(at_end);
     await page.getByRole('button', { name: 'Pause' }).click();
     await ui.programs.api('POST', '/deploy', { note: 'for the log' });
     await page.getByRole('button', { name: /Resume, \d+ new line/ }).click();
-    await until(at_end, 20_000);
+    await until(at_end);
     await lines.hover();
     await page.mouse.wheel(0, -2_000);
     await page.getByRole('button', { name: 'Follow', pressed: false }).waitFor();

@@ -1,7 +1,7 @@
 import { expect } from 'bun:test';
 import { expectAccessible } from '#test/support/axe.ts';
 import { browserTest } from '#test/support/browser.ts';
-import { until } from '#test/support/programs.ts';
+import { until } from '#test/support/until.ts';
 import { close, LIMIT_MS, startUi } from '#test/support/ui.ts';
 
 const ui = startUi({ live: true });
@@ -35,7 +35,7 @@ browserTest(
     await page.getByRole('option', { name: 'Descending' }).click();
     await page.getByRole('button', { name: /^Save tool/ }).click();
     const stored = () => programs.api<{ text_format: string; page_by: unknown }>('GET', path);
-    await until(async () => (await stored()).text_format === 'csv', 20_000);
+    await until(async () => (await stored()).text_format === 'csv');
     expect((await stored()).page_by).toEqual([{ column: 'category', desc: true }]);
     await close(opened);
   },

@@ -2,7 +2,7 @@ import { expect } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { expectAccessible } from '#test/support/axe.ts';
 import { browserTest, look } from '#test/support/browser.ts';
-import { until } from '#test/support/programs.ts';
+import { until, untilWithin } from '#test/support/until.ts';
 import { close, inEveryLook, inspect, LIMIT_MS, quietOf, startUi } from '#test/support/ui.ts';
 
 const ui = startUi({ live: true });
@@ -97,7 +97,7 @@ browserTest(
     await page.getByText('Enter the arguments as a JSON object').waitFor();
 
     const history = page.getByRole('region', { name: 'Recent calls' });
-    await until(async () => (await history.getByRole('listitem').count()) === 5, 20_000);
+    await until(async () => (await history.getByRole('listitem').count()) === 5);
     await history.getByRole('button', { name: /^Result list_orders/ }).click();
     await page.getByRole('heading', { name: 'List orders' }).waitFor();
     expect(await page.getByLabel('to', { exact: true }).inputValue()).toBe('2026-06-01');
@@ -209,7 +209,6 @@ browserTest(
     const sees = (...names: string[]) =>
       until(
         async () => JSON.stringify((await offers()).sort()) === JSON.stringify(names.sort()),
-        20_000,
         () => 'other offers',
       );
     const callAs = async (option: string | RegExp) => {
@@ -291,7 +290,7 @@ browserTest(
     await ui.programs.api('PATCH', '/server/config', { auth_type: 'bearer' });
     const { token } = await ui.programs.api<{ token: string }>('POST', '/mcp-tokens', { name: 'playground' });
     await ui.programs.api('POST', '/deploy', {});
-    await until(async () => (await fetch(ui.programs.mcp_url, { method: 'POST' })).status === 401, 20_000);
+    await until(async () => (await fetch(ui.programs.mcp_url, { method: 'POST' })).status === 401);
     await page.goto(`${ui.programs.url}/playground?tool=sales_by_category`);
     await page.getByRole('button', { name: 'Call', exact: true }).click();
     await result(page).getByText('5 rows').waitFor();
@@ -300,7 +299,7 @@ browserTest(
       (await ui.programs.api<{ items: { token_prefix: string | null }[] }>('GET', '/logs?limit=20')).items.map(
         ({ token_prefix }) => token_prefix,
       );
-    await until(async () => (await callers()).includes('playground:ada'), 20_000);
+    await until(async () => (await callers()).includes('playground:ada'));
 
     await page.getByRole('button', { name: 'Use an access token' }).click();
     await page.getByRole('heading', { name: 'Call with an access token' }).waitFor();
@@ -315,13 +314,13 @@ browserTest(
     await result(page).getByText('5 rows').waitFor();
     // The result of the call before stands until this one is there, with its messages folded.
     const sent = result(page).getByText(/authorization: Bearer …/);
-    await until(async () => {
+    await untilWithin(60_000, async () => {
       if (await sent.isVisible()) return true;
       await result(page)
         .getByText(/^Messages/)
         .click();
       return false;
-    }, 60_000);
+    });
     expect(await page.content()).not.toContain(token);
     await page.getByRole('button', { name: 'Call as yourself' }).click();
     await page.getByRole('heading', { name: 'Call with an access token' }).waitFor({ state: 'detached' });

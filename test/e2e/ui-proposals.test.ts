@@ -3,7 +3,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { expectAccessible } from '#test/support/axe.ts';
 import { browserTest } from '#test/support/browser.ts';
 import { connectClient, type McpClient } from '#test/support/mcp-clients.ts';
-import { until } from '#test/support/programs.ts';
+import { until } from '#test/support/until.ts';
 import { close, inspect, LIMIT_MS, startUi, toast } from '#test/support/ui.ts';
 
 const ui = startUi({ live: true });
@@ -118,7 +118,6 @@ browserTest(
     await page.getByText(/Version \d+ is live/).waitFor();
     await until(
       () => heard > 0,
-      10_000,
       () => 'no list_changed',
     );
     expect((await client.listTools()).tools.map(({ name }) => name)).toContain('customers_in_country');
@@ -255,7 +254,7 @@ browserTest(
     await approve.click();
     await toast(page, 'Approved. The changes are ready to deploy.').waitFor();
     await page.getByText(/approved by ada/).waitFor();
-    await until(() => page.evaluate(() => document.activeElement !== document.body), 5_000);
+    await until(() => page.evaluate(() => document.activeElement !== document.body));
 
     const text = page.getByRole('textbox', { name: 'Comment' });
     await text.fill('c'.repeat(2_001));

@@ -3,7 +3,7 @@ import { Secret, TOTP } from 'otpauth';
 import type { Page } from 'playwright-core';
 import { expectAccessible } from '#test/support/axe.ts';
 import { browserTest } from '#test/support/browser.ts';
-import { until } from '#test/support/programs.ts';
+import { until } from '#test/support/until.ts';
 import { testIssuer } from '#test/support/issuer.ts';
 import { testKey } from '#test/support/signed-tokens.ts';
 import { ACCOUNT, close, inspect, LIMIT_MS, startUi, toast } from '#test/support/ui.ts';
@@ -130,7 +130,7 @@ browserTest(
     await dialog.getByText('77').first().waitFor();
     await expectAccessible(page, 'a conflict');
     await dialog.getByRole('button').last().click();
-    await until(async () => [77, 88].includes(Number((await config())['agent_rate_limit'])), 20_000);
+    await until(async () => [77, 88].includes(Number((await config())['agent_rate_limit'])));
     await dialog.waitFor({ state: 'hidden' });
     await close(opened, [409]);
   },
@@ -148,7 +148,7 @@ browserTest(
       const box = await tab.boundingBox();
       return box === null ? Infinity : box.x + box.width;
     };
-    await until(async () => (await right()) <= 390, 20_000);
+    await until(async () => (await right()) <= 390);
     await close(opened);
   },
   LIMIT_MS,
@@ -215,7 +215,7 @@ browserTest(
     const switches = page.getByRole('group', { name: 'Rules' }).getByRole('switch', { name: /^Enabled \(/ });
     const all = await switches.count();
     await page.getByLabel('Search rules').fill('override.ignore_previous');
-    await until(async () => (await switches.count()) < all, 20_000);
+    await until(async () => (await switches.count()) < all);
     const rule = switches.first();
     expect(await rule.isChecked()).toBe(true);
     await rule.click();
@@ -275,7 +275,7 @@ browserTest(
     await dialog.getByRole('textbox', { name: 'Password' }).fill(ACCOUNT.password);
     await dialog.getByRole('button', { name: 'Continue' }).click();
     const picture = dialog.getByRole('img', { name: 'QR code for the authenticator app' });
-    await until(() => picture.evaluate((image) => (image as unknown as { naturalWidth: number }).naturalWidth > 0), 20_000);
+    await until(() => picture.evaluate((image) => (image as unknown as { naturalWidth: number }).naturalWidth > 0));
     await dialog.getByLabel('Code').fill('000000');
     await dialog.getByRole('button', { name: 'Turn on' }).click();
     await dialog.locator('[aria-invalid=true]').waitFor();

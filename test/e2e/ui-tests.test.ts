@@ -1,7 +1,7 @@
 import { expect } from 'bun:test';
 import { expectAccessible } from '#test/support/axe.ts';
 import { browserTest, openPage } from '#test/support/browser.ts';
-import { until } from '#test/support/programs.ts';
+import { untilWithin } from '#test/support/until.ts';
 import { close, LIMIT_MS, startUi, toast } from '#test/support/ui.ts';
 
 const ui = startUi();
@@ -129,11 +129,11 @@ browserTest(
     };
     const drawer = page.getByRole('dialog', { name: 'New test' });
     const unknown = drawer.getByText('The arguments of this call are not known.');
-    await until(async () => {
+    await untilWithin(60_000, async () => {
       const { items } = await ui.programs.api<{ items: { timestamp: string }[] }>('GET', '/logs?name=sales_by_category');
       const at = await page.evaluate(() => JSON.parse(sessionStorage.getItem('sluice.playground.runs') ?? '[]')[0].at as string);
       return items.some(({ timestamp }) => timestamp >= at);
-    }, 60_000);
+    });
     await openCall();
     expect(await drawer.getByLabel('Result equals').inputValue()).toContain('"category"');
     expect(await unknown.count()).toBe(0);

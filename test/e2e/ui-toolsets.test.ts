@@ -2,7 +2,7 @@ import { expect } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { expectAccessible } from '#test/support/axe.ts';
 import { browserTest, look } from '#test/support/browser.ts';
-import { until } from '#test/support/programs.ts';
+import { untilWithin } from '#test/support/until.ts';
 import { close, inspect, inspectAll, LIMIT_MS, startUi, toast, untilPolled } from '#test/support/ui.ts';
 
 const ui = startUi({ live: true });
@@ -53,10 +53,10 @@ browserTest(
     await add(page, 'Exclude', 'Tools', second);
     await members.getByText(/1 member, about/).waitFor();
     await page.getByRole('button', { name: 'Save toolset' }).click();
-    await until(async () => {
+    await untilWithin(60_000, async () => {
       const body = await programs.api('GET', '/toolsets');
       return (body['items'] as { version: number }[])[0]?.version === 2;
-    }, 60_000);
+    });
     await page.getByText('/mcp/desk').waitFor();
 
     await page.goto(`${programs.url}/access`);

@@ -3,7 +3,7 @@ import { expect } from 'bun:test';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { browserTest } from '#test/support/browser.ts';
-import { until } from '#test/support/programs.ts';
+import { until } from '#test/support/until.ts';
 import { ACCOUNT, close, LIMIT_MS, quietOf, startUi, toast } from '#test/support/ui.ts';
 
 const ui = startUi({ live: true });
@@ -176,7 +176,7 @@ browserTest(
     await call('eve@example.com', 'dan');
     expect(await email.inputValue()).toBe('dan');
     await page.locator('.play-history .play-run').last().click();
-    await until(async () => (await email.inputValue()) === 'ada@example.com', 10_000);
+    await until(async () => (await email.inputValue()) === 'ada@example.com');
     await close(opened);
   },
   LIMIT_MS,

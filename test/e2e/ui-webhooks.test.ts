@@ -2,7 +2,7 @@ import { expect } from 'bun:test';
 import { createHmac } from 'node:crypto';
 import { expectAccessible } from '#test/support/axe.ts';
 import { browserTest } from '#test/support/browser.ts';
-import { until } from '#test/support/programs.ts';
+import { until } from '#test/support/until.ts';
 import { close, drawn, inspectAll, LIMIT_MS, startUi, toast } from '#test/support/ui.ts';
 
 const ui = startUi();
@@ -48,7 +48,7 @@ browserTest(
     await row.getByText('Delivered').waitFor();
     await ui.programs.api('PATCH', '/server/config', { server_name: 'Corner shop' });
     await ui.programs.api('POST', '/deploy', {});
-    await until(() => received.length === 2, 20_000);
+    await until(() => received.length === 2);
     for (const { headers, body } of received) {
       const text = `${headers.get('webhook-id')}.${headers.get('webhook-timestamp')}.${body}`;
       const mac = createHmac('sha256', Buffer.from(secret.trim().slice('whsec_'.length), 'base64'))
@@ -75,7 +75,7 @@ browserTest(
       await route.continue();
     });
     await deliveries.getByRole('button', { name: 'Send again' }).first().click();
-    await until(() => received.length === 3, 20_000);
+    await until(() => received.length === 3);
     const [, deployed, again] = received.map(({ headers }) => headers);
     expect(again?.get('webhook-id')).toBe(deployed?.get('webhook-id') ?? '');
     expect(again?.get('webhook-signature')?.split(' ')).toHaveLength(2);

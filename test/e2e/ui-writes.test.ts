@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { expectAccessible } from '#test/support/axe.ts';
 import { browserTest } from '#test/support/browser.ts';
-import { until } from '#test/support/programs.ts';
+import { until } from '#test/support/until.ts';
 import { close, LIMIT_MS, startUiPrograms } from '#test/support/ui.ts';
 
 let file = '';
@@ -78,7 +78,7 @@ browserTest(
     await panel.getByRole('spinbutton', { name: 'Affected row limit' }).fill('3');
     await page.getByRole('button', { name: /^Save tool/ }).click();
     const stored = () => ui.programs.api<{ confirm: string }>('GET', `/tools/${tool_id}`);
-    await until(async () => (await stored()).confirm === 'above', 20_000);
+    await until(async () => (await stored()).confirm === 'above');
     expect(await stored()).toMatchObject({ confirm: 'above', confirm_rows: 2, max_affected_rows: 3 });
     await close(opened, [422]);
     await ui.programs.api('PATCH', `/tools/${tool_id}`, { confirm: 'always', confirm_rows: null, max_affected_rows: null });
@@ -111,7 +111,7 @@ for (const era of ['2026-07-28', '2025-11-25']) {
       expect(count()).toBe(before);
       const allowed = await call(lowest);
       await allowed.getByRole('button', { name: 'Change 1 row' }).click();
-      await until(async () => count() === before - 1, 20_000);
+      await until(async () => count() === before - 1);
       await shown(page, 'As the model sees it');
       await close(opened);
     },
@@ -209,7 +209,7 @@ browserTest(
     await yes.waitFor();
     const [first] = await hosts();
     kill();
-    await until(async () => (await hosts()).some((host) => host !== first), 20_000);
+    await until(async () => (await hosts()).some((host) => host !== first));
     // The host that asked is gone with its question: the next one asks again.
     await page.clock.runFor(1_000);
     await yes.click();
@@ -221,7 +221,7 @@ browserTest(
     kill();
     for (let turn = 0; turn < 5; turn += 1) await page.clock.runFor(5_000);
     expect([await id.inputValue(), await result.count()]).toEqual(['0', 1]);
-    await until(async () => (await hosts()).length === 1, 20_000);
+    await until(async () => (await hosts()).length === 1);
     await call.click();
     await shown(page, 'As the model sees it');
     await page.clock.runFor(10_000);

@@ -71,9 +71,9 @@ export async function startPrograms(options: ProgramOptions = {}): Promise<Progr
     })();
   }
   const product = productAt(address, () => printed);
-  await until(
-    async () => (await fetch(`${product.url}/api/health`)).ok,
+  await untilWithin(
     60_000,
+    async () => (await fetch(`${product.url}/api/health`)).ok,
     () => printed,
   );
   return {
@@ -155,12 +155,3 @@ export function productAt(
 
 /** Removes the folder of stopped programs. */
 export const removeFolder = ({ directory }: Product): void => rmSync(directory, { recursive: true, force: true });
-
-/** `until` of until.ts with a limit of its own, for what takes longer. */
-export async function until(
-  condition: () => Promise<boolean> | boolean,
-  limit_ms: number,
-  context?: () => string,
-): Promise<void> {
-  await untilWithin(limit_ms, condition, context);
-}

@@ -4,7 +4,8 @@ import { expectAccessible } from './axe.ts';
 import { look, openPage, sharedBrowser } from './browser.ts';
 import { is_full_layer } from './layer.ts';
 import { startProduct } from './products.ts';
-import { type Product, type ProductOptions, type Programs, removeFolder, startPrograms, until } from './programs.ts';
+import { type Product, type ProductOptions, type Programs, removeFolder, startPrograms } from './programs.ts';
+import { until } from './until.ts';
 
 /** The administrator of `Programs.signIn`. */
 export const ACCOUNT = { username: 'ada', password: 'correct horse' } as const;
@@ -138,19 +139,17 @@ function uiOf<P extends Product>(
 }
 
 /** The demo is imported and deployed once the server answers. Where a folder has other definitions, it never is. */
-const hasDemo = (programs: Product): Promise<void> =>
+const hasDemo = (programs: Product): Promise<unknown> =>
   until(
     async () => (await programs.api<{ snapshot_version: number | null }>('GET', '/deploy/status')).snapshot_version !== null,
-    5_000,
   ).catch(() => undefined);
 
-const serves = (programs: Product): Promise<void> =>
+const serves = (programs: Product): Promise<unknown> =>
   until(
     async () => {
       const { hosts } = await programs.api<{ hosts: { snapshot_version: number | null }[] }>('GET', '/deploy/status');
       return hosts.some(({ snapshot_version }) => snapshot_version !== null);
     },
-    READY_MS,
     () => programs.output(),
   );
 
@@ -173,7 +172,7 @@ export async function untilPolled(page: Page, shown: Locator): Promise<void> {
 }
 
 /** What waits until a page, which has asked for nothing yet, has all that it asked for and reads nothing more. */
-export function quietOf(page: Page): () => Promise<void> {
+export function quietOf(page: Page): () => Promise<unknown> {
   const open = new Set<Request>();
   let changed_at = performance.now();
   const changes = (request: Request, is_open: boolean) => {
@@ -192,7 +191,7 @@ export function quietOf(page: Page): () => Promise<void> {
     open.size === 0 && performance.now() - changed_at > QUIET_MS && (await page.locator('[aria-busy=true]').count()) === 0;
   return () => {
     changed_at = performance.now();
-    return until(isQuiet, READY_MS, () => [...open].map((request) => request.url()).join(', '));
+    return until(isQuiet, () => [...open].map((request) => request.url()).join(', '));
   };
 }
 
