@@ -98,7 +98,7 @@ export const OPERATE = {
     title: 'Notices',
     effect: 'reads',
     description:
-      'Lists what happened, newest first: deploys, rollbacks, proposals, failed tests, drift, aborted canaries, lost hosts. Use it to learn what changed before something failed, then get_metrics_timeseries or list_history. At most 100 per page. Example: {"event":"deploy","limit":10}.',
+      'Lists what happened, newest first: deploys, rollbacks, proposals, failed tests, drift, aborted canaries, lost hosts, failing tools, full queues. ended_at says that it is over. Use it to learn what changed before something failed, then get_metrics_timeseries or list_history. At most 100 per page. Example: {"event":"deploy","limit":10}.',
   },
   list_sessions: {
     title: 'Sessions of clients',

@@ -28,6 +28,7 @@ import { keepSigningKeys } from '#core/identity/oauth/keys.ts';
 import { followIdentity } from '#core/identity/oauth/published.ts';
 import { shareHosts } from '#core/deploy/shared-hosts.ts';
 import { keepForgetting } from '#core/observe/monitoring-retention.ts';
+import { watchCalls } from '#core/observe/notices/calls.ts';
 import { watchHosts } from '#core/observe/notices/hosts.ts';
 import { keepSendingNotices } from '#core/observe/notices/send.ts';
 import { drained } from './http/health.ts';
@@ -106,6 +107,7 @@ export async function startServer(env: Env, log: Log, options: StartOptions = {}
     keepCertificate(app, certificates),
     keepSendingNotices(app),
     watchHosts(app),
+    watchCalls(app),
   ];
   return {
     app,

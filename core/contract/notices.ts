@@ -16,6 +16,9 @@ export const NOTICE_EVENTS = [
   'certificate',
   'guard_hit',
   'login_locked',
+  'tool_failing',
+  'queue_full',
+  'sign_ins_refused',
 ] as const;
 export const NoticeEvent = v.picklist(NOTICE_EVENTS);
 export type NoticeEvent = v.InferOutput<typeof NoticeEvent>;

@@ -260,7 +260,7 @@ async function store(
     await Promise.all([
       writeDeployment(app, tx, { desired: 'running', active_version: version, deployed_at: created_at, last_error: null }),
       recordVersion(tx, context, version, { action: 'deploy', before: null, after: { version, checksum, ...said_of } }),
-      emitNotice(app, 'deploy', { version, checksum, note: said_of.note, by: by.name }, tx),
+      emitNotice(app, 'deploy', { version, checksum, note: said_of.note, by: by.name }, tx, actor),
       pruneChanges(app.store, tx),
     ]);
     return snapshot;

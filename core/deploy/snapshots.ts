@@ -94,7 +94,7 @@ async function storeActive(
     const after = { version, checksum: snapshot.checksum, note, ...said(allowed) };
     await recordVersion(tx, context, version, { action: 'deploy', before, after });
     const data = { version, from_version: active?.version ?? null, checksum: snapshot.checksum, note };
-    await emitNotice(app, 'rollback', { ...data, by: context.actor?.name ?? 'system' }, tx);
+    await emitNotice(app, 'rollback', { ...data, by: context.actor?.name ?? 'system' }, tx, context.actor);
   });
 }
 

@@ -122,7 +122,7 @@ async function close(
   const stored = await updateOpen(app, tx, row, { status, gathers: null, closed_at, closed_by: by, closed });
   await forgetOperations(app, tx, row.id);
   if (text !== undefined) await comment(context, tx, row.id, text);
-  await emitNotice(app, 'proposal', { id: row.id, title: row.title, state: status, author: row.author.name, by }, tx);
+  await emitNotice(app, 'proposal', { id: row.id, title: row.title, state: status, author: row.author.name, by }, tx, actor);
   return toItem(app, stored, tx);
 }
 

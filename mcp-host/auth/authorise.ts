@@ -1,3 +1,4 @@
+import { NO_TOKEN } from '#core/contract/observe/refusal-sentences.ts';
 import type { LiveToken } from '#core/deploy/hosts.ts';
 import type { IdentityList } from '#core/edge/identity.ts';
 import type { Log } from '#core/log.ts';
@@ -85,7 +86,7 @@ export interface Auth {
   readonly attempts: Attempts;
 }
 
-const MISSING: Refusal = { status: 401, message: 'Unauthorized: this server accepts no calls without a valid access token.' };
+const MISSING: Refusal = { status: 401, message: NO_TOKEN };
 
 /** Paths that `answer` knows, beside those of the metadata. */
 const TOKEN_PATHS: ReadonlySet<string> = new Set(['/oauth/token', '/mcp/oauth/token']);

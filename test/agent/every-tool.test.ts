@@ -29,6 +29,8 @@ const tool = (name: string, more: Args = {}): Args => ({
   parameters: [{ name: 'id', type: 'integer' }],
   ...more,
 });
+/** A database's own words are for people. */
+const UNTOLD = 'The database reported an error. Only signed-in people can read its message.';
 const none = 'There is no';
 /** What an answer gave that a later call needs. */
 const kept: Args = {};
@@ -292,7 +294,7 @@ const CASES: Readonly<Record<string, Case>> = {
   list_sessions: {
     ok: [
       { tool: 'one', failed: true },
-      { total: 1, items: [{ calls: 1, last_error: { call_id: '1', error_message: 'no such column: channel' } }] },
+      { total: 1, items: [{ calls: 1, last_error: { call_id: '1', error_message: UNTOLD } }] },
     ],
     refused: [{ limit: 101 }, 'limit'],
   },
@@ -308,7 +310,7 @@ const CASES: Readonly<Record<string, Case>> = {
     refused: [{ session_id: 'no' }, none],
   },
   get_call: {
-    ok: [{ call_id: '1' }, { name: 'one', error_message: 'no such column: channel', outcome: 'tool_error' }],
+    ok: [{ call_id: '1' }, { name: 'one', error_message: UNTOLD, outcome: 'tool_error' }],
     refused: [{ call_id: '2' }, none],
   },
   get_insights: { ok: [{ period: '24h' }, { total: 0, period: '24h' }], refused: [{ period: '1y' }, 'period'] },

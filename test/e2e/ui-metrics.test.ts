@@ -30,7 +30,15 @@ browserTest(
     await expectAccessible(page);
 
     await ui.programs.api('PATCH', '/server/config', { server_name: 'Shop' });
-    await ui.programs.api('POST', '/deploy', { note: 'Renamed' });
+    // Nobody gets word of their own deploys.
+    const script = { name: 'Script', duration_minutes: 15, scopes: ['read', 'deploy'] };
+    const { token } = await ui.programs.api<{ token: string }>('POST', '/agent-tokens', script);
+    const deployed = await fetch(`${ui.programs.url}/api/v1/deploy`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ note: 'Renamed' }),
+    });
+    expect(deployed.status).toBe(200);
     await page.getByRole('button', { name: 'Notices, 1 unread' }).first().waitFor({ timeout: 20_000 });
     await page.getByRole('button', { name: 'Notices, 1 unread' }).first().click();
     await page.getByRole('dialog').getByText('deployed version 2: Renamed').waitFor();

@@ -15,15 +15,21 @@ export const NoticeItem = v.object({
   message: v.string(),
   about: v.pipe(
     v.nullable(v.string()),
-    v.description('Of a proposal its id, of a deploy or rollback its version, of a guard hit the type of the record'),
+    v.description(
+      'Of a proposal, a failing definition or a connection its id, of a deploy or rollback its version, of a guard hit the type of the record',
+    ),
   ),
+  path: v.pipe(v.string(), v.description('Where it is looked into or repaired: a page of the interface')),
+  ended_at: v.pipe(v.nullable(Timestamp), v.description('When it was over; null: it lasts, or it is nothing that lasts')),
   unread: v.boolean(),
 });
 export type NoticeItem = v.InferOutput<typeof NoticeItem>;
 
 const unread = v.pipe(
   v.number(),
-  v.description(`Those that the signed-in person has not read, counted up to ${MOST_UNREAD}; 0 for a token`),
+  v.description(
+    `Those that the signed-in person has not read and that are not over, counted up to ${MOST_UNREAD}; 0 for a token`,
+  ),
 );
 
 /** What happened, with or without a webhook. */
@@ -32,7 +38,7 @@ export const noticeEvents = {
     input: v.strictObject({ ...listInput(100), event: v.optional(NoticeEvent) }),
     output: v.object({ ...listOf(NoticeItem).entries, unread }),
     agent: 'list_notices',
-    summary: `List what happened, newest first: the last ${EVENTS_KEPT} of each event, for ${EVENTS_KEPT_DAYS} days. What concerns sign-ins, the prompt guard and certificates only administrators see`,
+    summary: `List what happened, newest first: the last ${EVENTS_KEPT} of each event, for ${EVENTS_KEPT_DAYS} days. What concerns sign-ins, the prompt guard and certificates only administrators see, and nobody what they did themselves`,
   }),
   'notices.read': operation('POST /notices/events/read', 'admin', {
     role: 'viewer',

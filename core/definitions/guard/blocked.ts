@@ -99,7 +99,7 @@ export async function recordBlocked(
       const after = { ...what, count: 1 };
       await recordHistory(tx, context, { entity_type, entity_id, entity_name, action: 'blocked', before: null, after });
       const by = actor?.name ?? 'system';
-      await emitNotice(app, 'guard_hit', { ...what, entity_type, entity_name, by }, tx);
+      await emitNotice(app, 'guard_hit', { ...what, entity_type, entity_name, by }, tx, actor);
       return;
     }
     const after = { ...what, count: Number(same.after?.['count'] ?? 1) + 1 };

@@ -60,5 +60,5 @@ async function noticeFailed(context: Context, results: readonly TestResult[], ag
     name,
     owner: { kind: owner.kind, name: names.get(owner.id) ?? '' },
   }));
-  await emitNotice(app, 'test_failed', { against, by: actor?.name ?? 'system', failed: fresh.length, tests }, tx);
+  await emitNotice(app, 'test_failed', { against, by: actor?.name ?? 'system', failed: fresh.length, tests }, tx, actor);
 }

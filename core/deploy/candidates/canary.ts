@@ -300,7 +300,7 @@ async function storeServed(
       await writeDeployment(app, tx, { desired: 'running', active_version: version, deployed_at, last_error: null });
       const after = { version, checksum, note, candidate: id, ...(end && { canary: end.row.id }), ...said(allowed) };
       await recordVersion(tx, context, version, { action: 'deploy', before: null, after });
-      await emitNotice(app, 'deploy', { version, checksum, note, by: by.name }, tx);
+      await emitNotice(app, 'deploy', { version, checksum, note, by: by.name }, tx, actor);
       await pruneChanges(app.store, tx);
     }
     if (end !== null) await endCanary(context, tx, end.row, { status: 'promoted', reason: end.reason, version });

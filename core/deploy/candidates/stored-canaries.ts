@@ -87,7 +87,13 @@ export async function endCanary(
   if (end.status === 'aborted') {
     const { live, canary } = await sidesOf(app, row.id, tx);
     const by = context.actor?.name ?? 'system';
-    await emitNotice(app, 'canary_aborted', { canary: row.id, reason: end.reason, by, sides: { live, canary } }, tx);
+    await emitNotice(
+      app,
+      'canary_aborted',
+      { canary: row.id, reason: end.reason, by, sides: { live, canary } },
+      tx,
+      context.actor,
+    );
   }
   if (row.own_candidate) await removeCandidate(app, tx, row.candidate_id);
   return { ...row, ...change };

@@ -2,45 +2,77 @@ import type { NoticeEvent } from '#core/contract/notices.ts';
 
 type Data = Readonly<Record<string, unknown>>;
 
-/** An event in one sentence, and what it is about. Only what every reader of the event may know is in it. */
-export function describeEvent(event: NoticeEvent, data: Data): { message: string; about: string | null } {
-  const { message, about } = DESCRIBED[event];
-  return { message: message(data), about: about === undefined ? null : textOf(data[about]) };
+/** An event in one sentence, what it is about, and the page for it. Only what every reader of the event may know is in it. */
+export function describeEvent(event: NoticeEvent, data: Data): { message: string; about: string | null; path: string } {
+  const { message, about, path } = DESCRIBED[event];
+  const subject = about === undefined ? null : textOf(data[about]);
+  return { message: message(data), about: subject, path: typeof path === 'string' ? path : path(data) };
 }
 
 interface Described {
   readonly message: (data: Data) => string;
   readonly about?: string;
+  readonly path: string | ((data: Data) => string);
 }
 
 const DESCRIBED: Readonly<Record<NoticeEvent, Described>> = {
-  deploy: { message: (data) => `${by(data)} deployed version ${text(data['version'])}${note(data)}.`, about: 'version' },
-  rollback: { message: (data) => `${by(data)} restored version ${text(data['version'])}${note(data)}.`, about: 'version' },
-  canary_aborted: { message: (data) => `A canary deploy was aborted${reason(data)}` },
+  deploy: {
+    message: (data) => `${by(data)} deployed version ${text(data['version'])}${note(data)}.`,
+    about: 'version',
+    path: '/deploy?view=versions',
+  },
+  rollback: {
+    message: (data) => `${by(data)} restored version ${text(data['version'])}${note(data)}.`,
+    about: 'version',
+    path: '/deploy?view=versions',
+  },
+  canary_aborted: { message: (data) => `A canary deploy was aborted${reason(data)}`, path: '/deploy?view=candidates' },
   proposal: {
     message: (data) => {
       const [title, state] = [text(data['title']), text(data['state'])];
       return state === 'open' ? `${text(data['author'])} proposed: ${title}` : `${by(data)} ${state} the proposal: ${title}`;
     },
     about: 'id',
+    path: ({ id }) => (typeof id === 'string' ? `/proposals/${id}` : '/proposals'),
   },
-  test_failed: { message: (data) => `${counted(data['failed'], 'test')} failed${named(data['tests'])}.` },
+  test_failed: { message: (data) => `${counted(data['failed'], 'test')} failed${named(data['tests'])}.`, path: '/tests' },
   drift: {
     message: (data) =>
       `${counted(data['drifted'], 'definition')} no longer ${data['drifted'] === 1 ? 'matches' : 'match'} the database${named(data['definitions'])}.`,
+    path: '/deploy',
   },
-  host_gone: { message: (data) => `The host ${text(data['url'] ?? data['id'])} disconnected.` },
+  host_gone: { message: (data) => `The host ${text(data['url'] ?? data['id'])} disconnected.`, path: '/deploy' },
   certificate: {
     message: (data) =>
       typeof data['error'] === 'string'
         ? `The certificate could not be issued: ${data['error']}`
         : `The certificate for ${list(data['domains'])} was issued.`,
+    path: '/settings/tls',
   },
   guard_hit: {
     message: (data) => `${control(data)} blocked a change of ${text(data['entity_name']) || 'a record'} by ${text(data['by'])}.`,
     about: 'entity_type',
+    path: '/history?action=blocked',
   },
-  login_locked: { message: (data) => `Sign-in is locked after too many failed attempts${from(data)}.` },
+  login_locked: { message: (data) => `Sign-in is locked after too many failed attempts${from(data)}.`, path: '/people' },
+  tool_failing: {
+    message: (data) =>
+      `${text(data['name'])} fails: ${text(data['failed'])} of its last ${counted(data['calls'], 'call')} in ${minutes(data)}.`,
+    about: 'id',
+    path: ({ kind, id, name }) =>
+      typeof id === 'string' ? `/${text(kind)}s/${id}` : `/logs?${new URLSearchParams({ view: 'requests', name: text(name) })}`,
+  },
+  queue_full: {
+    message: (data) =>
+      `${text(data['name'])} has no free slot: ${counted(data['rejected'], 'call')} rejected in ${minutes(data)}. Raise its concurrency or queue, or speed up slow tools.`,
+    about: 'id',
+    path: ({ id }) => `/connections/${text(id)}`,
+  },
+  sign_ins_refused: {
+    message: (data) =>
+      `${counted(data['refused'], 'request')} with an invalid access token refused in ${minutes(data)}${from(data)}.`,
+    path: '/logs?view=refusals&refused=unauthenticated',
+  },
 };
 
 /** What refused a change, by the code of the refusal. */
@@ -54,6 +86,7 @@ const textOf = (value: unknown): string | null =>
   typeof value === 'string' ? value : typeof value === 'number' ? String(value) : null;
 const text = (value: unknown): string => textOf(value) ?? '';
 const by = ({ by: who }: Data): string => text(who) || 'Somebody';
+const minutes = ({ minutes: count }: Data): string => counted(count, 'minute');
 const note = ({ note: said }: Data): string => (typeof said === 'string' && said !== '' ? `: ${said.replace(/\.$/, '')}` : '');
 const reason = ({ reason: said }: Data): string => (typeof said === 'string' && said !== '' ? `: ${said}` : '.');
 const from = ({ address }: Data): string => (typeof address === 'string' ? ` from ${address}` : '');

@@ -1,7 +1,9 @@
-import { eq } from 'drizzle-orm';
+import { and, desc, eq, gte, isNotNull, isNull, or } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import type { NoticeEvent } from '#core/contract/notices.ts';
 import type { Db } from '#core/store/open.ts';
+import type { Actor } from '#core/run.ts';
+import { describeEvent } from './describe.ts';
 import { recordEvent } from './events.ts';
 
 /** The body of a delivery (Standard Webhooks, "payload structure"). */
@@ -9,12 +11,68 @@ export const bodyOf = (app: App, type: string, data: Readonly<Record<string, unk
   JSON.stringify({ type, timestamp: app.clock().toISOString(), data });
 
 /**
- * Keeps an event, and queues it for every webhook that wants it. Whoever changes something passes its transaction, so that there is no event
- * without the change and no change without the event.
+ * Stores an event, and queues it for every webhook that wants it. What changes something passes its transaction, so that there is no event
+ * without the change and no change without the event. @param actor who caused it, and needs no word of it.
  */
-export async function emitNotice(app: App, event: NoticeEvent, data: Readonly<Record<string, unknown>>, tx?: Db): Promise<void> {
-  if (tx === undefined) return app.store.write((own) => emitNotice(app, event, data, own));
-  await recordEvent(app, event, data, tx);
+export async function emitNotice(app: App, event: NoticeEvent, data: Data, tx?: Db, actor: Actor | null = null): Promise<void> {
+  if (tx === undefined) return app.store.write((own) => emitNotice(app, event, data, own, actor));
+  await recordEvent(app, event, data, tx, actor);
+  await queueDeliveries(app, event, data, tx);
+}
+
+type Data = Readonly<Record<string, unknown>>;
+
+/** How long something may pause and still be the same. */
+const PAUSE_MS = 30 * 60_000;
+
+/** Something began that lasts until `endNotice`. It is told once, by one server, and not again after a pause. */
+export async function beginNotice(app: App, event: NoticeEvent, key: string, data: Data): Promise<void> {
+  const { notice_events: table } = app.store.tables;
+  const since = new Date(app.clock().getTime() - PAUSE_MS).toISOString();
+  await app.store.write(async (tx) => {
+    const of_key = await tx
+      .select({ id: table.id })
+      .from(table)
+      .where(and(eq(table.key, key), or(isNull(table.ended_at), gte(table.ended_at, since))))
+      .orderBy(desc(table.id))
+      .limit(1);
+    if (of_key[0] !== undefined) return void (await tx.update(table).set({ ended_at: null }).where(eq(table.id, of_key[0].id)));
+    const row = { event, data, key, created_at: app.clock().toISOString() };
+    // Another server may be as quick.
+    const added = await tx.insert(table).values(row).onConflictDoNothing().returning({ id: table.id });
+    if (added.length > 0) await queueDeliveries(app, event, { ...data, ...told(event, data), state: 'open' }, tx);
+  });
+}
+
+/** What lasted is over: it counts as read, and webhooks that were sent its beginning are sent its end. */
+export async function endNotice(app: App, key: string): Promise<void> {
+  const { notice_events: table } = app.store.tables;
+  await app.store.write(async (tx) => {
+    const ended = await tx
+      .update(table)
+      .set({ ended_at: app.clock().toISOString() })
+      .where(and(eq(table.key, key), isNull(table.ended_at)))
+      .returning({ event: table.event, data: table.data });
+    for (const { event, data } of ended) await queueDeliveries(app, event, { ...data, ...told(event, data), state: 'over' }, tx);
+  });
+}
+
+/** Keys of what lasts now, of one event. */
+export async function openKeys({ store }: App, event: NoticeEvent): Promise<Set<string>> {
+  const { notice_events: table } = store.tables;
+  const rows = await store.db
+    .select({ key: table.key })
+    .from(table)
+    .where(and(eq(table.event, event), isNotNull(table.key), isNull(table.ended_at)));
+  return new Set(rows.flatMap(({ key }) => key ?? []));
+}
+
+function told(event: NoticeEvent, data: Data) {
+  const { message, path } = describeEvent(event, data);
+  return { message, path };
+}
+
+async function queueDeliveries(app: App, event: NoticeEvent, data: Data, tx: Db): Promise<void> {
   const { notices, notice_deliveries } = app.store.tables;
   const wanted = (await tx.select().from(notices).where(eq(notices.enabled, true))).filter(({ events }) =>
     events.includes(event),
@@ -43,6 +101,8 @@ export const newDelivery = (id: string, notice_id: string, event: string, body: 
 interface Once {
   readonly key: string;
   readonly within_ms: number;
+  /** What it is about, if it lasts until `endNotice`. */
+  readonly lasting?: string;
 }
 
 /** The same, told only once within the time by all servers. What could not be kept counts as not told. */
@@ -50,11 +110,12 @@ export async function emitOnce(
   app: App,
   event: NoticeEvent,
   data: Readonly<Record<string, unknown>>,
-  { key, within_ms }: Once,
+  { key, within_ms, lasting }: Once,
 ): Promise<void> {
   const counter = counterOf(event, key);
   if ((await app.kv.increment(counter, within_ms)).count > 1) return;
-  await emitNotice(app, event, data).catch(async (error: unknown) => {
+  const emitted = lasting === undefined ? emitNotice(app, event, data) : beginNotice(app, event, lasting, data);
+  await emitted.catch(async (error: unknown) => {
     await app.kv.delete(counter).catch(() => undefined);
     throw error;
   });

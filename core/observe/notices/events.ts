@@ -1,5 +1,5 @@
 import { describeEvent } from './describe.ts';
-import { and, count, desc, eq, gt, gte, lt, lte, notInArray, type SQL, sql } from 'drizzle-orm';
+import { and, count, desc, eq, gt, gte, isNull, lt, lte, ne, notInArray, or, type SQL, sql } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import type { NoticeEvent } from '#core/contract/notices.ts';
 import { EVENTS_KEPT, EVENTS_KEPT_DAYS, MOST_UNREAD } from '#core/contract/observe/notice-events.ts';
@@ -11,7 +11,7 @@ import { keepNewest, readPage } from '#core/store/pages.ts';
 
 const DAY_MS = 24 * 3_600_000;
 /** Their pages are administrators' as well. */
-const ADMINISTRATORS_ONLY: readonly NoticeEvent[] = ['guard_hit', 'login_locked', 'certificate'];
+const ADMINISTRATORS_ONLY: readonly NoticeEvent[] = ['guard_hit', 'login_locked', 'certificate', 'sign_ins_refused'];
 
 export const noticeEventHandlers: Pick<Handlers, 'notices.events' | 'notices.read'> = {
   'notices.events': async ({ app, actor }, { skip, limit, event }) => {
@@ -21,12 +21,13 @@ export const noticeEventHandlers: Pick<Handlers, 'notices.events' | 'notices.rea
       readPage(app.store.db, table, { where, order: [desc(table.id)], skip, limit }),
       unreadOf(app, actor),
     ]);
-    const items = rows.map(({ id, event: kind, created_at, data }) => ({
+    const items = rows.map(({ id, event: kind, created_at, ended_at, data }) => ({
       id: String(id),
       event: kind,
       created_at,
+      ended_at,
       ...describeEvent(kind, data),
-      unread: read !== null && read.isUnread({ id, created_at }),
+      unread: read !== null && ended_at === null && read.isUnread({ id, created_at }),
     }));
     return { items, total, unread: await countUnread(app, actor, read) };
   },
@@ -57,13 +58,27 @@ export const noticeEventHandlers: Pick<Handlers, 'notices.events' | 'notices.rea
   },
 };
 
-/** Keeps an event, for everybody who may see it. */
-export async function recordEvent(app: App, event: NoticeEvent, data: Readonly<Record<string, unknown>>, tx: Db): Promise<void> {
-  await tx.insert(app.store.tables.notice_events).values({ event, data, created_at: app.clock().toISOString() });
+/** Stores an event, for everybody who may see it. */
+export async function recordEvent(
+  app: App,
+  event: NoticeEvent,
+  data: Readonly<Record<string, unknown>>,
+  tx: Db,
+  actor: Actor | null,
+): Promise<void> {
+  const row = { event, data, actor_id: personOf(actor), created_at: app.clock().toISOString() };
+  await tx.insert(app.store.tables.notice_events).values(row);
 }
 
-const visibleTo = ({ store }: App, actor: Actor | null): SQL | undefined =>
-  isAdministrator(actor) ? undefined : notInArray(store.tables.notice_events.event, [...ADMINISTRATORS_ONLY]);
+/** Nobody needs word of what they did themselves. */
+function visibleTo({ store }: App, actor: Actor | null): SQL | undefined {
+  const { event, actor_id } = store.tables.notice_events;
+  const person_id = personOf(actor);
+  return and(
+    isAdministrator(actor) ? undefined : notInArray(event, [...ADMINISTRATORS_ONLY]),
+    person_id === null ? undefined : or(isNull(actor_id), ne(actor_id, person_id)),
+  );
+}
 
 const personOf = (actor: Actor | null): string | null => (actor?.type === 'admin' ? actor.id : null);
 
@@ -87,7 +102,7 @@ async function unreadOf({ store }: App, actor: Actor | null): Promise<Unread | n
 async function countUnread(app: App, actor: Actor | null, unread: Unread | null): Promise<number> {
   const { notice_events: table } = app.store.tables;
   if (unread === null) return 0;
-  const where = and(visibleTo(app, actor), unread.where);
+  const where = and(visibleTo(app, actor), unread.where, isNull(table.ended_at));
   return countUpTo(app, MOST_UNREAD, app.store.db.select({ id: table.id }).from(table).where(where));
 }
 

@@ -1,7 +1,7 @@
 import type { App } from '#core/app.ts';
 import { isNetworkHost } from '#core/contract/deploy/deploy.ts';
 import { runEvery } from '#core/cluster/run-every.ts';
-import { countAsTold, emitOnce } from './emit.ts';
+import { countAsTold, emitOnce, endNotice, openKeys } from './emit.ts';
 
 const LOOK_MS = 5_000;
 /** A host that restarts is back by then. */
@@ -30,15 +30,19 @@ export function createHostWatch(app: App): () => Promise<void> {
       // It crashed and was started again, under a new id.
       const is_back = present.some((host) => placeOf(host.id) === place && Date.parse(host.connected_at) > at - SKEW_MS);
       const data = { id, url, seen_at: new Date(at).toISOString() };
-      if (!is_back) await emitOnce(app, 'host_gone', data, { key: id, within_ms: ONCE_MS });
+      if (!is_back) await emitOnce(app, 'host_gone', data, { key: id, within_ms: ONCE_MS, lasting: keyOf(id) });
       // Until it is kept, every look tries again.
       seen.delete(id);
     }
+    const here = new Set(present.map(({ id }) => keyOf(id)));
+    for (const key of await openKeys(app, 'host_gone')) if (here.has(key)) await endNotice(app, key);
   };
 }
 
 /** A host that ends by itself is not lost. */
 export const noteLeft = (app: App, id: string): Promise<void> => countAsTold(app, 'host_gone', { key: id, within_ms: ONCE_MS });
+
+const keyOf = (id: string): string => `host_gone:${placeOf(id)}`;
 
 /** What the id of a host keeps over its starts, each of which has a last part of its own. */
 const placeOf = (id: string): string => id.replace(/-[0-9a-f]{8}$/, '');

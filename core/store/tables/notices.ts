@@ -1,3 +1,4 @@
+import { sql } from 'drizzle-orm';
 import type { NoticeEvent } from '#core/contract/notices.ts';
 import type { Sealed } from '#snapshots/format.ts';
 import type { Kit } from '../kit.ts';
@@ -48,8 +49,19 @@ export function noticeTables(k: Kit) {
       event: k.text().$type<NoticeEvent>().notNull(),
       data: k.json<Readonly<Record<string, unknown>>>().notNull(),
       created_at: k.text().notNull(),
+      /** The person who caused it, and needs no word of it. */
+      actor_id: k.text(),
+      /** Of what lasts: what it is about, and when it ended. */
+      key: k.text(),
+      ended_at: k.text(),
     },
-    (t) => [k.index('notice_events_event').on(t.event, t.id)],
+    (t) => [
+      k.index('notice_events_event').on(t.event, t.id),
+      k
+        .unique('notice_events_open')
+        .on(t.key)
+        .where(sql`ended_at is null`),
+    ],
   );
   /** Up to which event a person has read. */
   const notice_reads = k.table('notice_reads', { person_id: k.text().primaryKey(), event_id: k.int().notNull() });

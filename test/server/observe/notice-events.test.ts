@@ -27,7 +27,7 @@ describe.each([...namedStores])('notices in %s', (metadata) => {
   });
 
   test('are kept without a webhook, and read by each person for themselves', async () => {
-    expect((await t.send('deploy.run', { note: 'Order tools.' })).status).toBe(200);
+    await emitNotice(t.app, 'deploy', { version: 1, by: 'grace', note: 'Order tools.' });
     await emitNotice(t.app, 'host_gone', { id: 'h1', url: 'http://h1:8080', seen_at: '' });
     const first = await list();
     expect(first).toMatchObject({
@@ -35,7 +35,7 @@ describe.each([...namedStores])('notices in %s', (metadata) => {
       unread: 2,
       items: [
         { event: 'host_gone', message: 'The host http://h1:8080 disconnected.', about: null, unread: true },
-        { event: 'deploy', message: 'ada deployed version 1: Order tools.', about: '1', unread: true },
+        { event: 'deploy', message: 'grace deployed version 1: Order tools.', about: '1', unread: true },
       ],
     });
     const read = (body: object) => t.send('notices.read', body);

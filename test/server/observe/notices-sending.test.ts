@@ -113,6 +113,11 @@ test('a host that restarts is not told as lost, whether it left or crashed; one 
   other();
   await wait();
   expect(await told()).toEqual(['web-bbbbbbbb-00000002', 'db-cccccccc-00000001']);
+  // It is over for the one that comes back, and for no other.
+  connectHost(t.app, 'db-cccccccc-00000002');
+  await look();
+  const lost = (await t.app.store.db.select().from(notice_events)).filter(({ event }) => event === 'host_gone');
+  expect(lost.map(({ ended_at }) => ended_at !== null)).toEqual([false, true]);
 });
 
 test('a host that went while the database was away is told once it is back', async () => {

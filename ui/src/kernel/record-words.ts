@@ -50,4 +50,7 @@ export const EVENT_LABELS = {
   certificate: 'Certificate',
   guard_hit: 'Change refused',
   login_locked: 'Sign-in locked',
+  tool_failing: 'Tool failing',
+  queue_full: 'Queue full',
+  sign_ins_refused: 'Tokens refused',
 } as const satisfies Record<NoticeEvent, string>;

@@ -30,20 +30,9 @@ const TONES: Readonly<Record<NoticeItem['event'], Tone>> = {
   certificate: 'plain',
   guard_hit: 'warning',
   login_locked: 'warning',
-};
-
-/** Where what a notice is about is shown. */
-const PLACES: Readonly<Record<NoticeItem['event'], (about: string | null) => string>> = {
-  deploy: () => '/deploy?view=versions',
-  rollback: () => '/deploy?view=versions',
-  canary_aborted: () => '/deploy?view=candidates',
-  proposal: (about) => (about === null ? '/proposals' : `/proposals/${about}`),
-  test_failed: () => '/tests',
-  drift: () => '/deploy',
-  host_gone: () => '/deploy',
-  certificate: () => '/settings/tls',
-  guard_hit: () => '/history?action=blocked',
-  login_locked: () => '/people',
+  tool_failing: 'bad',
+  queue_full: 'bad',
+  sign_ins_refused: 'warning',
 };
 
 /** What happened lately, the newest first. */
@@ -85,7 +74,7 @@ export function NoticesDrawer(props: { onClose: () => void }) {
         </Match>
         <Match when={items().length === 0}>
           <EmptyState icon="bell" title="No notices yet">
-            <p>Deploys, proposals, failed tests, drift and lost hosts are listed here for 30 days.</p>
+            <p>Failing tools, full queues, lost hosts, and what others deploy or propose are listed here for 30 days.</p>
           </EmptyState>
         </Match>
         <Match when={items().length > 0}>
@@ -105,7 +94,6 @@ export function NoticesDrawer(props: { onClose: () => void }) {
 }
 
 function NoticeRow(props: { item: NoticeItem; onFollow: () => void }) {
-  const href = () => PLACES[props.item.event](props.item.about);
   return (
     <li data-unread={props.item.unread ? 'true' : undefined}>
       <p class="notices-head">
@@ -115,9 +103,17 @@ function NoticeRow(props: { item: NoticeItem; onFollow: () => void }) {
         </Show>
         <span class="faint small">
           <Ago iso={props.item.created_at} />
+          <Show when={props.item.ended_at}>
+            {(ended) => (
+              <>
+                {', over '}
+                <Ago iso={ended()} />
+              </>
+            )}
+          </Show>
         </span>
       </p>
-      <Link href={href()} onFollow={props.onFollow}>
+      <Link href={props.item.path} onFollow={props.onFollow}>
         {props.item.message}
       </Link>
     </li>

@@ -9,10 +9,13 @@ export const EVENT_HINTS: Readonly<Record<NoticeEvent, string>> = {
   canary_aborted: 'A canary ended without being promoted, because of a limit or by a person.',
   test_failed: 'A test that passed before, or that never ran, fails.',
   drift: 'A deployed definition no longer fits its tables.',
-  host_gone: 'An MCP host has not been connected for 30 seconds.',
+  host_gone: 'An MCP host has not been connected for 30 seconds, and when it is back.',
   certificate: 'A certificate was issued, or an order failed.',
   guard_hit: 'The prompt guard or another control refused a change.',
   login_locked: 'Sign-ins are refused after too many failures.',
+  tool_failing: 'Four of five calls of a tool, resource or prompt fail, and when that is over.',
+  queue_full: 'Calls of a connection are rejected because no slot is free, and when that is over.',
+  sign_ins_refused: 'Many requests with an invalid access token are refused, and when that is over.',
 };
 
 export const STATUS: Readonly<Record<Delivery['status'], { readonly label: string; readonly tone: 'good' | 'bad' | 'warning' }>> =

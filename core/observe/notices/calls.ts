@@ -1,0 +1,149 @@
+import { and, count, eq, gte, inArray, isNotNull, max, notLike, sql } from 'drizzle-orm';
+import type { App } from '#core/app.ts';
+import { runEvery } from '#core/cluster/run-every.ts';
+import type { NoticeEvent } from '#core/contract/notices.ts';
+import { NO_TOKEN } from '#core/contract/observe/refusal-sentences.ts';
+import { type Outcome, outcomeOf } from '#core/contract/observe/outcomes.ts';
+import { pagesOf } from '#core/lib/slices.ts';
+import { PAGE } from '#core/store/trees.ts';
+import { readLive } from '../insights/live.ts';
+import { MINUTE_MS, startOf } from '../metrics/sums.ts';
+import { beginNotice, endNotice, openKeys } from './emit.ts';
+
+const LOOK_MS = 30_000;
+const MINUTES = 5;
+/** Failing: so many calls failed, and such a share of all. It is over below the second share. */
+const LEAST_FAILED = 5;
+const SHARE = 0.8;
+const OVER_SHARE = 0.5;
+const LEAST_REJECTED = 5;
+/** Clients try an old token a few times when it ends. */
+const LEAST_REFUSED = 20;
+
+/** Says when definitions fail, queues are full and access tokens are refused, and when that is over. @returns a function that ends it. */
+export const watchCalls = (app: App): (() => void) =>
+  runEvery(app, { every_ms: LOOK_MS, what: 'watching the calls', work: () => lookAtCalls(app) });
+
+/** One look at the last minutes. Servers that look at the same time notice the same. */
+export async function lookAtCalls(app: App): Promise<void> {
+  const failed = await readFailed(app);
+  await settle(app, 'tool_failing', await failingIn(app, failed));
+  await settle(app, 'queue_full', await fullIn(app, failed));
+  await settle(app, 'sign_ins_refused', await refusedIn(app));
+}
+
+/** What one look found of something that lasts. */
+interface Seen {
+  readonly key: string;
+  /** Whether it begins, and whether it goes on once it began. */
+  readonly begins: boolean;
+  readonly lasts: boolean;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+async function settle(app: App, event: NoticeEvent, seen: readonly Seen[]): Promise<void> {
+  const open = await openKeys(app, event);
+  for (const { key, begins, data } of seen) if (begins && !open.has(key)) await beginNotice(app, event, key, data);
+  const lasting = new Set(seen.flatMap(({ key, lasts }) => (lasts ? [key] : [])));
+  for (const key of open) if (!lasting.has(key)) await endNotice(app, key);
+}
+
+const begunSince = (app: App): number => app.clock().getTime() - MINUTES * MINUTE_MS;
+
+type Failed = Awaited<ReturnType<typeof readFailed>>[number];
+
+/** Failed calls of the last minutes, by what was called and how they ended. */
+async function readFailed(app: App) {
+  const { request_logs: table } = app.store.tables;
+  const { kind, name, connection_id, error, canary } = table;
+  return app.store.db
+    .select({ kind, name, connection_id, error, calls: count() })
+    .from(table)
+    .where(and(isNotNull(error), gte(table.timestamp, new Date(begunSince(app)).toISOString()), sql`${canary} is null`))
+    .groupBy(kind, name, connection_id, error);
+}
+
+/** Outcomes that say something of a definition. What its caller got wrong does not. */
+const ITS_OWN: ReadonlySet<Outcome> = new Set(['tool_error', 'timeout']);
+const isItsOwn = ({ error }: Failed): boolean => ITS_OWN.has(outcomeOf(error)) && error !== 'invalid';
+
+async function failingIn(app: App, failed: readonly Failed[]): Promise<Seen[]> {
+  const groups = Map.groupBy(failed, ({ kind, name }) => `${kind}:${name}`);
+  const suspects = [...groups].filter(([, rows]) => rows.some(isItsOwn));
+  const { tools } = await readLive(app, app.insights.live);
+  const sums = await callsSince(
+    app,
+    suspects.flatMap(([, [row]]) => row?.name ?? []),
+  );
+  return suspects.flatMap(([group, rows]): Seen[] => {
+    const [first] = rows;
+    const sum = sums.get(group);
+    if (first === undefined || sum === undefined) return [];
+    const { kind, name } = first;
+    // What failed before the definition was deployed says nothing of it as it is now.
+    if (kind === 'tool' && (tools.get(name)?.from ?? '') > new Date(begunSince(app)).toISOString()) return [];
+    const of = (which: (row: Failed) => boolean) => rows.reduce((total, row) => total + (which(row) ? row.calls : 0), 0);
+    const own = of(isItsOwn);
+    const ran = Math.max(own, sum.calls - of((row) => !isItsOwn(row)));
+    const begins = own >= LEAST_FAILED && own >= SHARE * ran;
+    const data = { kind, id: sum.entity_id, name, failed: own, calls: ran, minutes: MINUTES };
+    return [{ key: `tool_failing:${group}`, begins, lasts: own >= OVER_SHARE * ran, data }];
+  });
+}
+
+/** All calls of some names in the last minutes, the first one whole. */
+async function callsSince(app: App, names: readonly string[]) {
+  const { usage_series: table } = app.store.tables;
+  const sums = new Map<string, { readonly calls: number; readonly entity_id: string | null }>();
+  for (const page of pagesOf([...new Set(names)], PAGE)) {
+    const rows = await app.store.db
+      .select({
+        kind: table.kind,
+        name: table.name,
+        entity_id: max(table.entity_id),
+        calls: sql<number | string>`sum(${table.calls})`,
+      })
+      .from(table)
+      .where(and(eq(table.seconds, 60), gte(table.start, startOf(begunSince(app), MINUTE_MS)), inArray(table.name, page)))
+      .groupBy(table.kind, table.name);
+    for (const { kind, name, calls, entity_id } of rows) sums.set(`${kind}:${name}`, { calls: Number(calls), entity_id });
+  }
+  return sums;
+}
+
+async function fullIn(app: App, failed: readonly Failed[]): Promise<Seen[]> {
+  const { connections } = app.store.tables;
+  const rejected = failed.filter(({ error, connection_id }) => connection_id !== null && outcomeOf(error) === 'no_slot');
+  const groups = Map.groupBy(rejected, ({ connection_id }) => connection_id ?? '');
+  if (groups.size === 0) return [];
+  const rows = await app.store.db
+    .select({ id: connections.id, name: connections.name })
+    .from(connections)
+    .where(inArray(connections.id, [...groups.keys()]));
+  return rows.map(({ id, name }) => {
+    const calls = (groups.get(id) ?? []).reduce((total, row) => total + row.calls, 0);
+    const data = { id, name, rejected: calls, minutes: MINUTES };
+    return { key: `queue_full:${id}`, begins: calls >= LEAST_REJECTED, lasts: true, data };
+  });
+}
+
+/** Requests with a token that is not valid. One without any is how clients ask where to sign in. */
+async function refusedIn(app: App): Promise<Seen[]> {
+  const { refusals: table } = app.store.tables;
+  const rows = await app.store.db
+    .select({ address: table.address, requests: count() })
+    .from(table)
+    .where(
+      and(
+        eq(table.kind, 'unauthenticated'),
+        gte(table.timestamp, new Date(begunSince(app)).toISOString()),
+        notLike(table.reason, `${NO_TOKEN}%`),
+      ),
+    )
+    .groupBy(table.address);
+  const refused = rows.reduce((total, { requests }) => total + requests, 0);
+  if (refused === 0) return [];
+  const { address } = rows.toSorted((a, b) => b.requests - a.requests)[0] ?? {};
+  const data = { refused, address: rows.length === 1 ? address : null, minutes: MINUTES };
+  return [{ key: 'sign_ins_refused', begins: refused >= LEAST_REFUSED, lasts: refused >= LEAST_REFUSED / 2, data }];
+}
