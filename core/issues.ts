@@ -1,6 +1,6 @@
 import type * as v from 'valibot';
 import { AppError, type FieldError, didYouMean } from '#core/errors.ts';
-import { hiddenIn } from '#core/lib/text/hidden-characters.ts';
+import { hiddenIn, hiddenInName } from '#core/lib/text/hidden-characters.ts';
 
 type Issue = v.BaseIssue<unknown>;
 
@@ -38,19 +38,16 @@ export function refuseUnkeepable(input: Readonly<Record<string, unknown>>): void
   if (errors.length > 0) throw refused(errors, more);
 }
 
+/** By which people tell one thing from another: of people, their groups, definitions, files, credentials and webhooks. */
+const NAMES: ReadonlySet<string> = new Set(['name', 'username', 'display_name', 'server_name', 'label', 'groups', 'tags']);
 /** Texts that people review, by the name of their field. */
 const REVIEWED: ReadonlySet<string> = new Set([
-  'name',
   'title',
-  'display_name',
   'description',
   'note',
   'text',
   'comment',
   'reason',
-  'tags',
-  'label',
-  'server_name',
   'sql_query',
   'transform_template',
   'template',
@@ -75,7 +72,7 @@ export function refuseHidden(input: Readonly<Record<string, unknown>>): void {
   const visit = (value: unknown, field: string, path: string): void => {
     if (errors.length === MOST_ERRORS) return;
     if (typeof value === 'string') {
-      const fault = REVIEWED.has(field) ? hiddenIn(value) : null;
+      const fault = NAMES.has(field) ? hiddenInName(value) : REVIEWED.has(field) ? hiddenIn(value) : null;
       if (fault !== null) errors.push({ field: path, message: `${path} ${fault}.` });
     } else if (Array.isArray(value)) for (const [n, item] of value.entries()) visit(item, field, `${path}.${n}`);
     else if (typeof value === 'object' && value !== null && !VALUES.has(field)) {

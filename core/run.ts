@@ -171,7 +171,8 @@ export function parseInput(definition: Operation, input: Record<string, unknown>
   const kept = Object.fromEntries(Object.entries(input).filter(([name]) => allowed.includes(name) || !ignored.includes(name)));
   const result = readValue(definition.input, kept);
   if (!result.success) throw toInvalid(result.issues, allowed);
-  if (definition.method !== 'GET') refuseHidden(result.output);
+  // What is deleted may have any name.
+  if (definition.method !== 'GET' && definition.method !== 'DELETE') refuseHidden(result.output);
   return result.output;
 }
 

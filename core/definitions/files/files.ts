@@ -7,6 +7,7 @@ import type { ConnectionFile } from '#core/contract/definitions/files.ts';
 import { engineOf, FOLDER_TYPE, kindOf } from '#core/engines/index.ts';
 import type { FolderFiles } from '#core/engines/shared/descriptor.ts';
 import { AppError, invalidField } from '#core/errors.ts';
+import { isFileNameSeen } from '#core/lib/text/hidden-characters.ts';
 import { recordHistory } from '#core/observe/history.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import { connection } from '../connections.ts';
@@ -36,7 +37,10 @@ export const fileHandlers: Pick<Handlers, Extract<keyof Handlers, `files.${strin
     const { policy, env } = context.app;
     const { files, folder, settings } = await folderOf(context, id);
     if (name === undefined) throw invalidField('name', 'name is required: the name that the file gets.');
-    const fault = files.nameFault(name, settings.database, policy);
+    const unseen = isFileNameSeen(name)
+      ? null
+      : 'The name of the file contains a character that cannot be seen. Rename the file.';
+    const fault = unseen ?? files.nameFault(name, settings.database, policy);
     if (fault !== null) throw invalidField('name', fault);
     const target = join(folder, name);
     const before = lstatSync(target, { throwIfNoEntry: false });

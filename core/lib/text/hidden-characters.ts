@@ -19,8 +19,22 @@ const FAULTS: readonly (readonly [RegExp, string])[] = [
 /** Why a text that people review would not be what they see; null: it is. */
 export const hiddenIn = (text: string): string | null => FAULTS.find(([pattern]) => pattern.test(text))?.[1] ?? null;
 
-/** In a name not even joiners and unusual spaces are seen. */
-const HIDDEN_IN_NAME = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0]|(?! )\p{Zs}/u;
+/** Marks of direction that texts in several languages need, and a blank with the shape of none: a name that has them looks like another. */
+const HIDDEN_MARK = /[\u061c\u200e\u200f\u2800]/;
+/** What joins letters of some languages, and pictures, joins nothing elsewhere. */
+const LONE_JOINER =
+  /(?<![\p{Script=Arabic}\p{Script=Syriac}\p{Script=Mongolian}\p{M}\p{Extended_Pictographic}])[\u200c\u200d]|[\u200c\u200d](?![\p{L}\p{M}\p{Extended_Pictographic}])/u;
+
+/** The same for a name, by which people tell one thing from another. */
+export const hiddenInName = (name: string): string | null =>
+  hiddenIn(name) ?? (HIDDEN_MARK.test(name) || LONE_JOINER.test(name) ? (FAULTS[0]?.[1] ?? null) : null);
+
+/** A file has its name in other programs too, and its tables are named by it: not even joiners are seen there. */
+const HIDDEN_IN_FILE_NAME = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0]/u;
+export const isFileNameSeen = (name: string): boolean => !HIDDEN_IN_FILE_NAME.test(name);
+
+/** In a name of SQL unusual spaces are not seen either. */
+const HIDDEN_IN_NAME = new RegExp(`${HIDDEN_IN_FILE_NAME.source}|(?! )\\p{Zs}`, 'u');
 const LETTERS = /[\p{L}\p{M}]+/gu;
 const ALPHABETS = [
   /\p{Script=Latin}/u,

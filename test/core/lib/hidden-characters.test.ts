@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { disguisedAt, hiddenIn } from '#core/lib/text/hidden-characters.ts';
+import { disguisedAt, hiddenIn, hiddenInName, isFileNameSeen } from '#core/lib/text/hidden-characters.ts';
 
 test.each([
   ['a lone carriage return', 'select 1 -- shown\rdelete from notes'],
@@ -28,6 +28,18 @@ test.each([
   '👩‍👩‍👧 family',
   'שלום and English',
 ])('%j is what people see', (text) => expect(hiddenIn(text)).toBeNull());
+
+test.each(['ad\u200ea', '\u200fada', 'ada\u061c', 'a\u200dda', 'ada\u200d', '\u200cada', 'ada\u2800', 'a\u202eda', 'a\u200bda'])(
+  'the name %j looks like another one',
+  (name) => expect([hiddenInName(name) !== null, isFileNameSeen(`${name}.csv`)]).toEqual([true, false]),
+);
+
+test.each(['Zoë O’Neil', 'سفارش‌های باز', 'क्‍ष', '👩‍👩‍👧 family', 'שלום', 'orders 2024 (final)', '注文'])(
+  'the name %j is what people see',
+  (name) => {
+    expect(hiddenInName(name)).toBeNull();
+  },
+);
 
 test('names of look-alikes and hidden characters are found, those of one alphabet in a word are not', () => {
   for (const name of [
