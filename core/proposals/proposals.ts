@@ -10,7 +10,7 @@ import { authorOf } from '#core/identity/roles.ts';
 import { emitNotice } from '#core/observe/notices/emit.ts';
 import type { Context, Door, Handlers } from '#core/run.ts';
 import { entityTable } from '#core/store/entity-table.ts';
-import { writeAlone } from '#core/store/journal.ts';
+import { countAlone, writeAlone } from '#core/store/journal.ts';
 import type { Db } from '#core/store/open.ts';
 import { within } from './scratch.ts';
 import { createWorkingCopyHolder } from '#core/deploy/working-copy.ts';
@@ -99,6 +99,7 @@ function refuseClosed(row: ProposalRow, version: number | undefined): void {
 
 async function comment({ app, actor }: Context, tx: Db, proposal_id: string, text: string) {
   const { proposal_comments: table } = app.store.tables;
+  await countAlone(app.store, tx);
   if ((await tx.$count(table, eq(table.proposal_id, proposal_id))) >= MOST_COMMENTS) {
     throw new AppError('conflict', `A proposal has at most ${MOST_COMMENTS} comments.`);
   }

@@ -12,9 +12,16 @@ const KEPT = 20_000;
  * lock of a row, so that two writers cannot wait for each other; embedded, writers take turns anyway.
  */
 export async function writeAlone({ dialect }: Pick<Store, 'dialect'>, tx: Db): Promise<void> {
-  if (dialect === 'postgresql')
-    await tx.select({ n: sql`pg_advisory_xact_lock(${sql.raw(LOCKS.entity)})` }).from(sql`(values (1)) as one`);
+  if (dialect === 'postgresql') await lock(tx, LOCKS.entity);
 }
+
+/** From here to the end of this transaction no other one counts rows to store one more: two at once would both find room for the last. */
+export async function countAlone({ dialect }: Pick<Store, 'dialect'>, tx: Db): Promise<void> {
+  if (dialect === 'postgresql') await lock(tx, LOCKS.room);
+}
+
+const lock = (tx: Db, key: string) =>
+  tx.select({ n: sql`pg_advisory_xact_lock(${sql.raw(key)})` }).from(sql`(values (1)) as one`);
 
 /** Notes that entities are about to be written in this transaction, alone, so that the numbers are in the order of the commits. */
 export async function noteChange(store: Store, tx: Db, kind: EntityKind, ...ids: readonly string[]): Promise<void> {

@@ -10,4 +10,6 @@ export const LOCKS = {
   entity: '7318349394477058',
   /** Changes of what is served. */
   switch: '7318349394477059',
+  /** Rows of which there may only be so many, and that are no entities. */
+  room: '7318349394477060',
 } as const;

@@ -2,6 +2,7 @@ import { lt } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import { countMinute } from '#core/cluster/count-in.ts';
 import { networkOf, siteOf } from '#core/edge/network.ts';
+import { countAlone } from '#core/store/journal.ts';
 import { AppError } from '#core/errors.ts';
 import { digestOf, randomToken } from '#core/lib/random-token.ts';
 import { noteAttempt } from './attempts.ts';
@@ -75,6 +76,7 @@ export async function authorize(app: App, query: URLSearchParams, browser: strin
   const now = app.clock();
   await app.store.write(async (tx) => {
     await tx.delete(oauth_requests).where(lt(oauth_requests.expires_at, now.toISOString()));
+    await countAlone(app.store, tx);
     if ((await tx.$count(oauth_requests)) >= MOST_WAITING) {
       const { id: key, network, expires_at: age } = oauth_requests;
       await makeRoom(tx, { table: oauth_requests, key, network, age });

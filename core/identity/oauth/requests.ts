@@ -1,4 +1,5 @@
 import { and, eq, gt } from 'drizzle-orm';
+import { afterCommit } from '#core/after-commit.ts';
 import type { App } from '#core/app.ts';
 import type { OauthScope } from '#core/contract/identity/oauth.ts';
 import { digestOf, randomToken } from '#core/lib/random-token.ts';
@@ -63,6 +64,7 @@ export const oauthRequestHandlers: Pick<Handlers, 'oauth_requests.get' | 'oauth_
       throw new AppError('invalid', message, { errors: [{ field: 'scopes', message }] });
     }
     const code = randomToken('svc_code_');
+    const issuer = await issuerOf(app);
     const { oauth_requests, oauth_codes } = app.store.tables;
     await app.store.write(async (tx) => {
       const taken = await tx.delete(oauth_requests).where(eq(oauth_requests.id, row.id)).returning({ id: oauth_requests.id });
@@ -83,8 +85,10 @@ export const oauthRequestHandlers: Pick<Handlers, 'oauth_requests.get' | 'oauth_
     });
     const { name: client, client_id } = row.client;
     const reason = decision === 'deny' ? 'The person denied the request.' : null;
-    await noteAttempt(app, { client, client_id, step: 'consent', reason, person: person?.username ?? null, ip });
-    const answer = { state: row.state, issuer: await issuerOf(app) };
+    await afterCommit(app, 'noting a sign-in', () =>
+      noteAttempt(app, { client, client_id, step: 'consent', reason, person: person?.username ?? null, ip }),
+    );
+    const answer = { state: row.state, issuer };
     const denied = { error: 'access_denied', reason: 'The person denied the request.' };
     return {
       redirect_to:

@@ -4,6 +4,7 @@ import type { App } from '#core/app.ts';
 import { countIn } from '#core/cluster/count-in.ts';
 import { readSettings } from '#core/definitions/settings/settings.ts';
 import { networkOf, siteOf } from '#core/edge/network.ts';
+import { countAlone } from '#core/store/journal.ts';
 import { randomToken } from '#core/lib/random-token.ts';
 import { noteAttempt } from '../attempts.ts';
 import { makeRoom } from '../fair-share.ts';
@@ -100,6 +101,7 @@ async function store(app: App, row: Row): Promise<boolean> {
   const { oauth_registrations: table } = app.store.tables;
   const { client_id: key, network, created_at: age } = table;
   return app.store.write(async (tx) => {
+    await countAlone(app.store, tx);
     const unused = { table, key, network, age, may_go: isNull(table.last_used_at) };
     if ((await tx.$count(table)) >= MOST && !(await makeRoom(tx, unused))) return false;
     await tx.insert(table).values(row);
