@@ -67,7 +67,7 @@ function toTool(name: string, text: ToolText, operation: OperationName, definiti
   // An update takes the same fields: what each means is said where a record begins.
   const input = schemaOf(definition.input, 'input', /^(?:create_|update_server_config$)/.test(name));
   const properties = { ...(input['properties'] as Record<string, JsonObject> | undefined) };
-  const required = (input['required'] as string[] | undefined) ?? [];
+  const required = [...((input['required'] as string[] | undefined) ?? []), ...(definition.needs ?? [])];
   const id_argument = 'id' in properties ? idArgument(operation) : null;
   const argumentOf = (field: string) => (field === 'id' ? (id_argument ?? field) : field);
   // A record that is updated may also be moved to another owner under the name of its own id.

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import type { App } from '#core/app.ts';
 import { type Input, type OperationName, operations, type Output, type RawInput } from '#core/contract/index.ts';
 import { pathVariables } from '#core/contract/paths.ts';
-import { leastRole, type Operation, type Scope } from '#core/contract/operation.ts';
+import { entryNames, leastRole, type Operation, readOnlyFields, type Scope } from '#core/contract/operation.ts';
 import type { Recorded } from '#core/observe/history.ts';
 import type { Role } from '#core/contract/identity/roles.ts';
 import { AppError } from '#core/errors.ts';
@@ -159,7 +159,6 @@ export function authorise(definition: Operation, actor: Actor | null): void {
 const allows = (scopes: readonly Scope[], access: Exclude<Scope, 'propose'>): boolean =>
   scopes.includes(access) || (access !== 'deploy' && scopes.includes('propose'));
 
-/** Where a record is sent, its read-only fields may come along and are dropped, so that GET → edit → PATCH works. */
 export function parseInput(definition: Operation, input: Record<string, unknown>): Record<string, unknown> {
   const allowed = entryNames(definition.input);
   for (const name of pathVariables(definition.path)) {
@@ -167,16 +166,11 @@ export function parseInput(definition: Operation, input: Record<string, unknown>
       throw new AppError('not_found', 'There is nothing at this address.');
   }
   refuseUnkeepable(input);
-  const ignored = takesRecord(definition) ? entryNames(definition.output) : [];
-  const kept = Object.fromEntries(Object.entries(input).filter(([name]) => allowed.includes(name) || !ignored.includes(name)));
+  const dropped = readOnlyFields(definition);
+  const kept = Object.fromEntries(Object.entries(input).filter(([name]) => !dropped.includes(name)));
   const result = readValue(definition.input, kept);
   if (!result.success) throw toInvalid(result.issues, allowed);
   // What is deleted may have any name.
   if (definition.method !== 'GET' && definition.method !== 'DELETE') refuseHidden(result.output);
   return result.output;
 }
-
-const takesRecord = ({ method, status }: Operation): boolean => method === 'PATCH' || status === 201;
-
-const entryNames = (schema: unknown): string[] =>
-  typeof schema === 'object' && schema !== null && 'entries' in schema ? Object.keys(schema.entries as object) : [];

@@ -24,6 +24,8 @@ export interface Operation {
   readonly role?: Role;
   /** Path variables, query and body in one object; everything but path variables is query on GET and DELETE, body otherwise. */
   readonly input: ObjectSchema;
+  /** Fields that are required although the schema takes it without them: what the id names is looked for first. */
+  readonly needs?: readonly string[];
   /** Names of the fields that are query parameters although the method has a body. */
   readonly query?: readonly string[];
   readonly output: v.GenericSchema;
@@ -50,6 +52,18 @@ export const leastRole = ({ access, role }: Pick<Operation, 'access' | 'role'>):
 
 /** Whether it makes a record of what its body says: with an `Idempotency-Key` it does so once. */
 export const isCreation = ({ method, status, file }: Operation): boolean => method === 'POST' && status === 201 && file !== true;
+
+/**
+ * Read-only fields of a record, which may come along where one is sent and are dropped, so that GET → edit → PATCH works.
+ */
+export function readOnlyFields({ method, status, input, output }: Operation): string[] {
+  if (method !== 'PATCH' && status !== 201) return [];
+  const allowed = entryNames(input);
+  return entryNames(output).filter((name) => !allowed.includes(name));
+}
+
+export const entryNames = (schema: unknown): string[] =>
+  typeof schema === 'object' && schema !== null && 'entries' in schema ? Object.keys(schema.entries as object) : [];
 
 type Method = Operation['method'];
 type Routed<R, A> = R extends `${infer M extends Method} ${infer P}`

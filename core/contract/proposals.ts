@@ -145,6 +145,7 @@ export const proposals = {
   'proposals.approve': operation('POST /proposals/{id}/approve', 'admin', {
     role: 'editor',
     // Nobody approves what was added after they read it.
+    needs: ['version'],
     input: v.strictObject({ id: Id, version: v.optional(reviewed_version), comment }),
     output: ProposalItem,
     summary: 'Apply all operations of a proposal to the working copy, all or nothing',
@@ -161,11 +162,8 @@ export const proposals = {
     summary: 'Close a proposal without applying it, or all that its author has open',
   }),
   'proposals.comment': operation('POST /proposals/{id}/comment', 'write', {
-    // Required; an unknown proposal is named first.
-    input: v.strictObject({
-      id: Id,
-      text: v.optional(v.pipe(textBetween(1, LONGEST_NOTE), v.description('The comment (required)'))),
-    }),
+    needs: ['text'],
+    input: v.strictObject({ id: Id, text: v.optional(v.pipe(textBetween(1, LONGEST_NOTE), v.description('The comment'))) }),
     output: ProposalComment,
     status: 201,
     agent: 'comment_on_proposal',

@@ -4,7 +4,7 @@ import * as v from 'valibot';
 import { type OperationName, operations } from '#core/contract/index.ts';
 import { fullPath, pathVariables } from '#core/contract/paths.ts';
 import type { Role } from '#core/contract/identity/roles.ts';
-import { type Access, leastRole, type Operation } from '#core/contract/operation.ts';
+import { type Access, leastRole, type Operation, readOnlyFields } from '#core/contract/operation.ts';
 import { ERROR_STATUS } from '#core/errors.ts';
 import { LOG_LEVELS } from '#core/contract/log-levels.ts';
 import { PRODUCT_NAME, PRODUCT_VERSION } from '#core/version.ts';
@@ -192,8 +192,13 @@ function streams(): Record<string, Json> {
 }
 
 function describe(name: string, definition: Operation): Json {
-  const { method, path, input, output, status = 200, waits = false, summary, access, query = [], file = false } = definition;
-  const { properties, required } = schemaOf(input, 'input') as { properties: Record<string, Json>; required?: string[] };
+  const { method, path, input, output, status = 200, waits = false, summary, access } = definition;
+  const { query = [], needs = [], file = false } = definition;
+  const { properties, required: listed = [] } = schemaOf(input, 'input') as {
+    properties: Record<string, Json>;
+    required?: string[];
+  };
+  const required = [...listed, ...needs];
   const variables = pathVariables(path);
   const without_body = method === 'GET' || method === 'DELETE' || file;
   const in_query = Object.keys(properties).filter(
@@ -203,7 +208,7 @@ function describe(name: string, definition: Operation): Json {
   const parameter = (place: 'path' | 'query') => (field: string) => ({
     name: field,
     in: place,
-    required: place === 'path' || (required ?? []).includes(field),
+    required: place === 'path' || required.includes(field),
     schema: properties[field],
   });
   const proposable = wayOf(name as OperationName, definition, {}) === 'change';
@@ -214,7 +219,9 @@ function describe(name: string, definition: Operation): Json {
     description: `${accessOf(definition)}${proposable ? PROPOSES : ''}`,
     ...(access === 'public' ? {} : { security: access === 'admin' ? [{ session: [] }] : [{ session: [] }, { bearer: [] }] }),
     parameters: [...variables.map(parameter('path')), ...in_query.map(parameter('query'))],
-    ...(in_body.length === 0 ? {} : { requestBody: body(in_body, properties, required ?? []) }),
+    ...(in_body.length === 0
+      ? {}
+      : { requestBody: body([...in_body, ...readOnlyFields(definition)], { ...readOnly(definition), ...properties }, required) }),
     ...(file ? { requestBody: FILE } : {}),
     responses: {
       ...(waits ? { 200: { description: 'Done, with `wait=true`', content: json(schemaOf(output, 'output')) } } : {}),
@@ -230,6 +237,11 @@ const FILE: Json = {
   required: true,
   content: { 'application/octet-stream': { schema: { type: 'string', format: 'binary', description: 'The file as it is' } } },
 };
+
+/** What a client that sends a record as it was read sends along. */
+const readOnly = (definition: Operation): Record<string, Json> =>
+  Object.fromEntries(readOnlyFields(definition).map((field) => [field, READ_ONLY]));
+const READ_ONLY: Json = { readOnly: true, description: 'Ignored' };
 
 function body(fields: readonly string[], properties: Readonly<Record<string, Json>>, required: readonly string[]): Json {
   const needed = fields.filter((field) => required.includes(field));

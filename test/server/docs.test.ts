@@ -40,6 +40,8 @@ interface OpenApi extends Json {
   readonly components: { readonly schemas: Json; readonly securitySchemes: Readonly<Record<string, Json>> };
 }
 
+const bodySchema = (described: Described | undefined): Json => described?.requestBody?.content['application/json']?.schema ?? {};
+
 /** No operations: streams, and what only browsers visit. */
 const STREAMS = ['/api/v1/deploy/logs', '/api/v1/playground/mcp', '/api/v1/auth/oidc/{id}/start', '/api/v1/auth/oidc/callback'];
 const described = (): [string, string, Described][] => all().filter(([path]) => !STREAMS.includes(path));
@@ -87,7 +89,7 @@ const SCHEMES: Readonly<Record<Access, string[] | undefined>> = {
 /** JSON Schema 2020-12, as far as the document uses it. */
 const KEYWORDS = new Set(
   `type enum const anyOf oneOf allOf not items prefixItems properties required additionalProperties propertyNames minItems maxItems minLength
-   maxLength pattern format minimum maximum exclusiveMinimum exclusiveMaximum multipleOf default description title $ref $defs`.split(
+   maxLength pattern format minimum maximum exclusiveMinimum exclusiveMaximum multipleOf default description title readOnly $ref $defs`.split(
     /\s+/,
   ),
 );
@@ -156,6 +158,29 @@ describe('the OpenAPI document', () => {
     // Two templates that differ only in the names of their variables would be one path.
     const shapes = Object.keys(document.paths).map((path) => path.replaceAll(/\{\w+\}/g, '{}'));
     expect(new Set(shapes).size).toBe(shapes.length);
+  });
+
+  test('says what is required although it is looked at after the id', () => {
+    const bodyOf = (path: string) => bodySchema(document.paths[path]?.['post']);
+    expect(bodyOf('/api/v1/proposals/{id}/approve')['required']).toEqual(['version']);
+    expect(bodyOf('/api/v1/proposals/{id}/comment')['required']).toEqual(['text']);
+    const upload = document.paths['/api/v1/connections/{id}/files']?.['post']?.parameters;
+    expect(upload?.find(({ name }) => name === 'name')?.required).toBe(true);
+  });
+
+  test('takes a record as it was read where one is created or changed', async () => {
+    await s.signIn();
+    const { id, ...record } = await s.call('toolsets.create', { name: 'as-read', description: 'Read and sent back' });
+    for (const method of ['patch', 'post'] as const) {
+      const path = method === 'patch' ? '/api/v1/toolsets/{id}' : '/api/v1/toolsets';
+      const { properties = {}, additionalProperties } = bodySchema(document.paths[path]?.[method]) as {
+        properties?: Json;
+      } & Json;
+      expect(additionalProperties).toBe(false);
+      expect([path, Object.keys(record).filter((field) => !Object.hasOwn(properties, field))]).toEqual([path, []]);
+      expect(properties['created_at']).toEqual({ readOnly: true, description: 'Ignored' });
+    }
+    expect((await s.api('PATCH', `/toolsets/${id}`, record)).status).toBe(200);
   });
 
   test('declares every variable of a path, and every parameter with a schema, once', () => {

@@ -55,8 +55,8 @@ export const files = {
   }),
   'files.upload': operation('POST /connections/{id}/files', 'write', {
     file: true,
-    // Checked by the handler: a connection that does not exist is named first.
-    input: v.strictObject({ id: Id, name: v.optional(FileName) }),
+    needs: ['name'],
+    input: v.strictObject({ id: Id, name: v.optional(v.pipe(FileName, v.description('The name that the file gets'))) }),
     output: v.object({ name: v.string(), bytes: v.number(), replaced: v.boolean() }),
     status: 201,
     summary:

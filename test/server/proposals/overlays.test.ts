@@ -19,7 +19,7 @@ const CALL: Call = {
   user_agent: null,
   request_id: 'overlays',
 };
-const propose = (on: App, name: string) => run(on, 'tools.create', ordersTool(shop.connection_id, { name }), CALL);
+const propose = (on: App, name: string) => run(on, 'tools.create', ordersTool(shop.connection_id, { name }) as never, CALL);
 
 test('an operation that could not be stored is in the proposal once it is sent again', async () => {
   const first = await propose(app, 'first');
@@ -35,10 +35,10 @@ test('an operation that could not be stored is in the proposal once it is sent a
 
 test('what an operation itself refuses leaves the proposal open for the next one', async () => {
   await propose(app, 'fourth');
-  const [before] = [...app.overlays.kept.values()];
+  const before = [...app.overlays.kept.values()];
   await expect(propose(app, 'fourth')).rejects.toThrow('already');
   await propose(app, 'fifth');
-  expect([...app.overlays.kept.values()]).toEqual([before]);
+  expect([...app.overlays.kept.values()]).toEqual(before);
 });
 
 test('a proposal that is not written to is freed without anybody asking', async () => {
