@@ -8,9 +8,6 @@ import { textsOf } from './stored-snapshots.ts';
 
 /** Texts that are held at a time. */
 const SLICE = 200;
-/** What was found of a configuration, which never changes. */
-const known = new WeakMap<App, Map<string, boolean>>();
-const KNOWN = 10;
 
 /** Whether something that is served to signed-in people reads their e-mail address: the live version, or the canary beside it. */
 export async function emailIsRead(app: App): Promise<boolean> {
@@ -21,9 +18,8 @@ export async function emailIsRead(app: App): Promise<boolean> {
 }
 
 async function readsEmail(app: App, tree: Tree): Promise<boolean> {
-  const found = known.get(app) ?? new Map<string, boolean>();
-  known.set(app, found);
-  const before = found.get(tree.checksum);
+  const { reads_email } = app.snapshot_cache;
+  const before = reads_email.get(tree.checksum);
   if (before !== undefined) return before;
   let reads = false;
   for (const page of pagesOf(tree.leaves, SLICE)) {
@@ -31,9 +27,7 @@ async function readsEmail(app: App, tree: Tree): Promise<boolean> {
     reads = page.some(({ hash }) => isReader(texts.get(hash) ?? ''));
     if (reads) break;
   }
-  const [oldest] = found.size < KNOWN ? [] : found.keys();
-  if (oldest !== undefined) found.delete(oldest);
-  found.set(tree.checksum, reads);
+  reads_email.set(tree.checksum, reads);
   return reads;
 }
 

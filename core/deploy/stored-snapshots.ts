@@ -10,6 +10,7 @@ import { branchesIn, listOf, PAGE, readBranches, readTexts, readTree } from '#co
 import type { FrozenServer, SnapshotContent } from '#snapshots/format.ts';
 import { leavesOf } from '#snapshots/order.ts';
 import { deltaBetween, deltaOf, type Delta, HOLDS_SECRETS, type Leaf, toContent, type Tree } from '#snapshots/tree.ts';
+import { createRecentMap, type RecentMap } from '#core/lib/recent-map.ts';
 import { pagesOf } from '#core/lib/slices.ts';
 
 /** Contract section 13. */
@@ -40,15 +41,20 @@ export interface SnapshotCache {
   kept: number;
   /** What candidates hold, by their id: it stays stored when the last version that has it goes. */
   readonly pinned: Map<string, ReadonlySet<string>>;
+  /** Whether a configuration, by its checksum, reads the e-mail address of callers: it never changes. */
+  readonly reads_email: RecentMap<boolean>;
 }
+
+/** Hosts are brought from one of these to the active one. */
+const CACHED = 3;
+
 export const createSnapshotCache = (): SnapshotCache => ({
   versions: new Map(),
   texts: new Map(),
   kept: KEPT_SNAPSHOTS,
   pinned: new Map(),
+  reads_email: createRecentMap(CACHED),
 });
-/** Hosts are brought from one of these to the active one. */
-const CACHED = 3;
 
 export async function readSnapshot(app: App, version: number): Promise<StoredSnapshot | null> {
   const cached = app.snapshot_cache.versions.get(version);
