@@ -1,0 +1,1 @@
+CREATE INDEX `history_actor` ON `history` (`actor_name`,`id`,`entity_type`,`entity_name`,`action`);
