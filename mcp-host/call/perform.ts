@@ -1,7 +1,7 @@
 import type { FrozenConnection, FrozenQuery, FrozenTool } from '#snapshots/format.ts';
 import type { SessionState } from '#core/engines/shared/source.ts';
 import { sessionOf } from '#core/lib/call/session.ts';
-import { type Outcome, type QueryPlan, runQuery } from '#core/lib/call/query.ts';
+import { ofResult, type Outcome, type QueryPlan, runQuery } from '#core/lib/call/query.ts';
 import { mediaBlock, shape, type Shaped, shapeResource, shownText } from '#core/lib/call/shape.ts';
 import { depthFault } from '#core/lib/call/argument-values.ts';
 import { AFTER } from '#core/lib/call/page-schemas.ts';
@@ -185,7 +185,7 @@ async function perform<E extends Callable>(
       const how = { source, opened, slot, holder, signal, facts, session, pseudonym, record, review, after: position };
       const outcome = await runQuery(plan, values, how);
       const next = outcome.next === null ? null : services.pages.seal(paged, outcome.next);
-      const finished = kind.finish(outcome, entity, context, next);
+      const finished = ofResult(() => kind.finish(outcome, entity, context, next));
       const members = typeof finished === 'string' ? finished : await finished;
       const { rows, truncated } = outcome.result;
       return { members, rows: rows.length, wait_ms: outcome.wait_ms, truncated };

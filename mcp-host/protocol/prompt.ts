@@ -1,6 +1,7 @@
 import type { FrozenPrompt } from '#snapshots/format.ts';
 import { AppError } from '#core/errors.ts';
 import { withText } from '#core/lib/call/prompt-messages.ts';
+import { ofResult } from '#core/lib/call/query.ts';
 import { renderMessages } from '#core/lib/template/evaluate.ts';
 import { parseTemplate } from '#core/lib/template/parse.ts';
 import type { Registry } from '#mcp-host/swap/registry.ts';
@@ -49,7 +50,10 @@ export async function getPrompt(params: Members, context: CallContext, services:
     if (turn !== undefined) await turn;
     const args = checkArguments(entity, given);
     const facts = { vars: registry.vars, caller };
-    const messages = withText(prompt.render(args, facts)).map(({ role, text }) => ({ role, content: { type: 'text', text } }));
+    const messages = withText(ofResult(() => prompt.render(args, facts))).map(({ role, text }) => ({
+      role,
+      content: { type: 'text', text },
+    }));
     const { description } = entity.listing;
     const members = JSON.stringify({ ...(typeof description === 'string' && { description }), messages }).slice(1, -1);
     record.bytes = members.length;

@@ -3,7 +3,7 @@ import type { StopSignal } from '#core/engines/shared/stop.ts';
 import { AppError } from '#core/errors.ts';
 import { maskedDetail } from '#core/lib/call/masked-errors.ts';
 import type { Pseudonym } from '#core/lib/call/masks.ts';
-import { runQuery } from '#core/lib/call/query.ts';
+import { ofResult, runQuery } from '#core/lib/call/query.ts';
 import { sessionOf } from '#core/lib/call/session.ts';
 import { shape, toToolResult } from '#core/lib/call/shape.ts';
 import { isMembers, type Members } from '#mcp-host/protocol/messages.ts';
@@ -71,7 +71,9 @@ export function createSide({ vars, server }: Registry, { sources, pseudonym, now
     const { slot } = lowPriority(pool.queue);
     const session = sessionOf(connection, facts);
     const { result, transformed } = await runQuery(plan, values, { source, slot, signal, facts, session, pseudonym, record });
-    const { content } = toToolResult(shape(result, entity.return_type, transformed, { text_format: entity.text_format }));
+    const { content } = ofResult(() =>
+      toToolResult(shape(result, entity.return_type, transformed, { text_format: entity.text_format })),
+    );
     return {
       columns: result.columns.map(({ name }) => name),
       rows: result.rows,
@@ -123,6 +125,7 @@ function faultOf(error: unknown, tool: ToolEntry['entity'], sample: Sample, stop
 
 const TOLD: ReadonlySet<string> = new Set([
   'invalid',
+  'bad_request',
   'sql_error',
   'not_read_only',
   'timeout',
@@ -131,6 +134,7 @@ const TOLD: ReadonlySet<string> = new Set([
 ]);
 const SENTENCES: Readonly<Record<string, string>> = {
   invalid: 'Its arguments are refused.',
+  bad_request: 'Its result cannot be shown.',
   sql_error: 'The database refuses the statement.',
   not_read_only: 'The statement would change data.',
   timeout: 'It takes longer than its time limit.',

@@ -159,9 +159,21 @@ export async function runQuery(plan: QueryPlan, values: Values, run: Run): Promi
     paging === null
       ? { result: cutRows(result, masked, query), next: null }
       : cutPage(result, masked, paging, query, run.after ?? null);
-  const parsed = template();
-  const transformed = parsed && applyTransform(parsed, { rows: page.result.rows, ...transformScope(values, run.facts) });
+  const transformed = ofResult(() => {
+    const parsed = template();
+    return parsed && applyTransform(parsed, { rows: page.result.rows, ...transformScope(values, run.facts) });
+  });
   return { ...page, transformed, wait_ms };
+}
+
+/** Writes a result. What is invalid about it is the definition, not the call, which metrics would take for one that never ran. */
+export function ofResult<T>(write: () => T): T {
+  try {
+    return write();
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'invalid') throw error;
+    throw new AppError('bad_request', error.detail, { cause: error });
+  }
 }
 
 /** A write that nobody could count or undo is not even tried. */
