@@ -27,7 +27,7 @@ export function createProgressNote(app: Pick<App, 'kv' | 'keyring'>, key: string
     },
     add(count) {
       now.done += count;
-      if (performance.now() - told_at >= EVERY_MS) tell();
+      if (now.done >= now.of || performance.now() - told_at >= EVERY_MS) tell();
     },
     end: () => void app.kv.delete(key).catch(() => undefined),
   };

@@ -69,7 +69,7 @@ export async function writeItems(
     await checkOwners(inside, checked);
     const turn = createSlices();
     const { progress } = context.change;
-    progress.begin('write', checked.length + deletions.others.length);
+    progress.begin('write', checked.length + deletions.others.length + deletions.connections.length);
     const remove = async (items: readonly Deletion[]): Promise<number> => {
       let cascaded = 0;
       for (const page of runsOf(items, at_once, (a, b) => a.kind === b.kind)) {
@@ -97,7 +97,10 @@ export async function writeItems(
     await write(checked.filter(moves));
     const cascaded = await remove(deletions.others.filter(({ kind }) => kind.entity_type !== 'test'));
     await write(checked.filter((item) => !moves(item)));
-    for (const item of deletions.connections) await must(item, () => removeEmpty(inside, item));
+    for (const item of deletions.connections) {
+      await must(item, () => removeEmpty(inside, item));
+      progress.add(1);
+    }
     const configure = (sent: SentConfig) =>
       keepOwner(inside, inside.app.store.db, () => importServerConfig(inside, sent, mode === 'overwrite'));
     const config = patch === null ? null : await must(null, () => configure(patch));

@@ -96,12 +96,12 @@ async function checkItems(
   const note = context.change.progress;
   note.begin('check', writes.length);
   const check = async (item: Item, draft: Values): Promise<Checked[]> => {
-    note.add(1);
     if (progress.faults.length >= MOST_FAULTS) return [];
     const prepared = await noteRefusal(progress, item, () => item.kind.prepare(context, item.id, draft, item.stored));
     return prepared === null ? [] : [{ ...item, prepared }];
   };
   const connections = await fewAtATime(writes.filter(isConnection), AT_ONCE, async (item) => {
+    note.add(1);
     const checked = await check(item, item.draft);
     for (const { id, name, stored, prepared } of checked) {
       const planned = { ...stored, ...prepared.values, id, version: (stored?.version ?? 0) + 1 };
@@ -114,6 +114,8 @@ async function checkItems(
   context.change.memo.planned = new Set(writes.map(({ id }) => id));
   const others = writes.filter((item) => !isConnection(item));
   const owned = await fewAtATime(others, AT_ONCE, async (item) => {
+    // Also of what is at fault: the share comes to its end.
+    note.add(1);
     const { entity_type } = item.kind;
     if (entity_type === 'toolset' || entity_type === 'test') {
       const { draft, faults } = entity_type === 'test' ? toOwnerId(item.draft, by_name) : toIds(item.draft, by_name);

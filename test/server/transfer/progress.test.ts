@@ -61,6 +61,7 @@ test('an import and its rollback say how far they are, and nothing once they are
       { step: 'write', done: 0, of: MANY },
     ]);
     for (const { done } of noted) expect(done).toBeLessThanOrEqual(MANY);
+    for (const step of ['check', 'write']) expect(noted).toContainEqual({ step, done: MANY, of: MANY } as Progress);
   }
   expect(imported.noted).toEqual(expect.arrayContaining([...imported.seen] as Progress[]));
   expect(imported.seen).not.toEqual([]);
@@ -69,6 +70,10 @@ test('an import and its rollback say how far they are, and nothing once they are
 test('a refused import leaves no progress, and nobody else sees that of another', async () => {
   const refused = await watch('/export-import/import', { format: 'sluice/1', prompts: [...PROMPTS, { name: 'no name' }] });
   expect([refused.status, refused.after]).toEqual([422, null]);
+  // What is at fault was looked at as well.
+  const tools = ['one', 'two'].map((name) => ({ name, description: 'x', sql_query: 'select 1', connection: 'nowhere' }));
+  const lost = await watch('/export-import/import', { format: 'sluice/1', tools, prompts: PROMPTS });
+  expect([lost.status, lost.noted.at(-1)]).toEqual([422, { step: 'check', done: MANY + 2, of: MANY + 2 }]);
   const token = { name: 'robot', scopes: ['read'], duration_minutes: 60 };
   const made = await t.send('agent_tokens.create', token);
   const headers = { authorization: `Bearer ${made.body.token}` };
