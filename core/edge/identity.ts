@@ -25,19 +25,28 @@ export interface AccessTokenClaims {
   readonly groups: readonly string[];
   /** The grant that it came from. */
   readonly grant: string;
+  /** How many changes of `ended` there were when it was issued. */
+  readonly seq?: number;
   readonly name?: string;
   readonly email?: string;
 }
 
-/**
- * Tokens issued up to `before`, in seconds since 1970 with their fractions, are refused; of a grant, which never comes back, all.
- * Exactly one of the others is set.
- */
-export interface EndedGrant {
+/** Up to where tokens are refused: a time in seconds since 1970 with their fractions, and a place in the order of the database. */
+export interface Until {
+  readonly before: number;
+  /** Absent: a server of an older release ended them. */
+  readonly seq?: number;
+}
+
+/** Whether a token counts after an end: the order of the database decides where the clocks of two servers differ. @param seq null: as above. */
+export const isIssuedAfter = ({ iat, seq }: { readonly iat: number; readonly seq: number | null }, until: Until): boolean =>
+  iat > until.before && (seq ?? Number.POSITIVE_INFINITY) >= (until.seq ?? 0);
+
+/** What tokens are refused of; of a grant, which never comes back, all. Exactly one of the three is set. */
+export interface EndedGrant extends Until {
   readonly grant?: string;
   readonly sub?: string;
   readonly client_id?: string;
-  readonly before: number;
 }
 
 export interface IdentityList {

@@ -57,7 +57,7 @@ export const mcpTokenHandlers: Pick<Handlers, Extract<keyof Handlers, `mcp_token
       version: 1,
       created_at: app.clock().toISOString(),
     };
-    const shown = await tokens.add(context, row, (tx) => raiseRevision(app, tx, 'tokens'));
+    const shown = await tokens.add(context, row, async (tx) => void (await raiseRevision(app, tx, 'tokens')));
     await tellTokens(app);
     return { ...shown, token };
   },
@@ -70,7 +70,9 @@ export const mcpTokenHandlers: Pick<Handlers, Extract<keyof Handlers, `mcp_token
   },
   'mcp_tokens.delete': async (context, { id }) => {
     const { app } = context;
-    await tokens.revoke(context, id, (tx) => raiseRevision(app, tx, 'tokens'), { revoked_at: app.clock().toISOString() });
+    await tokens.revoke(context, id, async (tx) => void (await raiseRevision(app, tx, 'tokens')), {
+      revoked_at: app.clock().toISOString(),
+    });
     await tellTokens(app);
     return {};
   },

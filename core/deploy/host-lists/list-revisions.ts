@@ -8,19 +8,21 @@ export type ListKind = 'tokens' | 'identity';
 
 const KEYS: Readonly<Record<ListKind, string>> = { tokens: 'mcp_tokens_revision', identity: 'identity_revision' };
 
-/** Counts a change of the list in the transaction that makes it, so that other servers see it, and who waits for it knows its number. */
-export async function raiseRevision({ store }: App, tx: Db, kind: ListKind): Promise<void> {
+/** Counts a change of the list in the transaction that makes it, so that other servers see it, and what waits for it knows its number. */
+export async function raiseRevision({ store }: App, tx: Db, kind: ListKind): Promise<number> {
   const { meta } = store.tables;
   const key = KEYS[kind];
   await tx.insert(meta).values({ key, value: '0' }).onConflictDoNothing();
   // Holds the row until the commit: two changes at once have two numbers, in the order of their commits.
   const [row] = await tx.update(meta).set({ key }).where(eq(meta.key, key)).returning();
-  await writeMeta(store, tx, key, String(numberOf(row?.value ?? null) + 1));
+  const revision = numberOf(row?.value ?? null) + 1;
+  await writeMeta(store, tx, key, String(revision));
+  return revision;
 }
 
 /** The number of the last change; 0: there was none. */
-export const readRevision = async ({ store }: App, kind: ListKind): Promise<number> =>
-  numberOf(await readMeta(store, store.db, KEYS[kind]));
+export const readRevision = async ({ store }: App, kind: ListKind, tx: Db = store.db): Promise<number> =>
+  numberOf(await readMeta(store, tx, KEYS[kind]));
 
 const numberOf = (value: string | null): number => (value === null ? 0 : (toRevision(value) ?? 0));
 

@@ -1,6 +1,7 @@
 import { and, eq, gt, inArray, lt, lte, max, or } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import { databaseTime } from '#core/cluster/leases.ts';
+import { readRevision } from '#core/deploy/host-lists/list-revisions.ts';
 import type { Db } from '#core/store/open.ts';
 import type { Schema } from '#core/store/schema.ts';
 import { CLOCKS_MS, expiredBefore, tellIdentity, touchIdentity } from './published.ts';
@@ -32,7 +33,8 @@ export async function noteEnded(app: App, tx: Db, target: EndedTarget): Promise<
     .values({ id, kind, value, ended_at })
     .onConflictDoUpdate({ target: ended_grants.id, set: { ended_at } });
   await tx.delete(ended_grants).where(lt(ended_grants.ended_at, expiredBefore(app)));
-  await touchIdentity(app, tx);
+  const seq = await touchIdentity(app, tx);
+  await tx.update(ended_grants).set({ seq }).where(eq(ended_grants.id, id));
 }
 
 /**
@@ -69,7 +71,7 @@ async function afterEnds({ store }: App, tx: Db, ids: readonly string[], latest:
  * When a token of a grant is issued in this transaction, which holds its person: now, or right after what another server ended by its
  * own clock. The grant keeps the latest such moment, for what ends it.
  */
-export async function issueTime(app: App, tx: Db, { id, person_id, client_id }: IssuingGrant): Promise<Date> {
+export async function issueTime(app: App, tx: Db, { id, person_id, client_id }: IssuingGrant): Promise<Issued> {
   const { oauth_grants: table } = app.store.tables;
   const now = app.clock();
   const last_used_at = now.toISOString();
@@ -82,7 +84,13 @@ export async function issueTime(app: App, tx: Db, { id, person_id, client_id }: 
   const ids = [`sub:${person_id}`, `client_id:${client_id}`];
   await endNow(app, tx, ids, latest);
   const after = await afterEnds(app, tx, ids, latest);
-  return new Date(Math.max(now.getTime(), after));
+  return { issued_at: new Date(Math.max(now.getTime(), after)), seq: await readRevision(app, 'identity', tx) };
+}
+
+/** When a token is issued, by the clock and in the order of the database, which says it where clocks differ too much. */
+export interface Issued {
+  readonly issued_at: Date;
+  readonly seq: number;
 }
 
 /** What ends in a future that no clock has reached ends now: hosts would refuse every token until then. They hear it within a second. */

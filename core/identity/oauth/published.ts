@@ -34,10 +34,10 @@ export async function listEnded(app: App): Promise<EndedGrant[]> {
     .from(ended_grants)
     .where(gte(ended_grants.ended_at, expiredBefore(app)))
     .orderBy(asc(ended_grants.id));
-  return rows.map(({ kind, value, ended_at }) => {
-    const before = Date.parse(ended_at) / 1_000;
-    if (kind === 'grant') return { grant: value, before };
-    return kind === 'sub' ? { sub: value, before } : { client_id: value, before };
+  return rows.map(({ kind, value, ended_at, seq }) => {
+    const until = { before: Date.parse(ended_at) / 1_000, ...(seq === null ? {} : { seq }) };
+    if (kind === 'grant') return { grant: value, ...until };
+    return kind === 'sub' ? { sub: value, ...until } : { client_id: value, ...until };
   });
 }
 
@@ -69,7 +69,7 @@ export async function tellIdentity(app: App): Promise<void> {
 }
 
 /** Other servers see that something has changed. */
-export const touchIdentity = (app: App, tx: Db): Promise<void> => raiseRevision(app, tx, 'identity');
+export const touchIdentity = (app: App, tx: Db): Promise<number> => raiseRevision(app, tx, 'identity');
 
 /** Hands the changes that other servers make, and those of the settings, to the hosts of this one. @returns a function that ends it. */
 export function followIdentity(app: App): () => void {

@@ -17,7 +17,7 @@ import { addGrant, endStolen, type GrantRow, recordGrant } from './grants.ts';
 import { namedFirst } from './groups.ts';
 import { issuerOf } from './issuer.ts';
 import { signAccessToken } from './keys.ts';
-import { issueTime } from './ended.ts';
+import { type Issued, issueTime } from './ended.ts';
 import { heldPerson, type Person } from './people.ts';
 import { tellIdentity } from './published.ts';
 import { noteRegistrationUse } from './clients/registrations.ts';
@@ -157,10 +157,10 @@ async function byCode(context: Context, client: Client, form: URLSearchParams): 
     if (held.length === 0) return null;
     const full = await addGrant(app, tx, grant);
     await tx.insert(oauth_refresh).values({ digest: digestOf(refresh_token), grant_id: grant.id, expires_at });
-    const issued_at = await issueTime(app, tx, grant);
+    const issued = await issueTime(app, tx, grant);
     const actor = { type: 'admin' as const, id: person.id, name: person.username, scopes: [], role: person.role };
     await recordGrant({ ...context, actor }, tx, 'create', grant, person.username);
-    return { full, person, refresh_token, issued_at };
+    return { full, person, refresh_token, ...issued };
   });
   if (stored === null) return BAD_CODE;
   if (stored.full) await tellIdentity(app);
@@ -196,7 +196,7 @@ async function byRefresh(context: Context, client: Client, form: URLSearchParams
     if (person === null) return 'nobody';
     const refresh_token = await rotate(app, tx, digest, grant.id, fresh);
     if (refresh_token === null) return 'stolen';
-    return { person, refresh_token, issued_at: await issueTime(app, tx, grant) };
+    return { person, refresh_token, ...(await issueTime(app, tx, grant)) };
   });
   if (renewed === 'stolen') await endStolen(app, grant.id);
   if (typeof renewed === 'string') return BAD_REFRESH;
@@ -254,18 +254,17 @@ async function refreshEnd(app: App, grant: GrantRow): Promise<string> {
 const isSameResource = async (app: App, asked: string | null, granted: string): Promise<boolean> =>
   asked === null || (await resourceOf(app, asked))?.url === granted;
 
-interface Issue {
+/** When the person and the grant were as they are here: whatever ends later ends this token. */
+interface Issue extends Issued {
   readonly person: Person;
   readonly refresh_token: string;
-  /** When the person and the grant were as they are here: whatever ends later ends this token. */
-  readonly issued_at: Date;
 }
 
 /** @param wanted scopes of this token alone; they may only be fewer (RFC 6749 section 6). */
 async function issue(
   app: App,
   grant: GrantRow,
-  { person, refresh_token, issued_at }: Issue,
+  { person, refresh_token, issued_at, seq }: Issue,
   wanted: readonly string[] | null,
 ): Promise<TokenAnswer> {
   const { oauth_access_minutes } = (await readSettings(app)).settings;
@@ -280,6 +279,7 @@ async function issue(
     client_id: grant.client_id,
     scope,
     grant: grant.id,
+    seq,
     // The agent endpoint reads the person at each call, and no groups. Hosts log the name of who calls.
     ...(is_agent ? {} : { name: person.name ?? person.username }),
     ...(person.email === null || is_agent || !(await emailIsRead(app)) ? {} : { email: person.email }),

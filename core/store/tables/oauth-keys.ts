@@ -18,6 +18,8 @@ export function oauthKeyTables(k: Kit) {
   });
   /** Kept for as long as an access token can live. */
   const ended_grants = k.table('ended_grants', {
+    /** The change of the list that ended it; null: a server of an older release ended it. */
+    seq: k.real(),
     /** `<kind>:<value>`: a person's tokens can be ended again and again. */
     id: k.text().primaryKey(),
     kind: k.text().$type<'grant' | 'sub' | 'client_id'>().notNull(),

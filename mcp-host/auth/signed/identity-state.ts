@@ -1,15 +1,17 @@
 import { type CompactJWSHeaderParameters, importJWK } from 'jose';
-import { ACCESS_TOKEN_ALGORITHM, type EndedGrant, type IdentityList } from '#core/edge/identity.ts';
+import { ACCESS_TOKEN_ALGORITHM, type EndedGrant, type IdentityList, isIssuedAfter, type Until } from '#core/edge/identity.ts';
 import type { Log } from '#core/log.ts';
 import { isMembers } from '#mcp-host/protocol/messages.ts';
 import { type ListFile, listFile } from '../list-file.ts';
 
-/** What of a token says whether it was ended: `iat` in seconds since 1970. */
+/** What of a token says whether it was ended: `iat` in seconds since 1970, `seq` in the order of the database. */
 export interface TokenFacts {
   readonly grant: string;
   readonly sub: string;
   readonly client_id: string;
   readonly iat: number;
+  /** Null: a server of an older release issued it. */
+  readonly seq: number | null;
   readonly kid: string;
   readonly iss: string;
 }
@@ -87,7 +89,10 @@ export function createIdentityState(file: ListFile<IdentityList>, log: Log): Ide
     counts: (token) =>
       token.iss === list?.issuer &&
       keys.has(token.kid) &&
-      KINDS.every((kind) => token.iat > (ended[kind].get(token[kind]) ?? Number.NEGATIVE_INFINITY)),
+      KINDS.every((kind) => {
+        const until = ended[kind].get(token[kind]);
+        return until === undefined || isIssuedAfter(token, until);
+      }),
     edition: () => edition,
     async load() {
       try {
@@ -108,14 +113,17 @@ export function createIdentityState(file: ListFile<IdentityList>, log: Log): Ide
   };
 }
 
-function toEnded(entries: readonly EndedGrant[]): Readonly<Record<(typeof KINDS)[number], ReadonlyMap<string, number>>> {
-  const of_kind = { grant: new Map<string, number>(), sub: new Map<string, number>(), client_id: new Map<string, number>() };
+function toEnded(entries: readonly EndedGrant[]): Readonly<Record<(typeof KINDS)[number], ReadonlyMap<string, Required<Until>>>> {
+  const ends = () => new Map<string, Required<Until>>();
+  const of_kind = { grant: ends(), sub: ends(), client_id: ends() };
   for (const entry of entries) {
     for (const kind of KINDS) {
       const value = entry[kind];
+      if (value === undefined) continue;
       // The id of a grant never comes back, so its end needs no clock.
       const before = kind === 'grant' ? Number.POSITIVE_INFINITY : entry.before;
-      if (value !== undefined) of_kind[kind].set(value, Math.max(before, of_kind[kind].get(value) ?? 0));
+      const known = of_kind[kind].get(value) ?? { before: 0, seq: 0 };
+      of_kind[kind].set(value, { before: Math.max(before, known.before), seq: Math.max(entry.seq ?? 0, known.seq) });
     }
   }
   return of_kind;

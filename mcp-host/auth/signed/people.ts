@@ -27,8 +27,17 @@ export function createPeople(identity: IdentityState, addresses: Addresses): Tok
       const { iss, iat, sub } = payload;
       const grant = payload['grant'];
       const client_id = payload['client_id'];
+      const seq = payload['seq'];
       if (typeof grant !== 'string' || typeof client_id !== 'string' || iat === undefined) return false;
-      return identity.counts({ grant, client_id, iat, sub: sub ?? '', iss: iss ?? '', kid: header.kid ?? '' });
+      return identity.counts({
+        grant,
+        client_id,
+        iat,
+        seq: typeof seq === 'number' ? seq : null,
+        sub: sub ?? '',
+        iss: iss ?? '',
+        kid: header.kid ?? '',
+      });
     },
     edition: () => identity.edition(),
     toCaller({ payload }, _, toolsets) {

@@ -103,6 +103,17 @@ afterEach(async () => {
 });
 
 describe('what was ended', () => {
+  test('ends by the order of the database what a server with a clock ahead issued, and nothing that came after', async () => {
+    const ahead = await key.sign(personClaims(AUDIENCE, now + 20_000, { seq: 4 }));
+    const [later, old] = [await key.sign(personClaims(AUDIENCE, now + 20_000, { seq: 5 })), await tokenOf({ sub: 'person-2' })];
+    expect([await statusOf(ahead), await statusOf(later)]).toEqual([200, 200]);
+    await end({ sub: 'person-1', before: seconds(), seq: 5 });
+    expect([await statusOf(ahead), await statusOf(later)]).toEqual([401, 200]);
+    // One of an older release is ended by the clock alone.
+    await end({ sub: 'person-2', before: seconds() - 60, seq: 6 });
+    expect(await statusOf(old)).toBe(200);
+  });
+
   test.each<[string, EndedGrant]>([
     ['grant', { grant: 'grant-1', before: 0 }],
     ['person', { sub: 'person-1', before: 0 }],

@@ -1,0 +1,1 @@
+ALTER TABLE "ended_grants" ADD COLUMN "seq" double precision;
