@@ -19,16 +19,18 @@ import {
 import { createEntity } from './entity.ts';
 import { ownedBy } from './owners.ts';
 import { AT_ONCE, createNoun } from './records.ts';
+import { refuseUnknownVariables } from './guard/variables.ts';
 import { sessionFaults } from './session-checks.ts';
 import { createShop, SHOP_FILE } from '#core/transfer/sample-shop.ts';
 import { type ConnectionRow, isSealed } from './source-pool.ts';
 import { answerWithin } from './statements.ts';
 
 export const connection = createEntity<'connection', Draft>('connection', {
-  prepare: async (context, id, draft, stored) => ({
-    values: await prepareConnection(context, id, draft, stored),
-    compiled: null,
-  }),
+  async prepare(context, id, draft, stored, original = null) {
+    const values = await prepareConnection(context, id, draft, stored);
+    await refuseUnknownVariables(context, draft, stored ?? original);
+    return { values, compiled: null };
+  },
   prepareEarlier: async (...what) => ({ values: await prepareEarlier(...what), compiled: null }),
   show: async (_, rows) => rows.map(toConnection),
   remove: removeConnection,

@@ -3,6 +3,7 @@ import type { Context } from '#core/run.ts';
 import type { Compiled } from '#snapshots/compile.ts';
 import { createEntity, type Entity, type Prepared } from './entity.ts';
 import { guardDraft } from './guard/guard.ts';
+import { refuseUnknownVariables } from './guard/variables.ts';
 import { connectionNames } from './owners.ts';
 import { type RowOf, touches, type ValuesOf } from './records.ts';
 import { type Described, readCompiled } from './statements.ts';
@@ -52,9 +53,14 @@ export function createOwned<K extends OwnedKind, D extends Readonly<Record<strin
     check = rules.check,
   ): Promise<Prepared<ValuesOf<K>>> => {
     await rules.refuse?.(context, draft, stored ?? original);
-    if (stored === null) return check(context, draft, guardDraft, original as Described | null);
+    const checkWhole = async (checkGuard: GuardCheck, earlier: RowOf<K> | null) => {
+      const checked = await check(context, draft, checkGuard, earlier as Described | null);
+      await refuseUnknownVariables(context, draft, earlier);
+      return checked;
+    };
+    if (stored === null) return checkWhole(guardDraft, original);
     const checkGuard: GuardCheck = (...[, entity_type, values]) => guardDraft(context, entity_type, values, stored);
-    if (touches(draft, stored, rules.checked)) return check(context, draft, checkGuard, stored as Described);
+    if (touches(draft, stored, rules.checked)) return checkWhole(checkGuard, stored);
     await checkGuard(context, kind, draft);
     return { values: rules.unchecked(draft, stored), compiled: null };
   };

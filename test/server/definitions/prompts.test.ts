@@ -54,7 +54,7 @@ describe('a variable that is no argument is refused by name', () => {
 
 test('what the template sets itself, loops over, or finds in vars is not asked for', async () => {
   const template =
-    '{% set a = topic %}{% if a %}{% set b = 1 %}{% endif %}{% for i in range(2) %}{{ loop.index }}{{ i }}{% endfor %}{{ a }}{{ b }}{{ vars.shop }}';
+    '{% set a = topic %}{% if a %}{% set b = 1 %}{% endif %}{% for i in range(2) %}{{ loop.index }}{{ i }}{% endfor %}{{ a }}{{ b }}{{ vars.shop | default(1) }}';
   expect((await createPrompt({ template })).status).toBe(201);
 });
 

@@ -197,7 +197,7 @@ test('a token has the e-mail address of its person only where something deployed
   const email = 'ada@example.com';
   connectHost(t.app);
   const deploy = async () => expect((await t.request('POST', '/api/v1/deploy', { body: {} })).status).toBe(200);
-  const draft = { name: 'greet', description: 'Greets the caller', template: 'Hello {{ vars.who }}' };
+  const draft = { name: 'greet', description: 'Greets the caller', template: 'Hello {{ vars.who or "you" }}' };
   const { body: prompt } = await t.request('POST', '/api/v1/prompts', { body: draft });
   await deploy();
   expect(await saysOf()).toEqual({ name: 'ada', email: undefined });
