@@ -26,7 +26,7 @@ export function shareHosts(app: App): () => void {
   let said_at = Number.NEGATIVE_INFINITY;
   /** Hosts as they were last read, and the last answers of hosts of other servers that the database did not take. */
   let known: ReadonlyMap<string, { readonly connection: string; readonly acks: number }> = new Map();
-  const untold = new Map<string, Acknowledgement>();
+  const untold = new Map<string, { readonly ack: Acknowledgement; missing_since: number | null }>();
   /** The last request that was seen; undefined until it was looked for. */
   let probed: string | null | undefined;
 
@@ -48,7 +48,7 @@ export function shareHosts(app: App): () => void {
     );
   };
   const answer = async (id: string, ack: Acknowledgement): Promise<void> => {
-    if (ack.request_id === null && !app.hosts.local().has(id)) untold.set(id, ack);
+    if (ack.request_id === null && !app.hosts.local().has(id)) untold.set(id, { ack, missing_since: null });
     const change =
       ack.request_id === null
         ? { ...answerOf(ack), acks: sql<number>`${hosts.acks} + 1` }
@@ -57,8 +57,10 @@ export function shareHosts(app: App): () => void {
       const told = await app.store.write((tx) =>
         tx.update(hosts).set(change).where(eq(hosts.id, id)).returning({ id: hosts.id }),
       );
-      if (untold.get(id) === ack) untold.delete(id);
-      if (told.length > 0) return;
+      if (told.length > 0) {
+        if (untold.get(id)?.ack === ack) untold.delete(id);
+        return;
+      }
       await app.sleep(100);
     }
   };
@@ -74,7 +76,7 @@ export function shareHosts(app: App): () => void {
   /** The same of a host of another server, unless that has told a later one. */
   const handOnAgain = async (id: string, ack: Acknowledgement): Promise<void> => {
     const before = known.get(id);
-    if (untold.get(id) !== ack || before === undefined) return;
+    if (untold.get(id)?.ack !== ack || before === undefined) return;
     const change = { ...answerOf(ack), acks: before.acks + 1 };
     const same = and(eq(hosts.id, id), eq(hosts.connection, before.connection), eq(hosts.acks, before.acks));
     await app.store.write((tx) => tx.update(hosts).set(change).where(same));
@@ -88,7 +90,11 @@ export function shareHosts(app: App): () => void {
       .where(gt(hosts.seen_at, sql`${now} - ${sql.raw(String(GONE_SECONDS))}`))
       .orderBy(hosts.id);
     known = new Map(rows.map((row) => [row.id, row]));
-    for (const id of untold.keys()) if (!known.has(id)) untold.delete(id);
+    // After the database was away for a while no host is known until its server has said that it is there.
+    for (const [id, waiting] of untold) {
+      waiting.missing_since = known.has(id) ? null : (waiting.missing_since ?? performance.now());
+      if (waiting.missing_since !== null && performance.now() - waiting.missing_since > FORGET_SECONDS * 1_000) untold.delete(id);
+    }
     app.hosts.learn(rows);
   };
   /** Says that the hosts of this server are there; what could not be told before is told now. */
@@ -101,7 +107,7 @@ export function shareHosts(app: App): () => void {
         .where(eq(hosts.server, server))
         .returning({ id: hosts.id, connection: hosts.connection, acks: hosts.acks });
     });
-    for (const [id, ack] of untold) tell(() => handOnAgain(id, ack));
+    for (const [id, { ack }] of untold) tell(() => handOnAgain(id, ack));
     const told = new Map(kept.map(({ connection, acks }) => [connection, acks]));
     for (const [id, host] of app.hosts.local()) {
       const acks = told.get(host.connection);

@@ -39,10 +39,18 @@ testOnce(reachable.postgres)(
       await second.server.app.hosts.settled();
       await database.run('drop trigger away on hosts');
       await until(() => hosts.list()[0]?.snapshot_version === 3 && hosts.local().get('h1')?.ack?.version === 3);
+      // The same after so long that no server has said that the host is there.
+      await database.run('update hosts set seen_at = seen_at - 30');
+      await database.run(`create trigger away before update of acks, seen_at on hosts for each row execute function refuse()`);
+      second.server.app.hosts.acknowledge('h1', ack(5));
+      await second.server.app.hosts.settled();
+      await until(() => seen().length === 0);
+      await database.run('drop trigger away on hosts');
+      await until(() => hosts.local().get('h1')?.ack?.version === 5);
       // Nothing of it is told twice.
-      hosts.acknowledge('h1', ack(4));
-      await until(() => Bun.deepEquals(seen(), [['h1', 4]]));
-      expect(await database.run('select acks from hosts')).toEqual([{ acks: 4 }]);
+      hosts.acknowledge('h1', ack(6));
+      await until(() => Bun.deepEquals(seen(), [['h1', 6]]));
+      expect(await database.run('select acks from hosts')).toEqual([{ acks: 5 }]);
       leave();
     } finally {
       await second.stop();
