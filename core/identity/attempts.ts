@@ -3,6 +3,9 @@ import { countIn } from '#core/cluster/count-in.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context } from '#core/run.ts';
 import { networkOf } from '#core/edge/network.ts';
+import { PRODUCT_NAME } from '#core/version.ts';
+import { personByName } from './account.ts';
+import { noteAttempt } from './oauth/attempts.ts';
 import { emitLater } from '#core/observe/notices/emit.ts';
 
 const WINDOW_MS = 15 * 60_000;
@@ -56,6 +59,24 @@ export async function countAttempt(context: Context, username: string): Promise<
       for (const { key } of limits) await app.kv.increment(key, WINDOW_MS, -1);
     },
   };
+}
+
+/**
+ * Notes why a password or a second factor was refused, among the sign-ins of clients: whoever looks for why people cannot come in
+ * looks there. A name that nobody has is left out: it may be a password.
+ */
+export async function noteRefusal<T>(context: Context, username: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof AppError) {
+      const { app, ip } = context;
+      const person = (await personByName(context, username))?.username ?? null;
+      const client = { client: PRODUCT_NAME, client_id: PRODUCT_NAME };
+      await noteAttempt(app, { ...client, step: 'password', reason: error.detail, person, ip });
+    }
+    throw error;
+  }
 }
 
 /** Whether somebody signed in to this account from this network before. */

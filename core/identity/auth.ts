@@ -13,7 +13,7 @@ import {
   refuseChanged,
   requirePassword,
 } from './account.ts';
-import { countAttempt } from './attempts.ts';
+import { countAttempt, noteRefusal } from './attempts.ts';
 import { readSettings } from '#core/definitions/settings/settings.ts';
 import { refuseTakenName } from './people-rules.ts';
 import { offeredProviders } from './providers/providers.ts';
@@ -41,12 +41,7 @@ export const authHandlers: Pick<Handlers, Own> = {
   },
   'auth.login': async (context, { username, password }) => {
     await requirePasswords(context);
-    const attempt = await countAttempt(context, username);
-    const person = await personByName(context, username);
-    const fits = await verifyPassword(password, person?.password_hash ?? null);
-    if (!fits || person === null) throw new AppError('unauthenticated', 'The username or password is wrong.');
-    await attempt.forgive();
-    if (!person.enabled) throw new AppError('forbidden', 'This account is disabled. Ask an administrator to enable it.');
+    const person = await noteRefusal(context, username, () => checkPassword(context, username, password));
     if (person.totp_enabled) return askSecondFactor(context, person);
     await signIn(context, person);
     return { totp_required: false as const, username: person.username };
@@ -111,6 +106,16 @@ export const authHandlers: Pick<Handlers, Own> = {
     return {};
   },
 };
+
+async function checkPassword(context: Context, username: string, password: string): Promise<PersonRow> {
+  const attempt = await countAttempt(context, username);
+  const person = await personByName(context, username);
+  const fits = await verifyPassword(password, person?.password_hash ?? null);
+  if (!fits || person === null) throw new AppError('unauthenticated', 'The username or password is wrong.');
+  await attempt.forgive();
+  if (!person.enabled) throw new AppError('forbidden', 'This account is disabled. Ask an administrator to enable it.');
+  return person;
+}
 
 /** Refuses a sign-in with a password where everybody signs in through an identity provider. */
 export async function requirePasswords({ app }: Context): Promise<void> {

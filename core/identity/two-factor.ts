@@ -7,7 +7,7 @@ import type { Context, Handlers } from '#core/run.ts';
 import { newRecoveryCode, newTotpSecret, otpauthUri, qrSvg, RECOVERY_CODES, recoveryHash, stepOf } from '#core/lib/totp.ts';
 import { PRODUCT_NAME } from '#core/version.ts';
 import { changeAccount, currentPerson, type PersonRow, refuseChanged, requirePassword, totpPlace } from './account.ts';
-import { countAttempt } from './attempts.ts';
+import { countAttempt, noteRefusal } from './attempts.ts';
 import { openSession } from './sessions.ts';
 
 /** A session that signed in longer ago proves nothing about who sits there now. */
@@ -22,17 +22,20 @@ export const twoFactorHandlers: Pick<Handlers, Extract<keyof Handlers, `two_fact
     const { pending_logins } = app.store.tables;
     const id = pendingId(pending_token);
     const person = await pendingPerson(context, id);
-    const attempt = await countAttempt(context, person.username);
-    await countPending(context, id);
-    const session = await app.store.write(async (tx) => {
-      await refuseChanged(context, tx, person);
-      if (!(await spendCode(context, tx, person, code, is_recovery))) return null;
-      const ended = await tx.delete(pending_logins).where(eq(pending_logins.id, id)).returning({ id: pending_logins.id });
-      if (ended.length === 0) throw pendingOver();
-      return openSession(context, tx, person.id);
+    const session = await noteRefusal(context, person.username, async () => {
+      const attempt = await countAttempt(context, person.username);
+      await countPending(context, id);
+      const opened = await app.store.write(async (tx) => {
+        await refuseChanged(context, tx, person);
+        if (!(await spendCode(context, tx, person, code, is_recovery))) return null;
+        const ended = await tx.delete(pending_logins).where(eq(pending_logins.id, id)).returning({ id: pending_logins.id });
+        if (ended.length === 0) throw pendingOver();
+        return openSession(context, tx, person.id);
+      });
+      if (opened === null) throw new AppError('unauthenticated', 'The code is wrong or was already used.');
+      await attempt.forgive();
+      return opened;
     });
-    if (session === null) throw new AppError('unauthenticated', 'The code is wrong or was already used.');
-    await attempt.forgive();
     context.setSession?.(session);
     if (is_recovery) {
       const left = await afterCommit(app, 'counting the recovery codes', () => remaining(context, person));

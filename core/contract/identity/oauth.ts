@@ -116,8 +116,10 @@ export const OauthAttempt = v.object({
   client: v.pipe(v.string(), v.description('Name of the client or provider, else its ID')),
   client_id: v.string(),
   step: v.pipe(
-    v.picklist(['register', 'authorize', 'consent', 'token', 'refresh', 'provider']),
-    v.description('provider: a person signed in through an identity provider; `client` is its name, `client_id` its issuer'),
+    v.picklist(['register', 'authorize', 'consent', 'token', 'refresh', 'provider', 'password']),
+    v.description(
+      'provider: a person signed in through an identity provider; `client` is its name, `client_id` its issuer. password: a password or second factor was refused',
+    ),
   ),
   success: v.boolean(),
   reason: v.pipe(v.nullable(v.string()), v.description('Why the step failed; null: it succeeded')),
@@ -199,6 +201,6 @@ export const oauth = {
     input: v.strictObject({ ...listInput(100), success: v.optional(v.boolean()) }),
     output: listOf(OauthAttempt),
     summary:
-      'List the last 500 sign-in attempts of MCP clients and through identity providers, newest first: client, step and reason',
+      'List the last 500 sign-in attempts of MCP clients and through identity providers, and refused passwords, newest first',
   }),
 };

@@ -61,6 +61,21 @@ test('a wrong password and an unknown name get the same answer', async () => {
   expect(wrong.body).toEqual(unknown.body);
 });
 
+test('refused passwords stand among the sign-in attempts, without what was typed as a name that nobody has', async () => {
+  await t.signIn();
+  for (const username of ['ada', 'hunter2 my password'])
+    await t.send('auth.login', { username, password: 'wrong' }, { anonymous: true });
+  await t.send('auth.login', credentials, { anonymous: true });
+  const { items } = await t.call('oauth_attempts.list', {});
+  const shown = items.map(({ client, step, success, reason, person }) => ({ client, step, success, reason, person }));
+  const wrong = { client: 'Sluice', step: 'password', success: false, reason: 'The username or password is wrong.' } as const;
+  expect(shown).toEqual([
+    { ...wrong, person: null },
+    { ...wrong, person: 'ada' },
+  ]);
+  expect(JSON.stringify(items)).not.toContain('hunter2');
+});
+
 test('the sixth failure of an account from one address waits, also when they come at once', async () => {
   await t.signIn();
   const attempt = () => t.send('auth.login', { ...credentials, password: 'wrong' }, { anonymous: true });

@@ -22,7 +22,7 @@ export function AttemptsPanel() {
   return (
     <Panel
       title="Sign-in attempts"
-      lead="The last 500 steps of MCP clients and sign-ins through identity providers, newest first. Look here when a client only says that it could not connect."
+      lead="The last 500 steps of MCP clients, sign-ins through identity providers and refused passwords, newest first. Look here when a client only says that it could not connect."
       flush
       actions={<Checkbox label="Failures only" checked={failed_only()} onChange={setFailedOnly} />}
     >

@@ -7,4 +7,5 @@ export const STEP_WORDS = {
   token: 'Token',
   refresh: 'Renewal',
   provider: 'Identity provider',
+  password: 'Password',
 } as const satisfies Record<OauthAttempt['step'], string>;
