@@ -1,10 +1,11 @@
+import { bulkHandlers } from './definitions/many/bulk.ts';
 import type { Handlers } from './run.ts';
 import { agentActivityHandlers } from './observe/agent-activity.ts';
 import { agentCredentialHandlers } from './identity/agent-credentials.ts';
 import { agentToolHandlers } from './definitions/agent-tools.ts';
 import { authHandlers } from './identity/auth.ts';
 import { progressHandlers } from './definitions/batch.ts';
-import { batchToolHandlers } from './definitions/batch-tools.ts';
+import { batchToolHandlers } from './definitions/many/batch-tools.ts';
 import { callHandlers } from './observe/calls.ts';
 import { canaryHandlers } from './deploy/candidates/canary.ts';
 import { candidateHandlers } from './deploy/candidates/candidates.ts';
@@ -70,6 +71,7 @@ export const handlers: Handlers = withFindings({
   ...prompt.handlers,
   ...toolsetHandlers,
   ...testHandlers,
+  ...bulkHandlers,
   ...historyHandlers,
   ...transferHandlers,
   ...progressHandlers,

@@ -73,9 +73,11 @@ export const Warnings = v.array(v.string());
 
 export const Skip = v.optional(integerBetween(0, 2 ** 31 - 1), 0);
 export const listInput = (max: number) => ({ skip: Skip, limit: v.optional(integerBetween(1, max), Math.min(50, max)) });
+/** Records that one request lists or changes. */
+export const MOST_AT_ONCE = 500;
 /** Filters that every list of entities takes. */
 export const entityFilters = {
-  ...listInput(500),
+  ...listInput(MOST_AT_ONCE),
   search: v.pipe(
     v.optional(textBetween(1, 200)),
     v.description('Words that the name, title, description or tags have, in any order; the best match first'),

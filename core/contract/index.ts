@@ -4,6 +4,7 @@ import { mcpTokens } from './identity/mcp-tokens.ts';
 import { agentAccess } from './identity/agent-access.ts';
 import { agentTools } from './agent-tools.ts';
 import { auth, twoFactor } from './identity/auth.ts';
+import { bulk } from './definitions/bulk.ts';
 import { canary } from './deploy/canary.ts';
 import { calls } from './observe/calls.ts';
 import { candidates } from './deploy/candidates.ts';
@@ -56,6 +57,7 @@ export const operations = {
   ...prompts,
   ...toolsets,
   ...tests,
+  ...bulk,
   ...history,
   ...transfer,
   ...progress,

@@ -67,7 +67,7 @@ export const agentToolHandlers: Pick<Handlers, AgentOnly> = {
   },
   ...deletions,
   'agent.list_pending_changes': async (context, { skip, limit, values: with_values }) => {
-    const { from_version, checksum, changes, warnings } = await deployHandlers['deploy.diff'](context, {});
+    const { from_version, checksum, changes, warnings } = await deployHandlers['deploy.diff'](context, { values: true });
     const items = changes
       .slice(skip, skip + limit)
       .map(({ values, ...change }) => (with_values ? { ...change, values } : change));

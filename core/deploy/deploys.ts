@@ -47,12 +47,12 @@ export const deployHandlers: Pick<Handlers, 'deploy.status' | 'deploy.diff' | 'd
       canary: await lastCanary(app),
     };
   },
-  'deploy.diff': async ({ app }) => {
+  'deploy.diff': async ({ app }, { values }) => {
     const { checksum, changes } = await pendingChanges(app);
     return {
       from_version: (await readDeployment(app)).active_version,
       checksum,
-      changes: await markSuperusers(app, changes),
+      changes: values ? await markSuperusers(app, changes) : changes.map((change) => ({ ...change, values: {} })),
       totals: await pendingTotals(app),
       warnings: await comingWarnings(app),
     };

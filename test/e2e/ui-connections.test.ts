@@ -67,7 +67,7 @@ describe.skipIf(!reachable.postgres)('connections', () => {
         username,
       });
       await page.goto(`${ui.programs.url}/connections/${id}?tab=tables`);
-      await page.getByRole('button', { name: 'zz_44' }).click();
+      await page.getByRole('link', { name: 'zz_44' }).click();
       const head = page.getByRole('heading', { name: 'public.zz_44' });
       await head.waitFor();
       await until(async () => {
@@ -121,16 +121,16 @@ describe.skipIf(!reachable.postgres)('connections', () => {
 
       await page.getByRole('heading', { name: 'shop', exact: true }).waitFor();
       expect(new URL(page.url()).search).toBe('?tab=tables');
-      await page.getByRole('button', { name: 'public.customers' }).click();
+      await page.getByRole('link', { name: 'public.customers' }).click();
       await page.getByRole('row', { name: /country.*DE/ }).waitFor();
       const make = page.getByRole('link', { name: 'Create a tool from this table' });
       expect(await make.getAttribute('href')).toMatch(/^\/tools\/new\?connection=[\w-]+&schema=public&table=customers$/);
       await page.keyboard.press('/');
       await page.keyboard.type('shel');
-      await page.getByRole('button', { name: 'stock.shelves' }).waitFor();
-      await until(async () => (await page.getByRole('button', { name: 'public.orders' }).count()) === 0);
+      await page.getByRole('link', { name: 'stock.shelves' }).waitFor();
+      await until(async () => (await page.getByRole('link', { name: 'public.orders' }).count()) === 0);
       await page.reload();
-      await page.getByRole('button', { name: 'stock.shelves' }).waitFor();
+      await page.getByRole('link', { name: 'stock.shelves' }).waitFor();
       expect(await page.getByLabel('Search tables').inputValue()).toBe('shel');
 
       await page.getByRole('link', { name: 'Connections', exact: true }).first().click();

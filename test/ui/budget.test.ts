@@ -6,10 +6,10 @@ import { join } from 'node:path';
 const UI = join(import.meta.dir, '../../ui');
 const VITE = join(import.meta.dir, '../../node_modules/vite/bin/vite.js');
 const ENTRY_KB = 65;
-const PAGE_KB = 252;
+const PAGE_KB = 250;
 /** Loaded when a person asks for it or a definition depends on its caller, not with a page. */
 const ON_REQUEST =
-  /sql-formatter|features\/tests\/test-(?:editor|list)|features\/run\/(?:drawn-result|result-parts)|json-view|\bshow-as|_show-as|tools\/view-fields|plan\/plan-pane|builder\/model-view/;
+  /sql-formatter|features\/tests\/test-(?:editor|list)|features\/run\/(?:drawn-result|result-parts)|result-view|json-view|\bshow-as|_show-as|tools\/view-fields|plan\/plan-pane|builder\/model-view/;
 
 /** One file of the build as Vite's manifest describes it. */
 interface Chunk {

@@ -57,6 +57,38 @@ describe('what is asked while somebody writes', () => {
   });
 });
 
+describe('who saves while something is asked', () => {
+  const asking = () => {
+    const clock = handTimers();
+    const answers: PromiseWithResolvers<string>[] = [];
+    const check = createLiveCheck(() => {
+      const answer = Promise.withResolvers<string>();
+      answers.push(answer);
+      return answer.promise;
+    }, clock.timers);
+    return { ...clock, answers, check };
+  };
+
+  test('has the answer first, and asks at once what waited for a pause', async () => {
+    const { answers, check, waiting } = asking();
+    await check.settle();
+    check.touch();
+    const settled = check.settle();
+    answers[0]?.resolve('integer');
+    await settled;
+    expect([check.data(), waiting.size, answers.length]).toEqual(['integer', 0, 1]);
+  });
+
+  test('waits for no answer that takes too long', async () => {
+    const { answers, check, elapse } = asking();
+    check.touch();
+    const settled = check.settle();
+    await elapse();
+    await settled;
+    expect([check.data(), answers.length]).toEqual([undefined, 1]);
+  });
+});
+
 describe('what is run by hand', () => {
   test('keeps its result until the next one fails, and can be given up', async () => {
     const signals: AbortSignal[] = [];
@@ -85,7 +117,21 @@ describe('what is run by hand', () => {
 function keeper(entities: readonly Entity[]) {
   const stored = new Map(entities.map((entity) => [entity.id, { ...entity }]));
   const gone = new Map<string, Entity>();
+  const requests: string[] = [];
   const call = (async (name: string, input: Record<string, unknown>) => {
+    requests.push(name);
+    if (name === 'definitions.update') {
+      const changes = input['items'] as readonly Entity[];
+      const stale = changes.filter(({ id, version }: Entity) => stored.get(id)?.version !== version);
+      const items = changes
+        .filter((change) => !stale.includes(change))
+        .map(({ version, ...change }) => {
+          const after = { ...(stored.get(change.id) as Entity), ...change, version: version + 1 };
+          stored.set(change.id, after);
+          return { id: change.id, version: after.version };
+        });
+      return { items, errors: stale.map(({ id }) => ({ id, error: 'Somebody was first.' })) };
+    }
     const id = String(input['id'] ?? input['entity_id'] ?? input['history_id']);
     const entity = stored.get(id);
     const newest = { id, action: 'delete', actor: { name: 'eva' }, entity_name: id, version_after: entity?.version ?? null };
@@ -98,12 +144,9 @@ function keeper(entities: readonly Entity[]) {
       stored.delete(id);
       return {};
     }
-    const { id: _id, version: _version, ...change } = input;
-    const after = { ...entity, ...change, version: entity.version + 1 };
-    stored.set(id, after);
-    return after;
+    throw new Error(`Not expected: ${name}`);
   }) as unknown as Call;
-  return { stored, call };
+  return { stored, call, requests };
 }
 
 const entity = (id: string, over: Partial<Entity> = {}): Entity => ({
@@ -121,6 +164,14 @@ const entity = (id: string, over: Partial<Entity> = {}): Entity => ({
 });
 
 describe('changes of several', () => {
+  test('of 1,200 are three requests, and as many to take them back', async () => {
+    const all = Array.from({ length: 1_200 }, (_, n) => entity(`t${n}`));
+    const { call, requests } = keeper(all);
+    const { done, undo } = await createBulk(call, 'tools').setEnabled(all, false);
+    expect([done.length, requests.length]).toEqual([1_200, 3]);
+    expect([(await undo?.())?.done.length, requests.length]).toEqual([1_200, 6]);
+  });
+
   test('leave out what is as wanted, and are taken back', async () => {
     const all = [entity('a'), entity('b', { enabled: false }), entity('c', { version: 4 })];
     const { stored, call } = keeper(all);

@@ -65,6 +65,7 @@ test('query parameters change in place and an empty one disappears', () => {
   const router = createRouter(browser);
   router.setQuery({ q: 'b c' });
   expect(browser.addresses()).toEqual(['/?q=b+c&page=2']);
+  expect([router.hrefWith({ q: '', call: '7' }), router.query().get('q')]).toEqual(['/?page=2&call=7', 'b c']);
   router.setQuery({ q: '', page: '' });
   expect(browser.addresses()).toEqual(['/']);
 });

@@ -118,7 +118,12 @@ export const deploy = {
     summary: 'Get the deployment status',
   }),
   'deploy.diff': operation('GET /deploy/diff', 'read', {
-    input: Empty,
+    input: v.strictObject({
+      values: v.pipe(
+        v.optional(v.boolean(), true),
+        v.description('false: `values` are left empty, for who only wants to know what changed'),
+      ),
+    }),
     output: v.object({
       from_version: v.nullable(v.number()),
       checksum: v.pipe(

@@ -28,6 +28,7 @@ const NOTED: Readonly<Record<Exclude<NounOf<Writing>, 'agent'>, EntityType | nul
   config: CONFIG_ID,
   confirmations: null,
   connections: 'connection',
+  definitions: null,
   deploy: 'snapshot',
   drift: null,
   files: 'file',

@@ -1,4 +1,4 @@
-import { type JSX, Show } from 'solid-js';
+import { createEffect, type JSX, Show } from 'solid-js';
 import { Icon } from './icon.tsx';
 import { Link } from './link.tsx';
 import { Sentence } from '#ui/src/components/show/sentence.tsx';
@@ -13,6 +13,10 @@ export function Page(props: {
   width?: 'narrow' | 'full';
   children: JSX.Element;
 }) {
+  // Of one thing its name, so that tabs and bookmarks tell them apart.
+  createEffect(() => {
+    document.title = `${props.title} · Sluice`;
+  });
   return (
     <div class="page" data-width={props.width}>
       <header class="page-head">

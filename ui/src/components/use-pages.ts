@@ -1,7 +1,8 @@
-import { createSignal } from 'solid-js';
+import { createEffect, createSignal, on } from 'solid-js';
 import { useQuery, useRetry, useWatch } from './use-query.ts';
 import { allOf } from '#ui/src/kernel/data/all-of.ts';
 import type { Read } from '#ui/src/kernel/data/cache.ts';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { createPages, type Pages } from '#ui/src/kernel/data/pages.ts';
 
 type Page<T> = Promise<{ items: readonly T[]; total: number }>;
@@ -12,7 +13,10 @@ export function usePages<T>(
   watch: () => unknown,
   { size = 50, most = 100 } = {},
 ): Pages<T> {
+  const { session } = useKernel();
   const pages = useRetry(createPages(load, { size, most }));
+  // What was read while the session ended was given up.
+  createEffect(on(session.state, (state, before) => void (before === 'expired' && state === 'signed_in' && pages.reload())));
   return { ...pages, stale: useWatch(pages, watch, pages.restart) };
 }
 

@@ -255,7 +255,14 @@ export function DataTable<T>(props: DataTableProps<T>) {
                                 data-narrow={column.narrow}
                                 data-primary={place() === 0 ? 'true' : undefined}
                               >
-                                <Show when={place() === 0 ? props.href : undefined} fallback={drawn(column, row)}>
+                                <Show
+                                  when={place() === 0 ? props.href : undefined}
+                                  fallback={
+                                    <Opener opens={place() === 0 && props.onOpen ? () => open(row) : undefined}>
+                                      {drawn(column, row)}
+                                    </Opener>
+                                  }
+                                >
                                   {(href) => (
                                     <Link href={href()(row)} class="cell-link">
                                       {drawn(column, row)}
@@ -288,6 +295,19 @@ export function DataTable<T>(props: DataTableProps<T>) {
         </Match>
       </Switch>
     </div>
+  );
+}
+
+/** What opens a row that has no address, for keyboards and screen readers. */
+function Opener(props: { opens: (() => void) | undefined; children: JSX.Element }) {
+  return (
+    <Show when={props.opens} fallback={props.children}>
+      {(opens) => (
+        <button type="button" class="cell-link" onClick={() => opens()()}>
+          {props.children}
+        </button>
+      )}
+    </Show>
   );
 }
 

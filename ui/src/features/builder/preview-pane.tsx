@@ -10,13 +10,13 @@ import { duration, plural } from '#ui/src/kernel/words.ts';
 import { Select } from '#ui/src/components/form/select.tsx';
 import { ArgumentForm } from '#ui/src/features/run/argument-form.tsx';
 import { ofPreview } from '#ui/src/features/run/result.ts';
-import { ResultView } from '#ui/src/features/run/result-view.tsx';
 import type { Subject } from '#ui/src/features/run/show-as.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { KeepTest } from '#ui/src/features/tests/keep-test.tsx';
 import { expectOf, nameFor } from '#ui/src/features/tests/kept.ts';
 import type { Ran, Statement } from './use-statement.ts';
 
+const ResultView = lazyPart(async () => (await import('#ui/src/features/run/result-view.tsx')).ResultView);
 const ShowAs = lazyPart(async () => (await import('#ui/src/features/run/show-as.tsx')).ShowAs);
 const JsonView = lazyPart(async () => (await import('#ui/src/components/show/json-view.tsx')).JsonView);
 const LIMITS = ['10', '100', '1000'].map((value) => ({ value, label: `${num(Number(value))} rows` }));

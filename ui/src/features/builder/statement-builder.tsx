@@ -129,6 +129,12 @@ export function StatementBuilder<D extends StatementDraft, I>(props: StatementBu
     refused: check.refused,
     approved: check.approved,
   });
+  /** What is checked still may suggest the types of new parameters: they are saved with them. */
+  const submit = async (event?: Event): Promise<boolean> => {
+    event?.preventDefault();
+    await check.settle();
+    return builder.form.submit();
+  };
   const run = () => {
     builder.preview();
     void statement.run();
@@ -140,7 +146,7 @@ export function StatementBuilder<D extends StatementDraft, I>(props: StatementBu
 
   return (
     <BuilderFrame
-      form={builder.form}
+      form={{ ...builder.form, submit }}
       fresh={props.stored === undefined}
       save={props.stored === undefined ? `Create ${kind}` : `Save ${kind}`}
       side={builder.side()}
@@ -172,7 +178,7 @@ export function StatementBuilder<D extends StatementDraft, I>(props: StatementBu
         onSql={(sql) => form.set('sql_query', sql)}
         sql_error={error('sql_query')}
         onRun={run}
-        onSave={builder.save}
+        onSave={() => void submit()}
         notes={notes('sql_query')}
         before={props.before}
       />
@@ -198,7 +204,7 @@ export function StatementBuilder<D extends StatementDraft, I>(props: StatementBu
         error={error('transform_template')}
         faults={template_faults()}
         onRun={run}
-        onSave={builder.save}
+        onSave={() => void submit()}
       >
         {props.result?.(errorOf, statement)}
       </TemplatePanel>

@@ -75,6 +75,7 @@ export function useDraftCheck<T extends Checked>(options: DraftCheckOptions<T>) 
       (check.data()?.lint ?? []).filter(({ field }) => field === path || field?.startsWith(`${path}.`) === true),
     problem,
     pending: check.pending,
+    settle: check.settle,
     error: (path: string): string | undefined => errors().get(path),
     approved: () => (problem() === undefined ? check.data() : undefined),
     refused: () => {

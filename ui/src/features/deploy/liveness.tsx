@@ -19,7 +19,7 @@ export function useLiveness(
   kind: () => EntityKind,
   again: () => unknown = () => undefined,
 ): (entity: { readonly name: string; readonly enabled: boolean }) => Liveness | undefined {
-  const pending = useQuery((read) => read('deploy.diff', {}), { again });
+  const pending = useQuery((read) => read('deploy.diff', { values: false }), { again });
   const changes = createMemo(
     () =>
       new Map(

@@ -5,22 +5,43 @@ import { browserTimers, createQuery, type Query, type Timers } from '#ui/src/ker
 interface LiveCheck<T> extends Omit<Query<T>, 'reload'> {
   /** Something changed: asks soon, and once for many changes. */
   touch(): void;
+  /** Asks at once what is still to be asked; resolves with its answer, or when that takes too long. */
+  settle(): Promise<void>;
   stop(): void;
 }
 
 const PAUSE_MS = 450;
+/** Nobody who saves waits longer. */
+const LATE_MS = 3_000;
 
 /** Asks the server about what is being written, a moment after the last change; an older answer never replaces a newer one. */
 export function createLiveCheck<T>(load: (signal: AbortSignal) => Promise<T>, timers: Timers = browserTimers): LiveCheck<T> {
   const query = createQuery(load);
   let timer: unknown;
+  let is_due = false;
+  let newest = Promise.resolve();
+  const ask = () => {
+    is_due = false;
+    newest = query.reload();
+  };
   return {
     data: query.data,
     problem: query.problem,
     pending: query.pending,
     touch() {
       timers.clear(timer);
-      timer = timers.set(() => void query.reload(), PAUSE_MS);
+      is_due = true;
+      timer = timers.set(ask, PAUSE_MS);
+    },
+    async settle() {
+      if (is_due) {
+        timers.clear(timer);
+        ask();
+      }
+      const late = Promise.withResolvers<void>();
+      const limit = timers.set(late.resolve, LATE_MS);
+      await Promise.race([newest, late.promise]);
+      timers.clear(limit);
     },
     stop: () => timers.clear(timer),
   };

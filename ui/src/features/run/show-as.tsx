@@ -1,4 +1,4 @@
-import { Show } from 'solid-js';
+import { createSignal, Show } from 'solid-js';
 import type { PlaygroundCaller } from '#core/contract/definitions/preview.ts';
 import type { Person } from '#core/contract/identity/people.ts';
 import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
@@ -66,15 +66,22 @@ export function ShowAs(props: {
   subject?: Subject | undefined;
 }) {
   const { session } = useKernel();
-  const tokens = useQuery(async (read) =>
-    session.may('mcp_tokens.list')
-      ? (await allOf((skip, limit) => read('mcp_tokens.list', { skip, limit }), TOKENS_PAGE)).items
-      : [],
+  /** They can be many, and most people who see this choose none. */
+  const [reached, setReached] = createSignal(props.choice.chosen !== NONE);
+  const tokens = useQuery(
+    async (read) => {
+      if (!reached() || !session.may('mcp_tokens.list')) return [];
+      return (await allOf((skip, limit) => read('mcp_tokens.list', { skip, limit }), TOKENS_PAGE)).items;
+    },
+    { watch: reached },
   );
-  const people = useQuery(async (read) => {
-    if (!session.may('people.list')) return [];
-    return (await allOf((skip, limit) => read('people.list', { enabled: true, skip, limit }), PEOPLE_PAGE)).items;
-  });
+  const people = useQuery(
+    async (read) => {
+      if (!reached() || !session.may('people.list')) return [];
+      return (await allOf((skip, limit) => read('people.list', { enabled: true, skip, limit }), PEOPLE_PAGE)).items;
+    },
+    { watch: reached },
+  );
   const toolsets = useQuery((read) => read('toolsets.list', { limit: 1 }));
   /** Without any, everybody sees everything. */
   const limited = () => (toolsets.data()?.total ?? 0) > 0;
@@ -106,7 +113,7 @@ export function ShowAs(props: {
     if (person !== undefined) props.onChange({ ...props.choice, caller: callerOfPerson(person) });
   };
   return (
-    <div class="show-as stack">
+    <div class="show-as stack" onPointerEnter={() => setReached(true)} onFocusIn={() => setReached(true)}>
       <Select label={props.label} options={options()} value={chosen()} onChange={choose} />
       <Show when={chosen() === PERSON}>
         <Combobox

@@ -8,6 +8,7 @@ import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { Link, LinkButton } from '#ui/src/components/link.tsx';
 import { Menu } from '#ui/src/components/menu.tsx';
 import { Failed } from '#ui/src/components/notice.tsx';
+import { LoadMore } from '#ui/src/components/table/load-more.tsx';
 import { useAct } from '#ui/src/components/use-act.ts';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { allOf } from '#ui/src/kernel/data/all-of.ts';
@@ -21,6 +22,8 @@ import { Loaded } from '#ui/src/components/show/loaded.tsx';
 import './tests.css';
 
 const PAGE = 500;
+/** A browser takes seconds to draw a thousand. */
+const SHOWN = 100;
 const TestEditor = lazyPart(async () => (await import('./test-editor.tsx')).TestEditor);
 
 const isFailing = ({ last }: Test): number => Number(last?.status === 'failed');
@@ -35,6 +38,7 @@ export function TestList(props: { owner?: TestOwner | undefined; owner_name?: st
   const list = useQuery((read) => allOf((skip, limit) => read('tests.list', { ...filter(), skip, limit }), PAGE), {
     watch: () => props.owner?.id,
   });
+  const [most, setMost] = createSignal(SHOWN);
   const [edited, setEdited] = createSignal<Test | NewTest>();
   const running = createMutation((input: { ids?: string[]; owner?: TestOwner }) => call('tests.run', input));
   const run = async (input: { ids?: string[]; owner?: TestOwner }) => {
@@ -108,7 +112,7 @@ export function TestList(props: { owner?: TestOwner | undefined; owner_name?: st
             }
           >
             <ul class="test-list" aria-label="Tests">
-              <For each={failingFirst(tests().items)}>
+              <For each={failingFirst(tests().items).slice(0, most())}>
                 {(row) => (
                   <li ref={passesFocus}>
                     <div class="stack" data-gap="2">
@@ -150,6 +154,12 @@ export function TestList(props: { owner?: TestOwner | undefined; owner_name?: st
                 )}
               </For>
             </ul>
+            <LoadMore
+              shown={Math.min(most(), tests().items.length)}
+              total={tests().items.length}
+              busy={false}
+              onMore={() => setMost(most() + SHOWN)}
+            />
           </Show>
         )}
       </Loaded>

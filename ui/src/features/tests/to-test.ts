@@ -3,13 +3,12 @@ import type { Expect, TestOwner } from '#core/contract/definitions/tests.ts';
 import { type KeptRun, kindOfRun } from '#ui/src/features/run/kept-runs.ts';
 import { expectOf, nameFor, type NewTest } from './kept.ts';
 
-const MOST = 500;
-
 /** A test that expects what a call gave. The deployed name leads to the definition; undefined: it is gone or renamed. */
 export async function toTest(call: Call, run: KeptRun): Promise<NewTest | undefined> {
   const { offer, values, result } = run;
   const kind = kindOfRun(run);
-  const { items } = await call(`${kind}s`.concat('.list') as 'tools.list', { search: offer.name, limit: MOST });
+  // The record of exactly this name comes first.
+  const { items } = await call(`${kind}s`.concat('.list') as 'tools.list', { search: offer.name, limit: 1 });
   const found = items.find(({ name }) => name === offer.name);
   if (found === undefined) return undefined;
   const owner: TestOwner = { kind, id: found.id };

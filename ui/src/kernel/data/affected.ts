@@ -3,7 +3,7 @@ import type { OperationName } from '#core/contract/index.ts';
 type Noun<N extends string = OperationName> = N extends `${infer First}.${string}` ? First : never;
 
 /** Follows from whatever people configure. */
-const CONFIGURATION = ['deploy', 'flow', 'history', 'server', 'queue', 'lint', 'insights'] as const;
+const CONFIGURATION = ['definitions', 'deploy', 'flow', 'history', 'server', 'queue', 'lint', 'insights'] as const;
 const EVERYTHING = undefined;
 
 /** What is no longer true after a change of a noun, by nouns. */
@@ -16,6 +16,7 @@ const AFFECTED = {
   resources: ['resources', 'connections', 'tests', ...CONFIGURATION],
   prompts: ['prompts', 'connections', 'tests', ...CONFIGURATION],
   toolsets: ['toolsets', ...CONFIGURATION],
+  definitions: ['tools', 'resources', 'prompts', 'connections', 'schema', 'tests', ...CONFIGURATION],
   tests: ['tests', 'history'],
   calls: ['calls', 'queue'],
   config: ['config', 'ssl', ...CONFIGURATION],
@@ -40,10 +41,10 @@ const AFFECTED = {
 
 /** Operations that ask something with a body, and the ends of a session: nobody may read after it, and everything is read anew with the next. */
 const CHANGES_NOTHING =
-  /^(preview|guard|metrics|logs|replay|insights)\.|^proposals\.replay$|^toolsets\.(preview|visible)$|^identity_providers\.test$|^connections\.test_draft$|^two_factor\.(login|setup)$|^auth\.(setup|login|logout)$|^(oauth_requests|confirmations)\./;
+  /^(preview|guard|metrics|logs|replay|insights)\.|^proposals\.replay$|^toolsets\.(preview|visible)$|^identity_providers\.test$|^connections\.test(_draft)?$|^two_factor\.(login|setup)$|^auth\.(setup|login|logout)$|^(oauth_requests|confirmations)\./;
 
-/** Changes that nobody misses when they are given up: they only remember how a check went. */
-const CHECKS = /^(connections\.test|tests\.run)$/;
+/** A change that nobody misses when it is given up: it only remembers how a check went. */
+const CHECKS = /^tests\.run$/;
 
 /** Whether an operation may be given up at any time, since it leaves nothing behind. */
 export const changesNothing = (name: OperationName, method: string, input: object): boolean =>

@@ -22,6 +22,8 @@ export interface Router {
   readonly arrival: () => Arrival;
   /** `gone`: what the page would lose was deleted, so nothing is asked. */
   navigate(to: string, options?: { replace?: boolean; gone?: boolean }): void;
+  /** The address of this page with other query parameters; an empty value removes one. */
+  hrefWith(values: Readonly<Record<string, string>>): string;
   /** Changes query parameters in place, without a new entry in the history; an empty value removes one. */
   setQuery(values: Readonly<Record<string, string>>): void;
   /** Asks before the path changes while `block` has a sentence; returns what removes it. */
@@ -82,19 +84,22 @@ export function createRouter(browser: RouterWindow, ask: (sentence: string) => P
     void leaveFor(sentence, to, replace);
   };
 
+  const hrefWith: Router['hrefWith'] = (values) => {
+    const query = new URLSearchParams(location().search);
+    for (const [name, value] of Object.entries(values)) {
+      if (value === '') query.delete(name);
+      else query.set(name, value);
+    }
+    return `${location().path}${query.size > 0 ? `?${query}` : ''}`;
+  };
+
   return {
     path: () => location().path,
     query: () => new URLSearchParams(location().search),
     arrival,
     navigate,
-    setQuery(values) {
-      const query = new URLSearchParams(location().search);
-      for (const [name, value] of Object.entries(values)) {
-        if (value === '') query.delete(name);
-        else query.set(name, value);
-      }
-      navigate(`${location().path}${query.size > 0 ? `?${query}` : ''}`, { replace: true });
-    },
+    hrefWith,
+    setQuery: (values) => navigate(hrefWith(values), { replace: true }),
     block(block) {
       blocks.add(block);
       return () => void blocks.delete(block);

@@ -49,6 +49,8 @@ type Values<P> = { [K in keyof P]: P[K] extends Param<infer T> ? T : never };
 export interface SearchParams<P> {
   get<K extends keyof P & string>(name: K): Values<P>[K];
   set(values: Partial<Values<P>>): void;
+  /** The address with these values, for links. */
+  href(values: Partial<Values<P>>): string;
   /** The value as the address has it: empty when it is not given. */
   written(name: keyof P & string): string;
   write(name: keyof P & string, text: string): void;
@@ -60,7 +62,7 @@ export interface SearchParams<P> {
 
 /** Filters whose only state is the address: a link or a reload shows the same list. */
 export function createSearchParams<P extends Record<string, Param<unknown>>>(
-  router: Pick<Router, 'query' | 'setQuery'>,
+  router: Pick<Router, 'query' | 'setQuery' | 'hrefWith'>,
   params: P,
 ): SearchParams<P> {
   const all = Object.keys(params);
@@ -70,14 +72,16 @@ export function createSearchParams<P extends Record<string, Param<unknown>>>(
     const said = param.write(value);
     return said === param.write(param.empty) ? '' : said;
   };
+  const writtenAll = (values: object) =>
+    Object.fromEntries(Object.entries(values).map(([name, value]) => [name, written(name, value)]));
   const read = (name: string): unknown => {
     const given = router.query().get(name);
     return given === null ? of(name).empty : of(name).read(given);
   };
   return {
     get: (name) => read(name) as never,
-    set: (values) =>
-      router.setQuery(Object.fromEntries(Object.entries(values).map(([name, value]) => [name, written(name, value)]))),
+    set: (values) => router.setQuery(writtenAll(values)),
+    href: (values) => router.hrefWith(writtenAll(values)),
     written: (name) => written(name, read(name)),
     write: (name, value) => router.setQuery({ [name]: value }),
     clear: (...names) => router.setQuery(Object.fromEntries((names.length > 0 ? names : all).map((name) => [name, '']))),

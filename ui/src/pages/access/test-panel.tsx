@@ -16,6 +16,8 @@ export function TestPanel(props: { wants_token: boolean; token: string }) {
   const test = createAccessTest({ send, onSessionEnd: () => void call('deploy.status', {}).catch(() => undefined) });
   /** The token of the last test. */
   const [sent, setSent] = createSignal('');
+  /** What was found is true of that one. */
+  const isTested = () => token().trim() === sent();
   const run = () => {
     setSent(token().trim());
     void test.run(sent());
@@ -48,7 +50,7 @@ export function TestPanel(props: { wants_token: boolean; token: string }) {
           Playground
         </LinkButton>
       </div>
-      <Show when={test.reached()}>
+      <Show when={isTested() && test.reached()}>
         {(reached) => (
           <Notice
             tone="good"
@@ -60,7 +62,7 @@ export function TestPanel(props: { wants_token: boolean; token: string }) {
           </Notice>
         )}
       </Show>
-      <Show when={test.refusal()}>
+      <Show when={isTested() && test.refusal()}>
         {(refusal) => (
           <Notice tone="bad" live title="Connection test failed">
             <p>

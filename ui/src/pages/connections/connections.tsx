@@ -17,9 +17,9 @@ import { useAct } from '#ui/src/components/use-act.ts';
 import { allOf } from '#ui/src/kernel/data/all-of.ts';
 import { useCommands, useKernel } from '#ui/src/kernel/kernel.ts';
 import { createSearchParams, oneOf, text } from '#ui/src/kernel/route/search-params.ts';
-import { toProblem } from '#ui/src/kernel/problem.ts';
 import { createSelection } from '#ui/src/kernel/selection.ts';
 import { duration, failedOf, plural } from '#ui/src/kernel/words.ts';
+import { updateMany } from '#ui/src/features/builder/definitions/bulk.ts';
 import { SampleButton } from '#ui/src/features/connect/sample-button.tsx';
 import { HealthDot } from './health.tsx';
 import { useDelete } from './use-delete.ts';
@@ -71,18 +71,16 @@ export function Connections() {
   };
   const enable = async (ids: readonly string[], enabled: boolean) => {
     const chosen = (rows() ?? []).filter(({ id }) => ids.includes(id));
-    const change = ({ id, version }: Connection) => call('connections.update', { id, version, enabled });
-    const done = await act(
-      () => Promise.allSettled(chosen.map(change)),
-      (answers) => {
-        const faults = answers.flatMap((one) => (one.status === 'rejected' ? [toProblem(one.reason).detail] : []));
-        const [why] = faults;
-        if (why === undefined) return `${plural(ids.length, 'connection')} ${enabled ? 'enabled' : 'disabled'}.`;
-        return { bad: failedOf(faults.length, chosen.length, 'connection', why) };
-      },
+    const changes = chosen.map(({ id, version }) => ({ id, version, enabled }));
+    const answer = await act(
+      () => updateMany(call, 'connection', changes),
+      ({ failed, detail }) =>
+        detail === undefined
+          ? `${plural(ids.length, 'connection')} ${enabled ? 'enabled' : 'disabled'}.`
+          : { bad: failedOf(failed, chosen.length, 'connection', detail) },
     );
-    if (done?.some(({ status }) => status === 'rejected') === true) await list.reload();
-    else selection.clear();
+    if (answer?.failed === 0) selection.clear();
+    else await list.reload();
   };
   const removeAll = async (ids: readonly string[]) => {
     const chosen = (rows() ?? []).filter(({ id }) => ids.includes(id));

@@ -1,4 +1,4 @@
-import { createMemo, createSignal, Match, Show, Switch } from 'solid-js';
+import { createEffect, createMemo, createSignal, Match, on, Show, Switch } from 'solid-js';
 import type { Output } from '#core/contract/index.ts';
 import { isFound } from '#core/lib/text/search.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
@@ -35,12 +35,12 @@ export function SchemaExplorer(props: { connection_id: string }) {
   const isChosen = ({ schema, name }: Table) => name === place.get('table') && (schema ?? '') === place.get('schema');
   const chosen = () => tables.data()?.items.find(isChosen);
   let details: HTMLDivElement | undefined;
-  const open = ({ schema, name }: Table) => {
-    place.set({ schema: schema ?? '', table: name });
-    // Its columns begin above a long list that was scrolled, and below the list on a small screen.
+  // Its columns begin above a long list that was scrolled, and below the list on a small screen.
+  const reveal = () => {
     const top = details?.getBoundingClientRect().top ?? 0;
     if (top < 0 || top > window.innerHeight / 2) details?.scrollIntoView({ block: 'start' });
   };
+  createEffect(on(() => place.get('schema') + place.get('table'), reveal, { defer: true }));
   const several = () => new Set(tables.data()?.items.map(({ schema }) => schema)).size > 1;
 
   return (
@@ -62,7 +62,7 @@ export function SchemaExplorer(props: { connection_id: string }) {
           query={tables}
           key={tableKey}
           current={isChosen}
-          onOpen={open}
+          href={({ schema, name }) => place.href({ schema: schema ?? '', table: name })}
           height="60vh"
           columns={[
             {
@@ -70,11 +70,9 @@ export function SchemaExplorer(props: { connection_id: string }) {
               head: 'Name',
               sort: fullName,
               cell: (table) => (
-                <button type="button" class="table-name mono" onClick={() => open(table)}>
-                  <span class="long-name">
-                    <Breakable text={several() ? fullName(table) : table.name} />
-                  </span>
-                </button>
+                <span class="mono long-name">
+                  <Breakable text={several() ? fullName(table) : table.name} />
+                </span>
               ),
             },
             { id: 'type', head: 'Kind', width: '6rem', text: (table) => table.type },

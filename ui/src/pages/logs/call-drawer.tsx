@@ -36,10 +36,10 @@ function OneCall(props: { id: string }) {
 const LISTS = { tool: 'tools.list', resource: 'resources.list', prompt: 'prompts.list' } as const;
 
 function CallFacts(props: { of: Detail }) {
-  // The log knows the name only: what it was the name of may be gone, or have another now.
+  // The log knows the name only: what it was the name of may be gone, or have another now. The record of this name comes first.
   const definition = useQuery(async (read) => {
     const { kind, name } = props.of;
-    const { items } = await read(LISTS[kind], { search: name, limit: 50 });
+    const { items } = await read(LISTS[kind], { search: name, limit: 1 });
     const found = items.find((item) => item.name === name);
     if (found === undefined) return null;
     const sent = 'parameters' in found ? found.parameters.filter(({ from }) => from === undefined) : [];

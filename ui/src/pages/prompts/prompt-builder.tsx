@@ -1,4 +1,5 @@
 import { createEffect, createMemo, createSignal, Match, on, Show, Switch as Choose } from 'solid-js';
+import { lazyPart } from '#ui/src/components/show/lazy-part.tsx';
 import type { Parameter } from '#core/contract/definitions/parameters.ts';
 import { type Prompt, PromptDraft } from '#core/contract/definitions/prompts.ts';
 import { AboutPanel } from '#ui/src/features/builder/about-panel.tsx';
@@ -10,9 +11,7 @@ import { followParameters } from '#ui/src/features/builder/parameters/parameters
 import { type BuilderProps, useBuilder } from '#ui/src/features/builder/use-builder.ts';
 import { ownId, useDraftCheck } from '#ui/src/features/builder/use-draft-check.ts';
 import { toResult } from '#ui/src/features/run/result.ts';
-import { ResultView } from '#ui/src/features/run/result-view.tsx';
 import { NOBODY } from '#ui/src/features/run/caller-choice.ts';
-import { ShowAs } from '#ui/src/features/run/show-as.tsx';
 import { asCaller } from '#ui/src/features/builder/use-statement.ts';
 import { Notice } from '#ui/src/components/notice.tsx';
 import { KeepTest } from '#ui/src/features/tests/keep-test.tsx';
@@ -29,6 +28,9 @@ import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { MessageList } from './message-list.tsx';
 
 const NONE = 'none';
+/** Loaded when somebody has tried the prompt, or may run it as somebody else. */
+const ShowAs = lazyPart(async () => (await import('#ui/src/features/run/show-as.tsx')).ShowAs);
+const ResultView = lazyPart(async () => (await import('#ui/src/features/run/result-view.tsx')).ResultView);
 /** A message that is still to be written is no fault yet. */
 const written = (template: string): string => (template === '' ? ' ' : template);
 

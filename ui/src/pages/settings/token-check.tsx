@@ -33,7 +33,11 @@ export function TokenCheck(props: { unsaved: boolean }) {
   const [answer, setAnswer] = createSignal<Output<'config.check_token'>>();
   const checking = createMutation((asked: string) => call('config.check_token', { token: asked }));
   const run = async () => {
-    if (!checking.busy()) setAnswer(await checking.run(token().trim()));
+    if (checking.busy()) return;
+    const asked = token().trim();
+    const said = await checking.run(asked);
+    // Another token was pasted meanwhile.
+    if (token().trim() === asked) setAnswer(said);
   };
   return (
     <div class="stack">
@@ -43,7 +47,10 @@ export function TokenCheck(props: { unsaved: boolean }) {
         mono
         rows={3}
         value={token()}
-        onInput={setToken}
+        onInput={(text) => {
+          setToken(text);
+          setAnswer(undefined);
+        }}
       />
       <Show when={props.unsaved}>
         <p class="small soft">The check uses the saved issuers. Save your changes first.</p>

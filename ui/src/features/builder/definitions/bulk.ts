@@ -1,4 +1,6 @@
 import type { OwnedKind, Plural } from '#core/contract/entities.ts';
+import { MOST_AT_ONCE } from '#core/contract/fields.ts';
+import type { RawInput } from '#core/contract/index.ts';
 import type { Call } from '#ui/src/api.ts';
 import { takeBack } from '#ui/src/kernel/data/take-back.ts';
 import { toProblem } from '#ui/src/kernel/problem.ts';
@@ -40,26 +42,28 @@ interface Bulk {
 /** Requests at the same time: a browser has six to a server, and the page needs one for itself. */
 const AT_ONCE = 4;
 
-/** Changes of several entities, one request each; what nobody else changed meanwhile is changed. */
+/** Changes of several entities; what nobody else changed meanwhile is changed. */
 export function createBulk(call: Call, noun: EntityNoun): Bulk {
-  const patch = async (id: string, change: { version?: number; enabled?: boolean; tags?: string[] }): Promise<number> =>
-    (await call(`${noun}.update`, { id, ...change })).version;
+  const kind = ENTITY_TYPE[noun];
 
   /** Writes `after` to each entity that it differs from, and on undo what was there before. */
   const rewrite = async (entities: readonly Entity[], after: (entity: Entity) => { enabled?: boolean; tags?: string[] }) => {
-    const versions = new Map<string, number>();
-    const result = await each(entities, async (entity) => {
-      const { id, version } = entity;
-      versions.set(id, await patch(id, { version, ...after(entity) }));
-    });
-    const changed = entities.filter(({ id }) => result.done.includes(id));
+    const { versions, ...result } = await updateMany(
+      call,
+      kind,
+      entities.map((entity) => ({ id: entity.id, version: entity.version, ...after(entity) })),
+    );
     const undo = () =>
-      each(changed, async (entity) => {
-        const version = versions.get(entity.id);
-        const before = Object.keys(after(entity)).includes('tags') ? { tags: [...entity.tags] } : { enabled: entity.enabled };
-        await patch(entity.id, { ...before, ...(version === undefined ? {} : { version }) });
-      });
-    return changed.length === 0 ? result : { ...result, undo };
+      updateMany(
+        call,
+        kind,
+        entities.flatMap((entity) => {
+          const version = versions.get(entity.id);
+          const before = 'tags' in after(entity) ? { tags: [...entity.tags] } : { enabled: entity.enabled };
+          return version === undefined ? [] : [{ id: entity.id, version, ...before }];
+        }),
+      );
+    return versions.size === 0 ? result : { ...result, undo };
   };
 
   return {
@@ -86,6 +90,27 @@ export function createBulk(call: Call, noun: EntityNoun): Bulk {
       return { ...result, undo: () => each(removed, back) };
     },
   };
+}
+
+/** As few requests as the server takes changes in. */
+export async function updateMany(
+  call: Call,
+  kind: RawInput<'definitions.update'>['kind'],
+  items: RawInput<'definitions.update'>['items'],
+): Promise<BulkResult & { readonly versions: ReadonlyMap<string, number> }> {
+  const versions = new Map<string, number>();
+  const faults: string[] = [];
+  for (let at = 0; at < items.length; at += MOST_AT_ONCE) {
+    const part = items.slice(at, at + MOST_AT_ONCE);
+    try {
+      const answer = await call('definitions.update', { kind, items: part });
+      for (const { id, version } of answer.items) versions.set(id, version);
+      faults.push(...answer.errors.map(({ error }) => error));
+    } catch (fault) {
+      faults.push(...part.map(() => toProblem(fault).detail));
+    }
+  }
+  return { done: [...versions.keys()], failed: faults.length, detail: faults[0], versions };
 }
 
 async function each<E extends { readonly id: string }>(

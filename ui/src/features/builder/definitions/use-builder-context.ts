@@ -1,5 +1,5 @@
 import type { Connection } from '#core/contract/definitions/connections.ts';
-import type { EntityNoun } from './bulk.ts';
+import { ENTITY_TYPE, type EntityNoun } from './bulk.ts';
 import { allOf } from '#ui/src/kernel/data/all-of.ts';
 import { useQuery } from '#ui/src/components/use-query.ts';
 
@@ -12,13 +12,10 @@ export const firstEnabled = (connections: readonly Connection[]): Connection | u
 /** What a builder chooses from: the connections, and the tags that are in use. */
 export function useBuilderContext(noun: EntityNoun) {
   const connections = useQuery((read) => allOf((skip, limit) => read('connections.list', { skip, limit }), MOST));
-  const others = useQuery(async (read): Promise<readonly string[]> => {
-    const { items } = await read(`${noun}.list`, { limit: MOST });
-    return [...new Set(items.flatMap(({ tags }) => tags))].sort();
-  });
+  const tags = useQuery((read) => read('definitions.tags', { kind: ENTITY_TYPE[noun] }));
   return {
     connections: () => connections.data()?.items,
-    tags: () => others.data() ?? [],
+    tags: () => tags.data()?.items ?? [],
     problem: () => (connections.data() === undefined ? connections.problem() : undefined),
     reload: () => connections.reload(),
   };

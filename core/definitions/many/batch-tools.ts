@@ -3,10 +3,10 @@ import { AppError } from '#core/errors.ts';
 import { toInvalid } from '#core/issues.ts';
 import { readValue } from '#core/read-value.ts';
 import type { Context, Handlers } from '#core/run.ts';
-import { inTransaction } from './batch.ts';
-import { recordBlocked } from './guard/blocked.ts';
-import { newId } from './records.ts';
-import { tool } from './tools.ts';
+import { inTransaction } from '../batch.ts';
+import { recordBlocked } from '../guard/blocked.ts';
+import { newId } from '../records.ts';
+import { tool } from '../tools.ts';
 
 /** A tool that passed every check of a write, and the id that it was checked for. */
 interface Prepared {

@@ -1,0 +1,107 @@
+import { AppError, invalidField } from '#core/errors.ts';
+import { withAuthor } from '#core/observe/history.ts';
+import type { Context, Handlers } from '#core/run.ts';
+import { entityTable } from '#core/store/entity-table.ts';
+import { writeAlone } from '#core/store/journal.ts';
+import { fewAtATime } from '../batch.ts';
+import { recordBlocked } from '../guard/blocked.ts';
+import { type Kind, KIND_OF, type Stored, type Values } from '../kinds.ts';
+import { touches } from '../records.ts';
+import { storeCompiled } from '../statements.ts';
+import { checkVersion, StaleVersion, toDraft } from '../versioned.ts';
+
+export const bulkHandlers: Pick<Handlers, 'definitions.update' | 'definitions.tags'> = {
+  'definitions.update': async (context, { kind, items }) => {
+    if (kind === 'connection' && items.some(({ tags }) => tags !== undefined))
+      throw invalidField('items', 'Connections have no tags. Leave out tags.');
+    const record = KIND_OF[kind];
+    const stored = await record.noun.getAll(
+      context,
+      items.map(({ id }) => id),
+    );
+    const errors: { id: string; error: string }[] = [];
+    const changed: { id: string; version: number }[] = [];
+    /** What one record refuses stays with it. */
+    const alone = async (id: string, work: () => Promise<void>): Promise<void> => {
+      try {
+        await work();
+      } catch (error) {
+        if (!(error instanceof AppError)) throw error;
+        const { detail } = error instanceof StaleVersion ? await withAuthor(context.app, error) : error;
+        errors.push({ id, error: detail });
+      }
+    };
+    const ready: Ready[] = [];
+    await fewAtATime(items, AT_A_TIME, ({ id, version, ...change }) =>
+      alone(id, async () => {
+        const before = stored.get(id);
+        if (before === undefined) throw new AppError('not_found', `There is no ${kind} with this id.`);
+        checkVersion(kind, before, version);
+        const sent = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
+        if (touches(sent, before, Object.keys(sent))) ready.push(await prepared(context, record, before, sent));
+        else changed.push({ id, version: before.version });
+      }),
+    );
+    changed.push(...(await writeAll(context, record, ready, alone)));
+    return { items: changed, errors };
+  },
+  'definitions.tags': async ({ app }, { kind }) => {
+    const table = entityTable(app.store, kind);
+    const rows = await app.store.db.selectDistinct({ tags: table.tags }).from(table);
+    const items = [...new Set(rows.flatMap(({ tags }) => tags))].toSorted();
+    return { items, total: items.length };
+  },
+};
+
+/** Checks at the same time: each may ask a database. */
+const AT_A_TIME = 8;
+
+type Ready = Awaited<ReturnType<Kind['prepare']>> & { readonly before: Stored };
+
+/** What a change of this record alone would have to pass. A blocked one leaves its trace in the history, as by itself. */
+async function prepared(context: Context, { entity_type, prepare }: Kind, before: Stored, sent: Values): Promise<Ready> {
+  const draft = { ...toDraft(before), ...sent };
+  try {
+    return { ...(await prepare(context, before.id, draft, before)), before };
+  } catch (error) {
+    if (error instanceof AppError) await recordBlocked(context, entity_type, draft, error);
+    throw error;
+  }
+}
+
+/** One transaction, in which nobody else writes; what was changed or deleted since it was checked stays so. */
+const writeAll = (
+  context: Context,
+  { entity_type, noun }: Kind,
+  ready: readonly Ready[],
+  alone: (id: string, work: () => Promise<void>) => Promise<void>,
+): Promise<{ id: string; version: number }[]> =>
+  context.app.store.write(async (tx) => {
+    await writeAlone(context.app.store, tx);
+    const now = await noun.getAll(
+      context,
+      ready.map(({ before }) => before.id),
+      tx,
+    );
+    const same: Ready[] = [];
+    for (const one of ready) {
+      const { id, version } = one.before;
+      await alone(id, async () => {
+        const found = now.get(id);
+        if (found === undefined) throw new AppError('not_found', `This ${entity_type} was deleted.`);
+        checkVersion(entity_type, found, version);
+        same.push(one);
+      });
+    }
+    const written = await noun.updateAll(
+      context,
+      tx,
+      same.map(({ before, values }) => ({ id: before.id, expected: before.version, values })),
+    );
+    await storeCompiled(
+      context.app,
+      tx,
+      same.map(({ before, compiled }) => ({ id: before.id, compiled })),
+    );
+    return written.map(({ id, version }) => ({ id, version }));
+  });
