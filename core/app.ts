@@ -2,6 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import type { Env } from '#core/env.ts';
 import type { DecisionNews } from './edge/confirmation-page.ts';
 import { createHostRegistry, type HostRegistry } from './deploy/hosts.ts';
+import type { Announcement } from './cluster/announcements.ts';
 import type { Kv } from './cluster/kv.ts';
 import type { Log } from '#core/log.ts';
 import type { PasswordWork } from './identity/passwords.ts';
@@ -93,6 +94,8 @@ export interface App extends AppOptions {
   readonly decisions: Map<string, { readonly news: DecisionNews; readonly until: number }>;
   /** Metadata documents of OAuth clients that are being fetched, by address. */
   readonly document_flights: Map<string, Promise<ClientDocument | null>>;
+  /** What is to be announced to open pages in a moment. */
+  readonly announced: Set<Announcement>;
   /** Of this process: whether it ends, and how many requests it answers now. */
   readonly life: { ending: boolean; answering: number };
   /** Work that no caller waits for; `close` does. */
@@ -150,6 +153,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     replays: createReplayDesk(options.ids()),
     decisions: new Map(),
     document_flights: new Map(),
+    announced: new Set(),
     life: { ending: false, answering: 0 },
     background(work) {
       const watched = work.finally(() => working.delete(watched));

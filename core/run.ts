@@ -5,6 +5,7 @@ import { pathVariables } from '#core/contract/paths.ts';
 import { entryNames, leastRole, type Operation, readOnlyFields, type Scope } from '#core/contract/operation.ts';
 import type { Recorded } from '#core/observe/history.ts';
 import type { Role } from '#core/contract/identity/roles.ts';
+import { announce } from './cluster/announcements.ts';
 import { AppError } from '#core/errors.ts';
 import { isPlainText, refuseHidden, refuseUnkeepable, toInvalid } from '#core/issues.ts';
 import { readValue } from '#core/read-value.ts';
@@ -116,8 +117,12 @@ export async function run<N extends OperationName>(app: App, name: N, input: Raw
   authorise(definition, call.actor);
   const given = parseInput(definition, input);
   const context: Context = { ...call, app, door: { run, perform } };
-  if (isForProposal(context, definition)) return (await propose(context, name, definition, given)) as Output<N>;
-  return await perform(app, name, given, call);
+  const is_proposal = isForProposal(context, definition);
+  const output = is_proposal
+    ? ((await propose(context, name, definition, given)) as Output<N>)
+    : await perform(app, name, given, call);
+  if (definition.method !== 'GET' && definition.access !== 'read') announce(app, is_proposal ? 'proposals.approve' : name);
+  return output;
 }
 
 async function perform<N extends OperationName>(

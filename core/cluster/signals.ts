@@ -18,7 +18,8 @@ export type Signal =
   | 'canary'
   | 'replay'
   | 'cancel'
-  | 'decision';
+  | 'decision'
+  | 'announced';
 
 /** Other installations may use the same Redis. */
 const channelOf = ({ keyring }: App, signal: Signal): string =>

@@ -1,4 +1,5 @@
 import { asc, desc, inArray, lte } from 'drizzle-orm';
+import { announce } from '#core/cluster/announcements.ts';
 import type { App } from '#core/app.ts';
 import type { AgentActivity } from '#core/contract/identity/agent-access.ts';
 import type { Handlers } from '#core/run.ts';
@@ -87,6 +88,7 @@ export async function recordActivity(app: App, entry: AgentActivity): Promise<vo
   const { agent_activity: table } = app.store.tables;
   try {
     await app.store.write((tx) => tx.insert(table).values({ id: app.ids(), entry }));
+    announce(app, 'agent_activity');
   } catch (error) {
     app.log.warning('activity was not stored', { reason: error instanceof Error ? error.name : 'unknown' });
   }

@@ -1,6 +1,7 @@
 import { and, eq, isNull, lt, or, sql } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import type { CallGroup, CallNote, Calls, UsageBatch } from '#core/contract/observe/usage-batch.ts';
+import { announce } from '#core/cluster/announcements.ts';
 import { signal } from '#core/cluster/signals.ts';
 import { countOnSides } from '#core/deploy/candidates/canary-calls.ts';
 import { rowsOf } from '#core/store/columns.ts';
@@ -44,8 +45,14 @@ export async function storeUsage(app: App, host_id: string, batch: UsageBatch): 
     return true;
   });
   if (stored && counted) await signal(app, 'canary');
+  if (stored && calls.timestamp.length + lists.length + batch.refusals.length > 0) announce(app, 'calls');
+  if (stored && isAtWork(batch)) announce(app, 'queue');
   return stored;
 }
+
+/** Of a queue at rest every report says the same. */
+const isAtWork = ({ calls, queues = [], running = [] }: UsageBatch): boolean =>
+  calls.timestamp.length > 0 || running.length > 0 || queues.some(({ active, waiting }) => active + waiting > 0);
 
 const notAhead = (times: Calls['timestamp'], now: number): Calls['timestamp'] =>
   times.some((ms) => ms > now + CLOCK_SKEW_MS) ? times.map((ms) => (ms > now + CLOCK_SKEW_MS ? now : ms)) : times;

@@ -7,6 +7,7 @@ import { entrance, plainAddress } from './entrance.ts';
 import { answerFault } from './faults.ts';
 import { addChallenges, createFront, frontRules } from './front.ts';
 import { addHostRoutes } from '../hosts/control-channel.ts';
+import { addChanges } from '../hosts/changes.ts';
 import { createLiveLogs } from '../hosts/live-logs.ts';
 import { addOauth } from './oauth/routes.ts';
 import { opensWindows } from './oauth/paths.ts';
@@ -65,6 +66,7 @@ export function createHttp(app: App, https: HttpsState = NO_HTTPS): Hono<ServerE
   addOidc(app, router);
   const live_logs = createLiveLogs(app);
   live_logs.addRoutes(router);
+  addChanges(app, router);
   addPlayground(app, router);
   addHostRoutes(app, router, live_logs);
   addAgentRoutes(app, router, live_logs);

@@ -11,6 +11,7 @@ import { PRODUCT_NAME, PRODUCT_VERSION } from '#core/version.ts';
 import { CALLBACK_PATH } from '#core/contract/identity/identity-providers.ts';
 import { wayOf } from '#core/contract/proposal-ways.ts';
 import { START_PATH } from './oidc.ts';
+import { CHANGES_PATH } from '../hosts/changes.ts';
 import { LOGS_PATH } from '../hosts/live-logs.ts';
 import { LIVE_SOURCES } from '../hosts/log-ring.ts';
 import { PLAYGROUND_PATH } from '../hosts/playground.ts';
@@ -179,6 +180,16 @@ function streams(): Record<string, Json> {
           200: { description: 'A stream of JSON frames: `hello`, `log`, `dropped` and `ping`', content: lines },
           default: FAULT,
         },
+      },
+    },
+    [CHANGES_PATH]: {
+      get: {
+        operationId: 'changes.follow',
+        tags: ['changes'],
+        summary: 'Follow changes as a WebSocket: the names of operations that were run, and of what happened without one',
+        ...of('caller'),
+        parameters: [],
+        responses: { 101: { description: 'A WebSocket of JSON frames such as `{"changed":["tools.update"]}`' }, default: FAULT },
       },
     },
     [PLAYGROUND_PATH]: {

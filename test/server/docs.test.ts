@@ -43,7 +43,13 @@ interface OpenApi extends Json {
 const bodySchema = (described: Described | undefined): Json => described?.requestBody?.content['application/json']?.schema ?? {};
 
 /** No operations: streams, and what only browsers visit. */
-const STREAMS = ['/api/v1/deploy/logs', '/api/v1/playground/mcp', '/api/v1/auth/oidc/{id}/start', '/api/v1/auth/oidc/callback'];
+const STREAMS = [
+  '/api/v1/changes',
+  '/api/v1/deploy/logs',
+  '/api/v1/playground/mcp',
+  '/api/v1/auth/oidc/{id}/start',
+  '/api/v1/auth/oidc/callback',
+];
 const described = (): [string, string, Described][] => all().filter(([path]) => !STREAMS.includes(path));
 const all = (): [string, string, Described][] =>
   Object.entries(document.paths).flatMap(([path, methods]) =>
@@ -114,6 +120,7 @@ describe('the OpenAPI document', () => {
   });
 
   test('describes the live log and the playground, which are no operations', () => {
+    expect(Object.keys(document.paths['/api/v1/changes']?.['get']?.responses ?? {})).toEqual(['101', 'default']);
     const logs = document.paths['/api/v1/deploy/logs']?.['get'];
     expect(Object.keys(logs?.responses['200']?.content ?? {})).toEqual(['text/event-stream']);
     expect(logs?.parameters.map(({ name }) => name)).toEqual(['level', 'source', 'since']);

@@ -162,6 +162,8 @@ export const ADDED: readonly (readonly [string, string, string])[] = [
   ['section 10', 'GET', '/api/v1/logs'],
   ['section 12', 'GET', '/api/v1/flow'],
   ['section 16', 'GET', '/api/v1/flow/toolsets'],
+  ['section 16', 'PATCH', '/api/v1/definitions'],
+  ['section 16', 'GET', '/api/v1/definitions/tags'],
   ['section 20', 'GET', '/api/v1/flow/traffic'],
   ['section 12', 'GET', '/api/v1/agent-activity/stats'],
   ['section 16', 'GET', '/api/v1/toolsets'],

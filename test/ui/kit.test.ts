@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { createDialogs } from '#ui/src/kernel/dialogs.ts';
 import { rank, score } from '#ui/src/kernel/fuzzy.ts';
 import { diffLines, foldSame } from '#core/lib/text/line-diff.ts';
-import { createLiveStream, type StreamSocket } from '#ui/src/features/log/live-stream.ts';
+import { createLiveStream, type StreamSocket } from '#ui/src/kernel/data/live-stream.ts';
 import { compareThree, isDecided, mergeThree, same } from '#ui/src/kernel/form/merge.ts';
 import { createMutation } from '#ui/src/kernel/data/mutation.ts';
 import { allOf } from '#ui/src/kernel/data/all-of.ts';
@@ -88,6 +88,7 @@ describe('filters in the address', () => {
     let query = new URLSearchParams(search);
     const router = {
       query: () => query,
+      hrefWith: (values: Readonly<Record<string, string>>) => `?${new URLSearchParams([...query, ...Object.entries(values)])}`,
       setQuery(values: Readonly<Record<string, string>>) {
         query = new URLSearchParams([...query, ...Object.entries(values)]);
         for (const [name, value] of Object.entries(values)) if (value === '') query.delete(name);
@@ -110,6 +111,7 @@ describe('filters in the address', () => {
     filters.set({ tags: ['a,b', 'c'], page: 1, read: true, span: '7d' });
     expect(search()).toBe('tags=a%252Cb%2Cc&read=yes&span=7d');
     expect([...filters.get('tags')]).toEqual(['a,b', 'c']);
+    expect(filters.href({ q: 'x', page: 2 })).toEndWith('&q=x&page=2');
     filters.clear('tags');
     expect(search()).toBe('read=yes&span=7d');
     filters.clear();

@@ -1,5 +1,5 @@
 import { expect, setSystemTime, test } from 'bun:test';
-import { createLiveStream, type StreamSocket } from '#ui/src/features/log/live-stream.ts';
+import { createLiveStream, type StreamSocket } from '#ui/src/kernel/data/live-stream.ts';
 import { createPresence } from '#ui/src/kernel/data/presence.ts';
 
 /** Of a line that is dead. */

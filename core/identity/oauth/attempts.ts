@@ -1,5 +1,6 @@
 import { desc, isNotNull, isNull } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
+import { announce } from '#core/cluster/announcements.ts';
 import { countMinute } from '#core/cluster/count-in.ts';
 import type { OauthAttempt } from '#core/contract/identity/oauth.ts';
 import { networkOf } from '#core/edge/network.ts';
@@ -48,6 +49,7 @@ export async function noteAttempt(app: App, { client, client_id, step, reason, p
       await tx.insert(table).values(row);
       await keepNewest(tx, table, KEPT);
     })
+    .then(() => announce(app, 'oauth_attempts'))
     .catch((error: unknown) => log.warning('a sign-in attempt was not stored', { reason: reasonOf(error) }));
 }
 

@@ -4,6 +4,7 @@ import type { NoticeEvent } from '#core/contract/notices.ts';
 import type { Db } from '#core/store/open.ts';
 import type { Actor } from '#core/run.ts';
 import { describeEvent } from './describe.ts';
+import { announce } from '#core/cluster/announcements.ts';
 import { recordEvent } from './events.ts';
 
 /** The body of a delivery (Standard Webhooks, "payload structure"). */
@@ -73,6 +74,7 @@ function told(event: NoticeEvent, data: Data) {
 }
 
 async function queueDeliveries(app: App, event: NoticeEvent, data: Data, tx: Db): Promise<void> {
+  announce(app, 'notices');
   const { notices, notice_deliveries } = app.store.tables;
   const wanted = (await tx.select().from(notices).where(eq(notices.enabled, true))).filter(({ events }) =>
     events.includes(event),

@@ -15,20 +15,28 @@ export function useQuery<T>(
   load: (read: Read) => Promise<T>,
   options: {
     readonly every_ms?: number;
+    /** What is done in place of a read when nothing has changed since the last one. */
+    readonly quiet?: () => void;
+    /** Whether what is shown moves with the clock, and so is read all the same. */
+    readonly moves?: () => boolean;
     /** What is asked for. */
     readonly watch?: () => unknown;
     /** Another value of it asks the same again. */
     readonly again?: () => unknown;
   } = {},
 ): Query<T> & { readonly stale: () => boolean } {
-  const { cache } = useKernel();
+  const { cache, pulse } = useKernel();
   const query = cache.query(load);
-  const { every_ms, watch, again } = options;
+  const { every_ms, quiet, moves, watch, again } = options;
   if (watch === undefined) onMount(() => void query.show());
   const stale = watch === undefined ? () => false : useWatch(query, watch, query.show);
   if (again !== undefined) createEffect(on(again, () => void query.show(), { defer: true }));
   onCleanup(query.close);
-  if (every_ms !== undefined) usePoll(query.reload, every_ms);
+  const poll = async () => {
+    if (moves?.() || query.isOld(pulse.isOld)) await query.reload();
+    else quiet?.();
+  };
+  if (every_ms !== undefined) usePoll(poll, every_ms);
   return useRetry({ ...query, stale });
 }
 
@@ -75,10 +83,16 @@ export function useRetry<Q extends Pick<Query<unknown>, 'problem' | 'reload'>>(q
   return { ...query, problem };
 }
 
-/** Repeats `run` while the component is there and a person looks at it. */
-export function usePoll(run: () => Promise<void>, every_ms: number): void {
-  const { presence } = useKernel();
-  const poll = createPoll({ run, every_ms, visible: presence.here });
+/** Repeats `run` while the component is there and a person looks at it; with nouns, when something of them has changed since. */
+export function usePoll(run: () => Promise<void>, every_ms: number, nouns?: readonly string[]): void {
+  const { presence, pulse } = useKernel();
+  let began = performance.now();
+  const runIfOld = async () => {
+    if (nouns !== undefined && !pulse.isOld(nouns, began)) return;
+    began = performance.now();
+    await run();
+  };
+  const poll = createPoll({ run: runIfOld, every_ms, visible: presence.here });
   onMount(poll.start);
   onCleanup(poll.stop);
 }

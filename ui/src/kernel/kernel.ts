@@ -5,6 +5,7 @@ import { type Cache, type CachedQuery, createCache } from './data/cache.ts';
 import { type Command, type Commands, createCommands } from './commands.ts';
 import { createDialogs, type Dialogs } from './dialogs.ts';
 import { createFirstRun, type FirstRun } from './first-run.ts';
+import { createPulse, type Pulse } from './data/pulse.ts';
 import { createPresence, type Presence } from './data/presence.ts';
 import { createRouter, type Router } from './route/router.ts';
 import { createSessionGate, type Line, type SessionGate } from './data/session-gate.ts';
@@ -22,6 +23,7 @@ interface Kernel {
   /** What was read, shared by the parts of a page; pages use it by `useQuery`. */
   readonly cache: Cache;
   readonly presence: Presence;
+  readonly pulse: Pulse;
   readonly session: Session;
   readonly router: Router;
   readonly toasts: Toasts;
@@ -57,6 +59,10 @@ export function createKernel(browser: Window): Kernel {
     attach,
     cache,
     presence: createPresence(browser, () => cache.invalidate()),
+    pulse: createPulse({
+      origin: browser.location.origin.replace(/^http/, 'ws'),
+      onSessionEnd: () => void session.refresh(),
+    }),
     session,
     toasts,
     dialogs,

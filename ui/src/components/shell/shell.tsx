@@ -3,7 +3,7 @@ import { ROLE_CHOICES } from '#core/contract/identity/roles.ts';
 import { lazyPart } from '#ui/src/components/show/lazy-part.tsx';
 import { usePoll, useQuery } from '#ui/src/components/use-query.ts';
 import { withMod } from '#ui/src/kernel/keys.ts';
-import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { useKernel, useLine } from '#ui/src/kernel/kernel.ts';
 import { num } from '#ui/src/kernel/numbers.ts';
 import type { Theme } from '#ui/src/kernel/theme.ts';
 import { IconButton } from '#ui/src/components/button.tsx';
@@ -43,9 +43,10 @@ const NavDrawer = lazyPart(async () => (await import('./nav-drawer.tsx')).NavDra
 
 /** Navigation, account and the frame that every page of a signed-in person stands in. */
 export function Shell(props: { nav: readonly NavGroup[]; children: JSX.Element }) {
-  const { commands, session, toasts } = useKernel();
+  const { commands, pulse, session, toasts } = useKernel();
   const [open, setOpen] = createSignal(false);
-  usePoll(() => session.refresh(), ROLE_MS);
+  useLine(pulse.line);
+  usePoll(() => session.refresh(), ROLE_MS, ['auth']);
   createEffect(
     on(session.role, (now, before) => {
       if (now !== undefined && before !== undefined)

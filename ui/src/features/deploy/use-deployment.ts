@@ -32,7 +32,7 @@ export function useDeployment() {
   onMount(() => void deployment.show());
   onCleanup(deployment.close);
   // Hosts come and go by themselves.
-  usePoll(deployment.refresh, POLL_MS);
+  usePoll(deployment.refresh, POLL_MS, ['deploy']);
   useCommands([
     {
       id: 'deploy',

@@ -1,4 +1,4 @@
-import { createSignal, Show } from 'solid-js';
+import { createSignal, Show, untrack } from 'solid-js';
 import type { PlaygroundCaller } from '#core/contract/definitions/preview.ts';
 import type { Person } from '#core/contract/identity/people.ts';
 import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
@@ -67,7 +67,7 @@ export function ShowAs(props: {
 }) {
   const { session } = useKernel();
   /** They can be many, and most people who see this choose none. */
-  const [reached, setReached] = createSignal(props.choice.chosen !== NONE);
+  const [reached, setReached] = createSignal(untrack(() => props.choice.chosen !== NONE));
   const tokens = useQuery(
     async (read) => {
       if (!reached() || !session.may('mcp_tokens.list')) return [];

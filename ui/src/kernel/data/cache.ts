@@ -9,6 +9,8 @@ export type Read = <N extends OperationName>(name: N, input: RawInput<N>) => Pro
 export interface CachedQuery<T> extends Query<T> {
   /** Shows at once what is known and asks again for what is not new. */
   readonly show: () => Promise<void>;
+  /** Whether something that it read is old, as `judge` says of its noun and the moment it was asked for. */
+  readonly isOld: (judge: (nouns: readonly string[], since: number) => boolean) => boolean;
   readonly close: () => void;
 }
 
@@ -28,6 +30,8 @@ const ANY_AGE = Number.NEGATIVE_INFINITY;
 
 /** A reader that waits for its answer. */
 const WAITS = Symbol('waits');
+
+const nounOf = (name: OperationName): string => name.replace(/\..*/, '');
 
 interface Entry {
   readonly name: OperationName;
@@ -144,6 +148,8 @@ export function createCache(call: Call, now: () => number = () => performance.no
           const fresh = now() - SAME_MOMENT_MS;
           await run(fresh, fresh);
         },
+        isOld: (judge) =>
+          [...used].some(({ name, begun, answer }) => answer === undefined || judge([nounOf(name)], begun)),
         close() {
           closed = true;
           for (const entry of used) leave(entry, again);

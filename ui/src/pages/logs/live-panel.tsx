@@ -13,7 +13,7 @@ import { useCopy } from '#ui/src/components/use-copy.ts';
 import { DrawerOf } from '#ui/src/components/dialog-of.tsx';
 import { useCommands, useKernel, useLine } from '#ui/src/kernel/kernel.ts';
 import { createLiveLog, type Line, lineText, matches, SOURCES } from '#ui/src/features/log/live-log.ts';
-import { createLiveStream, type StreamState } from '#ui/src/features/log/live-stream.ts';
+import { createLiveStream, type StreamState } from '#ui/src/kernel/data/live-stream.ts';
 import { choice, createSearchParams, oneOf, text } from '#ui/src/kernel/route/search-params.ts';
 import { LogList } from './log-list.tsx';
 import { LEVEL_WORDS, SOURCE_WORDS, STATE_WORDS } from './words.ts';

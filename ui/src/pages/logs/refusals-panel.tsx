@@ -36,9 +36,13 @@ export function RefusalsPanel() {
     () => params.get('refused'),
     { size: PAGE, most: 200 },
   );
-  usePoll(async () => {
-    if ((entries.items()?.length ?? 0) <= PAGE) await entries.reload();
-  }, POLL_MS);
+  usePoll(
+    async () => {
+      if ((entries.items()?.length ?? 0) <= PAGE) await entries.reload();
+    },
+    POLL_MS,
+    ['logs'],
+  );
   const word = (kind: RefusalKind) => {
     const refused = entries.items() === undefined ? 0 : (counts[kind] ?? 0);
     return refused === 0 ? REFUSAL_WORDS[kind] : `${REFUSAL_WORDS[kind]} (${count(refused)} since ${minuteTime(since)})`;

@@ -75,9 +75,13 @@ export function RequestsPanel() {
     most: 200,
   });
   // Beyond the first page a person reads; what is new would push it away.
-  usePoll(async () => {
-    if ((calls.items()?.length ?? 0) <= PAGE && shown() === undefined) await calls.reload();
-  }, POLL_MS);
+  usePoll(
+    async () => {
+      if ((calls.items()?.length ?? 0) <= PAGE && shown() === undefined) await calls.reload();
+    },
+    POLL_MS,
+    ['logs'],
+  );
 
   const known = useQuery((read) => read('metrics.stats', { period: '7d' }));
   const names = () => {
@@ -216,7 +220,7 @@ export function RequestsPanel() {
           pages={calls}
           columns={columns}
           key={({ id }) => id}
-          onOpen={({ id }) => params.set({ call: id })}
+          href={({ id }) => params.href({ call: id })}
           empty={
             <Show
               when={active() > 0}

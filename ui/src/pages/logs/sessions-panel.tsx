@@ -49,9 +49,13 @@ export function SessionsPanel() {
     size: PAGE,
     most: 100,
   });
-  usePoll(async () => {
-    if ((sessions.items()?.length ?? 0) <= PAGE && shown() === undefined) await sessions.reload();
-  }, POLL_MS);
+  usePoll(
+    async () => {
+      if ((sessions.items()?.length ?? 0) <= PAGE && shown() === undefined) await sessions.reload();
+    },
+    POLL_MS,
+    ['mcp_sessions'],
+  );
   const valuesOf = (name: (typeof FILTERS)[number]) => {
     const read = { person: 'person', token: 'token_prefix', client: 'client', tool: null } as const;
     const field = read[name];
@@ -114,7 +118,7 @@ export function SessionsPanel() {
           pages={sessions}
           columns={columns}
           key={({ id }) => id}
-          onOpen={open}
+          href={({ id }) => params.href({ session: id })}
           empty={
             <Show
               when={params.active(...FILTERS, 'outcome') > 0}

@@ -3,7 +3,7 @@ import type { Confirmation } from '#core/contract/observe/calls.ts';
 import type { Outcome } from '#core/contract/observe/outcomes.ts';
 import type { LogLevel } from '#core/contract/log-levels.ts';
 import type { Source } from '#ui/src/features/log/live-log.ts';
-import type { StreamState } from '#ui/src/features/log/live-stream.ts';
+import type { StreamState } from '#ui/src/kernel/data/live-stream.ts';
 
 export const LEVEL_WORDS = {
   DEBUG: 'Everything',

@@ -32,7 +32,7 @@ export function Proposals() {
     },
     () => [state()],
   );
-  usePoll(() => pages.reload(), POLL_MS);
+  usePoll(() => pages.reload(), POLL_MS, ['proposals']);
 
   return (
     <Page title="Proposals" lead="Changes that agents ask for. Approving one changes the working copy; nothing is deployed.">

@@ -31,7 +31,11 @@ export function Queue() {
       setSamples((kept) => keepSamples(kept, answer.connections));
       return answer.connections;
     },
-    { every_ms: POLL_MS },
+    {
+      every_ms: POLL_MS,
+      // At rest: the same again, so that two minutes stay two minutes.
+      quiet: () => setSamples((kept) => keepSamples(kept, queues.data() ?? {})),
+    },
   );
   const rows = createMemo(
     () =>

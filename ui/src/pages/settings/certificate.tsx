@@ -9,7 +9,7 @@ import { usePoll, useQuery } from '#ui/src/components/use-query.ts';
 import { Loaded } from '#ui/src/components/show/loaded.tsx';
 import { useKernel, useLine } from '#ui/src/kernel/kernel.ts';
 import { createLiveLog } from '#ui/src/features/log/live-log.ts';
-import { createLiveStream } from '#ui/src/features/log/live-stream.ts';
+import { createLiveStream } from '#ui/src/kernel/data/live-stream.ts';
 import { createMutation } from '#ui/src/kernel/data/mutation.ts';
 import { clockTime, exactTime, fullDay } from '#ui/src/kernel/dates.ts';
 import { plural } from '#ui/src/kernel/words.ts';

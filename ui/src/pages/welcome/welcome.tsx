@@ -49,9 +49,13 @@ export function Welcome() {
   const { first_run, router } = useKernel();
   const finished = () => first_run.done()?.size === FIRST_STEPS.length;
   onMount(() => void first_run.reload(true));
-  usePoll(async () => {
-    if (!finished()) await first_run.reload(true);
-  }, POLL_MS);
+  usePoll(
+    async () => {
+      if (!finished()) await first_run.reload(true);
+    },
+    POLL_MS,
+    ['connections', 'tools', 'deploy', 'logs'],
+  );
   const content: Readonly<Record<FirstStep, () => JSX.Element>> = {
     connect: () => <ConnectStep />,
     tool: () => <ToolStep />,
@@ -186,7 +190,7 @@ function ToolStep() {
 function DeployStep() {
   const { call, first_run, toasts } = useKernel();
   const deploy = createMutation(() => call('deploy.run', {}));
-  const diff = useQuery((read) => read('deploy.diff', {}));
+  const diff = useQuery((read) => read('deploy.diff', { values: false }));
   const run = async () => {
     const receipt = await deploy.run(undefined);
     if (receipt === undefined) return;

@@ -42,7 +42,8 @@ export function Live(props: { layout: FlowLayout | undefined; first: Hour; view:
       setHour((before) => addAnswer(before, answer));
       return answer;
     },
-    { every_ms: POLL_MS },
+    // Calls of the last minute become calls of an earlier one.
+    { every_ms: POLL_MS, moves: () => (hour().now?.calls ?? 0) > 0 },
   );
   const at = createMemo(() => shownAt(params.get('at'), hour().until));
   const queues = useQuery(async (read) => (await read('queue.metrics', {})).connections, { every_ms: POLL_MS });

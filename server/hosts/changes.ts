@@ -1,0 +1,64 @@
+import type { Hono } from 'hono';
+import type { App } from '#core/app.ts';
+import { type Announcement, onAnnounced } from '#core/cluster/announcements.ts';
+import { AppError } from '#core/errors.ts';
+import { isSessionLive } from '#core/identity/sessions.ts';
+import type { Actor } from '#core/run.ts';
+import { bearerOf, refuseOthers } from '../http/bearer.ts';
+import type { ServerEnv } from '../http/routes.ts';
+import { isForeignOrigin, sessionActor } from '../http/session.ts';
+import type { Socket, SocketOwner } from '../http/sockets.ts';
+
+export const CHANGES_PATH = '/api/v1/changes';
+const PING_MS = 25_000;
+const MOST_READERS = 500;
+/** A reader that leaves so many bytes unread looks at nothing: it is closed, and asks again once it is back. */
+const UNREAD_BYTES = 64 * 1_024;
+/** Application-defined close code (RFC 6455, section 7.4.2): sign in again. */
+const SESSION_ENDED = 4_401;
+const TRY_AGAIN = 1_013;
+
+/** Tells open pages what has changed, as names alone: they ask for what they may see. @param ping_ms how often the session of a reader is looked at. */
+export function addChanges(app: App, router: Hono<ServerEnv>, ping_ms = PING_MS): void {
+  const readers = new Set<(all: readonly Announcement[]) => void>();
+  onAnnounced(app, (all) => {
+    for (const tell of readers) tell(all);
+  });
+  const ownerOf = (actor: Actor): SocketOwner => {
+    let socket: Socket | null = null;
+    let timer: ReturnType<typeof setInterval> | undefined;
+    const send = (message: object) => {
+      if (socket === null) return;
+      if (socket.unread() > UNREAD_BYTES) socket.close(TRY_AGAIN, 'The reader is too slow.');
+      else socket.send(JSON.stringify(message));
+    };
+    const tell = (changed: readonly Announcement[]) => send({ changed });
+    const ping = async () => {
+      if (await isSessionLive(app, actor)) send({});
+      else socket?.close(SESSION_ENDED, 'The session ended.');
+    };
+    return {
+      opened(opened) {
+        socket = opened;
+        readers.add(tell);
+        send({ began: true });
+        timer = setInterval(() => void ping().catch(() => socket?.close(1_011, 'The session could not be checked.')), ping_ms);
+      },
+      drained: () => undefined,
+      closed() {
+        clearInterval(timer);
+        readers.delete(tell);
+        socket = null;
+      },
+    };
+  };
+  router.get(CHANGES_PATH, async (c) => {
+    if (isForeignOrigin(app, c)) throw new AppError('forbidden', 'Only pages of this server can follow its changes.');
+    const actor = bearerOf(c) === null ? await sessionActor(app, c) : null;
+    if (actor === null) return refuseOthers(app, c, 'Only a signed-in person can follow changes.');
+    if (readers.size >= MOST_READERS) throw new AppError('unavailable', 'Too many pages follow changes. Close one of them.');
+    const is_socket = (c.req.header('upgrade') ?? '').toLowerCase() === 'websocket' && c.env.upgrade?.(ownerOf(actor)) === true;
+    if (!is_socket) throw new AppError('bad_request', 'This request cannot become a WebSocket.');
+    return new Response(null);
+  });
+}
