@@ -41,8 +41,8 @@ export interface SnapshotCache {
   kept: number;
   /** What candidates hold, by their id: it stays stored when the last version that has it goes. */
   readonly pinned: Map<string, ReadonlySet<string>>;
-  /** Whether a configuration, by its checksum, reads the e-mail address of callers: it never changes. */
-  readonly reads_email: RecentMap<boolean>;
+  /** Whether a configuration reads a claim of callers, by the claim and its checksum: it never changes. */
+  readonly claim_reads: RecentMap<boolean>;
 }
 
 /** Hosts are brought from one of these to the active one. */
@@ -53,7 +53,7 @@ export const createSnapshotCache = (): SnapshotCache => ({
   texts: new Map(),
   kept: KEPT_SNAPSHOTS,
   pinned: new Map(),
-  reads_email: createRecentMap(CACHED),
+  claim_reads: createRecentMap(2 * CACHED),
 });
 
 export async function readSnapshot(app: App, version: number): Promise<StoredSnapshot | null> {

@@ -6,6 +6,7 @@ import { signal } from '#core/cluster/signals.ts';
 import { countOnSides } from '#core/deploy/candidates/canary-calls.ts';
 import { rowsOf } from '#core/store/columns.ts';
 import type { Db } from '#core/store/open.ts';
+import { callerNames } from './caller-names.ts';
 import { countCalls } from './count-calls.ts';
 import { addToSessions } from './sessions/mcp-sessions.ts';
 import { storeRefusals } from './refusals.ts';
@@ -19,7 +20,10 @@ const CLOCK_SKEW_MS = 5 * 60_000;
  * Stores what a host did, in one transaction: every call, its part of the series, the host's queues.
  * @returns false when this batch of this boot was stored before.
  */
-export async function storeUsage(app: App, host_id: string, batch: UsageBatch): Promise<boolean> {
+export async function storeUsage(app: App, host_id: string, sent: UsageBatch): Promise<boolean> {
+  const named = await callerNames(app, [...sent.groups, ...sent.lists, ...(sent.running ?? [])]);
+  const running = sent.running && { running: sent.running.map(named) };
+  const batch = { ...sent, groups: sent.groups.map(named), lists: sent.lists.map(named), ...running };
   const { groups } = batch;
   const calls = { ...batch.calls, timestamp: notAhead(batch.calls.timestamp, app.clock().getTime()) };
   const latest = app.clock().getTime() + CLOCK_SKEW_MS;

@@ -6,7 +6,8 @@ import { endpointOf } from '#core/edge/mcp-endpoint.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
 import { NO_CLAIMS, toIdentity } from '#core/lib/call/identity.ts';
 import { createExpiringMap } from '#core/lib/expiring-map.ts';
-import { type Caller, callerName, createCaller } from './caller.ts';
+import { callerName } from '#core/lib/text/caller-name.ts';
+import { type Caller, createCaller } from './caller.ts';
 import { type Rights, rightsOf } from './rights.ts';
 import { type Credential, INVALID, type Refusal, type Scheme } from './scheme.ts';
 

@@ -46,11 +46,6 @@ export const ANONYMOUS = createCaller('', null);
 /** The peer on standard input: whoever started the program has its environment, and with it every secret. */
 export const LOCAL = createCaller('local', null);
 
-const NAME_LENGTH = 32;
-/** The name of an OAuth caller as the request log keeps it; another server's word may hold anything. */
-export const callerName = (name: unknown): string | null =>
-  typeof name === 'string' && name !== '' ? name.slice(0, NAME_LENGTH).replaceAll(/[^\x20-\x7e]/g, '?') : null;
-
 /** Whose limits something counts in: a credential's, or without one those of the address. */
 export const holderOf = ({ owner }: Caller, address: () => string): string =>
   owner === '' ? `address:${networkOf(address())}` : owner;

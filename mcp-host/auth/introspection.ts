@@ -9,7 +9,8 @@ import type { FrozenServer } from '#snapshots/format.ts';
 import { isMembers, type Members } from '#mcp-host/protocol/messages.ts';
 import { createExpiringMap } from '#core/lib/expiring-map.ts';
 import { type Claims, toIdentity } from '#core/lib/call/identity.ts';
-import { type Caller, callerName, createCaller } from './caller.ts';
+import { callerName } from '#core/lib/text/caller-name.ts';
+import { type Caller, createCaller } from './caller.ts';
 import { rightsOfScopes, type ToolsetAccess } from './rights.ts';
 import { type Credential, INVALID, isCaller, type Refusal, type Scheme } from './scheme.ts';
 

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { BY_GROUPS, PLAYGROUND_PREFIX, type PlaygroundCaller, verifyPlaygroundToken } from '#core/edge/playground-token.ts';
 import { createExpiringMap } from '#core/lib/expiring-map.ts';
-import { type Caller, callerName, createCaller } from './caller.ts';
+import { callerName } from '#core/lib/text/caller-name.ts';
+import { type Caller, createCaller } from './caller.ts';
 import { type Rights, rightsOf, rightsOfPerson, type ToolsetAccess } from './rights.ts';
 import { INVALID, type Refusal, type RequestOrigin } from './scheme.ts';
 

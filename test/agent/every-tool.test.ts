@@ -29,9 +29,8 @@ const tool = (name: string, more: Args = {}): Args => ({
   parameters: [{ name: 'id', type: 'integer' }],
   ...more,
 });
-/** A database's own words are for people. */
-const UNTOLD = 'The database reported an error. Only signed-in people can read its message.';
 const none = 'There is no';
+const UNTOLD = 'The database reported an error. Only signed-in people can read its message.';
 /** What an answer gave that a later call needs. */
 const kept: Args = {};
 
@@ -292,10 +291,7 @@ const CASES: Readonly<Record<string, Case>> = {
     refused: [{ period: '2h' }, 'period'],
   },
   list_sessions: {
-    ok: [
-      { tool: 'one', failed: true },
-      { total: 1, items: [{ calls: 1, last_error: { call_id: '1', error_message: UNTOLD } }] },
-    ],
+    ok: [{ tool: 'one', failed: true }, { items: [{ last_error: { call_id: '1', error_message: UNTOLD } }] }],
     refused: [{ limit: 101 }, 'limit'],
   },
   get_session: {

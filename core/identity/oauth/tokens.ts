@@ -3,7 +3,7 @@ import { and, eq, isNull } from 'drizzle-orm';
 import { afterCommit } from '#core/after-commit.ts';
 import type { App } from '#core/app.ts';
 import { readSettings } from '#core/definitions/settings/settings.ts';
-import { emailIsRead } from '#core/deploy/email-reads.ts';
+import { isRead } from '#core/deploy/claim-reads.ts';
 import { EVERYTHING, LONGEST_ACCESS_TOKEN } from '#core/edge/identity.ts';
 import { isSameSecret } from '#core/edge/service-token.ts';
 import type { Login } from '#core/edge/token-form.ts';
@@ -280,9 +280,9 @@ async function issue(
     scope,
     grant: grant.id,
     seq,
-    // The agent endpoint reads the person at each call, and no groups. Hosts log the name of who calls.
-    ...(is_agent ? {} : { name: person.name ?? person.username }),
-    ...(person.email === null || is_agent || !(await emailIsRead(app)) ? {} : { email: person.email }),
+    // The agent endpoint reads the person at each call, and no groups. The request log gets names from the server.
+    ...(is_agent || !(await isRead(app, 'name')) ? {} : { name: person.name ?? person.username }),
+    ...(person.email === null || is_agent || !(await isRead(app, 'email')) ? {} : { email: person.email }),
   };
   const sign = (groups: readonly string[]) => signAccessToken(app, { ...claims, groups }, seconds, issued_at);
   const access_token = await withinLongest(app, is_agent ? [] : person.groups, sign);

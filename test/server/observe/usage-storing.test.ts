@@ -53,6 +53,22 @@ describe.each([...namedStores])('usage stored in %s', (metadata) => {
     return t.app.store.db.select().from(usage_series).orderBy(asc(seconds), asc(start), asc(kind), asc(name));
   };
 
+  test('people whom a host knows by their id alone have their name in the request log, sessions and running calls', async () => {
+    const [ada] = await t.app.store.db.select().from(t.app.store.tables.people);
+    const person = ada?.id ?? '';
+    const caller = { person, token: null, client_id: 'c' };
+    const who = { token_prefix: person.slice(0, 32), caller };
+    const stranger = { token_prefix: 'somebody', caller: { ...caller, person: 'somebody' } };
+    const started = { id: 'r1', kind: 'tool', name: 'orders', connection_id: null, client: null };
+    const running = { ...started, since: t.app.clock().getTime() - 1_000, state: 'running', ...who };
+    // A token of an older release says the name itself.
+    await store([callRecord(who), callRecord({ ...who, token_prefix: 'Ada L' }), callRecord(stranger)], { running: [running] });
+    expect((await logs()).map(({ token_prefix }) => token_prefix).toSorted()).toEqual(['Ada L', 'ada', 'somebody']);
+    const { items } = await t.call('mcp_sessions.list', { person });
+    expect(items.map(({ token_prefix }) => token_prefix).toSorted()).toEqual(['Ada L', 'ada']);
+    expect((await t.call('calls.running', {})).items).toMatchObject([{ token_prefix: 'ada', person }]);
+  });
+
   test('what is malformed is refused in words, and nothing of it is stored', async () => {
     const { groups, calls } = toBatch([callRecord(), callRecord({ error: 'timeout' })]);
     const numbers = 'must be a list of at most 10000 numbers from 0 to 1000000000000.';

@@ -123,7 +123,6 @@ describe('a sign-in', () => {
       iss: ISSUER,
       aud: 'http://localhost:8080/mcp',
       client_id: CLAUDE_CODE,
-      name: 'ada',
       scope: '',
     });
 
@@ -187,7 +186,7 @@ describe('a sign-in', () => {
   });
 });
 
-test('a token has the e-mail address of its person only where something deployed reads it', async () => {
+test('a token has the name and the e-mail address of its person only where something deployed reads them', async () => {
   const { people } = t.app.store.tables;
   await t.app.store.write((tx) => tx.update(people).set({ email: 'ada@example.com' }));
   const saysOf = async (more: Record<string, string> = {}) => {
@@ -200,11 +199,11 @@ test('a token has the e-mail address of its person only where something deployed
   const draft = { name: 'greet', description: 'Greets the caller', template: 'Hello {{ vars.who or "you" }}' };
   const { body: prompt } = await t.request('POST', '/api/v1/prompts', { body: draft });
   await deploy();
-  expect(await saysOf()).toEqual({ name: 'ada', email: undefined });
+  expect(await saysOf()).toEqual({ name: undefined, email: undefined });
   const patch = { template: 'Hello {{ caller.email }}', version: prompt['version'] };
   expect((await t.request('PATCH', `/api/v1/prompts/${String(prompt['id'])}`, { body: patch })).status).toBe(200);
   // Saved, and not deployed.
-  expect(await saysOf()).toEqual({ name: 'ada', email: undefined });
+  expect(await saysOf()).toEqual({ name: undefined, email: undefined });
   await deploy();
   expect(await saysOf()).toEqual({ name: 'ada', email });
   expect(await saysOf({ resource: 'http://localhost:3000/agent-mcp' })).toEqual({ name: undefined, email: undefined });

@@ -9,29 +9,31 @@ import { textsOf } from './stored-snapshots.ts';
 /** Texts that are held at a time. */
 const SLICE = 200;
 
-/** Whether something that is served to signed-in people reads their e-mail address: the live version, or the canary beside it. */
-export async function emailIsRead(app: App): Promise<boolean> {
+/** What access tokens say of a person only where a definition reads it. */
+type Claim = 'email' | 'name';
+
+/** Whether something that is served to signed-in people reads a claim: the live version, or the canary beside it. */
+export async function isRead(app: App, claim: Claim): Promise<boolean> {
   const [active, canary] = await Promise.all([activeSnapshot(app), runningCanary(app)]);
   const beside = canary === null ? null : await readCandidate(app, canary.candidate_id);
-  for (const snapshot of [active, beside]) if (snapshot !== null && (await readsEmail(app, snapshot.tree))) return true;
+  for (const snapshot of [active, beside]) if (snapshot !== null && (await reads(app, claim, snapshot.tree))) return true;
   return false;
 }
 
-async function readsEmail(app: App, tree: Tree): Promise<boolean> {
-  const { reads_email } = app.snapshot_cache;
-  const before = reads_email.get(tree.checksum);
+async function reads(app: App, claim: Claim, tree: Tree): Promise<boolean> {
+  const { claim_reads } = app.snapshot_cache;
+  const key = `${claim} ${tree.checksum}`;
+  const before = claim_reads.get(key);
   if (before !== undefined) return before;
-  let reads = false;
+  let is_read = false;
   for (const page of pagesOf(tree.leaves, SLICE)) {
     const texts = await textsOf(app, page);
-    reads = page.some(({ hash }) => isReader(texts.get(hash) ?? ''));
-    if (reads) break;
+    is_read = page.some(({ hash }) => isReader(claim, texts.get(hash) ?? ''));
+    if (is_read) break;
   }
-  reads_email.set(tree.checksum, reads);
-  return reads;
+  claim_reads.set(key, is_read);
+  return is_read;
 }
-
-const SOURCES = ['"caller.email"', '"caller.claims.email"'];
 
 interface Texts {
   readonly transform_template?: string | null;
@@ -39,8 +41,8 @@ interface Texts {
 }
 
 /** Templates may read the whole caller, so one that names it counts. */
-function isReader(text: string): boolean {
-  if (SOURCES.some((source) => text.includes(source))) return true;
+function isReader(claim: Claim, text: string): boolean {
+  if ([`"caller.${claim}"`, `"caller.claims.${claim}"`].some((source) => text.includes(source))) return true;
   if (!text.includes('caller')) return false;
   const { transform_template, messages = [] } = JSON.parse(text) as Texts;
   return [transform_template ?? '', ...messages.map(({ template }) => template)].some((one) => /\bcaller\b/.test(one));

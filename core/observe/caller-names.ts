@@ -1,0 +1,32 @@
+import { inArray } from 'drizzle-orm';
+import type { App } from '#core/app.ts';
+import { callerName } from '#core/lib/text/caller-name.ts';
+import { pagesOf } from '#core/lib/slices.ts';
+import { PAGE } from '#core/store/trees.ts';
+
+interface Called {
+  readonly token_prefix: string | null;
+  readonly caller?: { readonly person: string | null } | undefined;
+}
+
+/** A host knows a person who signed in here by their id alone, which stands where the request log has a name. @returns what names them. */
+export async function callerNames(app: App, called: readonly Called[]): Promise<<T extends Called>(one: T) => T> {
+  const { people } = app.store.tables;
+  const names = new Map<string, string | null>();
+  const ids = new Set(called.filter(isUnnamed).flatMap(({ caller }) => caller?.person ?? []));
+  for (const page of pagesOf([...ids], PAGE)) {
+    const rows = await app.store.db
+      .select({ id: people.id, display_name: people.display_name, username: people.username })
+      .from(people)
+      .where(inArray(people.id, page));
+    for (const { id, display_name, username } of rows) names.set(id, callerName(display_name ?? username));
+  }
+  return (one) => {
+    const name = isUnnamed(one) ? names.get(one.caller?.person ?? '') : undefined;
+    return name === undefined ? one : { ...one, token_prefix: name };
+  };
+}
+
+/** Tokens of an older release, and those that a definition reads the name of, have one. */
+const isUnnamed = ({ token_prefix, caller }: Called): boolean =>
+  token_prefix !== null && token_prefix === callerName(caller?.person);
