@@ -12,7 +12,7 @@ import { collectAfter } from '#core/observe/garbage.ts';
 import { recordVersion } from '#core/observe/history.ts';
 import { emitNotice } from '#core/observe/notices/emit.ts';
 import type { Context, Handlers } from '#core/run.ts';
-import { pruneChanges, noteChange } from '#core/store/journal.ts';
+import { pruneChanges, noteChange, writeAlone } from '#core/store/journal.ts';
 import type { Db } from '#core/store/open.ts';
 import { leavesOf } from '#snapshots/order.ts';
 import type { Leaf, Tree } from '#snapshots/tree.ts';
@@ -98,9 +98,13 @@ export const inSwitch = <T>(app: App, work: () => Promise<T>): Promise<T> =>
 /** What is served when a deploy is asked for, or when its checks begin. */
 export type Asked = Pick<Deployment, 'desired' | 'active_version'>;
 
-/** Rejects, within a switch, where somebody stopped the server or served another version since. */
-export async function refuseOvertaken(app: App, asked: Asked): Promise<void> {
-  const { desired, active_version } = await readDeployment(app);
+/**
+ * Rejects where somebody stopped the server or served another version since. First in the transaction that serves another one: a switch
+ * ends with its connection, and then another server may be at the same work.
+ */
+export async function refuseOvertaken(app: App, tx: Db, asked: Asked): Promise<void> {
+  await writeAlone(app.store, tx);
+  const { desired, active_version } = await readDeployment(app, tx);
   if (asked.desired === 'running' && desired === 'stopped')
     throw new AppError('conflict', 'The server was stopped in the meantime. Deploy again to start it.');
   if (active_version !== asked.active_version)
@@ -124,9 +128,8 @@ export async function deploy(context: Context, wanted: Wanted, { desired }: Pick
   const { active_version } = await readDeployment(app);
   const checked = await checkDeploy(context, wanted);
   const { receipt } = await inSwitch(app, async () => {
-    await refuseOvertaken(app, { desired, active_version });
     const warnings = [...checked.warnings, ...(await canaryWarnings(app))];
-    const snapshot = await storeChecked(context, checked, wanted.note);
+    const snapshot = await storeChecked(context, checked, wanted.note, { desired, active_version });
     return publish(app, snapshot, { changed: checked.changed, warnings, started });
   });
   const answer = await receipt();
@@ -147,9 +150,10 @@ async function storeChecked(
   context: Context,
   { prepared, candidate, active, changed, allowed }: Checked,
   note: string | null,
+  asked: Asked,
 ): Promise<StoredSnapshot> {
-  if (active !== null && !changed) return resume(context, active, prepared);
-  return store(context, prepared, candidate, active, { note, ...said(allowed) });
+  if (active !== null && !changed) return resume(context, active, prepared, asked);
+  return store(context, prepared, candidate, active, asked, { note, ...said(allowed) });
 }
 
 /** The working copy through the gates. */
@@ -247,6 +251,7 @@ async function store(
   prepared: Prepared,
   { server, tree }: Candidate,
   active: StoredSnapshot | null,
+  asked: Asked,
   said_of: { readonly note: string | null; readonly allowed?: readonly GateName[] },
 ): Promise<StoredSnapshot> {
   const { app, actor } = context;
@@ -254,6 +259,7 @@ async function store(
   const by = authorOf(actor);
   const head = { checksum: tree.checksum, created_at, counts: countsOf(tree), tree, server };
   const storing = app.store.write(async (tx) => {
+    await refuseOvertaken(app, tx, asked);
     const snapshot = await storeSnapshot(app, tx, { ...head, note: said_of.note, actor: by }, prepared.textOf);
     const { version, checksum } = snapshot;
     await storeArtifacts(app, tx, prepared);
@@ -283,9 +289,10 @@ async function recordSwitch(context: Context, tx: Db, status: 'running' | 'stopp
 }
 
 /** The same configuration again: a stopped server starts. */
-async function resume(context: Context, active: StoredSnapshot, prepared: Prepared): Promise<StoredSnapshot> {
+async function resume(context: Context, active: StoredSnapshot, prepared: Prepared, asked: Asked): Promise<StoredSnapshot> {
   const { app } = context;
   await app.store.write(async (tx) => {
+    await refuseOvertaken(app, tx, asked);
     await recordSwitch(context, tx, 'running');
     await storeArtifacts(app, tx, prepared);
     await writeDeployment(app, tx, { desired: 'running', last_error: null });

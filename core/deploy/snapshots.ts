@@ -11,7 +11,7 @@ import { keyOf, replaceSealed } from '#core/lib/places.ts';
 import { isAdministrator } from '#core/identity/roles.ts';
 import { refuseActivation } from '#core/identity/token-limits.ts';
 import { activeSnapshot, readDeployment, writeDeployment } from './deployment.ts';
-import { inSwitch, refuseOvertaken } from './deploys.ts';
+import { type Asked, inSwitch, refuseOvertaken } from './deploys.ts';
 import { recordVersion } from '#core/observe/history.ts';
 import { emitNotice } from '#core/observe/notices/emit.ts';
 import { blobSecrets } from '#core/identity/sealed-records.ts';
@@ -70,9 +70,8 @@ async function activate(context: Context, { version, note, allow }: Input<'snaps
   if (active !== null) await refuseWeaker(context, active, snapshot);
   const { warnings, allowed } = await runGates(GATES, context, candidateOf(app, snapshot, active), active, allow);
   const { receipt } = await inSwitch(app, async () => {
-    await refuseOvertaken(app, asked);
     const all = [...warnings, ...(await canaryWarnings(app))];
-    await storeActive(context, snapshot, active, note, allowed);
+    await storeActive(context, snapshot, active, { note, allowed, asked });
     return publish(app, snapshot, { changed: active?.version !== version, warnings: all, started });
   });
   return receipt();
@@ -82,12 +81,12 @@ async function storeActive(
   context: Context,
   snapshot: StoredSnapshot,
   active: StoredSnapshot | null,
-  note: string | null,
-  allowed: readonly GateName[],
+  { note, allowed, asked }: { readonly note: string | null; readonly allowed: readonly GateName[]; readonly asked: Asked },
 ): Promise<void> {
   const { app } = context;
   const { version } = snapshot;
   await app.store.write(async (tx) => {
+    await refuseOvertaken(app, tx, asked);
     const deployed_at = app.clock().toISOString();
     await writeDeployment(app, tx, { desired: 'running', active_version: version, deployed_at, last_error: null });
     const before = active === null ? null : { version: active.version, checksum: active.checksum };

@@ -12,6 +12,7 @@ import { recordVersion } from '#core/observe/history.ts';
 import { emitNotice } from '#core/observe/notices/emit.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import { pruneChanges } from '#core/store/journal.ts';
+import type { Db } from '#core/store/open.ts';
 import { readDeployment, statusOf, writeDeployment } from '../deployment.ts';
 import { deploy, inSwitch, inTurn, refuseOther, refuseOvertaken, rehearse } from '../deploys.ts';
 import { keptDetail } from '../gates/gate.ts';
@@ -88,8 +89,8 @@ async function requireRunning(app: App, read: string | undefined): Promise<Canar
   );
 }
 
-async function refuseSecond(app: App): Promise<void> {
-  if ((await runningCanary(app)) !== null) {
+async function refuseSecond(app: App, tx?: Db): Promise<void> {
+  if ((await runningCanary(app, tx)) !== null) {
     throw new AppError('conflict', 'A canary is running already. Promote or abort it first.');
   }
 }
@@ -164,8 +165,11 @@ async function start(
     reason: null,
   };
   const refused = await inSwitch(app, async () => {
-    await refuseOvertaken(app, { desired: 'running', active_version: active.version });
-    await app.store.write((tx) => addCanary(context, tx, row));
+    await app.store.write(async (tx) => {
+      await refuseOvertaken(app, tx, { desired: 'running', active_version: active.version });
+      await refuseSecond(app, tx);
+      await addCanary(context, tx, row);
+    });
     return publishBeside(app);
   });
   app.log.from('deploy').info('canary started', { canary: row.id, percent: row.percent, minutes: row.minutes });
@@ -266,7 +270,6 @@ async function serve(
   const { warnings, allowed } = await passGates(context, id, active, wanted, GATES);
   const changed = snapshot.checksum !== active.checksum;
   const { receipt } = await inSwitch(app, async () => {
-    await refuseOvertaken(app, { desired: 'running', active_version: active.version });
     const served = await storeServed(context, snapshot, active, { id, note, allowed }, end);
     // Callers of the canary go from it to the version that is the same; the other way they would see the old one once more.
     const undone =
@@ -292,6 +295,7 @@ async function storeServed(
   const deployed_at = app.clock().toISOString();
   const by = authorOf(actor);
   const served = await app.store.write(async (tx) => {
+    await refuseOvertaken(app, tx, { desired: 'running', active_version: active.version });
     const { checksum, counts, tree, server } = snapshot;
     const fresh = { checksum, counts, tree, server, created_at: deployed_at, note, actor: by };
     const stored = changed ? await storeSnapshot(app, tx, fresh, () => undefined) : active;

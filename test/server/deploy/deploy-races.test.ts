@@ -4,6 +4,8 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { HostEvent } from '#core/deploy/hosts.ts';
 import { WAITS } from '#core/waits.ts';
+import type { App } from '#core/app.ts';
+import { run, systemCall } from '#core/run.ts';
 import { followDeployments } from '#core/deploy/deployment-follow.ts';
 import { readSnapshot, textsOf } from '#core/deploy/stored-snapshots.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
@@ -190,6 +192,31 @@ describeOnce(reachable.postgres)('two servers on one PostgreSQL database', () =>
     const { body } = await a.request('GET', '/api/v1/snapshots?limit=1');
     expect(body['items']).toMatchObject([{ active: true, counts: { tools: 10 } }]);
   }, 60_000);
+
+  test('one that lost its turn with its connection does not undo what was deployed since', async () => {
+    await create(a, 'early');
+    let late: Promise<void> | undefined;
+    const overtaken = async () => {
+      await create(b, 'late');
+      expect((await deployOn(b)).status).toBe(200);
+    };
+    // Its checks are over, and its lock is gone.
+    const { store } = a.app;
+    const lost: App = {
+      ...a.app,
+      store: {
+        ...store,
+        exclusive: (work) => work(),
+        write: async (work) => {
+          await (late ??= overtaken());
+          return store.write(work);
+        },
+      },
+    };
+    await expect(run(lost, 'deploy.run', {}, systemCall('lost'))).rejects.toThrow('was put in service in the meantime');
+    const { body } = await a.request('GET', '/api/v1/snapshots?limit=5');
+    expect(body['items']).toMatchObject([{ active: true, counts: { tools: 2 } }]);
+  });
 
   test('a deploy and a stop on one reach the hosts of the other', async () => {
     const heard: string[] = [];
