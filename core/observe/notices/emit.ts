@@ -26,22 +26,29 @@ type Data = Readonly<Record<string, unknown>>;
 /** How long something may pause and still be the same. */
 const PAUSE_MS = 30 * 60_000;
 
-/** Something began that lasts until `endNotice`. It is told once, by one server, and not again after a pause. */
+/** Something began that lasts until `endNotice`: one event, of one server, which goes on when it comes back after a pause. */
 export async function beginNotice(app: App, event: NoticeEvent, key: string, data: Data): Promise<void> {
   const { notice_events: table } = app.store.tables;
   const since = new Date(app.clock().getTime() - PAUSE_MS).toISOString();
   await app.store.write(async (tx) => {
-    const of_key = await tx
-      .select({ id: table.id })
+    const [known] = await tx
+      .select({ id: table.id, ended_at: table.ended_at })
       .from(table)
       .where(and(eq(table.key, key), or(isNull(table.ended_at), gte(table.ended_at, since))))
       .orderBy(desc(table.id))
       .limit(1);
-    if (of_key[0] !== undefined) return void (await tx.update(table).set({ ended_at: null }).where(eq(table.id, of_key[0].id)));
+    if (known !== undefined && known.ended_at === null) return;
     const row = { event, data, key, created_at: app.clock().toISOString() };
     // Another server may be as quick.
-    const added = await tx.insert(table).values(row).onConflictDoNothing().returning({ id: table.id });
-    if (added.length > 0) await queueDeliveries(app, event, { ...data, ...told(event, data), state: 'open' }, tx);
+    const begun =
+      known === undefined
+        ? await tx.insert(table).values(row).onConflictDoNothing().returning({ id: table.id })
+        : await tx
+            .update(table)
+            .set({ data, ended_at: null })
+            .where(and(eq(table.id, known.id), isNotNull(table.ended_at)))
+            .returning({ id: table.id });
+    if (begun.length > 0) await queueDeliveries(app, event, { ...data, ...told(event, data), state: 'open' }, tx);
   });
 }
 
