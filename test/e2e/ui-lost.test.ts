@@ -96,13 +96,15 @@ browserTest(
     await other.goto(`${url}/tools`);
     await other.getByRole('main').getByText('list_orders').waitFor();
     await opened.context.clearCookies();
-    await other.getByRole('link', { name: 'Connections', exact: true }).first().click();
+    await other.getByRole('link', { name: 'History', exact: true }).first().click();
     await page.keyboard.press('Control+s');
     const dialogOf = (tab: Page) => tab.getByRole('dialog', { name: 'Your session has ended' });
     for (const tab of [page, other]) await dialogOf(tab).waitFor();
     await dialogOf(other).getByLabel('Password', { exact: true }).fill(ACCOUNT.password);
     await other.keyboard.press('Enter');
     for (const tab of [page, other]) await dialogOf(tab).waitFor({ state: 'detached' });
+    // What could not be read when the session had ended is read now.
+    await other.locator('.history-action-open').first().waitFor();
     expect(await description(page).inputValue()).toBe('Typed in the first tab');
     await page.keyboard.press('Control+s');
     await page
