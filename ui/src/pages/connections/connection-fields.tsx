@@ -3,6 +3,9 @@ import { connectionCertificates, connectionLimits } from '#core/contract/definit
 import type { ConnectionDraft, ConnectionType } from '#core/contract/definitions/connections.ts';
 import { TextField } from '#ui/src/components/form/field.tsx';
 import { Section } from '#ui/src/components/panel.tsx';
+import { Fixed } from '#ui/src/components/form/fixed.tsx';
+import { ADMINISTERED } from '#ui/src/fields/administered.ts';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { FormField } from '#ui/src/fields/form-field.tsx';
 import { SessionFields } from './session-fields.tsx';
 import { fieldsOf } from './connection-draft.ts';
@@ -15,8 +18,11 @@ const PEMS = Object.keys(connectionCertificates);
 export function ConnectionFields(props: {
   form: Form<ConnectionDraft>;
   type: ConnectionType | undefined;
-  stored?: { readonly password_set: boolean; readonly ssl_key_set: boolean };
+  stored?: { readonly password_set: boolean; readonly ssl_key_set: boolean; readonly read_only: boolean };
 }) {
+  const { session } = useKernel();
+  /** Others may turn it on, and not off again. */
+  const keepsReadOnly = () => props.stored?.read_only === true && !session.may('config.update');
   const fields = createMemo(() => fieldsOf(props.form.values.db_type));
   const network = () => fields().host !== undefined;
   return (
@@ -88,7 +94,9 @@ export function ConnectionFields(props: {
         {(type) => <SessionFields form={props.form} type={type()} />}
       </Show>
       <Section title="Access and limits" lead="Applies to every tool on this connection.">
-        <FormField form={props.form} name="read_only" />
+        <Fixed when={keepsReadOnly()}>
+          <FormField form={props.form} name="read_only" hint={keepsReadOnly() ? ADMINISTERED : undefined} />
+        </Fixed>
         <FormField form={props.form} name="enabled" />
         <details class="fold">
           <summary>Limits</summary>
