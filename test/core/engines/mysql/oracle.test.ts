@@ -143,12 +143,10 @@ function literal(scalar: string, value: Json): string {
 }
 const text = (value: string): string => quoted(value.replaceAll('\\', '\\\\'));
 
-/** A function may take a bare NULL otherwise than one of a type: `replace` of a text in another character set, `if` of numbers. */
 const literals = (type: BoundType, value: Json): readonly string[] => [
   typeof type === 'string'
     ? literal(type, value)
     : listIn(value, '(select null from dual where false)', (item) => literal(scalarOf(type), item)),
-  ...(value === null && typeof type === 'string' ? ['null'] : []),
 ];
 
 const DIALECT: OracleDialect = {
@@ -158,7 +156,8 @@ const DIALECT: OracleDialect = {
   templates: TEMPLATES,
   literals,
   list: (list, negated) => `${negated ? 'not in' : 'in'} ${list}`,
-  reads_either: true,
+  // `replace` of a text in another character set, `if` of numbers.
+  bare_null: 'null',
   faults: [/^BIGINT value is out of range/, /^Illegal mix of collations/, /^Illegal parameter data type/],
   refusals: [],
 };

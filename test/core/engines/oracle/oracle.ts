@@ -25,6 +25,8 @@ export interface OracleDialect extends Grammar {
   readonly list: (literal: string, negated: boolean) => string;
   /** A value is read as the column beside it in some places, and as its own type in others, such as a union: both are right. */
   readonly reads_either?: true;
+  /** A function may take a bare NULL otherwise than one of a type: a value that is left out may be read as either. */
+  readonly bare_null?: string;
   /** What a database says of a bound value and not of a literal: a call fails, and no answer is wrong. */
   readonly faults?: readonly RegExp[];
   /** Beginnings of refusals when a tool is saved, as `docs/tools.md` lists them. */
@@ -94,7 +96,11 @@ async function differenceOf(dialect: OracleDialect, database: OracleDatabase, on
     // A block that these values leave out is at fault.
     return 'failed';
   } else if ('rows' in product && isSame(product.rows, answer.rows)) return 'agreed';
-  else if ('rows' in product && dialect.reads_either && (await isAnyReading(dialect, database, one, product.rows)))
+  else if (
+    'rows' in product &&
+    (dialect.reads_either ?? dialect.bare_null) &&
+    (await isAnyReading(dialect, database, one, product.rows))
+  )
     return 'agreed';
   const { types, values } = one;
   const lines = [
@@ -183,7 +189,12 @@ async function isAnyReading(
   one: OracleCase,
   rows: readonly (readonly Json[])[],
 ): Promise<boolean> {
-  const choices = choicesOf(dialect, one);
+  const { bare_null } = dialect;
+  const bare = bare_null === undefined ? [] : [{ text: bare_null, empty: bare_null }];
+  const choices = choicesOf(dialect, one).map((literals) => {
+    const is_null = literals.every(({ text, empty }) => text === empty);
+    return is_null ? [...literals, ...bare] : literals;
+  });
   let left = MOST_EITHER;
   for (const chosen of inOrder(choices)) {
     if (left-- === 0) return false;
