@@ -7,6 +7,7 @@ import { Panel } from '#ui/src/components/panel.tsx';
 import { lintOf } from '#ui/src/features/checks/lint-of.tsx';
 import { LintNotes } from '#ui/src/features/checks/lint-notes.tsx';
 import { testsOf } from '#ui/src/features/tests/tests-of.tsx';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
 import type { Form, Path } from '#ui/src/kernel/form/form.ts';
 import { useAdministered } from '#ui/src/fields/administered.ts';
 import { AboutPanel } from './about-panel.tsx';
@@ -87,6 +88,7 @@ export function StatementBuilder<D extends StatementDraft, I>(props: StatementBu
   // A page is made anew for another record.
   // oxlint-disable-next-line solid/reactivity
   const { builder, kind } = props;
+  const { session } = useKernel();
   const form: Omit<Form<StatementDraft>, 'changed'> = builder.form;
   const ready = () => form.values.connection_id !== '' && form.values.sql_query.trim() !== '';
   const check = useDraftCheck({
@@ -133,7 +135,8 @@ export function StatementBuilder<D extends StatementDraft, I>(props: StatementBu
   const submit = async (event?: Event): Promise<boolean> => {
     event?.preventDefault();
     await check.settle();
-    return builder.form.submit();
+    // It ended while that was asked: who signs in again decides anew what is saved.
+    return session.state() === 'signed_in' && builder.form.submit();
   };
   const run = () => {
     builder.preview();
