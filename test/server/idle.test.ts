@@ -44,7 +44,7 @@ const isClosed = (...texts: string[]): Promise<boolean> =>
     const timer = setTimeout(() => {
       resolve(false);
       socket.destroy();
-    }, 60_000);
+    }, 9_000);
     socket.on('data', () => {
       const text = texts[next++];
       if (text !== undefined) socket.write(text);
