@@ -7,6 +7,7 @@ import { Panel } from '#ui/src/components/panel.tsx';
 import { lintOf } from '#ui/src/features/checks/lint-of.tsx';
 import { LintNotes } from '#ui/src/features/checks/lint-notes.tsx';
 import { testsOf } from '#ui/src/features/tests/tests-of.tsx';
+import { focusInvalid } from '#ui/src/components/form/focus-invalid.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import type { Form, Path } from '#ui/src/kernel/form/form.ts';
 import { useAdministered } from '#ui/src/fields/administered.ts';
@@ -134,9 +135,13 @@ export function StatementBuilder<D extends StatementDraft, I>(props: StatementBu
   /** What is checked still may suggest the types of new parameters: they are saved with them. */
   const submit = async (event?: Event): Promise<boolean> => {
     event?.preventDefault();
+    const element = event?.currentTarget instanceof HTMLElement ? event.currentTarget : undefined;
     await check.settle();
     // It ended while that was asked: who signs in again decides anew what is saved.
-    return session.state() === 'signed_in' && builder.form.submit();
+    if (session.state() !== 'signed_in') return false;
+    const is_saved = await builder.form.submit();
+    if (!is_saved) void focusInvalid(element);
+    return is_saved;
   };
   const run = () => {
     builder.preview();
