@@ -59,7 +59,7 @@ interface Case<N extends OperationName = OperationName> {
 }
 const of = <N extends OperationName>(name: N, input: Case<N>['input'], more: Omit<Case, 'name' | 'input'> = {}): Case => ({
   name,
-  input: input as Case['input'],
+  input,
   ...more,
 });
 

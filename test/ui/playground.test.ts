@@ -71,7 +71,7 @@ test('the duration of a call leaves out the time in which a person answers its q
     now: () => at,
     send: (_, { body }) => {
       at += 20;
-      const { id } = JSON.parse(String(body)) as { id: number };
+      const { id } = JSON.parse(body as string) as { id: number };
       const headers = { 'content-type': 'application/json', 'x-sluice-host': 'h1' };
       return Promise.resolve(new Response(JSON.stringify({ jsonrpc: '2.0', id, result: results.shift() }), { headers }));
     },

@@ -59,12 +59,12 @@ const AT_A_TIME = 8;
 type Ready = Awaited<ReturnType<Kind['prepare']>> & { readonly before: Stored };
 
 /** What a change of this record alone would have to pass. A blocked one leaves its trace in the history, as by itself. */
-async function prepared(context: Context, { entity_type, prepare }: Kind, before: Stored, sent: Values): Promise<Ready> {
+async function prepared(context: Context, kind: Kind, before: Stored, sent: Values): Promise<Ready> {
   const draft = { ...toDraft(before), ...sent };
   try {
-    return { ...(await prepare(context, before.id, draft, before)), before };
+    return { ...(await kind.prepare(context, before.id, draft, before)), before };
   } catch (error) {
-    if (error instanceof AppError) await recordBlocked(context, entity_type, draft, error);
+    if (error instanceof AppError) await recordBlocked(context, kind.entity_type, draft, error);
     throw error;
   }
 }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import type { OperationName, RawInput } from '#core/contract/index.ts';
+import type { OperationName } from '#core/contract/index.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { sqliteConnection } from '#test/support/sqlite-connection.ts';
 
@@ -9,7 +9,7 @@ beforeAll(async () => {
   t = await testApp({}, undefined, { metadata: 'sqlite' });
   await t.signIn();
   connection_id = await sqliteConnection(t, 'create table products (id integer, region text)');
-  await t.call('config.update', { global_variables: { region: 'north', currency: 'EUR' } as never });
+  await t.call('config.update', { global_variables: { region: 'north', currency: 'EUR' } });
 });
 afterAll(() => t.close());
 
@@ -36,9 +36,7 @@ const REFUSED: readonly (readonly [OperationName, object, string, string])[] = [
 
 test.each(REFUSED)('%s with %j is refused at its field, with the near name', async (operation, draft, field, said) => {
   const owned = operation === 'prompts.create' ? {} : { connection_id };
-  const { status, body } = await t.send(operation, { name: 'unknown_variable', ...owned, ...draft } as RawInput<
-    typeof operation
-  >);
+  const { status, body } = await t.send(operation, { name: 'unknown_variable', ...owned, ...draft } as never);
   expect([status, body.errors]).toEqual([422, [{ field, message: expect.stringContaining(said) as string }]]);
   expect(body.detail).toStartWith('There is no variable vars.');
 });
@@ -62,13 +60,13 @@ test('what reads a variable that was removed since can be changed and copied, an
     transform_template: '{{ vars.currency }}',
   });
   const exported = await t.call('transfer.export', {});
-  await t.call('config.update', { global_variables: { region: 'north' } as never });
+  await t.call('config.update', { global_variables: { region: 'north' } });
   expect((await t.send('tools.update', { id, sql_query: 'select region from products' })).status).toBe(200);
   expect((await t.send('tools.duplicate', { id })).status).toBe(201);
   const worse = await t.send('tools.update', { id, transform_template: '{{ vars.currency }} {{ vars.nothing }}' });
   expect([worse.status, worse.body.detail]).toEqual([422, expect.stringContaining('vars.nothing')]);
   expect(worse.body.detail).not.toContain('vars.currency.');
   await t.call('tools.delete', { id });
-  const { status } = await t.send('transfer.import', { ...exported, mode: 'merge' } as never);
+  const { status } = await t.send('transfer.import', { ...exported, mode: 'merge' });
   expect(status).toBe(200);
 });

@@ -234,7 +234,7 @@ describe('insights', () => {
     await report(codes.flatMap((code) => times(5, wrong('find_orders', code, `It failed (${code}).`))));
     const loops = await insights('?rule=retry-loop');
     const advice = new Map(loops.map(({ message, advice: said }) => [/\((\w+)\)\.$/.exec(message)?.[1], said]));
-    expect([...advice.keys()].toSorted()).toEqual(codes.toSorted());
+    expect(new Set(advice.keys())).toEqual(new Set(codes));
     expect(advice.get('rate_limited')).toContain('Raise the rate limit');
     expect(advice.get('timeout')).toContain('raise the timeout');
     const blaming = [...advice].filter(([, said]) => said.includes('does not tell the model')).map(([code]) => code);

@@ -63,9 +63,9 @@ describe.each([...namedStores])('usage stored in %s', (metadata) => {
     const running = { ...started, since: t.app.clock().getTime() - 1_000, state: 'running', ...who };
     // A token of an older release says the name itself.
     await store([callRecord(who), callRecord({ ...who, token_prefix: 'Ada L' }), callRecord(stranger)], { running: [running] });
-    expect((await logs()).map(({ token_prefix }) => token_prefix).toSorted()).toEqual(['Ada L', 'ada', 'somebody']);
+    expect((await logs()).map(({ token_prefix }) => String(token_prefix)).toSorted()).toEqual(['Ada L', 'ada', 'somebody']);
     const { items } = await t.call('mcp_sessions.list', { person });
-    expect(items.map(({ token_prefix }) => token_prefix).toSorted()).toEqual(['Ada L', 'ada']);
+    expect(items.map(({ token_prefix }) => String(token_prefix)).toSorted()).toEqual(['Ada L', 'ada']);
     expect((await t.call('calls.running', {})).items).toMatchObject([{ token_prefix: 'ada', person }]);
   });
 

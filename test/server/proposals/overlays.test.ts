@@ -26,7 +26,7 @@ test('an operation that could not be stored is in the proposal once it is sent a
   for (const fault of [new AppError('unavailable', 'The disk is full.'), new Error('the connection was lost')]) {
     const name = fault instanceof AppError ? 'second' : 'third';
     const full: App = { ...app, store: { ...app.store, write: () => Promise.reject(fault) } };
-    await expect(propose(full, name)).rejects.toThrow(fault.message);
+    expect(await propose(full, name).catch(String)).toContain(fault.message);
     expect(await propose(app, name)).toMatchObject({ name, version: 1, proposed: true });
   }
   const { operations } = await shop.t.call('proposals.get', { id: String(Reflect.get(first, 'proposal_id')) });
@@ -36,7 +36,7 @@ test('an operation that could not be stored is in the proposal once it is sent a
 test('what an operation itself refuses leaves the proposal open for the next one', async () => {
   await propose(app, 'fourth');
   const before = [...app.overlays.kept.values()];
-  await expect(propose(app, 'fourth')).rejects.toThrow('already');
+  expect(await propose(app, 'fourth').catch(String)).toContain('already');
   await propose(app, 'fifth');
   expect([...app.overlays.kept.values()]).toEqual(before);
 });

@@ -6,7 +6,7 @@ interface LiveCheck<T> extends Omit<Query<T>, 'reload'> {
   /** Something changed: asks soon, and once for many changes. */
   touch(): void;
   /** Asks at once what is still to be asked; resolves with its answer, or when that takes too long. */
-  settle(): Promise<void>;
+  readonly settle: () => Promise<void>;
   stop(): void;
 }
 

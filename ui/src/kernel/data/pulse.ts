@@ -10,7 +10,7 @@ import type { Line } from './session-gate.ts';
 export interface Pulse {
   readonly line: Line;
   /** Whether an answer of one of these nouns may be old that was asked for at `since`; always while nobody says what changes. */
-  isOld(nouns: readonly string[], since: number): boolean;
+  readonly isOld: (nouns: readonly string[], since: number) => boolean;
 }
 
 const CHANGES_PATH = '/api/v1/changes';
