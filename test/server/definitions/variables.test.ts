@@ -36,7 +36,7 @@ const REFUSED: readonly (readonly [OperationName, object, string, string])[] = [
 
 test.each(REFUSED)('%s with %j is refused at its field, with the near name', async (operation, draft, field, said) => {
   const owned = operation === 'prompts.create' ? {} : { connection_id };
-  const { status, body } = await t.send(operation, { name: 'unknown_variable', ...owned, ...draft } as never);
+  const { status, body } = await t.send(operation, { name: 'unknown_variable', ...owned, ...draft });
   expect([status, body.errors]).toEqual([422, [{ field, message: expect.stringContaining(said) as string }]]);
   expect(body.detail).toStartWith('There is no variable vars.');
 });
