@@ -94,16 +94,10 @@ browserTest(
 
     const [first] = (await api<{ items: (Stored & { name: string })[] }>('GET', '/connections')).items;
     const list = await opened.context.newPage();
-    // The list is read once more when the test of its connection has answered.
-    let tested = false;
-    const read_again = list.waitForResponse((answer) => {
-      const { pathname } = new URL(answer.url());
-      if (pathname.endsWith(`/connections/${first?.id}/test`)) tested = true;
-      return tested && pathname.endsWith('/connections');
-    });
+    const tested = list.waitForResponse((answer) => new URL(answer.url()).pathname.endsWith(`/connections/${first?.id}/test`));
     await list.goto(`${url}/connections`);
     const row = list.getByRole('row').filter({ has: list.getByText(first?.name ?? '', { exact: true }) });
-    await (await read_again).finished();
+    await (await tested).finished();
     await row.waitFor();
     await api('PATCH', `/connections/${first?.id}`, { queue_limit: 7 });
     await row.getByRole('button', { name: /^More/ }).click();

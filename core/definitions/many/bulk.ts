@@ -93,6 +93,7 @@ const writeAll = (
         same.push(one);
       });
     }
+    if (same.length === 0) return [];
     const written = await noun.updateAll(
       context,
       tx,

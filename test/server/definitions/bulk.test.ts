@@ -69,6 +69,14 @@ test('what one of them refuses keeps none of the others, and what is stored alre
   expect((await states()).map(({ version }) => version)).toEqual([2, 3, 2, 2]);
 });
 
+test('a request of which nothing is left to write answers with what each refuses', async () => {
+  const [a = ''] = ids;
+  const stale = await t.call('definitions.update', { kind: 'tool', items: [{ id: a, version: 1, enabled: true }] });
+  expect([stale.items, stale.errors.length]).toEqual([[], 1]);
+  const same = await t.call('definitions.update', { kind: 'tool', items: [{ id: a, enabled: false }] });
+  expect(same).toEqual({ items: [{ id: a, version: 2 }], errors: [] });
+});
+
 test('connections are switched off together and have no tags', async () => {
   const items = [{ id: connection_id, tags: ['x'] }];
   expect((await t.send('definitions.update', { kind: 'connection', items })).status).toBe(422);
