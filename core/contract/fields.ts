@@ -58,7 +58,7 @@ export const ownTags = field(Tags, {
 export const TransformTemplate = v.pipe(
   TemplateText,
   v.description(
-    'Jinja2-style; its output is the result. Reads rows (objects), params.<name>, vars.<name> and caller.<field> (sub, name, email, client_id, groups, token, claims)',
+    'Jinja2-style; its output is the result. Reads rows (objects), params.<name>, vars.<name>, caller.<field> (sub, name, email, client_id, groups, token, claims)',
   ),
 );
 export const template = field(TransformTemplate, { label: 'Transform template', control: 'code', open: true, default: null });
@@ -78,15 +78,12 @@ export const MOST_AT_ONCE = 500;
 /** Filters that every list of entities takes. */
 export const entityFilters = {
   ...listInput(MOST_AT_ONCE),
-  search: v.pipe(
-    v.optional(textBetween(1, 200)),
-    v.description('Words that the name, title, description or tags have, in any order; the best match first'),
-  ),
+  search: v.pipe(v.optional(textBetween(1, 200)), v.description('Words of names, descriptions and tags, in any order')),
   enabled: v.optional(v.boolean()),
 };
 export const listOf = <T extends v.GenericSchema>(item: T) => v.object({ items: v.array(item), total: v.number() });
 /** Of an update by an agent. */
-export const Unchanged = v.optional(v.pipe(v.literal(true), v.description('Nothing was written: all was stored already')));
+export const Unchanged = v.optional(v.pipe(v.literal(true), v.description('Nothing was to be changed')));
 export const Nothing = v.object({});
 export const Empty = v.strictObject({});
 export const byId = v.strictObject({ id: Id });

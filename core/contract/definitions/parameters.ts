@@ -52,7 +52,7 @@ export const Parameter = v.strictObject({
     v.optional(v.pipe(v.array(v.unknown()), v.minLength(1), v.maxLength(MOST_EXAMPLES))),
     v.description('Models see it in the schema'),
   ),
-  from: v.pipe(v.optional(ValueSource), v.description('Fills it instead of the model: `caller.sub`, `vars.<name>`, `call.time`')),
+  from: v.pipe(v.optional(ValueSource), v.description('Fills it: `caller.sub`, `vars.<name>` or `call.time`')),
 });
 export type Parameter = v.InferOutput<typeof Parameter>;
 

@@ -15,12 +15,10 @@ export const NoticeItem = v.object({
   message: v.string(),
   about: v.pipe(
     v.nullable(v.string()),
-    v.description(
-      'Of a proposal, a failing definition or a connection its id, of a deploy or rollback its version, of a guard hit the type of the record',
-    ),
+    v.description('Id of a proposal, definition or connection, version of a deploy, type of a record'),
   ),
-  path: v.pipe(v.string(), v.description('Where it is looked into or repaired: a page of the interface')),
-  ended_at: v.pipe(v.nullable(Timestamp), v.description('When it was over; null: it lasts, or it is nothing that lasts')),
+  path: v.pipe(v.string(), v.description('Page of the interface that shows it')),
+  ended_at: v.pipe(v.nullable(Timestamp), v.description('null: it lasts, or has no end')),
   unread: v.boolean(),
 });
 export type NoticeItem = v.InferOutput<typeof NoticeItem>;
