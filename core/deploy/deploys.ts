@@ -8,7 +8,7 @@ import { readSettings, toFrozen } from '#core/definitions/settings/settings.ts';
 import { replaceCompiled } from '#core/definitions/statements.ts';
 import { AppError } from '#core/errors.ts';
 import { authorOf } from '#core/identity/roles.ts';
-import { collectAfter } from '#core/observe/garbage.ts';
+import { collectAfter } from '#core/observe/retention/garbage.ts';
 import { recordVersion } from '#core/observe/history.ts';
 import { emitNotice } from '#core/observe/notices/emit.ts';
 import type { Context, Handlers } from '#core/run.ts';

@@ -3,7 +3,7 @@ import { type ConnectionRow, unreadableSecret } from '#core/definitions/source-p
 import { describeForms, describeWhole, schemaMark, withoutUnchecked } from '#core/definitions/statements.ts';
 import type { DefinitionKind } from '#core/contract/entities.ts';
 import type { Drifted } from '#core/contract/deploy/drift.ts';
-import { createCollection } from '#core/observe/garbage.ts';
+import { createCollection } from '#core/observe/retention/garbage.ts';
 import { AppError } from '#core/errors.ts';
 import { type Compiled, describeCompiled, type DescribedStatement } from '#snapshots/compile.ts';
 import { resourceFreezer, toolFreezer } from '#snapshots/entities.ts';

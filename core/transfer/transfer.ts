@@ -3,7 +3,7 @@ import { byPlural, ENTITY_KINDS, subjectOf } from '#core/contract/entities.ts';
 import { type Import, type ImportCounts, type ImportFault, type ImportReport, MOST_FAULTS } from '#core/contract/transfer.ts';
 import { AppError, type ErrorCode } from '#core/errors.ts';
 import type { Handlers } from '#core/run.ts';
-import { collectAfter } from '#core/observe/garbage.ts';
+import { collectAfter } from '#core/observe/retention/garbage.ts';
 import { asBatch, type BatchContext, fewAtATime } from '#core/definitions/batch.ts';
 import { recordBlocked } from '#core/definitions/guard/blocked.ts';
 import { isSecretEntry } from '#core/definitions/connection-draft.ts';

@@ -5,7 +5,7 @@ import { LINT_RULE_NAMES, LINT_RULES, type LintRule } from '#core/contract/setti
 import { type Facts, factsOf } from '#core/definitions/lint/facts.ts';
 import { createTogether, type Together } from '#core/definitions/lint/lint.ts';
 import { ofPromptDraft, ofResourceDraft, ofToolDraft, ofToolsetDraft, type Subject } from '#core/definitions/lint/subject.ts';
-import { createCollection } from '#core/observe/garbage.ts';
+import { createCollection } from '#core/observe/retention/garbage.ts';
 import { readSettings } from '#core/definitions/settings/settings.ts';
 import { AppError } from '#core/errors.ts';
 import { createRecentMap, type RecentMap } from '#core/lib/recent-map.ts';

@@ -1,5 +1,5 @@
 import { AppError } from '#core/errors.ts';
-import { ARITHMETIC, COMPARISONS } from './arithmetic.ts';
+import { ARITHMETIC, COMPARISONS } from './numbers/arithmetic.ts';
 import type { Expression } from './ast.ts';
 import { comparison, fold, junction, slice, type Value } from './closures.ts';
 import type { Compiler } from './compile.ts';

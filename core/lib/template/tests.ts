@@ -1,4 +1,4 @@
-import { COMPARISONS } from './arithmetic.ts';
+import { COMPARISONS } from './numbers/arithmetic.ts';
 import type { CompareOperator } from './ast.ts';
 import type { Budget } from './budget.ts';
 import { type Operation, operations } from './operation.ts';

@@ -1,6 +1,6 @@
 import { type Budget, fault } from './budget.ts';
 import { characterAt, lengthOf } from './characters.ts';
-import { isNumberText } from './decimal.ts';
+import { isNumberText } from './numbers/decimal.ts';
 
 /** Marks the one kind of object that a template may change; keys of templates are texts, so none can reach it. */
 const NAMESPACE = Symbol('namespace');

@@ -163,7 +163,7 @@ test('PostgreSQL’s Index Cond, Order By and limits are told from a filter alon
   expect(limit(node('Sort', { Plans: [node('Seq Scan', film)] }))?.children[0]).toMatchObject({ limited: false });
 });
 
-test('a subplan of PostgreSQL repeats for each row unless it is hashed, and so does the inner side of a nested loop', () => {
+test('a subplan of PostgreSQL repeats for each row unless it is hashed, as the inner side of a loop does', () => {
   const read = (plan: object) => POSTGRESQL_PLANS.read([{ plan: [{ Plan: plan }] } as unknown as Row]).nodes[0];
   const sub = node('Seq Scan', { ...film, 'Parent Relationship': 'SubPlan', 'Subplan Name': 'SubPlan 1' });
   const above = (filter: string) => read(node('Seq Scan', { ...film, Filter: filter, Plans: [sub] }))?.children[0]?.repeats;

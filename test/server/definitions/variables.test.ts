@@ -52,7 +52,7 @@ test('a variable that is there, or for which something else is taken, is read', 
   ).toBe(201);
 });
 
-test('what reads a variable that was removed since can be changed and copied, and an import brings its variables along', async () => {
+test('what reads a removed variable can be changed and copied, and an import brings its variables along', async () => {
   const { id } = await t.call('tools.create', {
     connection_id,
     ...base,

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
 import type { LiveToken } from '#core/deploy/hosts.ts';
-import { forgetUsage } from '#core/observe/monitoring-retention.ts';
+import { forgetUsage } from '#core/observe/retention/usage-retention.ts';
 import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
 import { reachable, testDatabase } from '#test/support/databases.ts';
 import { listeningServer, type ListeningServer } from '#test/support/server.ts';

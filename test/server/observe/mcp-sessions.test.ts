@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
-import { forgetUsage } from '#core/observe/monitoring-retention.ts';
+import { forgetUsage } from '#core/observe/retention/usage-retention.ts';
 import { forgetSessions } from '#core/observe/sessions/forget-sessions.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { connectClient } from '#test/support/mcp-clients.ts';

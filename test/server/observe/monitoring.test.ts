@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { addDuration, type Histogram, mergeInto, quantile } from '#core/lib/histogram.ts';
-import { forgetUsage } from '#core/observe/monitoring-retention.ts';
+import { forgetUsage } from '#core/observe/retention/usage-retention.ts';
 import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
 import { reachable, testDatabase } from '#test/support/databases.ts';
 import { connectClient } from '#test/support/mcp-clients.ts';

@@ -56,7 +56,7 @@ describe.each([...namedStores])('notices of calls in %s', (metadata) => {
     expect(answer.status).toBe(204);
   }
 
-  test('a tool that fails most calls is told once, with its page, by whichever servers look, until it is over', async () => {
+  test('a tool that fails most calls is told once, with its page, whichever servers look', async () => {
     await report(4, 'sql_error');
     await report(20, 'invalid');
     await lookAtCalls(t.app);
@@ -93,7 +93,7 @@ describe.each([...namedStores])('notices of calls in %s', (metadata) => {
   // What follows asks nothing of the store that the first test does not.
   if (metadata !== 'sqlite') return;
 
-  test('a tool that fails some calls, or those of its callers, is not told, and one that was repaired no longer', async () => {
+  test('a tool that fails few calls, or whose callers are wrong, is not told, nor one that was repaired', async () => {
     await report(5, 'sql_error');
     await report(2, null);
     for (const code of ['cancelled', 'rate_limited', 'forbidden']) await report(9, code);

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { forgetUsage, keepForgetting } from '#core/observe/monitoring-retention.ts';
+import { forgetUsage, keepForgetting } from '#core/observe/retention/usage-retention.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { namedStores } from '#test/support/metadata.ts';
 import { proposingShop } from '../proposals/shop.ts';

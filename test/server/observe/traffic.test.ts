@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import type { Output } from '#core/contract/index.ts';
-import { forgetUsage } from '#core/observe/monitoring-retention.ts';
+import { forgetUsage } from '#core/observe/retention/usage-retention.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { connectClient } from '#test/support/mcp-clients.ts';
 import { namedStores } from '#test/support/metadata.ts';

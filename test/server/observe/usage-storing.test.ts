@@ -53,7 +53,7 @@ describe.each([...namedStores])('usage stored in %s', (metadata) => {
     return t.app.store.db.select().from(usage_series).orderBy(asc(seconds), asc(start), asc(kind), asc(name));
   };
 
-  test('people whom a host knows by their id alone have their name in the request log, sessions and running calls', async () => {
+  test('who is known to a host by an id alone has a name in the request log, sessions and running calls', async () => {
     const [ada] = await t.app.store.db.select().from(t.app.store.tables.people);
     const person = ada?.id ?? '';
     const caller = { person, token: null, client_id: 'c' };

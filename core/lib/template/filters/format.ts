@@ -1,7 +1,7 @@
 import { sliceOf } from '../characters.ts';
 import { csvField } from '#core/lib/csv.ts';
 import { type Budget, fault } from '../budget.ts';
-import { toDecimal } from '../decimal.ts';
+import { toDecimal } from '../numbers/decimal.ts';
 import { isNumeric, isTruthy, kindOf, numberOf, textOf } from '../values.ts';
 import { fixed } from './number.ts';
 

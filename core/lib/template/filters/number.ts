@@ -1,5 +1,5 @@
 import { type Budget, fault } from '../budget.ts';
-import { decimalText, ROUNDINGS, roundDecimal, toDecimal, type Decimal } from '../decimal.ts';
+import { decimalText, ROUNDINGS, roundDecimal, toDecimal, type Decimal } from '../numbers/decimal.ts';
 import { oneOf, type Operation, whole, word } from '../operation.ts';
 import { isNone, isNumeric, isTruthy, kindOf, numberOf } from '../values.ts';
 

@@ -85,7 +85,7 @@ function literal(scalar: string, value: Json): string {
   if (scalar === 'json') return `json(${quoted(JSON.stringify(value))})`;
   if (scalar === 'boolean') return value === true ? '1' : '0';
   if (scalar === 'datetime') return quoted(isoDatetime(plainText(value)));
-  if (scalar === 'number') return isExact(value) ? decimal(value) : 'too_exact()';
+  if (scalar === 'number') return isExact(value) ? `(${decimal(value)})` : 'too_exact()';
   // The least one is no literal of SQLite.
   if (scalar === 'integer') return value === '-9223372036854775808' ? '(-9223372036854775807 - 1)' : `(${plainText(value)})`;
   return quoted(plainText(value));

@@ -103,7 +103,7 @@ afterEach(async () => {
 });
 
 describe('what was ended', () => {
-  test('ends by the order of the database what a server with a clock ahead issued, and nothing that came after', async () => {
+  test('what a server with a clock ahead issued ends by the order of the database, and nothing later', async () => {
     const ahead = await key.sign(personClaims(AUDIENCE, now + 20_000, { seq: 4 }));
     const [later, old] = [await key.sign(personClaims(AUDIENCE, now + 20_000, { seq: 5 })), await tokenOf({ sub: 'person-2' })];
     expect([await statusOf(ahead), await statusOf(later)]).toEqual([200, 200]);

@@ -6,15 +6,15 @@ import { withSteadyClock } from '#core/cluster/steady-clock.ts';
 import { removeUnused } from '#core/engines/shared/files/unused-folders.ts';
 import { forgetCredentials } from '#core/identity/agent-credentials.ts';
 import { forgetClosed } from '#core/proposals/rows.ts';
-import { forgetActivity } from './agent-activity.ts';
+import { forgetActivity } from '../agent-activity.ts';
 import { readMeta, writeMeta } from '#core/store/meta.ts';
-import { forgetArguments } from './logged-arguments.ts';
-import { forgetSeries } from './metrics/retention.ts';
-import { forgetEvents } from './notices/events.ts';
-import { forgetDeliveries } from './notices/send.ts';
-import { forgetGone } from './retention/gone-history.ts';
-import { forgetSessions, inPages } from './sessions/forget-sessions.ts';
-import { TRAFFIC_KEPT_MS, TRAFFIC_SECONDS } from './traffic/traffic.ts';
+import { forgetArguments } from '../logged-arguments.ts';
+import { forgetSeries } from '../metrics/retention.ts';
+import { forgetEvents } from '../notices/events.ts';
+import { forgetDeliveries } from '../notices/send.ts';
+import { forgetGone } from './gone-history.ts';
+import { forgetSessions, inPages } from '../sessions/forget-sessions.ts';
+import { TRAFFIC_KEPT_MS, TRAFFIC_SECONDS } from '../traffic/traffic.ts';
 
 const DAY_MS = 24 * 3_600_000;
 

@@ -1,7 +1,7 @@
-import type { ArithmeticOperator, CompareOperator } from './ast.ts';
-import { type Budget, fault } from './budget.ts';
-import { printf } from './filters/format.ts';
-import { compare, isEqual, isNone, isNumeric, kindOf, numberOf, textOf } from './values.ts';
+import type { ArithmeticOperator, CompareOperator } from '../ast.ts';
+import { type Budget, fault } from '../budget.ts';
+import { printf } from '../filters/format.ts';
+import { compare, isEqual, isNone, isNumeric, kindOf, numberOf, textOf } from '../values.ts';
 
 type Binary<Result> = (budget: Budget, a: unknown, b: unknown) => Result;
 
