@@ -175,7 +175,7 @@ browserTest(
     // A button shows it itself.
     const again = Promise.withResolvers<void>();
     sent = 0;
-    await page.route(/api\/v1\/connections\/[^/?]+$/, async (route) => {
+    await page.route(/api\/v1\/definitions$/, async (route) => {
       if (route.request().method() !== 'PATCH') return route.fallback();
       sent += 1;
       await again.promise;
@@ -192,7 +192,7 @@ browserTest(
     again.resolve();
     await toast(page, '1 connection disabled.').waitFor();
     expect(sent).toBe(1);
-    await page.unroute(/api\/v1\/connections\/[^/?]+$/);
+    await page.unroute(/api\/v1\/definitions$/);
     const { items } = await api<{ items: { id: string }[] }>('GET', '/connections');
     await api('PATCH', `/connections/${items[0]?.id}`, { enabled: true });
     await close(opened);
