@@ -17,9 +17,10 @@ export function FirstRunStrip(props: { onFollow?: () => void }) {
   const { first_run, router, serving, session } = useKernel();
   // Not for another query of the same page.
   const path = createMemo(() => router.path());
+  // A deploy, here or elsewhere, is a step that needs no other page.
+  const version = createMemo(() => serving.data()?.snapshot_version);
   createEffect(
-    // A deploy, here or elsewhere, and what is created here are steps that need no other page.
-    on([path, session.state, serving.data], ([, state]) => {
+    on([path, session.state, version], ([, state]) => {
       if (state === 'signed_in' && session.may('config.update')) void first_run.reload();
     }),
   );

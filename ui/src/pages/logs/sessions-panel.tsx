@@ -67,7 +67,11 @@ export function SessionsPanel() {
     {
       id: 'time',
       head: 'Last call',
-      cell: (row) => <span title={exactTime(row.last_at)}>{minuteTime(row.last_at)}</span>,
+      cell: (row) => (
+        <span class="cell-time" title={exactTime(row.last_at)}>
+          {minuteTime(row.last_at)}
+        </span>
+      ),
     },
     { id: 'client', head: 'Client', cell: (row) => <span class="cell-text">{row.client ?? '–'}</span> },
     {

@@ -6,7 +6,7 @@ export const timeColumn: Column<{ readonly timestamp: string }> = {
   id: 'time',
   head: 'Time',
   cell: (entry) => (
-    <span class="num" title={exactTime(entry.timestamp)}>
+    <span class="num cell-time" title={exactTime(entry.timestamp)}>
       <span class="logs-day">{shortDay(entry.timestamp)}, </span>
       {clockTime(entry.timestamp)}
     </span>
