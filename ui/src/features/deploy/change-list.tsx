@@ -30,9 +30,13 @@ const CONNECTIONS_PAGE = 500;
 export function ChangeList(props: { changes: readonly Change[]; label: string }) {
   const [wanted, setWanted] = createSignal('');
   const connections = useQuery((read) => allOf((skip, limit) => read('connections.list', { skip, limit }), CONNECTIONS_PAGE));
-  const nameOf = (id: string) => connections.data()?.items.find((connection) => connection.id === id)?.name;
+  // The same names, read again, must not draw the groups anew: what was opened would close.
+  const names = createMemo(() => new Map(connections.data()?.items.map(({ id, name }) => [id, name])), undefined, {
+    equals: (before, now) => JSON.stringify([...before]) === JSON.stringify([...now]),
+  });
+  const known = () => connections.data() !== undefined || connections.problem() !== undefined;
   const found = createMemo(() => props.changes.filter(({ name }) => isFound(wanted(), name)));
-  const groups = createMemo(() => groupChanges(found(), nameOf));
+  const groups = createMemo(() => groupChanges(found(), (id) => names().get(id)));
   const roving = createRoving('summary.change-head, .change-all button', groups);
   return (
     <div class="change-groups">
@@ -41,7 +45,7 @@ export function ChangeList(props: { changes: readonly Change[]; label: string })
           <SearchInput label="Filter changes by name" value={wanted()} onInput={setWanted} />
         </div>
       </Show>
-      <Show when={groups().length > 0} fallback={<p class="panel-body soft">No results</p>}>
+      <Show when={known() && groups().length > 0} fallback={<p class="panel-body soft">{known() ? 'No results' : 'Loading…'}</p>}>
         <div role="group" aria-label={props.label} {...roving}>
           <For each={groups()}>
             {(group) => (

@@ -134,13 +134,7 @@ export function FilesPanel(props: { connection: Connection; onSaved: () => void 
               id: 'name',
               head: 'File',
               sort: ({ name }) => name,
-              cell: (file) => (
-                <Show when={is_folder()} fallback={<span class="mono">{file.name}</span>}>
-                  <button type="button" class="table-name mono" onClick={() => void choose(file.name)}>
-                    {file.name}
-                  </button>
-                </Show>
-              ),
+              cell: (file) => <span class="mono">{file.name}</span>,
             },
             ...(is_folder() ? TABLE_COLUMNS : []),
             { id: 'size', head: 'Size', narrow: 'hide', num: (file) => file.bytes, as: bytes },
