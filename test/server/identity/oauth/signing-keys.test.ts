@@ -139,15 +139,15 @@ describe('ended grants', () => {
     await endGrants(t.app, { sub });
     await endGrants(t.app, { client_id: 'https://client.example.com/m.json' });
     expect(await listEnded(t.app)).toEqual([
-      { client_id: 'https://client.example.com/m.json', before: now + 2 },
-      { grant: 'g1', before: now },
-      { sub, before: now + 2 },
+      { client_id: 'https://client.example.com/m.json', before: now + 2, seq: 3 },
+      { grant: 'g1', before: now, seq: 1 },
+      { sub, before: now + 2, seq: 2 },
     ]);
     t.advance(60_000);
     await endGrants(t.app, { sub });
-    expect(await listEnded(t.app)).toContainEqual({ sub, before: now + 62 });
+    expect(await listEnded(t.app)).toContainEqual({ sub, before: now + 62, seq: 4 });
     t.advance(DAY_MS + 600_000 - 1);
-    expect(await listEnded(t.app)).toEqual([{ sub, before: now + 62 }]);
+    expect(await listEnded(t.app)).toEqual([{ sub, before: now + 62, seq: 4 }]);
     t.advance(2);
     expect(await listEnded(t.app)).toEqual([]);
     await endGrants(t.app, { grant: 'g2' });
