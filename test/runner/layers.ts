@@ -190,6 +190,7 @@ const ONE_STORE: readonly string[] = [
   'test/server/observe/logged-arguments',
   'test/server/observe/metrics',
   'test/server/observe/notice-events',
+  'test/server/observe/notices-calls',
   'test/server/observe/retention',
   'test/server/observe/usage-storing',
   // What these refuse does not reach the store.
