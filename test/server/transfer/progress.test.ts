@@ -42,7 +42,8 @@ async function watch(path: string, body: object, headers: Record<string, string>
   while (!state.answered) {
     const [, found] = await progressOf('mine', headers);
     if (found !== null) seen.push(found);
-    await Bun.sleep(5);
+    // Slower than the limit of requests of one person, also where an import takes half a minute.
+    await Bun.sleep(60);
   }
   kv.set = set;
   const { status } = await request;
