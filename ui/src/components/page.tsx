@@ -6,6 +6,8 @@ import { Sentence } from '#ui/src/components/show/sentence.tsx';
 /** The frame of every page: what it is, what can be done, then the content. */
 export function Page(props: {
   title: string;
+  /** The page in tabs and bookmarks, where its title is not its name. */
+  tab?: string;
   lead?: JSX.Element;
   badge?: JSX.Element;
   actions?: JSX.Element;
@@ -15,7 +17,7 @@ export function Page(props: {
 }) {
   // Of one thing its name, so that tabs and bookmarks tell them apart.
   createEffect(() => {
-    document.title = `${props.title} · Sluice`;
+    document.title = `${props.tab ?? props.title} · Sluice`;
   });
   return (
     <div class="page" data-width={props.width}>

@@ -67,6 +67,7 @@ export function Overview() {
   return (
     <Page
       title={health.data()?.server_name ?? 'Overview'}
+      tab="Overview"
       badge={<ServingBadge of={status()} />}
       actions={
         <SegmentedControl
