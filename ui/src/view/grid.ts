@@ -1,7 +1,6 @@
 import { cut } from '#core/lib/text/shorten.ts';
 import { cellText } from '#core/lib/csv.ts';
 import { type ColumnKind, columnKind, type Members, type Table, toNumber, toTime } from '#core/lib/view/table.ts';
-import { isFound } from '#core/lib/text/search.ts';
 import { button, el } from './elements.ts';
 import type { Format } from './format.ts';
 
@@ -53,12 +52,14 @@ export function drawGrid(table: Table, options: GridOptions): HTMLElement {
     drawRows();
   }
   function choose(): void {
-    const found = table.rows.filter((row) => isFound(filter, ...columns.map((column) => cellText(row[column]))));
+    const wanted = filter.toLowerCase();
+    const found = wanted === '' ? table.rows : table.rows.filter((row) => holds(row, wanted));
     shown = sort === null ? found : sorted(found, sort.column, kinds.get(sort.column) ?? 'text', sort.down, format);
     page = 0;
     active = { row: 0, column: 0 };
     drawRows();
   }
+  const holds = (row: Members, wanted: string) => columns.some((column) => cellText(row[column]).toLowerCase().includes(wanted));
 
   function drawHead(): void {
     head.replaceChildren(
