@@ -29,7 +29,7 @@ export interface OracleDialect extends Grammar {
   readonly bare_null?: string;
   /** What a database says of a bound value and not of a literal: a call fails, and no answer is wrong. */
   readonly faults?: readonly RegExp[];
-  /** Beginnings of refusals when a tool is saved, as `docs/tools.md` lists them. */
+  /** Beginnings of refusals when a tool is saved, as `docs/parameters.md` lists them. */
   readonly refusals: readonly RegExp[];
 }
 
