@@ -31,19 +31,24 @@ export const bulkHandlers: Pick<Handlers, 'definitions.update' | 'definitions.ta
         errors.push({ id, error: detail });
       }
     };
-    const ready: Ready[] = [];
+    const ready = new Map<string, Ready>();
     await fewAtATime(items, AT_A_TIME, ({ id, version, ...change }) =>
       alone(id, async () => {
         const before = stored.get(id);
         if (before === undefined) throw new AppError('not_found', `There is no ${kind} with this id.`);
         checkVersion(kind, before, version);
         const sent = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
-        if (touches(sent, before, Object.keys(sent))) ready.push(await prepared(context, record, before, sent));
+        if (touches(sent, before, Object.keys(sent))) ready.set(id, await prepared(context, record, before, sent));
         else changed.push({ id, version: before.version });
       }),
     );
-    changed.push(...(await writeAll(context, record, ready, alone)));
-    return { items: changed, errors };
+    // The checks end in any order; the history, the answer and its errors are in that of the request.
+    const order = new Map(items.map(({ id }, n) => [id, n]));
+    const asSent = <T extends { readonly id: string }>(list: readonly T[]): T[] =>
+      list.toSorted((a, b) => (order.get(a.id) ?? 0) - (order.get(b.id) ?? 0));
+    const to_write = items.flatMap(({ id }) => ready.get(id) ?? []);
+    changed.push(...(await writeAll(context, record, to_write, alone)));
+    return { items: asSent(changed), errors: asSent(errors) };
   },
   'definitions.tags': async ({ app }, { kind }) => {
     const table = entityTable(app.store, kind);

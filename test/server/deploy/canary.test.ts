@@ -285,7 +285,13 @@ describe('the limits of a canary', () => {
       sides.push(await sideOf(of(id)));
     }
     await until(async () => (await state()).live.calls + (await state()).canary.calls === sides.length);
-    await watchCanary(s.t.app);
+    // A live call that waited for a processor is the 95th percentile of few: more calls leave it behind.
+    await until(async () => {
+      await watchCanary(s.t.app);
+      if ((await state()).status !== 'running') return true;
+      for (const id of callers) await sideOf(of(id));
+      return false;
+    });
     const { status, reason } = await state();
     expect([status, reason]).toEqual(['aborted', expect.stringMatching(/^Limit passed: the p95 is [\d.]+ ms, [\d.]+ times the/)]);
     for (const id of callers) expect(await sideOf(of(id))).toBe(2);
