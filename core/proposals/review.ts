@@ -197,7 +197,7 @@ async function testsOf({ app }: Overlay): Promise<TestResult[]> {
     .flatMap(({ id, name, owner }) => {
       const result = last.get(id);
       if (result === undefined) return [];
-      const { status, ms, rows: found, failures } = result;
-      return [{ id, name, owner, status, ms, rows: found, failures }];
+      const { status, ms, rows: found, failures, error, sqlstate } = result;
+      return [{ id, name, owner, status, ms, rows: found, failures, error, sqlstate }];
     });
 }

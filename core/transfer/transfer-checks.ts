@@ -4,7 +4,7 @@ import type { ImportChecks } from '#core/contract/transfer.ts';
 import { readSettings } from '#core/definitions/settings/settings.ts';
 import { runTests } from '#core/definitions/tests/run.ts';
 import { tallyOf } from '#core/definitions/tests/test-handlers.ts';
-import { mayTryWrites, type TestRow } from '#core/definitions/tests/tests.ts';
+import { mayTryWrites, shownResults, type TestRow } from '#core/definitions/tests/tests.ts';
 import { lintLeaves } from '#core/deploy/checks/lint.ts';
 import { textsIn } from '#core/deploy/pending.ts';
 import { readAll, readWorkingCopy } from '#core/deploy/working-copy.ts';
@@ -52,7 +52,10 @@ export async function checkPlanned(context: Context, { view, tests }: Planned): 
     problems: problems.map(({ entity_type, name, message }) => `${subjectOf(entity_type, name)}: ${message}`),
     tests: {
       ...tallyOf(results),
-      results: results.map(({ owner, ...result }) => ({ ...result, owner: { ...owner, name: names.get(owner.id) ?? '' } })),
+      results: shownResults(context.actor, concerned, results).map(({ owner, ...result }) => ({
+        ...result,
+        owner: { ...owner, name: names.get(owner.id) ?? '' },
+      })),
     },
     blocking: [
       ...(deploy_gates.lint === 'block' && findings.some(({ severity }) => severity !== 'info') ? (['lint'] as const) : []),

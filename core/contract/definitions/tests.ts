@@ -97,7 +97,14 @@ const judged = {
   status: TestStatus,
   ms: v.number(),
   rows: v.pipe(v.nullable(v.number()), v.description('null for prompts, and where the call failed')),
-  failures: v.pipe(v.array(v.string()), v.description('What did not hold, or why it was skipped, as sentences')),
+  failures: v.pipe(
+    v.array(v.string()),
+    v.description(
+      'What did not hold, or why it was skipped, as sentences. Tokens learn of what a database said that there was an error, and its SQLSTATE',
+    ),
+  ),
+  error: v.pipe(v.nullable(v.string()), v.description('The code of the error with which the call ended; null: it succeeded')),
+  sqlstate: v.nullable(v.string()),
 };
 export const Against = v.union(
   [v.picklist(['draft', 'live']), integerBetween(1, 2 ** 31 - 1)],

@@ -1,6 +1,6 @@
 import type { TestedKind } from '#core/contract/definitions/tests.ts';
 import { isSent } from '#core/lib/call/arguments.ts';
-import { maskedDetail } from '#core/lib/call/masked-errors.ts';
+import { maskedDetail, sqlstateOf } from '#core/lib/call/masked-errors.ts';
 import { createPseudonym } from '#core/lib/call/masks.ts';
 import { planQuery, runQuery } from '#core/lib/call/query.ts';
 import { sessionOf } from '#core/lib/call/session.ts';
@@ -40,8 +40,9 @@ export async function callTarget(target: Target, args: Arguments, options: CallO
     return { ...called, ms: elapsed(), error: null };
   } catch (error) {
     if (!(error instanceof AppError) || options.signal.aborted) throw error;
-    const said = target.kind === 'prompt' ? error.detail : maskedDetail(error, target.entity);
-    return { ms: elapsed(), error: said, columns: null, rows: null, results: [], text: said };
+    const message = target.kind === 'prompt' ? error.detail : maskedDetail(error, target.entity);
+    const failed = { code: error.code, message, sqlstate: sqlstateOf(error) };
+    return { ms: elapsed(), error: failed, columns: null, rows: null, results: [], text: message };
   }
 }
 

@@ -7,8 +7,8 @@ import { estimateTokens } from '#core/lib/tokens.ts';
 /** What a call gave. */
 export interface Called {
   readonly ms: number;
-  /** Why it failed, as its caller reads it; null: it did not. */
-  readonly error: string | null;
+  /** Why it failed, as its caller reads it, with its code; null: it did not. */
+  readonly error: { readonly code: string; readonly message: string; readonly sqlstate: string | null } | null;
   /** Null: it has none, as prompts. */
   readonly columns: readonly string[] | null;
   readonly rows: readonly Row[] | null;
@@ -25,14 +25,14 @@ export function failuresOf(expect: Expect, called: Called): string[] {
   const { error } = expect;
   const slow = JUDGES.max_ms(expect, called);
   if (error !== undefined) return [...failedAsExpected(error, called), ...slow];
-  if (called.error !== null) return [`The call failed: ${called.error}`, ...slow];
+  if (called.error !== null) return [`The call failed: ${called.error.message}`, ...slow];
   return Object.values(JUDGES).flatMap((judge) => judge(expect, called));
 }
 
 function failedAsExpected(wanted: true | string, { error }: Called): string[] {
   if (error === null) return ['The call succeeded, but it must fail.'];
-  if (wanted === true || error.toLowerCase().includes(wanted.toLowerCase())) return [];
-  return [`The error does not contain ${quote(wanted)}. It is: ${error}`];
+  if (wanted === true || error.message.toLowerCase().includes(wanted.toLowerCase())) return [];
+  return [`The error does not contain ${quote(wanted)}. It is: ${error.message}`];
 }
 
 const JUDGES = {

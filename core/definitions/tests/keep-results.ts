@@ -20,13 +20,15 @@ export async function keepResults(context: Context, results: readonly TestResult
     if (kept.length === 0) return;
     await noticeFailed(context, kept, against, tx);
     await tx.insert(table).values(
-      kept.map(({ id, status, ms, rows, failures }) => ({
+      kept.map(({ id, status, ms, rows, failures, error, sqlstate }) => ({
         id: app.ids(),
         test_id: id,
         status,
         ms,
         rows,
         failures,
+        error,
+        sqlstate,
         against,
         actor: actor?.name ?? 'system',
         created_at,

@@ -34,8 +34,16 @@ const AT_ONCE = 4;
 /** A run ends after this time; what was not reached is skipped. */
 const RUN_MS = 60_000;
 
-type Judged = Pick<TestResult, 'status' | 'ms' | 'rows' | 'failures'>;
-const skipped = (reason: string): Judged => ({ status: 'skipped', ms: 0, rows: null, failures: [reason] });
+type Judged = Omit<TestResult, 'id' | 'name' | 'owner'>;
+const notCalled = (status: Judged['status'], reason: string): Judged => ({
+  status,
+  ms: 0,
+  rows: null,
+  failures: [reason],
+  error: null,
+  sqlstate: null,
+});
+const skipped = (reason: string): Judged => notCalled('skipped', reason);
 export const NO_TIME = 'The run took too long, so this test was not reached.';
 export const WRITERS_ONLY =
   'Its statement writes, and is run and rolled back only for editors and for tokens with the scope write. In a proposal, it runs when an editor starts it.';
@@ -83,7 +91,7 @@ async function runTest(
   if (target === undefined) {
     const problem = problemOf?.(row.owner_id) ?? null;
     const { kind } = row.owner;
-    if (problem !== null) return { status: 'failed', ms: 0, rows: null, failures: [`The ${kind} cannot be served: ${problem}`] };
+    if (problem !== null) return notCalled('failed', `The ${kind} cannot be served: ${problem}`);
     return skipped(`The ${kind} is not served: it is disabled, on a disabled connection, or not in this version.`);
   }
   const reason = await whyNot(target, writes, sources);
@@ -100,7 +108,8 @@ async function runTest(
     const called = await callTarget(target, row.arguments, { facts, source, keys: app.env.SVC_ENCRYPTION_KEY, signal });
     const failures = failuresOf(row.expect, called);
     const rows = called.rows?.length ?? null;
-    return { status: failures.length === 0 ? 'passed' : 'failed', ms: called.ms, rows, failures };
+    const { code = null, sqlstate = null } = called.error ?? {};
+    return { status: failures.length === 0 ? 'passed' : 'failed', ms: called.ms, rows, failures, error: code, sqlstate };
   } catch (error) {
     if (signal.aborted && left?.aborted !== true) return skipped(NO_TIME);
     throw error;

@@ -12,7 +12,7 @@ import type { Leaf } from '#snapshots/tree.ts';
 import { runTests, type Tested } from './run.ts';
 import { keepResults } from './keep-results.ts';
 import { resultsOf } from './results.ts';
-import { mayTryWrites, shownTo, test, type TestRow } from './tests.ts';
+import { mayTryWrites, shownResults, shownTo, test, type TestRow } from './tests.ts';
 
 export const testHandlers: Pick<Handlers, Extract<keyof Handlers, `tests.${string}`>> = {
   ...test.handlers,
@@ -23,7 +23,7 @@ export const testHandlers: Pick<Handlers, Extract<keyof Handlers, `tests.${strin
       const tested = await testedAs(app, input.against);
       const results = await runTests(context, rows, { ...tested, writes: mayTryWrites(actor) });
       await keepResults(context, results, String(input.against));
-      return { ...tallyOf(results), results };
+      return { ...tallyOf(results), results: shownResults(actor, rows, results) };
     });
   },
   'tests.results': async (context, { id }) => {

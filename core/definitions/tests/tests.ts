@@ -2,6 +2,7 @@ import { inArray } from 'drizzle-orm';
 import { type Test, TESTED_KINDS, type TestDraft, type TestResult } from '#core/contract/definitions/tests.ts';
 import { AppError, invalidField } from '#core/errors.ts';
 import { isPerson } from '#core/identity/roles.ts';
+import { isOfDatabase, tokenMessage } from '#core/lib/call/masked-errors.ts';
 import type { Actor, Context } from '#core/run.ts';
 import { entityTable } from '#core/store/entity-table.ts';
 import type { Db } from '#core/store/open.ts';
@@ -47,7 +48,7 @@ export const mayTryWrites = (actor: Actor | null): boolean =>
   mayPretend(actor) ? isPerson(actor, 'editor') : actor?.scopes.includes('write') === true;
 
 const ONLY_PEOPLE_READ_WHY = 'It failed. Only signed-in people can read why, because it runs as a caller.';
-type Found = Pick<TestResult, 'status' | 'ms' | 'rows' | 'failures'>;
+type Found = Omit<TestResult, 'id' | 'name' | 'owner'>;
 
 /** A result as a token sees it: of a failure nothing that could repeat, count or time what was found. */
 export const withoutFinding = <T extends Found>(result: T, why = ONLY_PEOPLE_READ_WHY): T => ({
@@ -55,11 +56,26 @@ export const withoutFinding = <T extends Found>(result: T, why = ONLY_PEOPLE_REA
   ms: 0,
   rows: null,
   failures: result.status === 'failed' ? [why] : result.failures,
+  error: null,
+  sqlstate: null,
 });
 
-/** What a test with a caller found is for people: a token learns whether it passed. */
-export const shownTo = <T extends Found | null>(actor: Actor | null, { caller }: Pick<TestRow, 'caller'>, result: T): T =>
-  result === null || caller === null || mayPretend(actor) ? result : withoutFinding(result);
+/** A result as its reader may know it: what a test with a caller found is for people, and so is what a database said. */
+export function shownTo<T extends Found | null>(actor: Actor | null, { caller }: Pick<TestRow, 'caller'>, result: T): T {
+  if (result === null || mayPretend(actor)) return result;
+  return caller === null ? withoutDatabaseMessage(result) : withoutFinding(result);
+}
+
+function withoutDatabaseMessage<T extends Found>(result: T): T {
+  const { error, sqlstate, failures } = result;
+  if (!isOfDatabase(error)) return result;
+  const told = tokenMessage({ error, error_message: '', sqlstate });
+  return { ...result, failures: failures.length === 0 ? [] : [`The call failed: ${told}`] };
+}
+
+/** Results of one run, in the order of its tests. */
+export const shownResults = (actor: Actor | null, rows: readonly TestRow[], results: readonly TestResult[]): TestResult[] =>
+  results.map((result, n) => shownTo(actor, rows[n] ?? { caller: null }, result));
 
 function refuseCaller(actor: Actor | null, draft: TestDraft, stored: TestRow | null): void {
   if (mayPretend(actor)) return;

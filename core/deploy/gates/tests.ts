@@ -4,7 +4,7 @@ import { TESTED_KINDS, type TestResult } from '#core/contract/definitions/tests.
 import { subjectOf } from '#core/contract/entities.ts';
 import { NO_TIME, PEOPLE_ONLY, runTests } from '#core/definitions/tests/run.ts';
 import { keepResults } from '#core/definitions/tests/keep-results.ts';
-import { ownerNames, type TestRow } from '#core/definitions/tests/tests.ts';
+import { ownerNames, shownResults, type TestRow } from '#core/definitions/tests/tests.ts';
 import { entityTable } from '#core/store/entity-table.ts';
 import { canonical } from '#snapshots/canonical.ts';
 import { differingIn } from '#snapshots/tree.ts';
@@ -29,7 +29,8 @@ export const testsGate: DeployGate = {
     const results = await runTests(context, rows, { leaves: tree.leaves, server, texts, writes });
     await keepResults(context, results, againstOf(version));
     const names = await ownerNames(context, rows);
-    return results.flatMap((result) => findingOf(result, names.get(result.owner.id) ?? ''));
+    const { actor } = context;
+    return shownResults(actor, rows, results).flatMap((result) => findingOf(result, names.get(result.owner.id) ?? ''));
   },
 };
 

@@ -34,13 +34,14 @@ export interface LoggedError {
 
 /** Codes whose sentence is the database's own, or holds it. */
 const OF_DATABASE: ReadonlySet<string | null> = new Set(['sql_error', 'not_read_only']);
+export const isOfDatabase = (code: string | null): boolean => OF_DATABASE.has(code);
 
 /**
  * Why a call failed, for the credential of a program or an agent: what a database says can quote a row, and a statement that only was
  * proposed could fail in order to read one.
  */
 export function tokenMessage({ error, error_message, sqlstate }: LoggedError): string | null {
-  if (error_message === null || !OF_DATABASE.has(error)) return error_message;
+  if (error_message === null || !isOfDatabase(error)) return error_message;
   return `${reported(sqlstate)} Only signed-in people can read its message.`;
 }
 

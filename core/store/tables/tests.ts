@@ -26,6 +26,8 @@ export function testTables(k: Kit) {
       ms: k.real().notNull(),
       rows: k.int(),
       failures: k.json<string[]>().notNull(),
+      error: k.text(),
+      sqlstate: k.text(),
       against: k.text().notNull(),
       actor: k.text().notNull(),
       created_at: k.text().notNull(),

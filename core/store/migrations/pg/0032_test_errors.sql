@@ -1,0 +1,2 @@
+ALTER TABLE "test_results" ADD COLUMN "error" text;--> statement-breakpoint
+ALTER TABLE "test_results" ADD COLUMN "sqlstate" text;
