@@ -371,46 +371,6 @@ describe('tests are records', () => {
   });
 });
 
-test('what a database says of a failed call is for people, a token learns the kind of error', async () => {
-  const { body } = await api('POST', '/agent-tokens', {
-    name: 'reader',
-    duration_minutes: 60,
-    scopes: ['read', 'write', 'deploy'],
-  });
-  const headers = { ...PROBLEM, authorization: `Bearer ${String(body['token'])}` };
-  const agent = async (method: string, path: string, sent?: object) =>
-    (await t.request(method, `/api/v1${path}`, { anonymous: true, headers, ...(sent && { body: sent }) })).body;
-  const owner = { kind: 'tool', id: ids['find'] ?? '' };
-  const before = (await api('GET', `/tools/${owner.id}`)).body['sql_query'];
-  await api('PATCH', `/tools/${owner.id}`, { sql_query: 'select abs(cast(:least as integer) - 9223372036854775807 - 2) as id' });
-  const id = await made('/tests', { owner, name: 'overflows', arguments: { least: 1 }, expect: { error: 'something else' } });
-  await api('PATCH', '/server/config', { deploy_gates: { tests: 'block' } });
-  const said = 'integer overflow';
-  const run = await api('POST', '/tests/run', { ids: [id] });
-  expect(run.body['results']).toMatchObject([{ error: 'sql_error', failures: [expect.stringContaining(said)] }]);
-  expect(JSON.stringify((await api('POST', '/deploy', {})).body)).toContain(said);
-  const told = 'The call failed: The database reported an error. Only signed-in people can read its message.';
-  const kept = { error: 'sql_error', sqlstate: null, failures: [told] };
-  expect((await agent('POST', '/tests/run', { ids: [id] }))['results']).toMatchObject([kept]);
-  expect(await agent('GET', `/tests/${id}`)).toMatchObject({ last: kept });
-  expect(((await agent('GET', `/tests/${id}/results`))['items'] as unknown[])[0]).toMatchObject(kept);
-  const changed = {
-    format: 'sluice/1',
-    tools: [{ ...(await t.call('transfer.export', {})).tools[0], description: 'Overflows.' }],
-  };
-  for (const answer of [
-    await agent('POST', '/deploy', {}),
-    await agent('GET', '/deploy/status'),
-    await agent('GET', '/tests'),
-    await agent('POST', '/export-import/import?mode=overwrite&dry_run=true&check=true', changed),
-  ]) {
-    expect(JSON.stringify(answer)).not.toContain(said);
-  }
-  await api('PATCH', '/server/config', { deploy_gates: { tests: 'warn' } });
-  await api('DELETE', `/tests/${id}`);
-  await api('PATCH', `/tools/${owner.id}`, { sql_query: before });
-});
-
 test('one caller has three runs under way at most, and runs of one version share its sessions', async () => {
   const slow = 'with recursive n(x) as (select 1 union all select x + 1 from n where x < 1000000) select max(x) as x from n';
   const tool = await made('/tools', {

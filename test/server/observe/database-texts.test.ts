@@ -105,3 +105,36 @@ test('nothing that a token reads or exports, and nothing that webhooks are sent,
   const deliveries = await t.app.store.db.select().from(t.app.store.tables.notice_deliveries);
   expect([deliveries.length > 0, JSON.stringify(deliveries).includes(ROW)]).toEqual([true, false]);
 });
+
+test('a token learns of a test that failed what the database said of no row', async () => {
+  const said = 'integer overflow';
+  const draft = {
+    connection_id,
+    name: 'overflow',
+    description: 'Overflows',
+    sql_query: 'select abs(-9223372036854775807 - 1) as n',
+  };
+  const { id: tool_id } = await t.call('tools.create', draft);
+  const owner = { kind: 'tool', id: tool_id } as const;
+  const { id } = await t.call('tests.create', { owner, name: 'overflows', expect: { error: 'something else' } });
+  const run = await t.call('tests.run', { ids: [id] });
+  expect(run.results).toMatchObject([{ error: 'sql_error', failures: [expect.stringContaining(said)] }]);
+  const { version } = await t.call('config.get', {});
+  await t.call('config.update', { deploy_gates: { tests: 'block' }, version });
+  expect(JSON.stringify((await t.send('deploy.run', {})).body)).toContain(said);
+  const told = 'The call failed: The database reported an error. Only signed-in people can read its message.';
+  const kept = { error: 'sql_error', sqlstate: null, failures: [told] };
+  expect((await asToken('/tests/run', { ids: [id] })).body['results']).toMatchObject([kept]);
+  expect((await asToken(`/tests/${id}`)).body).toMatchObject({ last: kept });
+  expect((await asToken(`/tests/${id}/results`)).body['items']).toMatchObject([kept, kept, { failures: [told] }]);
+  const file = await t.call('transfer.export', {});
+  const changed = { ...file, tools: file.tools.map((tool) => ({ ...tool, description: 'Overflows each time' })) };
+  for (const answer of [
+    await asToken('/deploy', {}),
+    await asToken('/deploy/status'),
+    await asToken('/tests'),
+    await asToken('/export-import/import?mode=overwrite&dry_run=true&check=true', changed),
+  ]) {
+    expect([answer.status < 500, JSON.stringify(answer.body)]).toEqual([true, expect.not.stringContaining(said)]);
+  }
+});
