@@ -97,13 +97,8 @@ const judged = {
   status: TestStatus,
   ms: v.number(),
   rows: v.pipe(v.nullable(v.number()), v.description('null for prompts, and where the call failed')),
-  failures: v.pipe(
-    v.array(v.string()),
-    v.description(
-      'What did not hold, or why it was skipped, as sentences. Tokens learn of what a database said that there was an error, and its SQLSTATE',
-    ),
-  ),
-  error: v.pipe(v.nullable(v.string()), v.description('The code of the error with which the call ended; null: it succeeded')),
+  failures: v.pipe(v.array(v.string()), v.description('What did not hold, or why it was skipped')),
+  error: v.nullable(v.string()),
   sqlstate: v.nullable(v.string()),
 };
 export const Against = v.union(
