@@ -96,8 +96,8 @@ export type TestStatus = v.InferOutput<typeof TestStatus>;
 const judged = {
   status: TestStatus,
   ms: v.number(),
-  rows: v.pipe(v.nullable(v.number()), v.description('null for prompts, and where the call failed')),
-  failures: v.pipe(v.array(v.string()), v.description('What did not hold, or why it was skipped')),
+  rows: v.pipe(v.nullable(v.number()), v.description('null: none, or it failed')),
+  failures: v.pipe(v.array(v.string()), v.description('Why it failed or was skipped')),
   error: v.nullable(v.string()),
   sqlstate: v.nullable(v.string()),
 };
