@@ -96,7 +96,7 @@ export type TestStatus = v.InferOutput<typeof TestStatus>;
 const judged = {
   status: TestStatus,
   ms: v.number(),
-  rows: v.pipe(v.nullable(v.number()), v.description('null: none, or it failed')),
+  rows: v.pipe(v.nullable(v.number()), v.description('null: it has no rows')),
   failures: v.pipe(v.array(v.string()), v.description('Why it failed or was skipped')),
   error: v.nullable(v.string()),
   sqlstate: v.nullable(v.string()),

@@ -19,8 +19,10 @@ export const bulkHandlers: Pick<Handlers, 'definitions.update' | 'definitions.ta
       context,
       items.map(({ id }) => id),
     );
-    const errors: { id: string; error: string }[] = [];
-    const changed: { id: string; version: number }[] = [];
+    const errors = new Map<string, { id: string; error: string }>();
+    const changed = new Map<string, { id: string; version: number }>();
+    /** Checks end in any order: the history, the answer and its errors are in that of the request. */
+    const asSent = <T>(found: ReadonlyMap<string, T>): T[] => items.flatMap(({ id }) => found.get(id) ?? []);
     /** What one record refuses stays with it. */
     const alone = async (id: string, work: () => Promise<void>): Promise<void> => {
       try {
@@ -28,7 +30,7 @@ export const bulkHandlers: Pick<Handlers, 'definitions.update' | 'definitions.ta
       } catch (error) {
         if (!(error instanceof AppError)) throw error;
         const { detail } = error instanceof StaleVersion ? await withAuthor(context.app, error) : error;
-        errors.push({ id, error: detail });
+        errors.set(id, { id, error: detail });
       }
     };
     const ready = new Map<string, Ready>();
@@ -39,15 +41,10 @@ export const bulkHandlers: Pick<Handlers, 'definitions.update' | 'definitions.ta
         checkVersion(kind, before, version);
         const sent = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
         if (touches(sent, before, Object.keys(sent))) ready.set(id, await prepared(context, record, before, sent));
-        else changed.push({ id, version: before.version });
+        else changed.set(id, { id, version: before.version });
       }),
     );
-    // The checks end in any order; the history, the answer and its errors are in that of the request.
-    const order = new Map(items.map(({ id }, n) => [id, n]));
-    const asSent = <T extends { readonly id: string }>(list: readonly T[]): T[] =>
-      list.toSorted((a, b) => (order.get(a.id) ?? 0) - (order.get(b.id) ?? 0));
-    const to_write = items.flatMap(({ id }) => ready.get(id) ?? []);
-    changed.push(...(await writeAll(context, record, to_write, alone)));
+    for (const one of await writeAll(context, record, asSent(ready), alone)) changed.set(one.id, one);
     return { items: asSent(changed), errors: asSent(errors) };
   },
   'definitions.tags': async ({ app }, { kind }) => {

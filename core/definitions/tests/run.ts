@@ -16,7 +16,7 @@ import { notTried } from '../preview/bound.ts';
 import { toCaller } from '../preview/pretended.ts';
 import { callTarget, type Target } from './call.ts';
 import { failuresOf } from './judge.ts';
-import { mayPretend, type TestRow } from './tests.ts';
+import { type Judged, mayPretend, type TestRow } from './tests.ts';
 
 /** A configuration that tests run against: the working copy, a version, or what is about to be deployed. */
 export interface Tested {
@@ -34,7 +34,6 @@ const AT_ONCE = 4;
 /** A run ends after this time; what was not reached is skipped. */
 const RUN_MS = 60_000;
 
-type Judged = Omit<TestResult, 'id' | 'name' | 'owner'>;
 const notCalled = (status: Judged['status'], reason: string): Judged => ({
   status,
   ms: 0,

@@ -48,10 +48,11 @@ export const mayTryWrites = (actor: Actor | null): boolean =>
   mayPretend(actor) ? isPerson(actor, 'editor') : actor?.scopes.includes('write') === true;
 
 const ONLY_PEOPLE_READ_WHY = 'It failed. Only signed-in people can read why, because it runs as a caller.';
-type Found = Omit<TestResult, 'id' | 'name' | 'owner'>;
+/** What a run found of one test. */
+export type Judged = Omit<TestResult, 'id' | 'name' | 'owner'>;
 
 /** A result as a token sees it: of a failure nothing that could repeat, count or time what was found. */
-export const withoutFinding = <T extends Found>(result: T, why = ONLY_PEOPLE_READ_WHY): T => ({
+export const withoutFinding = <T extends Judged>(result: T, why = ONLY_PEOPLE_READ_WHY): T => ({
   ...result,
   ms: 0,
   rows: null,
@@ -61,12 +62,12 @@ export const withoutFinding = <T extends Found>(result: T, why = ONLY_PEOPLE_REA
 });
 
 /** A result as its reader may know it: what a test with a caller found is for people, and so is what a database said. */
-export function shownTo<T extends Found | null>(actor: Actor | null, { caller }: Pick<TestRow, 'caller'>, result: T): T {
+export function shownTo<T extends Judged | null>(actor: Actor | null, { caller }: Pick<TestRow, 'caller'>, result: T): T {
   if (result === null || mayPretend(actor)) return result;
   return caller === null ? withoutDatabaseMessage(result) : withoutFinding(result);
 }
 
-function withoutDatabaseMessage<T extends Found>(result: T): T {
+function withoutDatabaseMessage<T extends Judged>(result: T): T {
   const { error, sqlstate, failures } = result;
   if (!isOfDatabase(error)) return result;
   const told = tokenMessage({ error, error_message: '', sqlstate });
@@ -75,7 +76,7 @@ function withoutDatabaseMessage<T extends Found>(result: T): T {
 
 /** Results of one run, in the order of its tests. */
 export const shownResults = (actor: Actor | null, rows: readonly TestRow[], results: readonly TestResult[]): TestResult[] =>
-  results.map((result, n) => shownTo(actor, rows[n] ?? { caller: null }, result));
+  rows.flatMap((row, n) => shownTo(actor, row, results[n] ?? null) ?? []);
 
 function refuseCaller(actor: Actor | null, draft: TestDraft, stored: TestRow | null): void {
   if (mayPretend(actor)) return;
