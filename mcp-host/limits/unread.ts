@@ -55,8 +55,8 @@ export function createUnread(each = EACH, all = ALL): Unread {
       sending.onGrow((bytes) => {
         if (reader.sendings.has(sending)) count(network, reader, bytes);
       });
-      void sending.ended.then(() => remove(network, reader, sending));
-      count(network, reader, sending.bytes);
+      sending.onEnd(() => remove(network, reader, sending));
+      if (reader.sendings.has(sending)) count(network, reader, sending.bytes);
     },
   };
 }

@@ -47,6 +47,7 @@ export async function streamProgress(
     for (let at = 0; at < bytes.length; at += PIECE) unsent.push(bytes.subarray(at, at + PIECE));
     if (bytes.length >= LARGE_TEXT) sending.grow(bytes.length);
     handOver();
+    if (sending.bytes > 0) sending.hold();
   };
   const send = (message: string) => {
     text += eventOf(message);
@@ -77,7 +78,7 @@ export async function streamProgress(
       left.abort();
     },
   });
-  void sending.dropped.then(() => {
+  sending.onDrop(() => {
     clearInterval(beat);
     unsent.length = 0;
     stream?.error(new Error('The reader of the answer does not keep up.'));

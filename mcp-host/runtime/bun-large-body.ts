@@ -6,26 +6,34 @@ import type { Sending } from '#mcp-host/transports/sending.ts';
  * head and one for itself, and says when it was read. It is sent in chunks, because its length stands in no header.
  */
 export function largeBody(answer: string | Blob, sending: Sending): ReadableStream<Uint8Array> {
+  const write = (controller: ReadableStreamDirectController, bytes: Uint8Array<ArrayBuffer>): void | Promise<void> => {
+    void controller.write(bytes);
+    const flushed = Promise.resolve(controller.flush(true));
+    // Most readers take it at once.
+    if (Bun.peek.status(flushed) !== 'fulfilled') return finish(controller, flushed, sending);
+    void controller.end();
+    sending.end();
+  };
   const source: Bun.DirectUnderlyingSource<Uint8Array> = {
     type: 'direct',
-    async pull(controller) {
-      try {
-        void controller.write(typeof answer === 'string' ? Buffer.from(answer) : new Uint8Array(await answer.arrayBuffer()));
-        const is_read = await Promise.race([flushed(controller), sending.dropped.then(() => false)]);
-        // After the end a graceful stop of the server waits no more for whoever reads slowly.
-        if (is_read) await controller.end();
-        else controller.close(new Error('The reader of the answer does not keep up.'));
-      } finally {
-        sending.end();
-      }
-    },
+    pull: (controller) =>
+      typeof answer === 'string'
+        ? write(controller, Buffer.from(answer))
+        : answer.arrayBuffer().then((bytes) => write(controller, new Uint8Array(bytes))),
     cancel: () => sending.end(),
   };
   // The types of the DOM do not know this kind of source.
   return new ReadableStream(source as unknown as UnderlyingDefaultSource<Uint8Array>);
 }
 
-async function flushed(controller: ReadableStreamDirectController): Promise<true> {
-  await controller.flush(true);
-  return true;
+async function finish(controller: ReadableStreamDirectController, flushed: Promise<unknown>, sending: Sending): Promise<void> {
+  const dropped = new Promise<false>((resolve) => sending.onDrop(() => resolve(false)));
+  sending.hold();
+  try {
+    // After the end a graceful stop of the server waits no more for whoever reads slowly.
+    if (await Promise.race([flushed.then(() => true), dropped])) await controller.end();
+    else controller.close(new Error('The reader of the answer does not keep up.'));
+  } finally {
+    sending.end();
+  }
 }

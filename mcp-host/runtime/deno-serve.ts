@@ -152,7 +152,8 @@ async function send(response: Response, outgoing: ServerResponse, head_only: boo
   if (body === null || head_only) return void outgoing.end();
   const sending = sendingOf(response);
   outgoing.once('close', () => sending?.end());
-  void sending?.dropped.then(() => outgoing.destroy());
+  sending?.onDrop(() => outgoing.destroy());
+  sending?.hold();
   if (headers.get('content-type') !== EVENT_STREAM || headers.has('content-length') || (sending?.bytes ?? 0) > 0) {
     const bytes = new Uint8Array(await response.arrayBuffer());
     outgoing.setHeader('content-length', bytes.byteLength);

@@ -123,7 +123,7 @@ export function createHttp(options: HttpOptions): HostFetch {
         options.refused(response.status, reason, address, request.headers.get('user-agent'));
       }
       const sending = sendingOf(response);
-      if (sending !== undefined) options.unread?.add(addressOf(request, peer.address(), options), sending);
+      sending?.onHold(() => options.unread?.add(addressOf(request, peer.address(), options), sending));
       response.headers.set('x-request-id', id);
       return response;
     };
@@ -366,7 +366,8 @@ function addressOf({ headers }: Request, socket_address: string, { service_token
 }
 
 /** What Bun calls the URL of a request without a valid Host is its path. */
-const isRelative = (url: string): boolean => url.startsWith('/');
+const isRelative = (url: string): boolean => url.charCodeAt(0) === SLASH;
+const SLASH = 0x2f;
 
 const hostOf = (url: string): string => (isRelative(url) ? '' : new URL(url).host);
 

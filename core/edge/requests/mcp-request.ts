@@ -4,9 +4,11 @@ const PROTOCOL_VERSION = 'MCP-Protocol-Version';
 
 /** The version header without white space; equal copies, which some proxies and clients make, are one. */
 export function protocolVersionHeader(headers: Headers): string | null {
-  const [version = '', ...copies] = (headers.get(PROTOCOL_VERSION) ?? '').split(',').map((copy) => copy.trim());
+  const sent = headers.get(PROTOCOL_VERSION);
+  if (sent === null || !sent.includes(',')) return sent?.trim() || null;
+  const [version = '', ...copies] = sent.split(',').map((copy) => copy.trim());
   if (copies.every((copy) => copy === version)) return version === '' ? null : version;
-  return headers.get(PROTOCOL_VERSION);
+  return sent;
 }
 
 /** A request whose version header has no copies. */

@@ -122,6 +122,13 @@ export const isStale = (error: unknown, { values }: BoundStatement): boolean =>
   (error instanceof Error && 'routine' in error && STALE.has(String(error.routine)));
 
 /** Two statements of one text with other declared types are two. */
-const keyOf = ({ text, declared }: BoundStatement): string =>
-  declared === undefined || !declared.some(isDeclared) ? text : `${declared.join()} ${text}`;
-const isDeclared = (as: string | null): boolean => as !== null;
+function keyOf({ text, declared }: BoundStatement): string {
+  if (declared === undefined) return text;
+  const known = keys.get(declared);
+  if (known?.text === text) return known.key;
+  const key = `${declared.join()} ${text}`;
+  keys.set(declared, { text, key });
+  return key;
+}
+/** The list of a text is made once, and a key that is made anew is hashed anew. */
+const keys = new WeakMap<readonly (string | null)[], { readonly text: string; readonly key: string }>();

@@ -67,6 +67,7 @@ export const numberText = (value: Json): string =>
   typeof value === 'string' && DIGITS.test(value) ? value : JSON.stringify(value);
 /** A number as digits alone: other types than those of numbers say something else by `1e+21`. */
 export function plainDigits(text: string): string {
+  if (!text.includes('e')) return text;
   const [, sign = '', whole = '', fraction = '', exponent = ''] = /^(-?)(\d+)(?:\.(\d+))?e([+-]\d+)$/.exec(text) ?? [];
   if (exponent === '') return text;
   const point = whole.length + Number(exponent);

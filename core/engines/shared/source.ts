@@ -100,7 +100,7 @@ export interface BoundStatement {
   readonly values: readonly Json[];
   readonly types: readonly BoundType[];
   /** The type that the database is told for each value, by its own name; null: it infers one. Absent: it infers all. */
-  readonly declared?: readonly (string | null)[];
+  readonly declared?: readonly (string | null)[] | undefined;
   /** The grammar that it was read in. Absent: any of the engine. */
   readonly dialect?: string;
 }

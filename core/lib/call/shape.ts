@@ -121,7 +121,8 @@ export function shape(
 ): Shaped {
   if (transformed === null) {
     const shaped = formed(SHAPES[return_type](result), result, resultText(result, return_type, text_format), next);
-    return { ...shaped, note: joined(shaped.note, resultsNote(result)) };
+    const more = resultsNote(result);
+    return more === null ? shaped : { ...shaped, note: joined(shaped.note, more) };
   }
   const note = joined(cutNote(result), resultsNote(result));
   if (transformed.kind === 'text') return { ...NOTHING, text: transformed.text, note };

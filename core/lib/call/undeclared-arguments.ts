@@ -10,7 +10,8 @@ const ADDED_WITH_SESSION = 'action';
 
 /** Names of arguments that the tool does not declare, without those that a client added. */
 export function undeclaredIn(given: Readonly<Record<string, unknown>>, declared: ReadonlySet<string>): string[] {
-  const undeclared = Object.keys(given).filter((name) => !declared.has(name) && !ADDED_BY_CLIENTS.has(name));
+  const undeclared: string[] = [];
+  for (const name of Object.keys(given)) if (!declared.has(name) && !ADDED_BY_CLIENTS.has(name)) undeclared.push(name);
   if (!undeclared.includes(ADDED_WITH_SESSION) || !Object.hasOwn(given, 'sessionId')) return undeclared;
   return undeclared.filter((name) => name !== ADDED_WITH_SESSION);
 }

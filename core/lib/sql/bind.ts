@@ -19,7 +19,8 @@ export interface Variant extends BoundStatement {
 interface Shape {
   readonly text: string;
   readonly types: readonly BoundType[];
-  readonly declared: readonly (string | null)[];
+  /** Absent: nothing is declared. */
+  readonly declared: readonly (string | null)[] | undefined;
   /** Name of the value of each placeholder, and which element of it (-1: the whole value). */
   readonly names: readonly string[];
   readonly elements: readonly number[];
@@ -244,5 +245,6 @@ function compose(
   };
 
   add(statement.nodes, false);
-  return { text, names, elements, absent, types, declared, pieces };
+  const is_declared = declared.some((as) => as !== null);
+  return { text, names, elements, absent, types, declared: is_declared ? declared : undefined, pieces };
 }
