@@ -121,7 +121,7 @@ async function buildUi(bun) {
     'ui',
     'core/contract',
     'core/lib',
-    'core/client.ts',
+    'core/client/client.ts',
     'core/client',
     'core/errors.ts',
     'bun.lock',

@@ -1,15 +1,15 @@
 import { LONGEST_ACCESS_TOKEN } from '#core/edge/identity.ts';
 import { readText } from '#core/edge/body.ts';
-import type { Network } from '#core/env/settings.ts';
+import type { Network } from '#core/process/env/settings.ts';
 import { AppError } from '#core/errors.ts';
-import type { Log } from '#core/log.ts';
+import type { Log } from '#core/process/log.ts';
 import { askedHost, askedOrigin, createAddresses } from '#core/edge/asked-address.ts';
 import { clientAddress, forwardedScheme } from '#core/edge/client-address.ts';
 import { preflight, setCors } from '#core/edge/cors.ts';
 import { refuseRegistration, REGISTER_PATH } from '#core/edge/registration.ts';
 import { withOneVersion, withoutNulls } from '#core/edge/requests/mcp-request.ts';
 import { isOurs } from '#core/edge/service-token.ts';
-import { PRODUCT_VERSION } from '#core/version.ts';
+import { PRODUCT_VERSION } from '#core/process/version.ts';
 import { enter } from './entrance.ts';
 import { answerAuthorize, answerToken } from './grant.ts';
 import { createMcp } from './mcp.ts';

@@ -1,6 +1,6 @@
 import type { AgentLine } from '#core/contract/identity/agent-channel.ts';
 import { AppError } from '#core/errors.ts';
-import { type Log, toShortLine } from '#core/log.ts';
+import { type Log, toShortLine } from '#core/process/log.ts';
 import type { ServerLink } from './server-link.ts';
 
 const CAPACITY = 500;

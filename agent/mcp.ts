@@ -2,8 +2,8 @@ import { type CallToolResult, createMcpHandler, ProtocolError, ProtocolErrorCode
 import { namedOf } from '#core/lib/call/undeclared-arguments.ts';
 import { withWholeEvents } from '#core/lib/text/wire-text.ts';
 import { AppError } from '#core/errors.ts';
-import type { Log } from '#core/log.ts';
-import { PRODUCT_NAME, PRODUCT_VERSION } from '#core/version.ts';
+import type { Log } from '#core/process/log.ts';
+import { PRODUCT_NAME, PRODUCT_VERSION } from '#core/process/version.ts';
 import { createMarks, type Mark } from './marks.ts';
 import { listingFor, mayPropose, PROPOSING, takeProposal, withoutProposal } from './proposing.ts';
 import { refuse, sentence } from './refusals.ts';

@@ -1,7 +1,7 @@
 import { wayOf } from '#core/contract/proposal-ways.ts';
 import { LONGEST_NOTE } from '#core/contract/proposals.ts';
 import { invalidField } from '#core/errors.ts';
-import { refuseUnkeepable } from '#core/issues.ts';
+import { refuseUnkeepable } from '#core/process/issues.ts';
 import type { Proposal } from './server-link.ts';
 import type { AgentTool } from './tools.ts';
 

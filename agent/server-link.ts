@@ -1,4 +1,4 @@
-import { type Call, createClient } from '#core/client.ts';
+import { type Call, createClient } from '#core/client/client.ts';
 import type { AgentLine, AgentSettings } from '#core/contract/identity/agent-channel.ts';
 import { AppError, type ErrorCode } from '#core/errors.ts';
 

@@ -1,9 +1,9 @@
 import { withTimeout } from '#core/lib/with-timeout.ts';
-import type { Env } from '#core/env.ts';
+import type { Env } from '#core/process/env.ts';
 import { acceptedHostNames, ownPorts } from '#core/edge/accepted-names.ts';
 import { withHost } from '#core/edge/requests/hostless.ts';
 import { IDLE_SECONDS } from '#core/edge/body.ts';
-import type { Log } from '#core/log.ts';
+import type { Log } from '#core/process/log.ts';
 import { createAgent } from './http.ts';
 import { withEnd } from '#core/lib/stream-end.ts';
 import { sendLines } from './lines.ts';

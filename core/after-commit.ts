@@ -1,4 +1,4 @@
-import { type Log, reasonOf } from './log.ts';
+import { type Log, reasonOf } from './process/log.ts';
 
 /**
  * Work that follows a commit. The change is stored whatever comes of it, so a failure is logged and the answer stays: a caller that

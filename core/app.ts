@@ -1,10 +1,10 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import type { Env } from '#core/env.ts';
-import type { DecisionNews } from './edge/confirmation-page.ts';
+import type { Env } from './process/env.ts';
+import type { DecisionNews } from './contract/deploy/control.ts';
 import { createHostRegistry, type HostRegistry } from './deploy/hosts.ts';
 import type { Announcement } from './cluster/announcements.ts';
 import type { Kv } from './cluster/kv.ts';
-import type { Log } from '#core/log.ts';
+import type { Log } from './process/log.ts';
 import type { PasswordWork } from './identity/passwords.ts';
 import { createKeyring, type Keyring } from './lib/secrets.ts';
 import { withTimeout } from './lib/with-timeout.ts';

@@ -1,7 +1,7 @@
-import type { LiveToken, NamedList } from '#core/deploy/hosts.ts';
-import type { IdentityList } from '#core/edge/identity.ts';
+import type { LiveToken, NamedList } from '#core/contract/deploy/control.ts';
+import type { IdentityList } from '#core/contract/deploy/control.ts';
 import { AppError } from '#core/errors.ts';
-import type { Log } from '#core/log.ts';
+import type { Log } from '#core/process/log.ts';
 import type { Decisions } from './call/confirmation/decisions.ts';
 import type { RunningCalls } from './call/deadline.ts';
 import type { Beside } from './swap/beside.ts';

@@ -1,6 +1,6 @@
 import type { RedisLimits } from '#core/cluster/redis-limits.ts';
-import type { Network } from '#core/env/settings.ts';
-import type { Log } from '#core/log.ts';
+import type { Network } from '#core/process/env/settings.ts';
+import type { Log } from '#core/process/log.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
 import type { ViewPage } from './apps/view-page.ts';
 import type { AuthSettings } from './auth/authorise.ts';

@@ -1,6 +1,6 @@
 import { createProbes } from '#core/edge/probes.ts';
 import { AppError } from '#core/errors.ts';
-import { secretsIn } from '#core/lib/places.ts';
+import { secretsIn } from '#core/lib/sealed-values.ts';
 import { withTimeout } from '#core/lib/with-timeout.ts';
 import { createAppViews } from './apps/views.ts';
 import { createAuth } from './auth/authorise.ts';
@@ -16,7 +16,7 @@ import { createPageCursors } from './call/page-cursors.ts';
 import { createAcknowledge, follow } from './follow-server.ts';
 import { createDismissal } from './dismissal.ts';
 import type { HostOptions } from './host-options.ts';
-import { createPseudonym } from '#core/lib/call/masks.ts';
+import { createPseudonym } from '#core/query/masks.ts';
 import { createRateLimits } from './limits/rate-limit.ts';
 import { createUnread } from './limits/unread.ts';
 import { createSlotShares } from './limits/slot-shares.ts';

@@ -1,7 +1,7 @@
 import { withDevSecrets } from '#core/edge/dev-secrets.ts';
-import { EnvError, parseEnv, processEnvironment } from '#core/env.ts';
-import { createLog, logUnhandled, toStream } from '#core/log.ts';
-import { onStop } from '#core/product.ts';
+import { EnvError, parseEnv, processEnvironment } from '#core/process/env.ts';
+import { createLog, logUnhandled, toStream } from '#core/process/log.ts';
+import { onStop } from '#core/process/product.ts';
 import { createHost } from './host.ts';
 import { hostOptions } from './setup.ts';
 

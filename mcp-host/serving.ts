@@ -1,6 +1,6 @@
 import { LOG_LEVELS } from '#core/contract/log-levels.ts';
-import type { CanaryNews } from '#core/deploy/hosts.ts';
-import type { Log } from '#core/log.ts';
+import type { CanaryNews } from '#core/contract/deploy/control.ts';
+import type { Log } from '#core/process/log.ts';
 import type { Sessions } from './protocol/sessions.ts';
 import type { Endpoint } from '#core/edge/mcp-endpoint.ts';
 import { type Changes, NO_CHANGES, type Streams } from './protocol/streams.ts';

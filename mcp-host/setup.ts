@@ -1,11 +1,11 @@
 import { mkdir, readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { type Env, hostRedisUrl } from '#core/env.ts';
+import { type Env, hostRedisUrl } from '#core/process/env.ts';
 import { acceptedHostNames, ownPorts } from '#core/edge/accepted-names.ts';
 import type { RedisLimits } from '#core/cluster/redis-limits.ts';
-import { productFile, VIEW_PAGE } from '#core/product.ts';
-import type { Log } from '#core/log.ts';
+import { productFile, VIEW_PAGE } from '#core/process/product.ts';
+import type { Log } from '#core/process/log.ts';
 import { writeFileAtomic } from '#core/lib/durable-file.ts';
 import { createKeyring } from '#core/lib/secrets.ts';
 import { guardedFetch } from '#core/engines/shared/dial.ts';

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { withDevInstallation } from '#core/edge/dev-secrets.ts';
-import { EnvError, parseEnv, processEnvironment } from '#core/env.ts';
+import { EnvError, parseEnv, processEnvironment } from '#core/process/env.ts';
 import { STDIO_HOST } from '#core/contract/deploy/deploy.ts';
-import { programArguments } from '#core/product.ts';
-import { createLog, logUnhandled, toStream } from '#core/log.ts';
+import { programArguments } from '#core/process/product.ts';
+import { createLog, logUnhandled, toStream } from '#core/process/log.ts';
 import { noListFile } from './auth/list-file.ts';
 import { createHost, type Host } from './host.ts';
 import { hostOptions } from './setup.ts';

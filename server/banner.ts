@@ -1,5 +1,5 @@
 import type { App } from '#core/app.ts';
-import { clientTexts, curlText } from '#core/client-texts.ts';
+import { clientTexts, curlText } from '#core/client/client-texts.ts';
 import { placeholdersIn } from '#core/lib/text/command-text.ts';
 import { activeSnapshot } from '#core/deploy/deployment.ts';
 import { exposureOf } from '#core/deploy/exposure.ts';

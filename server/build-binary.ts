@@ -1,5 +1,5 @@
 import { cpSync, readdirSync, rmSync } from 'node:fs';
-import { SOURCES } from '#core/product.ts';
+import { SOURCES } from '#core/process/product.ts';
 import { join, resolve } from 'node:path';
 import type { BunPlugin } from 'bun';
 
@@ -8,7 +8,7 @@ import type { BunPlugin } from 'bun';
  * executable for this kind of machine.
  */
 const ROOT = resolve(import.meta.dir, '..');
-/** Inside an executable files keep their place below this folder (`core/product.ts`). */
+/** Inside an executable files keep their place below this folder (`core/process/product.ts`). */
 const INSIDE = process.platform === 'win32' ? 'B:/~BUN/root' : '/$bunfs/root';
 
 const FOLDERS = ['ui/dist', 'ui/docs', 'core/store/migrations', SOURCES];
@@ -16,7 +16,7 @@ const FOLDERS = ['ui/dist', 'ui/docs', 'core/store/migrations', SOURCES];
 const COPIED = [
   'package.json',
   'core/errors.ts',
-  'core/issues.ts',
+  'core/process/issues.ts',
   'core/contract',
   'core/edge',
   'core/engines',

@@ -1,4 +1,4 @@
-import { processEnvironment } from '#core/env.ts';
+import { processEnvironment } from '#core/process/env.ts';
 import { runCli } from './cli/program.ts';
 
 const code = await runCli(process.argv.slice(2), {

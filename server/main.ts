@@ -1,8 +1,8 @@
 import { withDevSecrets } from '#core/edge/dev-secrets.ts';
-import { EnvError, parseEnv, processEnvironment } from '#core/env.ts';
+import { EnvError, parseEnv, processEnvironment } from '#core/process/env.ts';
 import { AppError } from '#core/errors.ts';
-import { createLog, logUnhandled, toStream } from '#core/log.ts';
-import { onStop, programCommand } from '#core/product.ts';
+import { createLog, logUnhandled, toStream } from '#core/process/log.ts';
+import { onStop, programCommand } from '#core/process/product.ts';
 import { createDemo, deployDemo } from '#core/transfer/demo.ts';
 import { printBanner } from './banner.ts';
 import { startServer } from './start.ts';

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { firstTry, processEnvironment, serverAlone } from '#core/env.ts';
+import { firstTry, processEnvironment, serverAlone } from '#core/process/env.ts';
 import { isProgramWord } from './cli/programs.ts';
 
 /**
@@ -11,9 +11,9 @@ const STARTS = {
     serverAlone();
     return import('./main.ts');
   },
-  host: () => import('../mcp-host/main.ts'),
-  agent: () => import('../agent/main.ts'),
-  stdio: () => import('../mcp-host/stdio.ts'),
+  host: () => import('#mcp-host/main.ts'),
+  agent: () => import('#agent/main.ts'),
+  stdio: () => import('#mcp-host/stdio.ts'),
   start() {
     firstTry();
     process.stdout.write(
@@ -23,7 +23,7 @@ const STARTS = {
   },
 } as const;
 
-/** What programs start for themselves (`core/product.ts`); the command line does not name them. */
+/** What programs start for themselves (`core/process/product.ts`); the command line does not name them. */
 const CHILDREN: Readonly<Record<string, () => Promise<unknown>>> = {
   'sqlite-child': () => import('#core/engines/sqlite/child.ts'),
   'duckdb-child': () => import('#core/engines/duckdb/child.ts'),

@@ -1,4 +1,4 @@
-import type { Log } from '#core/log.ts';
+import type { Log } from '#core/process/log.ts';
 
 export interface Supervised {
   /** Ends the program: SIGTERM, and SIGKILL after the grace period. */

@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { type Setting, SETTINGS } from '#core/env/settings.ts';
+import { type Setting, SETTINGS } from '#core/process/env/settings.ts';
 
 const PAGE = new URL('../docs/settings.md', import.meta.url);
 

@@ -1,7 +1,7 @@
 import type { Change } from '#core/contract/deploy/deploy.ts';
 import { ENTITIES, FROZEN_KINDS } from '#core/contract/entities.ts';
 import { REDACTED } from '#core/contract/history.ts';
-import { replaceSealed } from '#core/lib/places.ts';
+import { replaceSealed } from '#core/lib/sealed-values.ts';
 import type { SqlNode } from '#core/lib/sql/statement.ts';
 import { breaking } from './breaking.ts';
 import { canonical, checksum } from './canonical.ts';

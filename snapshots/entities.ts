@@ -3,18 +3,19 @@ import type { Prompt } from '#core/contract/definitions/prompts.ts';
 import type { Resource } from '#core/contract/definitions/resources.ts';
 import { isGuarded, type WriteGuard, writeGuard } from '#core/contract/definitions/write-guard.ts';
 import { hostLimits, type Tool } from '#core/contract/definitions/tools.ts';
-import { argumentMasks } from '#core/lib/call/argument-masks.ts';
-import { toRules } from '#core/lib/call/masks.ts';
+import { argumentMasks } from '#core/query/argument-masks.ts';
+import { toRules } from '#core/query/masks.ts';
 import { parseUriTemplate } from '#core/lib/uri-template.ts';
 import { AppError, invalidField } from '#core/errors.ts';
 import { dialectNamed, engineOf } from '#core/engines/index.ts';
-import { pagedInput, pagedOutput } from '#core/lib/call/page-schemas.ts';
+import { pagedInput, pagedOutput } from '#core/query/page-schemas.ts';
 import type { SqlDialect } from '#core/lib/sql/dialect.ts';
 import type { PageColumn } from '#core/lib/sql/paging.ts';
 import type { PageBy } from '#core/contract/definitions/pages.ts';
 import { canonical, checksum } from './canonical.ts';
 import type { Compiled, QueryDefinition } from './compile.ts';
-import type { FrozenConnection, FrozenPrompt, FrozenQuery, FrozenResource, FrozenTool } from './format.ts';
+import type { FrozenConnection, FrozenPrompt, FrozenResource, FrozenTool } from './format.ts';
+import type { FrozenQuery } from '#core/query/frozen-query.ts';
 
 /** A stored connection; secrets are sealed. */
 export type ConnectionDefinition = Omit<FrozenConnection, 'pool_key' | 'max_concurrency'> & {

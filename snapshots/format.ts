@@ -1,29 +1,24 @@
 import type * as v from 'valibot';
+import type { frozenWhenSet, frozenSettings } from '#core/contract/settings/settings.ts';
+import type { Claims } from '#core/query/identity.ts';
+import type { Sealed } from '#core/contract/fields.ts';
 import type { DbType, SslMode } from '#core/contract/definitions/connections.ts';
 import type { SessionRole, SessionValue } from '#core/contract/definitions/session-values.ts';
-import type { MaskKind } from '#core/contract/definitions/masks.ts';
-import type { MaskRule } from '#core/lib/call/masks.ts';
-import type { TextFormat } from '#core/contract/definitions/pages.ts';
-import type { PageColumn } from '#core/lib/sql/paging.ts';
-import type { Parameter } from '#core/contract/definitions/parameters.ts';
 import type { hostLimits, ReturnType } from '#core/contract/definitions/tools.ts';
+import type { MaskKind } from '#core/contract/definitions/masks.ts';
+import type { TextFormat } from '#core/contract/definitions/pages.ts';
 import type { View } from '#core/contract/definitions/view.ts';
 import type { WriteGuard } from '#core/contract/definitions/write-guard.ts';
+import type { FrozenQuery } from '#core/query/frozen-query.ts';
 import type { ToolsetDraft } from '#core/contract/definitions/toolsets.ts';
-import type { frozenSettings, frozenWhenSet } from '#core/contract/settings/settings.ts';
-import type { Claims } from '#core/lib/call/identity.ts';
-import type { Statement } from '#core/lib/sql/statement.ts';
 
 export const SNAPSHOT_FORMAT = 'sluice-snapshot/2';
+
 /** A whole configuration in one text, as the first edition stored it and kept it on the disks of hosts. */
 export const WHOLE_FORMAT = 'sluice-snapshot/1';
 
-/** Ciphertext of a secret with a keyed fingerprint of its plain text; only the fingerprint counts in hashes. */
-export interface Sealed {
-  readonly $sealed: string;
-}
-
 type Entries<E extends v.ObjectEntries> = v.InferOutput<v.ObjectSchema<E, undefined>>;
+
 type WhenSet = Entries<typeof frozenWhenSet>;
 
 /** Every frozen setting by its name; what is absent until it is set has its default then. */
@@ -70,27 +65,8 @@ export interface FrozenConnection {
   readonly pool_key: string;
 }
 
-/** What one call runs and within which limits: shared by tools and resources. */
-export interface FrozenQuery {
-  readonly connection_id: string;
-  readonly statement: Statement;
-  readonly mode: 'fixed' | 'read' | 'write';
-  readonly parameters: readonly Parameter[];
-  readonly timeout_ms: number;
-  readonly max_rows: number;
-  readonly max_bytes: number;
-  /** Absent: no limit of its own. */
-  readonly max_tokens?: number;
-  /** What orders the pages of its rows; absent: it has none. */
-  readonly page_by?: readonly PageColumn[];
-  readonly transform_template: string | null;
-  /** Absent: everybody sees the rows as they are. */
-  readonly masks?: readonly MaskRule[];
-  /** It runs text of its caller as SQL; absent otherwise, and of resources that an older release froze. */
-  readonly passthrough?: true;
-}
-
 type HostLimits = Entries<typeof hostLimits>;
+
 /** What may be null is absent then. */
 type Given<T> = {
   readonly [K in keyof T as null extends T[K] ? never : K]: T[K];

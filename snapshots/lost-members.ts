@@ -1,6 +1,7 @@
 import type { FrozenPrompt, FrozenResource, FrozenTool } from './format.ts';
 import { type Holds, holdsOf, ofPrompt, ofResource, ofTool, type Selectable } from './toolsets.ts';
-import { keyOf, type Kind, type Leaf } from './tree.ts';
+import { keyOf, type Leaf } from './tree.ts';
+import type { Kind } from '#core/contract/entities.ts';
 import { leavesOf } from './order.ts';
 
 type Texts = (leaves: readonly Leaf[]) => Promise<ReadonlyMap<string, string>>;

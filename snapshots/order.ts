@@ -1,5 +1,6 @@
 import type { Outcome } from './freeze-one.ts';
-import { compare, type Kind, KINDS, type Leaf } from './tree.ts';
+import { compare, type Leaf } from './tree.ts';
+import { type Kind, KINDS } from '#core/contract/entities.ts';
 
 const toPlace = ({ entity_type: kind, name }: Outcome) => ({ kind, name });
 

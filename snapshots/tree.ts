@@ -1,11 +1,8 @@
+import { type Kind, KINDS } from '#core/contract/entities.ts';
+import { SNAPSHOT_FORMAT, type SnapshotContent } from './format.ts';
+import { canonical, hashOf, sealedHashOf } from './canonical.ts';
 import { createHash } from 'node:crypto';
 import { AppError } from '#core/errors.ts';
-import { canonical, hashOf, sealedHashOf } from './canonical.ts';
-import { SNAPSHOT_FORMAT, type SnapshotContent } from './format.ts';
-
-/** What a snapshot is made of, in the order in which it is listed. */
-export const KINDS = ['server', 'connection', 'tool', 'resource', 'prompt', 'toolset'] as const;
-export type Kind = (typeof KINDS)[number];
 
 /** One frozen entity as a snapshot lists it. Its name is its own among those of its kind. */
 export interface Leaf {
@@ -45,6 +42,7 @@ export interface Delta<L extends Leaf = Leaf> {
 }
 
 const FIRST_LINE = `${SNAPSHOT_FORMAT}\n`;
+
 const LETTER: Readonly<Record<Kind, string>> = {
   server: 's',
   connection: 'c',
@@ -53,7 +51,9 @@ const LETTER: Readonly<Record<Kind, string>> = {
   prompt: 'p',
   toolset: 'o',
 };
+
 const KIND_OF = new Map(KINDS.map((kind) => [LETTER[kind], kind]));
+
 const HASH_LENGTH = 43;
 
 /** Names a leaf within its tree. */

@@ -57,7 +57,7 @@ const files = folders.flatMap((folder) =>
 const scripts = files.filter(({ path }) => !path.endsWith('.css'));
 const programs = scripts.filter(({ path }) => !path.startsWith('test/'));
 
-/** `core/lib/call/query.ts` belongs to `core/engine`, `core/errors.ts` to `core/errors`, everything else to its first folder. */
+/** `core/query/query.ts` belongs to `core/engine`, `core/errors.ts` to `core/errors`, everything else to its first folder. */
 function unitOf(path: string): string {
   if (path.startsWith(`${PROJECT}/`)) return PROJECT;
   if (path === 'server/sluice.ts') return 'server/sluice';
@@ -136,9 +136,9 @@ describe('every file', () => {
     expect(named(scripts, /(from|import|import\()\s*['"](\.\.\/){2,}/)).toEqual([]);
   });
 
-  test('leaves the environment to core/env.ts', () => {
+  test('leaves the environment to core/process/env.ts', () => {
     const others = programs.filter(
-      ({ path }) => path !== 'core/env.ts' && !path.endsWith('.config.ts') && unitOf(path) !== PROJECT,
+      ({ path }) => path !== 'core/process/env.ts' && !path.endsWith('.config.ts') && unitOf(path) !== PROJECT,
     );
     expect(named(others, /\b(process|Bun|import\.meta)\.env\b/)).toEqual([]);
   });

@@ -1,5 +1,5 @@
 import type { App } from '#core/app.ts';
-import { reasonOf } from '#core/log.ts';
+import { reasonOf } from '#core/process/log.ts';
 import { fingerprintOf, openOrNull } from '#core/lib/secrets.ts';
 
 /**

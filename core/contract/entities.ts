@@ -5,6 +5,11 @@ import { ToolDraft } from './definitions/tools.ts';
 import { TestDraft } from './definitions/tests.ts';
 import { MOST_TOOLSETS, ToolsetDraft } from './definitions/toolsets.ts';
 
+/** What a snapshot is made of, in the order in which it is listed. */
+export const KINDS = ['server', 'connection', 'tool', 'resource', 'prompt', 'toolset'] as const;
+
+export type Kind = (typeof KINDS)[number];
+
 /**
  * What people write, by the name of one, in the order of writing: what others refer to comes first. Handlers, history, export,
  * import, names and counts follow from here; what a noun has of its own stands in `core/definitions/<nouns>.ts`.
@@ -21,24 +26,34 @@ export const ENTITIES = {
 } as const;
 
 export type EntityKind = keyof typeof ENTITIES;
+
 export type Plural<K extends EntityKind = EntityKind> = (typeof ENTITIES)[K]['plural'];
+
 /** What belongs to a connection. */
 export type OwnedKind = { [K in EntityKind]: (typeof ENTITIES)[K]['owner'] extends null ? never : K }[EntityKind];
 
 /** What a snapshot holds. */
 export type FrozenKind = Exclude<EntityKind, 'test'>;
+
 /** What is frozen one by one: everything but what others are frozen with. */
 export type DefinitionKind = Exclude<FrozenKind, 'connection'>;
 
 export const ENTITY_KINDS = Object.keys(ENTITIES) as readonly EntityKind[];
+
 export const isOwned = (kind: EntityKind): kind is OwnedKind => ENTITIES[kind].owner !== null;
+
 export const OWNED_KINDS: readonly OwnedKind[] = ENTITY_KINDS.filter(isOwned);
+
 /** What is deleted with something else: what belongs to a connection, and the tests of a definition. */
 export const CASCADED_KINDS: readonly (OwnedKind | 'test')[] = [...OWNED_KINDS, 'test'];
+
 export const FROZEN_KINDS = ENTITY_KINDS.filter((kind): kind is FrozenKind => kind !== 'test');
+
 export const DEFINITION_KINDS: readonly DefinitionKind[] = FROZEN_KINDS.filter((kind) => kind !== 'connection');
+
 /** Everything that a deploy serves, the settings of the server included. */
 export const SERVED = [...FROZEN_KINDS, 'server_config'] as const;
+
 /** Everything that is configured, the settings of the server included. */
 export const CONFIGURED = [...ENTITY_KINDS, 'server_config'] as const;
 

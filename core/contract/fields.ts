@@ -1,17 +1,27 @@
 import * as v from 'valibot';
 import { field } from './marks.ts';
 
+/** Ciphertext of a secret with a keyed fingerprint of its plain text; only the fingerprint counts in hashes. */
+export interface Sealed {
+  readonly $sealed: string;
+}
+
 /** Building blocks that several nouns share. */
 export const Id = v.pipe(v.string(), v.description('UUIDv7'));
+
 export const Checksum = v.pipe(v.string(), v.regex(/^sha256:[0-9a-f]{64}$/, 'must be sha256: and 64 hex digits'));
+
 export const Timestamp = v.pipe(v.string(), v.description('ISO 8601, UTC, milliseconds'));
+
 export const integerBetween = (min: number, max: number) => v.pipe(v.number(), v.integer(), v.minValue(min), v.maxValue(max));
+
 export const textBetween = (min: number, max: number) => v.pipe(v.string(), v.minLength(min), v.maxLength(max));
 
 const SHOWN: unique symbol = Symbol('shown');
 
 /** What people read: one of white space, or of signs without a shape, is refused as an empty one when it is sent. What is stored is answered. */
 export const shownText = (max: number) => ({ ...textBetween(1, max), [SHOWN]: true });
+
 export const isShown = (schema: object): boolean => SHOWN in schema;
 
 /** Why a version, candidate or canary was made. */
@@ -25,12 +35,18 @@ export const EntityName = v.pipe(
     'must begin with a letter or underscore and hold at most 64 letters, digits, underscores and hyphens',
   ),
 );
+
 export const Title = v.nullable(textBetween(1, 200));
+
 export const Description = textBetween(1, 5_000);
+
 /** Characters of a statement or a template. */
 export const LONGEST_STATEMENT = 100_000;
+
 export const SqlText = textBetween(1, LONGEST_STATEMENT);
+
 export const TemplateText = v.nullable(textBetween(1, LONGEST_STATEMENT));
+
 export const Tags = v.pipe(v.array(textBetween(1, 64)), v.maxLength(50));
 
 /** What tools, resources and prompts are told apart by, for people and for models. */
@@ -48,12 +64,14 @@ export const texts = {
     open: true,
   }),
 };
+
 export const ownTags = field(Tags, {
   label: 'Tags',
   help: 'For finding and grouping here. Models do not see them.',
   open: true,
   default: [],
 });
+
 /** The template that shapes a result. */
 export const TransformTemplate = v.pipe(
   TemplateText,
@@ -61,31 +79,44 @@ export const TransformTemplate = v.pipe(
     'Jinja2-style; its output is the result. Reads rows (objects), params.<name>, vars.<name>, caller.<field> (sub, name, email, client_id, groups, token, claims)',
   ),
 );
+
 export const template = field(TransformTemplate, { label: 'Transform template', control: 'code', open: true, default: null });
 
 export const Version = v.pipe(integerBetween(1, 2 ** 31 - 1), v.description('Must be the stored version'));
+
 /** Who did something, as it is kept beside what was done. */
 export const StoredActor = v.object({ type: v.string(), id: v.nullable(v.string()), name: v.string() });
+
 export type StoredActor = v.InferOutput<typeof StoredActor>;
+
 /** What the store adds to every record. */
 export const stored = { version: Version, created_at: Timestamp, updated_at: Timestamp };
+
 export const Warnings = v.array(v.string());
 
 export const Skip = v.optional(integerBetween(0, 2 ** 31 - 1), 0);
+
 export const listInput = (max: number) => ({ skip: Skip, limit: v.optional(integerBetween(1, max), Math.min(50, max)) });
+
 /** Records that one request lists or changes. */
 export const MOST_AT_ONCE = 500;
+
 /** Filters that every list of entities takes. */
 export const entityFilters = {
   ...listInput(MOST_AT_ONCE),
   search: v.pipe(v.optional(textBetween(1, 200)), v.description('Words of names, descriptions and tags, in any order')),
   enabled: v.optional(v.boolean()),
 };
+
 export const listOf = <T extends v.GenericSchema>(item: T) => v.object({ items: v.array(item), total: v.number() });
+
 /** Of an update by an agent. */
 export const Unchanged = v.optional(v.pipe(v.literal(true), v.description('Nothing was to be changed')));
+
 export const Nothing = v.object({});
+
 export const Empty = v.strictObject({});
+
 export const byId = v.strictObject({ id: Id });
 
 /** Every field of a draft without its default and not required: what a PATCH may send. */

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { byPlural, CASCADED_KINDS, CONFIGURED } from './entities.ts';
-import { Id, listInput, listOf, textBetween, Timestamp, Version } from './fields.ts';
+import { CONFIGURED, byPlural, CASCADED_KINDS } from './entities.ts';
+import { Id, Timestamp, listOf, textBetween, listInput, Version } from './fields.ts';
 import { operation } from './operation.ts';
 
 export const EntityType = v.picklist([
@@ -17,12 +17,14 @@ export const EntityType = v.picklist([
   'snapshot',
   'file',
 ]);
+
 export type EntityType = v.InferOutput<typeof EntityType>;
 
 /** Changes of what is configured and of deploys. Those of people and credentials are for signed-in administrators alone, as these are. */
 export const OF_DEFINITIONS: readonly EntityType[] = [...CONFIGURED, 'snapshot', 'file'];
 
 export const Action = v.picklist(['create', 'update', 'delete', 'rollback', 'import', 'deploy', 'blocked']);
+
 export type Action = v.InferOutput<typeof Action>;
 
 /** What stands in the place of a secret. */
@@ -63,10 +65,12 @@ export const HistoryEntry = v.object({
     v.description('No key decrypts a secret of the state before this entry, so it cannot be rolled back'),
   ),
 });
+
 export type HistoryEntry = v.InferOutput<typeof HistoryEntry>;
 
 /** Names of records that are deleted with others, under the plurals of their nouns. */
 export const Cascaded = v.object(byPlural(CASCADED_KINDS, () => v.array(v.string())));
+
 export type Cascaded = v.InferOutput<typeof Cascaded>;
 
 const History = listOf(HistoryEntry);

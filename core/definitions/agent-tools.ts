@@ -12,7 +12,8 @@ import { checkUpdate, configHandlers, readSettings } from './settings/config.ts'
 import { type Entities, flowHandlers } from './flow.ts';
 import { KIND_OF } from './kinds.ts';
 import { checkVersion, retryOnConflict } from './versioned.ts';
-import { deletedBeside, type EntityType } from '#core/observe/history.ts';
+import { deletedBeside } from '#core/observe/history.ts';
+import type { EntityType } from '#core/contract/history.ts';
 import { shortEntry } from '#core/observe/history-entry.ts';
 import { historyHandlers } from '#core/observe/history-handlers.ts';
 import { toVariables } from './settings/settings.ts';

@@ -1,12 +1,11 @@
+import type { Change, Context, Handlers } from '#core/run.ts';
+import { type ConnectionRow, createSourcePool, type SourcePool, wrapSources } from './source-pool.ts';
+import { createProgressNote, readProgress } from '#core/cluster/progress.ts';
+import type { AppError } from '#core/errors.ts';
+import { isUnreachable } from './statements.ts';
+import type { Source } from '#core/engines/shared/source.ts';
 import { writeAlone } from '#core/store/journal.ts';
 import type { Db } from '#core/store/open.ts';
-import type { AppError } from '#core/errors.ts';
-import { createProgressNote, readProgress } from '#core/cluster/progress.ts';
-import type { Change, Context, Handlers } from '#core/run.ts';
-import { createSlices } from '#core/lib/slices.ts';
-import type { Source } from '#core/engines/shared/source.ts';
-import { type ConnectionRow, createSourcePool, type SourcePool, wrapSources } from './source-pool.ts';
-import { isUnreachable } from './statements.ts';
 
 /** A context in which connections that are not stored yet can be planned. */
 export interface BatchContext extends Context {
@@ -125,19 +124,4 @@ export async function writeAll<T>(context: Context, dry_run: boolean, work: (ins
 export function inTransaction(context: Context, tx: Db): Context {
   const nested = <T>(work: (tx: Db) => Promise<T>): Promise<T> => work(tx);
   return { ...context, app: { ...context.app, store: { ...context.app.store, db: tx, write: nested, read: nested } } };
-}
-
-/** Works through a list a few at a time; the answers are in its order. */
-export async function fewAtATime<T, R>(items: readonly T[], most: number, work: (item: T) => Promise<R>): Promise<R[]> {
-  const answers: R[] = [];
-  const turn = createSlices();
-  let next = 0;
-  const worker = async (): Promise<void> => {
-    for (let n = next++; n < items.length; n = next++) {
-      answers[n] = await work(items[n] as T);
-      await turn();
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(most, items.length) }, worker));
-  return answers;
 }

@@ -6,11 +6,12 @@ import { openOrNull } from '#core/lib/secrets.ts';
 import { checkTarget, kindOf } from '#core/engines/index.ts';
 import { extraFault, extrasThereAre } from '#core/engines/shared/extras.ts';
 import { canonical } from '#snapshots/canonical.ts';
-import type { Sealed } from '#snapshots/format.ts';
+import type { Sealed } from '#core/contract/fields.ts';
 import { sessionFaults } from './session-checks.ts';
 import { touches } from './records.ts';
 import { guardDraft } from './guard/guard.ts';
-import { type ConnectionRow, isSealed, secretPlace } from './source-pool.ts';
+import { type ConnectionRow, secretPlace } from './source-pool.ts';
+import { isSealed } from '#core/lib/sealed-values.ts';
 import { lastState, refuseConnection } from '#core/identity/token-limits.ts';
 
 /** What a connection is to become; a secret is plain text when it was sent and sealed when it is kept. */

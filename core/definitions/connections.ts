@@ -7,7 +7,8 @@ import { AppError, refuseFields } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import { createSlices, pagesOf } from '#core/lib/slices.ts';
 import { checkTarget, CONNECTION_TYPES, kindOfServer } from '#core/engines/index.ts';
-import type { ConnectionSettings, Source } from '#core/engines/shared/source.ts';
+import type { ConnectionSettings } from '#core/engines/shared/connection-settings.ts';
+import type { Source } from '#core/engines/shared/source.ts';
 import {
   certificateFaults,
   type Draft,
@@ -22,7 +23,8 @@ import { AT_ONCE, createNoun } from './records.ts';
 import { refuseUnknownVariables } from './guard/variables.ts';
 import { sessionFaults } from './session-checks.ts';
 import { createShop, SHOP_FILE } from '#core/transfer/sample-shop.ts';
-import { type ConnectionRow, isSealed } from './source-pool.ts';
+import type { ConnectionRow } from './source-pool.ts';
+import { isSealed } from '#core/lib/sealed-values.ts';
 import { answerWithin } from './statements.ts';
 
 export const connection = createEntity<'connection', Draft>('connection', {

@@ -2,7 +2,7 @@ import { eq } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import type { Source } from '#core/engines/shared/source.ts';
 import type { SharedSource } from './source-pool.ts';
-import { toSettings } from '#core/lib/places.ts';
+import { toSettings } from '#core/engines/shared/connection-settings.ts';
 import { freezeConnection } from '#snapshots/entities.ts';
 import type { FrozenConnection } from '#snapshots/format.ts';
 

@@ -2,7 +2,8 @@ import { type EntityKind, ENTITY_KINDS, type Plural } from '#core/contract/entit
 import type { Db } from '#core/store/open.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context } from '#core/run.ts';
-import { CONFIG_ID, configHandlers, prepareEarlierSettings, readSettings, restoreSettings } from './settings/config.ts';
+import { CONFIG_ID } from '#core/contract/settings/config.ts';
+import { configHandlers, prepareEarlierSettings, readSettings, restoreSettings } from './settings/config.ts';
 import type { Settings } from './settings/settings.ts';
 import { connection } from './connections.ts';
 import { oauthAppUndo } from '#core/identity/oauth/clients/undo-apps.ts';

@@ -1,7 +1,7 @@
 import type { Parameter } from '#core/contract/definitions/parameters.ts';
 import type { ResourceDraft } from '#core/contract/definitions/resources.ts';
 import { estimateTokens } from '#core/lib/tokens.ts';
-import { isSent } from '#core/lib/call/arguments.ts';
+import { isSent } from '#core/query/arguments.ts';
 import { parseUriTemplate, uriTemplateFault } from '#core/lib/uri-template.ts';
 import { invalidField } from '#core/errors.ts';
 import type { Context } from '#core/run.ts';

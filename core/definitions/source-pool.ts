@@ -1,10 +1,10 @@
 import type { Schema } from '#core/store/schema.ts';
-import { AppError } from '#core/errors.ts';
-import { isSealed, toSettings } from '#core/lib/places.ts';
+import { type ConnectionSettings, toSettings } from '#core/engines/shared/connection-settings.ts';
+import type { Source, DialPolicy } from '#core/engines/shared/source.ts';
 import { withTimeout } from '#core/lib/with-timeout.ts';
 import type { Keyring } from '#core/lib/secrets.ts';
 import { openSource } from '#core/engines/index.ts';
-import type { ConnectionSettings, DialPolicy, Source } from '#core/engines/shared/source.ts';
+import { AppError } from '#core/errors.ts';
 
 export type ConnectionRow = Schema['connections']['$inferSelect'];
 
@@ -39,6 +39,7 @@ interface Kept {
 
 /** The page of a deploy does not wait longer for a database, and asks one that did not answer again after a while. */
 const RIGHTS_TIMEOUT_MS = 1_500;
+
 const ASKED_AGAIN_MS = 60_000;
 
 export function createSourcePool(policy: DialPolicy, keyring: Keyring): SourcePool {
@@ -116,8 +117,6 @@ export function wrapSources(pool: SourcePool, wrap: (source: Source, row: Connec
     },
   };
 }
-
-export { isSealed };
 
 /** Where a secret of a connection belongs: the associated data of its ciphertext. */
 export const secretPlace = (connection_id: string, field: string): string => `connection/${connection_id}/${field}`;

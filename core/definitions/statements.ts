@@ -8,7 +8,7 @@ import type { SqlDialect } from '#core/lib/sql/dialect.ts';
 import { type Reads, readsIn, readsOf, withReads } from '#core/lib/sql/reads.ts';
 import type { Statement } from '#core/lib/sql/statement.ts';
 import { AppError, type ErrorCode, type FieldError, refuseFields } from '#core/errors.ts';
-import { unknownMasks } from '#core/lib/call/masks.ts';
+import { unknownMasks } from '#core/query/masks.ts';
 import type { DescribedText, Description, Source } from '#core/engines/shared/source.ts';
 import type { StopSignal } from '#core/engines/shared/stop.ts';
 import { canonical, checksum } from '#snapshots/canonical.ts';

@@ -1,7 +1,8 @@
 import { and, eq, inArray } from 'drizzle-orm';
 import type { Plural } from '#core/contract/entities.ts';
 import { AppError } from '#core/errors.ts';
-import { type EntityType, recordHistory } from '#core/observe/history.ts';
+import type { EntityType } from '#core/contract/history.ts';
+import { recordHistory } from '#core/observe/history.ts';
 import type { Context } from '#core/run.ts';
 import { type Db, uniqueViolation } from '#core/store/open.ts';
 import type { Schema } from '#core/store/schema.ts';

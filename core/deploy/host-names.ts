@@ -1,5 +1,5 @@
 import type { App } from '#core/app.ts';
-import type { HostEvent } from './hosts.ts';
+import type { HostEvent } from '#core/contract/deploy/control.ts';
 import { domainsOf } from './certificates.ts';
 import { runEvery } from '#core/cluster/run-every.ts';
 import { readSettings } from '#core/definitions/settings/config.ts';

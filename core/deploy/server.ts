@@ -1,5 +1,5 @@
 import type { App } from '#core/app.ts';
-import { httpsOrigin } from '#core/env.ts';
+import { httpsOrigin } from '#core/process/env.ts';
 import { AppError, invalidField } from '#core/errors.ts';
 import { publicUrl } from '#core/identity/providers/stored.ts';
 import { withTimeout } from '#core/lib/with-timeout.ts';
@@ -7,7 +7,7 @@ import type { FrozenConnection } from '#snapshots/format.ts';
 import { leavesOf } from '#snapshots/order.ts';
 import { onlyToolset } from '#snapshots/toolsets.ts';
 import type { Handlers } from '#core/run.ts';
-import { PRODUCT_VERSION } from '#core/version.ts';
+import { PRODUCT_VERSION } from '#core/process/version.ts';
 import { createFrozenSources } from '#core/definitions/frozen-sources.ts';
 import { readServerConfig, readSettings } from '#core/definitions/settings/config.ts';
 import { activeSnapshot, readDeployment, statusOf } from './deployment.ts';

@@ -1,7 +1,8 @@
 import { and, eq, gt, lt, sql } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import { readMeta, writeMeta } from '#core/store/meta.ts';
-import type { Acknowledgement, LocalHost } from './hosts.ts';
+import type { Acknowledgement } from '#core/contract/deploy/control.ts';
+import type { LocalHost } from './hosts.ts';
 import { runEvery } from '#core/cluster/run-every.ts';
 import { databaseSeconds, mayHaveOthers } from '#core/cluster/leases.ts';
 import { onSignal, signal } from '#core/cluster/signals.ts';

@@ -2,7 +2,7 @@ import type { App } from '#core/app.ts';
 import { deltaBetween } from '#snapshots/tree.ts';
 import { wasDeployed } from './deployment.ts';
 import { snapshotToServe } from './exposure.ts';
-import type { HostEvent, SnapshotNews } from './hosts.ts';
+import type { HostEvent, SnapshotNews } from '#core/contract/deploy/control.ts';
 import { readSnapshot, type StoredSnapshot, textsOf } from './stored-snapshots.ts';
 
 /**

@@ -7,7 +7,7 @@ import type { Schema } from '#core/store/schema.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import { REDACTED } from '#core/contract/history.ts';
-import { keyOf, replaceSealed } from '#core/lib/places.ts';
+import { keyOf, replaceSealed } from '#core/lib/sealed-values.ts';
 import { isAdministrator } from '#core/identity/roles.ts';
 import { refuseActivation } from '#core/identity/token-limits.ts';
 import { activeSnapshot, readDeployment, writeDeployment } from './deployment.ts';

@@ -1,4 +1,4 @@
-import type { Env } from '#core/env.ts';
+import type { Env } from '#core/process/env.ts';
 
 /** Ports at which the programs of this installation are reached, as far as the environment says. */
 export function ownPorts(env: Env): ReadonlySet<number> {

@@ -1,4 +1,4 @@
-import type { Network } from '#core/env/settings.ts';
+import type { Network } from '#core/process/env/settings.ts';
 import { isTrusted } from './client-address.ts';
 import { hostName, isLoopbackName } from './origins.ts';
 

@@ -1,5 +1,5 @@
 import { AppError } from '#core/errors.ts';
-import { isPlainText } from '#core/issues.ts';
+import { isPlainText } from '#core/process/issues.ts';
 
 /**
  * Seconds without a byte after which a connection of our programs is closed, unless a stream or a call is under way. Load balancers

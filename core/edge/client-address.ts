@@ -1,5 +1,5 @@
 import ipaddr from 'ipaddr.js';
-import type { Network } from '#core/env/settings.ts';
+import type { Network } from '#core/process/env/settings.ts';
 
 /**
  * The address of the caller: that of the socket, or, when the socket is a trusted proxy's, the last address in

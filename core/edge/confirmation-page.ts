@@ -23,12 +23,6 @@ export interface PageQuestion {
   readonly ends_at: number;
 }
 
-/** What a person decided on the page, as the server tells every host. */
-export interface DecisionNews {
-  readonly nonce: string;
-  readonly approved: boolean;
-}
-
 /** Proxies take request lines of 8 kB; an address of this length stays below, also as the place to come back to after a sign-in. */
 export const LONGEST_QUESTION = 6_800;
 

@@ -1,6 +1,6 @@
 import type { CompactJWSHeaderParameters, JWTPayload } from 'jose';
 import { ASYMMETRIC_ALGORITHMS, type JwtIssuer } from '#core/contract/settings/jwt-issuers.ts';
-import { type Claims, type Identity, toIdentity } from '#core/lib/call/identity.ts';
+import { type Claims, type Identity, toIdentity } from '#core/query/identity.ts';
 import { isSameAudience } from './asked-address.ts';
 import { claimAt, type TokenRules, textsOf } from './token-checks.ts';
 

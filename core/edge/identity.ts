@@ -1,9 +1,10 @@
-import type { JWK } from 'jose';
+import type { Until } from '#core/contract/deploy/control.ts';
 
 /** What the server tells hosts about the access tokens of signed-in people (contract section 15), and what these claim. */
 
 /** ECDSA with P-256 (RFC 7518): a host that verifies cannot sign. */
 export const ACCESS_TOKEN_ALGORITHM = 'ES256';
+
 /** A day: the most that `oauth_access_minutes` allows. */
 export const LONGEST_TOKEN_MS = 24 * 3_600_000;
 
@@ -31,30 +32,6 @@ export interface AccessTokenClaims {
   readonly email?: string;
 }
 
-/** Up to where tokens are refused: a time in seconds since 1970 with their fractions, and a place in the order of the database. */
-export interface Until {
-  readonly before: number;
-  /** Absent: a server of an older release ended them. */
-  readonly seq?: number;
-}
-
 /** Whether a token counts after an end: the order of the database decides where the clocks of two servers differ. @param seq null: as above. */
 export const isIssuedAfter = ({ iat, seq }: { readonly iat: number; readonly seq: number | null }, until: Until): boolean =>
   iat > until.before && (seq ?? Number.POSITIVE_INFINITY) >= (until.seq ?? 0);
-
-/** What tokens are refused of; of a grant, which never comes back, all. Exactly one of the three is set. */
-export interface EndedGrant extends Until {
-  readonly grant?: string;
-  readonly sub?: string;
-  readonly client_id?: string;
-}
-
-export interface IdentityList {
-  /** Exactly as it stands in `iss`. */
-  readonly issuer: string;
-  /** Public parts only. */
-  readonly jwks: { readonly keys: readonly JWK[] };
-  readonly ended: readonly EndedGrant[];
-  /** When the server made the list (ISO 8601). */
-  readonly as_of: string;
-}

@@ -1,6 +1,6 @@
 import { hkdfSync } from 'node:crypto';
 import { jwtVerify, SignJWT } from 'jose';
-import { type Claims, type Identity, NO_CLAIMS, NO_IDENTITY } from '#core/lib/call/identity.ts';
+import { type Claims, type Identity, NO_CLAIMS, NO_IDENTITY } from '#core/query/identity.ts';
 
 /** Who calls from the playground: an administrator's session. */
 export interface PlaygroundClaims {

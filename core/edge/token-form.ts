@@ -1,5 +1,5 @@
 import { AppError, asFault } from '#core/errors.ts';
-import { isPlainText } from '#core/issues.ts';
+import { isPlainText } from '#core/process/issues.ts';
 import { readForm } from './body.ts';
 
 /** What both token endpoints take and refuse (RFC 6749). */

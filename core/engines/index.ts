@@ -6,7 +6,8 @@ import { LIBSQL } from './libsql/descriptor.ts';
 import { MYSQL } from './mysql/descriptor.ts';
 import { POSTGRESQL } from './postgresql/descriptor.ts';
 import type { EngineDescriptor, EngineLabel, Target } from './shared/descriptor.ts';
-import type { ConnectionSettings, DialPolicy, Source } from './shared/source.ts';
+import type { ConnectionSettings } from './shared/connection-settings.ts';
+import type { DialPolicy, Source } from './shared/source.ts';
 import { SQLITE } from './sqlite/descriptor.ts';
 
 /** Every engine there is. A new one is its folder, its line here, and its kinds of database in the contract's `DbType`. */

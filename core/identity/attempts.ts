@@ -3,7 +3,7 @@ import { countIn } from '#core/cluster/count-in.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context } from '#core/run.ts';
 import { networkOf } from '#core/edge/network.ts';
-import { PRODUCT_NAME } from '#core/version.ts';
+import { PRODUCT_NAME } from '#core/process/version.ts';
 import { personByName } from './account.ts';
 import { noteAttempt } from './oauth/attempts.ts';
 import { emitLater } from '#core/observe/notices/emit.ts';

@@ -2,7 +2,7 @@ import { and, desc, eq, gt, isNull } from 'drizzle-orm';
 import type { Context, Handlers } from '#core/run.ts';
 import { AppError } from '#core/errors.ts';
 import { hashPassword, verifyPassword } from '#core/identity/passwords.ts';
-import { PRODUCT_VERSION } from '#core/version.ts';
+import { PRODUCT_VERSION } from '#core/process/version.ts';
 import {
   changeAccount,
   currentPerson,

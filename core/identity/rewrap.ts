@@ -3,7 +3,7 @@ import type { App } from '#core/app.ts';
 import { noteChange } from '#core/store/journal.ts';
 import type { Schema } from '#core/store/schema.ts';
 import { AppError } from '#core/errors.ts';
-import type { PlacedSecret } from '#core/lib/places.ts';
+import type { PlacedSecret } from '#core/lib/sealed-values.ts';
 import type { Keyring } from '#core/lib/secrets.ts';
 import { sealedHashOf } from '#snapshots/canonical.ts';
 import { blobSecrets, type Holder, liveHolders, opens, servedBlobs } from './sealed-records.ts';

@@ -3,7 +3,7 @@ import { readMeta } from '#core/store/meta.ts';
 import type { Db, Store } from '#core/store/open.ts';
 import type { Schema } from '#core/store/schema.ts';
 import { readFirst } from '#core/store/trees.ts';
-import { type PlacedSecret, secretsIn } from '#core/lib/places.ts';
+import { type PlacedSecret, secretsIn } from '#core/lib/sealed-values.ts';
 import { type Keyring, openOrNull } from '#core/lib/secrets.ts';
 import { HOLDS_SECRETS } from '#snapshots/tree.ts';
 

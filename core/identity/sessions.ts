@@ -1,6 +1,6 @@
 import { and, eq, isNull, type SQL } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
-import { reasonOf } from '#core/log.ts';
+import { reasonOf } from '#core/process/log.ts';
 import type { Db } from '#core/store/open.ts';
 import type { Schema } from '#core/store/schema.ts';
 import type { Actor, Context } from '#core/run.ts';

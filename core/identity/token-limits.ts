@@ -11,7 +11,7 @@ import type { EntityType } from '#core/contract/history.ts';
 import { engineOf } from '#core/engines/index.ts';
 import { trustOf } from '#core/engines/shared/tls.ts';
 import { AppError } from '#core/errors.ts';
-import type { MaskRule } from '#core/lib/call/masks.ts';
+import type { MaskRule } from '#core/query/masks.ts';
 import type { Actor, Context } from '#core/run.ts';
 import { canonical, checksum } from '#snapshots/canonical.ts';
 import type { FrozenConnection, FrozenServer, FrozenTool, SnapshotContent } from '#snapshots/format.ts';
@@ -20,7 +20,8 @@ import { isAdministrator } from './roles.ts';
 import { differs } from '#core/definitions/settings/rules.ts';
 import type { Settings } from '#core/definitions/settings/settings.ts';
 import type { RowOf } from '#core/definitions/records.ts';
-import { type ConnectionRow, isSealed } from '#core/definitions/source-pool.ts';
+import type { ConnectionRow } from '#core/definitions/source-pool.ts';
+import { isSealed } from '#core/lib/sealed-values.ts';
 
 /** What a token and an editor may never do, by whichever way a change comes (contract sections 2 and 14). */
 

@@ -5,7 +5,7 @@ import type { Db } from '#core/store/open.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import { newRecoveryCode, newTotpSecret, otpauthUri, qrSvg, RECOVERY_CODES, recoveryHash, stepOf } from '#core/lib/totp.ts';
-import { PRODUCT_NAME } from '#core/version.ts';
+import { PRODUCT_NAME } from '#core/process/version.ts';
 import { changeAccount, currentPerson, type PersonRow, refuseChanged, requirePassword, totpPlace } from './account.ts';
 import { countAttempt, noteRefusal } from './attempts.ts';
 import { openSession } from './sessions.ts';

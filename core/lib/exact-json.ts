@@ -1,4 +1,4 @@
-import type { Json } from '#core/engines/shared/source.ts';
+import type { Json } from './sql/result.ts';
 
 /** A number as it stands in a text: beyond 2^53 and behind the point a number of ours would be another one. */
 export class NumberText {

@@ -1,10 +1,10 @@
 import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import ipaddr from 'ipaddr.js';
-import type { Env } from '#core/env.ts';
+import type { Env } from '#core/process/env.ts';
 import { AppError } from '#core/errors.ts';
-import type { Log } from '#core/log.ts';
-import { packageFile } from '#core/package-file.ts';
+import type { Log } from '#core/process/log.ts';
+import { packageFile } from '#core/process/product.ts';
 import type { DialPolicy } from '#core/engines/shared/source.ts';
 
 /** From which country an address is, by a database that is opened when it is first asked for. */

@@ -1,5 +1,5 @@
 import { isPerson } from '#core/identity/roles.ts';
-import { type LoggedError, tokenMessage } from '#core/lib/call/masked-errors.ts';
+import { type LoggedError, tokenMessage } from '#core/query/masked-errors.ts';
 import type { Actor } from '#core/run.ts';
 
 /** Why a call failed, as this reader may know it. */

@@ -4,7 +4,7 @@ import { type HistoryEntry, REDACTED } from '#core/contract/history.ts';
 import { hideClaims } from '#core/definitions/settings/hidden-claims.ts';
 import { AppError } from '#core/errors.ts';
 import { isAdministrator } from '#core/identity/roles.ts';
-import { replaceSealed, secretsIn } from '#core/lib/places.ts';
+import { replaceSealed, secretsIn } from '#core/lib/sealed-values.ts';
 import { fingerprintOf } from '#core/lib/secrets.ts';
 import type { Actor } from '#core/run.ts';
 import { canonical } from '#snapshots/canonical.ts';

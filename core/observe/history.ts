@@ -1,16 +1,15 @@
-import { and, desc, count, eq, gt, inArray, isNull, ne } from 'drizzle-orm';
+import type { Schema } from '#core/store/schema.ts';
+import type { EntityType, Action, Cascaded } from '#core/contract/history.ts';
+import { eq, and, count, gt, inArray, ne, isNull, desc } from 'drizzle-orm';
+import type { Db } from '#core/store/open.ts';
+import { keepNewest } from '#core/store/pages.ts';
+import type { Context } from '#core/run.ts';
 import { byPlural, CASCADED_KINDS, ENTITIES } from '#core/contract/entities.ts';
-import type { Action, Cascaded, EntityType } from '#core/contract/history.ts';
 import { authorOf } from '#core/identity/roles.ts';
 import type { App } from '#core/app.ts';
 import type { StaleVersion } from '#core/definitions/versioned.ts';
 import { AppError } from '#core/errors.ts';
-import type { Db } from '#core/store/open.ts';
-import { keepNewest } from '#core/store/pages.ts';
-import type { Schema } from '#core/store/schema.ts';
-import type { Context } from '#core/run.ts';
 
-export type { Action, EntityType } from '#core/contract/history.ts';
 export type HistoryRow = Schema['history']['$inferSelect'];
 
 /** What an entry is about. */
@@ -38,6 +37,7 @@ interface Entry extends Subject {
 
 /** Contract section 13. */
 const KEPT_OF_AN_ENTITY = 200;
+
 const KEPT_BLOCKED = 1_000;
 
 /** Writes history entries in the transaction of the change itself, and forgets the oldest beyond what is kept. */

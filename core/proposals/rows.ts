@@ -12,7 +12,7 @@ import { AppError } from '#core/errors.ts';
 import type { Db } from '#core/store/open.ts';
 import { readPage } from '#core/store/pages.ts';
 import type { Schema } from '#core/store/schema.ts';
-import type { Sealed } from '#snapshots/format.ts';
+import type { Sealed } from '#core/contract/fields.ts';
 import type { Step } from './overlay.ts';
 
 export type ProposalRow = Schema['proposals']['$inferSelect'];

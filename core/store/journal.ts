@@ -1,6 +1,6 @@
 import { asc, gt, lt, max, min, sql } from 'drizzle-orm';
 import type { EntityKind } from '#core/contract/entities.ts';
-import type { Kind } from '#snapshots/tree.ts';
+import type { Kind } from '#core/contract/entities.ts';
 import { LOCKS } from './locks.ts';
 import type { Db, Store } from './open.ts';
 

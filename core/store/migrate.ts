@@ -1,6 +1,6 @@
 import { readMigrationFiles } from 'drizzle-orm/migrator';
 import { AppError } from '#core/errors.ts';
-import { productFile } from '#core/product.ts';
+import { productFile } from '#core/process/product.ts';
 
 const MIGRATIONS = productFile('core/store/migrations');
 type Dialect = 'sqlite' | 'pg';

@@ -15,14 +15,14 @@ import type { ConnectionDraft } from '#core/contract/definitions/connections.ts'
 import type { Mask } from '#core/contract/definitions/masks.ts';
 import type { View } from '#core/contract/definitions/view.ts';
 import type { Parameter } from '#core/contract/definitions/parameters.ts';
-import type { Claims } from '#core/lib/call/identity.ts';
+import type { Claims } from '#core/query/identity.ts';
 import type { Scope } from '#core/contract/operation.ts';
 import type { PageBy, TextFormat } from '#core/contract/definitions/pages.ts';
 import type { PromptArgument, PromptMessage } from '#core/contract/definitions/prompts.ts';
 import type { Annotations, ReturnType as ToolReturnType } from '#core/contract/definitions/tools.ts';
 import type { Confirm } from '#core/contract/definitions/write-guard.ts';
 import type { Selection } from '#core/contract/definitions/toolsets.ts';
-import type { Sealed } from '#snapshots/format.ts';
+import type { Sealed } from '#core/contract/fields.ts';
 import { type Kit, pgKit, recordColumns, sqliteKit } from './kit.ts';
 
 /** The tables of one dialect. */

@@ -1,5 +1,5 @@
 import { asc, eq, inArray } from 'drizzle-orm';
-import type { Log } from '#core/log.ts';
+import type { Log } from '#core/process/log.ts';
 import { type SnapshotContent, WHOLE_FORMAT } from '#snapshots/format.ts';
 import { toBlobs, toTree } from '#snapshots/tree.ts';
 import { writeAlone } from './journal.ts';

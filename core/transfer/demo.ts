@@ -3,7 +3,8 @@ import type { RawInput } from '#core/contract/index.ts';
 import { run, systemCall } from '#core/run.ts';
 import { newestVersion } from '#core/deploy/stored-snapshots.ts';
 import { engineOf, FOLDER_TYPE } from '#core/engines/index.ts';
-import type { Column, Description } from '#core/engines/shared/source.ts';
+import type { Column } from '#core/lib/sql/result.ts';
+import type { Description } from '#core/engines/shared/source.ts';
 import { createSampleFiles, SAMPLE_FOLDER } from './sample-files.ts';
 import { createShop, SHOP_FILE } from './sample-shop.ts';
 

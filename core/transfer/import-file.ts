@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { App } from '#core/app.ts';
 import type { RawInput } from '#core/contract/index.ts';
-import { EnvError } from '#core/env.ts';
+import { EnvError } from '#core/process/env.ts';
 import { AppError } from '#core/errors.ts';
 import { run, systemCall } from '#core/run.ts';
 

@@ -8,7 +8,7 @@ import { canonical } from '#snapshots/canonical.ts';
 import { isSecretEntry } from '#core/definitions/connection-draft.ts';
 import { toDraft } from '#core/definitions/versioned.ts';
 import { KINDS, type Kind, type Stored, type Values } from '#core/definitions/kinds.ts';
-import { isSealed } from '#core/definitions/source-pool.ts';
+import { isSealed } from '#core/lib/sealed-values.ts';
 import { exportServerConfig } from './transfer-config.ts';
 import { toNamedOwner } from './transfer-tests.ts';
 import { SELECTIONS, toNames } from './transfer-toolsets.ts';

@@ -4,11 +4,13 @@ import { type Import, type ImportCounts, type ImportFault, type ImportReport, MO
 import { AppError, type ErrorCode } from '#core/errors.ts';
 import type { Handlers } from '#core/run.ts';
 import { collectAfter } from '#core/observe/retention/garbage.ts';
-import { asBatch, type BatchContext, fewAtATime } from '#core/definitions/batch.ts';
+import { asBatch, type BatchContext } from '#core/definitions/batch.ts';
+import { fewAtATime } from '#core/lib/few-at-a-time.ts';
 import { recordBlocked } from '#core/definitions/guard/blocked.ts';
 import { isSecretEntry } from '#core/definitions/connection-draft.ts';
 import { KIND_OF, KINDS, type Kind, type Values } from '#core/definitions/kinds.ts';
-import { type ConnectionRow, isSealed } from '#core/definitions/source-pool.ts';
+import type { ConnectionRow } from '#core/definitions/source-pool.ts';
+import { isSealed } from '#core/lib/sealed-values.ts';
 import { AT_ONCE, newId } from '#core/definitions/records.ts';
 import { configFaults, readServerConfig, refuseImportedSettings } from './transfer-config.ts';
 import { exportAll, readRecords, type StoredRecords } from './transfer-export.ts';

@@ -4,7 +4,7 @@ import type { Addresses } from '#core/edge/asked-address.ts';
 import { fingerprintOf, keyIdOf } from '#core/lib/secrets.ts';
 import { endpointOf } from '#core/edge/mcp-endpoint.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
-import { NO_CLAIMS, toIdentity } from '#core/lib/call/identity.ts';
+import { NO_CLAIMS, toIdentity } from '#core/query/identity.ts';
 import { createExpiringMap } from '#core/lib/expiring-map.ts';
 import { callerName } from '#core/lib/text/caller-name.ts';
 import { type Caller, createCaller } from './caller.ts';

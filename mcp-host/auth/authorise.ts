@@ -1,7 +1,7 @@
 import { NO_TOKEN } from '#core/contract/observe/refusal-sentences.ts';
-import type { LiveToken } from '#core/deploy/hosts.ts';
-import type { IdentityList } from '#core/edge/identity.ts';
-import type { Log } from '#core/log.ts';
+import type { LiveToken } from '#core/contract/deploy/control.ts';
+import type { IdentityList } from '#core/contract/deploy/control.ts';
+import type { Log } from '#core/process/log.ts';
 import { createAddresses } from '#core/edge/asked-address.ts';
 import { refuseRegistration, REGISTER_PATH } from '#core/edge/registration.ts';
 import type { FrozenServer } from '#snapshots/format.ts';

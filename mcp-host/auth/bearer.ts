@@ -1,6 +1,6 @@
-import type { LiveToken } from '#core/deploy/hosts.ts';
-import type { Log } from '#core/log.ts';
-import { type Claims, NO_CLAIMS, toIdentity } from '#core/lib/call/identity.ts';
+import type { LiveToken } from '#core/contract/deploy/control.ts';
+import type { Log } from '#core/process/log.ts';
+import { type Claims, NO_CLAIMS, toIdentity } from '#core/query/identity.ts';
 import { type Caller, createCaller, TOKEN_OWNER as OWNER } from './caller.ts';
 import { rightsOf } from './rights.ts';
 import { type Credential, INVALID, type Refusal, type Scheme } from './scheme.ts';

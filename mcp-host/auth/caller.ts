@@ -1,6 +1,6 @@
 import type { CallerIds } from '#core/contract/observe/usage-batch.ts';
 import { networkOf } from '#core/edge/network.ts';
-import { type Claims, type Identity, NO_CLAIMS, NO_IDENTITY } from '#core/lib/call/identity.ts';
+import { type Claims, type Identity, NO_CLAIMS, NO_IDENTITY } from '#core/query/identity.ts';
 import { FULL_RIGHTS, type Rights } from './rights.ts';
 
 /** Who calls, as an auth scheme made out. */

@@ -1,5 +1,5 @@
 import { isSameSecret } from '#core/edge/service-token.ts';
-import { NO_CLAIMS, toIdentity } from '#core/lib/call/identity.ts';
+import { NO_CLAIMS, toIdentity } from '#core/query/identity.ts';
 import { refuse } from '#mcp-host/protocol/replies.ts';
 import { sha256 } from '#mcp-host/runtime/runtime.ts';
 import type { Held } from '#mcp-host/swap/beside.ts';

@@ -1,4 +1,4 @@
-import type { Log } from '#core/log.ts';
+import type { Log } from '#core/process/log.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
 import { type Attempts, tooMany } from './attempts.ts';
 import type { Caller } from './caller.ts';

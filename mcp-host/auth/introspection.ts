@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { AppError } from '#core/errors.ts';
-import type { Log } from '#core/log.ts';
+import type { Log } from '#core/process/log.ts';
 import { type Addresses, isSameAudience } from '#core/edge/asked-address.ts';
 import { audiencePath } from '#core/edge/mcp-endpoint.ts';
 import { fingerprintOf } from '#core/lib/secrets.ts';
@@ -8,7 +8,7 @@ import { boundedText } from '#core/engines/shared/bounded-text.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
 import { isMembers, type Members } from '#mcp-host/protocol/messages.ts';
 import { createExpiringMap } from '#core/lib/expiring-map.ts';
-import { type Claims, toIdentity } from '#core/lib/call/identity.ts';
+import { type Claims, toIdentity } from '#core/query/identity.ts';
 import { callerName } from '#core/lib/text/caller-name.ts';
 import { type Caller, createCaller } from './caller.ts';
 import { rightsOfScopes, type ToolsetAccess } from './rights.ts';

@@ -1,6 +1,6 @@
 import { isSameSecret } from '#core/edge/service-token.ts';
 import { BASIC_CHALLENGE, type Login, loginsOf, NO_STORE, readTokenForm, refuseToken } from '#core/edge/token-form.ts';
-import type { Log } from '#core/log.ts';
+import type { Log } from '#core/process/log.ts';
 import { type Addresses, withoutEndSlashes } from '#core/edge/asked-address.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
 import { noteRefusal } from '#mcp-host/observe/refusal-notes.ts';

@@ -1,4 +1,4 @@
-import type { LiveToken } from '#core/deploy/hosts.ts';
+import type { LiveToken } from '#core/contract/deploy/control.ts';
 import { isMembers } from '#mcp-host/protocol/messages.ts';
 import { type ListFile, listFile } from './list-file.ts';
 

@@ -1,5 +1,5 @@
-import type { Claims, Identity } from '#core/lib/call/identity.ts';
-import type { Pseudonym } from '#core/lib/call/masks.ts';
+import type { Claims, Identity } from '#core/query/identity.ts';
+import type { Pseudonym } from '#core/query/masks.ts';
 import type { Caller } from '#mcp-host/auth/caller.ts';
 import type { Rights } from '#mcp-host/auth/rights.ts';
 import type { Samples } from '#mcp-host/replay/samples.ts';
@@ -8,7 +8,7 @@ import type { Usage } from '#mcp-host/observe/usage.ts';
 import type { Registry } from '#mcp-host/swap/registry.ts';
 import type { Sources } from '#mcp-host/swap/sources.ts';
 import type { StopSignal } from '#core/engines/shared/stop.ts';
-import type { Log } from '#core/log.ts';
+import type { Log } from '#core/process/log.ts';
 import type { AppViews } from '#mcp-host/apps/views.ts';
 import type { Confirmations } from './confirmation/asked-call.ts';
 import type { ResultCache } from './cache.ts';

@@ -1,6 +1,6 @@
 import { type LoggedArguments, MOST_LOGGED } from '#core/contract/observe/logged-arguments.ts';
-import { isSent } from '#core/lib/call/arguments.ts';
-import { maskArgument, type Pseudonym } from '#core/lib/call/masks.ts';
+import { isSent } from '#core/query/arguments.ts';
+import { maskArgument, type Pseudonym } from '#core/query/masks.ts';
 import type { FrozenTool } from '#snapshots/format.ts';
 import { isMembers } from '#mcp-host/protocol/messages.ts';
 

@@ -1,7 +1,7 @@
 import { beginning } from '#core/lib/text/shorten.ts';
 import { AppError } from '#core/errors.ts';
-import { maskedDetail, sqlstateOf } from '#core/lib/call/masked-errors.ts';
-import type { FrozenQuery } from '#snapshots/format.ts';
+import { maskedDetail, sqlstateOf } from '#core/query/masked-errors.ts';
+import type { FrozenQuery } from '#core/query/frozen-query.ts';
 import type { Fault } from '#mcp-host/protocol/fault.ts';
 import { stripValues } from './strip-values.ts';
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { wellFormedJson } from '#core/lib/text/wire-text.ts';
-import type { Json } from '#core/engines/shared/source.ts';
+import type { Json } from '#core/lib/sql/result.ts';
 
 type Structured = Readonly<Record<string, Json>>;
 

@@ -1,5 +1,5 @@
 import { AppError } from '#core/errors.ts';
-import type { Position } from '#core/lib/call/pages.ts';
+import type { Position } from '#core/query/pages.ts';
 import type { Members } from '#mcp-host/protocol/messages.ts';
 import { callDigest } from './call-digest.ts';
 import type { CallContext } from './context.ts';

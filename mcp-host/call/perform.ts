@@ -1,11 +1,12 @@
-import type { FrozenConnection, FrozenQuery, FrozenTool } from '#snapshots/format.ts';
+import type { FrozenConnection, FrozenTool } from '#snapshots/format.ts';
+import type { FrozenQuery } from '#core/query/frozen-query.ts';
 import type { SessionState } from '#core/engines/shared/source.ts';
-import { sessionOf } from '#core/lib/call/session.ts';
-import { ofResult, type Outcome, type QueryPlan, runQuery } from '#core/lib/call/query.ts';
-import { mediaBlock, shape, type Shaped, shapeResource, shownText } from '#core/lib/call/shape.ts';
-import { depthFault } from '#core/lib/call/argument-values.ts';
-import { AFTER } from '#core/lib/call/page-schemas.ts';
-import type { Position } from '#core/lib/call/pages.ts';
+import { sessionOf } from '#core/query/session.ts';
+import { ofResult, type Outcome, type QueryPlan, runQuery } from '#core/query/query.ts';
+import { mediaBlock, shape, type Shaped, shapeResource, shownText } from '#core/query/shape.ts';
+import { depthFault } from '#core/query/argument-values.ts';
+import { AFTER } from '#core/query/page-schemas.ts';
+import type { Position } from '#core/query/pages.ts';
 import { wellFormedJson } from '#core/lib/text/wire-text.ts';
 import { matchUri, normalUri, typedValues } from '#core/lib/uri-template.ts';
 import { holderOf } from '#mcp-host/auth/caller.ts';
@@ -16,7 +17,7 @@ import type { Registry, ResourceEntry, ToolEntry } from '#mcp-host/swap/registry
 import { skillAt, skillContents } from '#mcp-host/swap/skill.ts';
 import { isGuarded } from '#core/contract/definitions/write-guard.ts';
 import type { StopSignal } from '#core/engines/shared/stop.ts';
-import type { Values } from '#core/lib/call/values.ts';
+import type { Values } from '#core/query/values.ts';
 import type { CallResult } from './cache.ts';
 import { type AskedCall, InputRequired, openCall, TOKEN } from './confirmation/asked-call.ts';
 import { guardedWrite, type Review } from './confirmation/guarded-write.ts';

@@ -1,4 +1,4 @@
-import type { Run, Slot } from '#core/lib/call/query.ts';
+import type { Run, Slot } from '#core/query/query.ts';
 import { isMcpLogLevel, isUrgent, type McpLogLevel } from '#mcp-host/protocol/log-levels.ts';
 import { ECHO_LENGTH, isMembers, type Members, META, RPC, RpcError } from '#mcp-host/protocol/messages.ts';
 

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { Confirmation } from '#core/contract/observe/calls.ts';
 import type { ErrorCode } from '#core/errors.ts';
-import type { UndeclaredRecord } from '#core/lib/call/arguments.ts';
-import type { RunRecord } from '#core/lib/call/query.ts';
-import type { FrozenConnection, FrozenQuery } from '#snapshots/format.ts';
+import type { UndeclaredRecord } from '#core/query/arguments.ts';
+import type { RunRecord } from '#core/query/query.ts';
+import type { FrozenConnection } from '#snapshots/format.ts';
+import type { FrozenQuery } from '#core/query/frozen-query.ts';
 import type { ProtocolVersion } from '#mcp-host/protocol/protocol-version.ts';
 import type { Exchange } from '#mcp-host/protocol/exchange.ts';
 import { isMembers, type RpcMessage } from '#mcp-host/protocol/messages.ts';

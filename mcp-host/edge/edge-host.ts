@@ -2,7 +2,7 @@ import { guardedFetch } from '#core/engines/shared/dial.ts';
 import type { Network } from '#core/engines/shared/network.ts';
 import { openSource } from '#core/engines/index.ts';
 import type { DialPolicy } from '#core/engines/shared/source.ts';
-import type { Log } from '#core/log.ts';
+import type { Log } from '#core/process/log.ts';
 import { createAppViews } from '#mcp-host/apps/views.ts';
 import { createAuth } from '#mcp-host/auth/authorise.ts';
 import { createCandidateAuth } from '#mcp-host/auth/candidates.ts';

@@ -1,5 +1,5 @@
 import { AppError } from '#core/errors.ts';
-import { createPseudonym, type Pseudonym } from '#core/lib/call/masks.ts';
+import { createPseudonym, type Pseudonym } from '#core/query/masks.ts';
 import { toViewPage, type ViewPage } from '#mcp-host/apps/view-page.ts';
 import type { TokenList } from '#mcp-host/auth/token-file.ts';
 import { loadRegistry, type Registry } from '#mcp-host/swap/registry.ts';

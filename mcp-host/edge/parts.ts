@@ -1,5 +1,5 @@
 import { LOG_LEVELS } from '#core/contract/log-levels.ts';
-import { createLog, type Log } from '#core/log.ts';
+import { createLog, type Log } from '#core/process/log.ts';
 import { createRateLimits } from '#mcp-host/limits/rate-limit.ts';
 import { createViews } from '#mcp-host/swap/views.ts';
 import { type Binding, textIn } from './bindings.ts';

@@ -1,4 +1,4 @@
-import { processEnvironment } from '#core/env.ts';
+import { processEnvironment } from '#core/process/env.ts';
 import { withTimeout } from '#core/lib/with-timeout.ts';
 import { createStreams } from '#mcp-host/protocol/streams.ts';
 import type { Peer } from '#mcp-host/protocol/exchange.ts';

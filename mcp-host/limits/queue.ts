@@ -1,6 +1,6 @@
 import { AppError } from '#core/errors.ts';
 import type { QueueGauge } from '#core/contract/observe/usage-batch.ts';
-import type { Slot } from '#core/lib/call/query.ts';
+import type { Slot } from '#core/query/query.ts';
 import type { StopSignal } from '#core/engines/shared/stop.ts';
 import { createTimeouts } from '#core/engines/shared/timeouts.ts';
 import { createWaits } from './waits.ts';

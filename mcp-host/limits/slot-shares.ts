@@ -1,6 +1,6 @@
 import type { RedisLimits } from '#core/cluster/redis-limits.ts';
 import { withTimeout } from '#core/lib/with-timeout.ts';
-import type { Log } from '#core/log.ts';
+import type { Log } from '#core/process/log.ts';
 import type { Queue } from './queue.ts';
 
 /** The slots of each connection that this host may use, where several hosts share them. Calls never wait for the exchange itself. */

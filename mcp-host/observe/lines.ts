@@ -1,5 +1,5 @@
 import type { HostLine } from '#core/contract/observe/usage-batch.ts';
-import { type LogLine, toShortLine } from '#core/log.ts';
+import { type LogLine, toShortLine } from '#core/process/log.ts';
 
 /** The newest lines of the host's own log, on their way to the live log of the server. */
 export interface LineBuffer {

@@ -1,7 +1,7 @@
 import { LOGGED_ARGUMENTS, LONGEST_SEALED } from '#core/contract/observe/logged-arguments.ts';
 import type { RedisLimits } from '#core/cluster/redis-limits.ts';
 import { createSealing } from '#core/lib/sealing.ts';
-import type { Log } from '#core/log.ts';
+import type { Log } from '#core/process/log.ts';
 import type { Auth } from '#mcp-host/auth/authorise.ts';
 import type { RunningCalls } from '#mcp-host/call/deadline.ts';
 import type { Observe } from '#mcp-host/call/request-record.ts';

@@ -1,4 +1,4 @@
-import type { Log } from '#core/log.ts';
+import type { Log } from '#core/process/log.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
 import type { RequestRecord } from '#mcp-host/call/request-record.ts';
 

@@ -10,7 +10,7 @@ import type {
 } from '#core/contract/observe/usage-batch.ts';
 import type { LoggedArguments } from '#core/contract/observe/logged-arguments.ts';
 import type { Sealing } from '#core/lib/sealing.ts';
-import type { Log } from '#core/log.ts';
+import type { Log } from '#core/process/log.ts';
 import type { LoggedFault } from '#mcp-host/call/logged-fault.ts';
 import { type ArgumentNote, withoutValues } from '#mcp-host/call/logged-arguments.ts';
 import type { TokenUse } from '#mcp-host/auth/bearer.ts';

@@ -1,5 +1,5 @@
 import { AppError, CHANGE_MADE, COMMIT_UNKNOWN, type ErrorCode } from '#core/errors.ts';
-import type { Log } from '#core/log.ts';
+import type { Log } from '#core/process/log.ts';
 import type { StopSignal } from '#core/engines/shared/stop.ts';
 
 /** A failed call in words for the caller, and the code that the log of calls keeps. */

@@ -1,7 +1,7 @@
 import type { FrozenPrompt } from '#snapshots/format.ts';
 import { AppError } from '#core/errors.ts';
-import { withText } from '#core/lib/call/prompt-messages.ts';
-import { ofResult } from '#core/lib/call/query.ts';
+import { withText } from '#core/query/prompt-messages.ts';
+import { ofResult } from '#core/query/query.ts';
 import { renderMessages } from '#core/lib/template/evaluate.ts';
 import { parseTemplate } from '#core/lib/template/parse.ts';
 import type { Registry } from '#mcp-host/swap/registry.ts';
@@ -10,7 +10,8 @@ import { isMembers, type Members, RPC, RpcError } from './messages.ts';
 import type { CallContext, CallServices } from '#mcp-host/call/context.ts';
 import { findResource, refuseScope } from '#mcp-host/call/perform.ts';
 import { logCall } from '#mcp-host/call/request-log.ts';
-import { type CallFacts, promptScope } from '#core/lib/call/values.ts';
+import type { CallFacts } from '#core/query/sources.ts';
+import { promptScope } from '#core/query/values.ts';
 import { normalUri } from '#core/lib/uri-template.ts';
 
 type PromptFacts = Pick<CallFacts, 'vars' | 'caller'>;

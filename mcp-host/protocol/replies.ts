@@ -1,5 +1,5 @@
 import { oneLine, wellFormedJson } from '#core/lib/text/wire-text.ts';
-import type { Log } from '#core/log.ts';
+import type { Log } from '#core/process/log.ts';
 import { CallerGone } from '#mcp-host/call/context.ts';
 import { largeBody } from '#mcp-host/runtime/runtime.ts';
 import type { Beyond, Exchange } from './exchange.ts';

@@ -2,7 +2,7 @@ import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
 import { beginning } from '#core/lib/text/shorten.ts';
 import { appendFile, readFile } from 'node:fs/promises';
 import { writeFileAtomic } from '#core/lib/durable-file.ts';
-import type { Log } from '#core/log.ts';
+import type { Log } from '#core/process/log.ts';
 import { quickHash } from '#mcp-host/runtime/runtime.ts';
 
 /** What a client said that it can, when its session was opened. */

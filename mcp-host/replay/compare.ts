@@ -1,5 +1,5 @@
 import { beginning } from '#core/lib/text/shorten.ts';
-import type { Row, Json } from '#core/engines/shared/source.ts';
+import type { Row, Json } from '#core/lib/sql/result.ts';
 import { canonical } from '#snapshots/canonical.ts';
 
 /** What one call gave on one side. */

@@ -1,10 +1,10 @@
 import type { HostReplay, ReplaySample } from '#core/contract/deploy/replay.ts';
-import type { ReplayEnd, ReplayRequest } from '#core/deploy/hosts.ts';
+import type { ReplayEnd, ReplayRequest } from '#core/contract/deploy/control.ts';
 import { dialectNamed } from '#core/engines/index.ts';
 import { Stop } from '#core/engines/shared/stop.ts';
 import { AppError } from '#core/errors.ts';
-import { isOrdered } from '#core/lib/sql/ordered.ts';
-import type { Log } from '#core/log.ts';
+import { isOrdered } from '#core/lib/sql/statement-tokens.ts';
+import type { Log } from '#core/process/log.ts';
 import type { Rights } from '#mcp-host/auth/rights.ts';
 import { WHOLE } from '#core/edge/mcp-endpoint.ts';
 import type { Registry, ToolEntry } from '#mcp-host/swap/registry.ts';

@@ -1,11 +1,11 @@
 import type { Source } from '#core/engines/shared/source.ts';
 import type { StopSignal } from '#core/engines/shared/stop.ts';
 import { AppError } from '#core/errors.ts';
-import { maskedDetail } from '#core/lib/call/masked-errors.ts';
-import type { Pseudonym } from '#core/lib/call/masks.ts';
-import { ofResult, runQuery } from '#core/lib/call/query.ts';
-import { sessionOf } from '#core/lib/call/session.ts';
-import { shape, toToolResult } from '#core/lib/call/shape.ts';
+import { maskedDetail } from '#core/query/masked-errors.ts';
+import type { Pseudonym } from '#core/query/masks.ts';
+import { ofResult, runQuery } from '#core/query/query.ts';
+import { sessionOf } from '#core/query/session.ts';
+import { shape, toToolResult } from '#core/query/shape.ts';
 import { isMembers, type Members } from '#mcp-host/protocol/messages.ts';
 import type { Registry, ToolEntry } from '#mcp-host/swap/registry.ts';
 import type { PoolHold, Sources } from '#mcp-host/swap/sources.ts';

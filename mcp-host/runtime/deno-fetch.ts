@@ -1,7 +1,7 @@
 import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { Readable } from 'node:stream';
-import type { DialledFetch } from '#core/engines/shared/source.ts';
+import type { DialledFetch } from '#core/engines/shared/network.ts';
 
 const NO_BODY: ReadonlySet<number> = new Set([101, 204, 205, 304]);
 

@@ -1,4 +1,4 @@
-import type { DialledFetch } from '#core/engines/shared/source.ts';
+import type { DialledFetch } from '#core/engines/shared/network.ts';
 import type { Sending } from '#mcp-host/transports/sending.ts';
 import type { Peer } from '#mcp-host/protocol/exchange.ts';
 

@@ -1,4 +1,4 @@
-import type { SnapshotNews } from '#core/deploy/hosts.ts';
+import type { SnapshotNews } from '#core/contract/deploy/control.ts';
 import { AppError } from '#core/errors.ts';
 import { isTextOf } from '#snapshots/canonical.ts';
 import { applyDelta, type Leaf, toTree, type Tree } from '#snapshots/tree.ts';

@@ -1,6 +1,6 @@
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { BesideNews } from '#core/deploy/hosts.ts';
+import type { BesideNews } from '#core/contract/deploy/control.ts';
 import { sweepBeside, writeFileAtomic } from '#core/lib/durable-file.ts';
 import { type KeptSnapshot, snapshotFile } from './snapshot-file.ts';
 import type { NewSnapshot } from './apply-news.ts';

@@ -1,5 +1,5 @@
-import type { BesideEntry, BesideNews, CanaryNews } from '#core/deploy/hosts.ts';
-import type { Log } from '#core/log.ts';
+import type { BesideEntry, BesideNews, CanaryNews } from '#core/contract/deploy/control.ts';
+import type { Log } from '#core/process/log.ts';
 import { HOLDS_SECRETS, keyOf, type Leaf } from '#snapshots/tree.ts';
 import { applyTo, Lacking, type NewSnapshot } from './apply-news.ts';
 import type { BesideFiles } from './beside-files.ts';

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import type { CanaryNews } from '#core/deploy/hosts.ts';
+import type { CanaryNews } from '#core/contract/deploy/control.ts';
 import type { CallSide, Registry } from './registry.ts';
 
 /** Two configurations that are served at one address, each to its callers. */

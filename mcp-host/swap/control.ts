@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createParser } from 'eventsource-parser';
-import type { BesideNews, LiveToken, NamedList, ReplayEnd, ReplayRequest, SnapshotNews } from '#core/deploy/hosts.ts';
-import type { DecisionNews } from '#core/edge/confirmation-page.ts';
-import type { IdentityList } from '#core/edge/identity.ts';
+import type { BesideNews, LiveToken, NamedList, ReplayEnd, ReplayRequest, SnapshotNews } from '#core/contract/deploy/control.ts';
+import type { DecisionNews } from '#core/contract/deploy/control.ts';
+import type { IdentityList } from '#core/contract/deploy/control.ts';
 import { type Installation, installationOf } from '#core/contract/deploy/installation.ts';
-import type { Log } from '#core/log.ts';
+import type { Log } from '#core/process/log.ts';
 import { isMembers } from '#mcp-host/protocol/messages.ts';
 
 export interface ListenEvent {

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import type { Log } from '#core/log.ts';
+import type { Log } from '#core/process/log.ts';
 import { sweepBeside, writeFileAtomic } from '#core/lib/durable-file.ts';
 
 /** Names accepted in the Host header: those of the environment, and the domains that the server tells. */

@@ -1,5 +1,5 @@
 import type { Installation } from '#core/contract/deploy/installation.ts';
-import type { Log } from '#core/log.ts';
+import type { Log } from '#core/process/log.ts';
 import { type ListFile, listFile } from '#mcp-host/auth/list-file.ts';
 import { isMembers } from '#mcp-host/protocol/messages.ts';
 

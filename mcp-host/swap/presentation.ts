@@ -1,5 +1,5 @@
 import type { FrozenServer, FrozenToolset } from '#snapshots/format.ts';
-import { PRODUCT_VERSION } from '#core/version.ts';
+import { PRODUCT_VERSION } from '#core/process/version.ts';
 import { APP_MIME_TYPE, APPS } from '#mcp-host/apps/capability.ts';
 import { ICON } from '#mcp-host/protocol/icon.ts';
 import { META, MODERN_VERSION } from '#mcp-host/protocol/messages.ts';

@@ -1,18 +1,19 @@
 import type {
   FrozenConnection,
   FrozenPrompt,
-  FrozenQuery,
   FrozenResource,
   FrozenServer,
   FrozenTool,
   FrozenToolset,
   Snapshot,
 } from '#snapshots/format.ts';
-import type { Kind, Leaf } from '#snapshots/tree.ts';
-import type { Json } from '#core/engines/shared/source.ts';
+import type { FrozenQuery } from '#core/query/frozen-query.ts';
+import type { Kind } from '#core/contract/entities.ts';
+import type { Leaf } from '#snapshots/tree.ts';
+import type { Json } from '#core/lib/sql/result.ts';
 import { AppError } from '#core/errors.ts';
 import { dialectNamed } from '#core/engines/index.ts';
-import { planQuery, type QueryPlan } from '#core/lib/call/query.ts';
+import { planQuery, type QueryPlan } from '#core/query/query.ts';
 import { compilePrompt, type PromptPlan } from '#mcp-host/protocol/prompt.ts';
 import { LIST_METHODS, type ListMethod, type RenderedList, renderList, sameList } from '#mcp-host/protocol/lists.ts';
 import { type Pieces, type Presented, renderPieces } from './presentation.ts';

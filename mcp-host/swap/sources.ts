@@ -1,8 +1,9 @@
 import type { FrozenConnection } from '#snapshots/format.ts';
-import type { ConnectionSettings, Source } from '#core/engines/shared/source.ts';
+import type { ConnectionSettings } from '#core/engines/shared/connection-settings.ts';
+import type { Source } from '#core/engines/shared/source.ts';
 import type { QueueGauge } from '#core/contract/observe/usage-batch.ts';
-import { toSettings } from '#core/lib/places.ts';
-import type { Log } from '#core/log.ts';
+import { toSettings } from '#core/engines/shared/connection-settings.ts';
+import type { Log } from '#core/process/log.ts';
 import { createQueue, type Queue, type QueueCounters } from '#mcp-host/limits/queue.ts';
 
 export type OpenPool = (settings: ConnectionSettings) => Promise<Source>;

@@ -1,6 +1,6 @@
-import type { SnapshotNews } from '#core/deploy/hosts.ts';
+import type { SnapshotNews } from '#core/contract/deploy/control.ts';
 import { AppError } from '#core/errors.ts';
-import type { Log } from '#core/log.ts';
+import type { Log } from '#core/process/log.ts';
 import type { Leaf } from '#snapshots/tree.ts';
 import { createKnownTrees, Lacking, type NewSnapshot } from './apply-news.ts';
 import type { LoadRegistry, Registry } from './registry.ts';

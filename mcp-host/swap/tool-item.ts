@@ -1,5 +1,5 @@
 import { TOKEN } from '#mcp-host/call/confirmation/asked-call.ts';
-import { listingInOrder } from '#core/lib/call/arguments.ts';
+import { listingInOrder } from '#core/query/arguments.ts';
 import type { FrozenTool } from '#snapshots/format.ts';
 
 /** Claude Code cuts a longer text unless the tool says that it may be, and never takes more than the second number. */

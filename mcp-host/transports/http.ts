@@ -1,4 +1,4 @@
-import type { Network } from '#core/env/settings.ts';
+import type { Network } from '#core/process/env/settings.ts';
 import { askedHost, askedOrigin } from '#core/edge/asked-address.ts';
 import { clientAddress, forwardedScheme } from '#core/edge/client-address.ts';
 import { preflight, setCors } from '#core/edge/cors.ts';

@@ -1,7 +1,7 @@
 import { IDLE_SECONDS } from '#core/edge/body.ts';
 import { AppError } from '#core/errors.ts';
 import { withTimeout } from '#core/lib/with-timeout.ts';
-import type { Log } from '#core/log.ts';
+import type { Log } from '#core/process/log.ts';
 import { RPC } from '#mcp-host/protocol/messages.ts';
 import { serve } from '#mcp-host/runtime/runtime.ts';
 import type { Served } from '#mcp-host/runtime/types.ts';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Log } from '#core/log.ts';
+import type { Log } from '#core/process/log.ts';
 import { type Caller, holderOf } from '#mcp-host/auth/caller.ts';
 import type { Dispatch } from '#mcp-host/protocol/dispatch.ts';
 import { WHOLE } from '#core/edge/mcp-endpoint.ts';

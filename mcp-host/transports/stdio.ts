@@ -1,5 +1,5 @@
 import { oneLine } from '#core/lib/text/wire-text.ts';
-import type { Log } from '#core/log.ts';
+import type { Log } from '#core/process/log.ts';
 import { errorText, RPC, RpcError } from '#mcp-host/protocol/messages.ts';
 import { idOf, toRpcError } from '#mcp-host/protocol/replies.ts';
 import type { Bridge } from './bridge.ts';

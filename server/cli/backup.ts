@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { sql } from 'drizzle-orm';
 import { databaseUrl } from '#core/store/open.ts';
 import { keptDevSecrets } from '#core/edge/dev-secrets.ts';
-import type { Env } from '#core/env.ts';
+import type { Env } from '#core/process/env.ts';
 import { AppError } from '#core/errors.ts';
 import { draftOf, syncFolder } from '#core/lib/durable-file.ts';
 import type { Command } from './command.ts';

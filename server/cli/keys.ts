@@ -2,7 +2,7 @@ import { createKeyring } from '#core/lib/secrets.ts';
 import { keysReport, type KeyUse, secretFaults } from '#core/identity/keys.ts';
 import { rewrapSecrets } from '#core/identity/rewrap.ts';
 import type { Vault } from '#core/identity/sealed-records.ts';
-import type { Env } from '#core/env.ts';
+import type { Env } from '#core/process/env.ts';
 import type { Store } from '#core/store/open.ts';
 import { type Command, type Terminal, UsageError } from './command.ts';
 import { openDatabase, readEnvironment, withApp } from './open.ts';

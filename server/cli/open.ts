@@ -4,10 +4,10 @@ import { type App, createApp } from '#core/app.ts';
 import { type MigrationState, unfitFor } from '#core/store/migrate.ts';
 import { databaseUrl, openStore, openStoreAsIs, type Store } from '#core/store/open.ts';
 import { withDevSecrets } from '#core/edge/dev-secrets.ts';
-import { type Env, parseEnv } from '#core/env.ts';
+import { type Env, parseEnv } from '#core/process/env.ts';
 import { AppError } from '#core/errors.ts';
 import { createMemoryKv } from '#core/cluster/memory.ts';
-import { createLog, toStream } from '#core/log.ts';
+import { createLog, toStream } from '#core/process/log.ts';
 import { type Call, SYSTEM, systemCall } from '#core/run.ts';
 import type { Terminal } from './command.ts';
 

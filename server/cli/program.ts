@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util';
-import { EnvError } from '#core/env.ts';
+import { EnvError } from '#core/process/env.ts';
 import { AppError, didYouMean } from '#core/errors.ts';
-import { reasonOf } from '#core/log.ts';
-import { PRODUCT_VERSION } from '#core/version.ts';
+import { reasonOf } from '#core/process/log.ts';
+import { PRODUCT_VERSION } from '#core/process/version.ts';
 import { plain } from '#core/transfer/files/words.ts';
 import { resetPassword, resetTwoFactor } from './account.ts';
 import { backup } from './backup.ts';

@@ -1,5 +1,5 @@
 import type { ParseArgsOptionsConfig } from 'node:util';
-import { type Call, createClient } from '#core/client.ts';
+import { type Call, createClient } from '#core/client/client.ts';
 import { AppError } from '#core/errors.ts';
 import { isLoopback } from '#core/contract/settings/config.ts';
 import { type Arguments, type Terminal, UsageError } from './command.ts';

@@ -1,4 +1,4 @@
-import type { HostEvent } from '#core/deploy/hosts.ts';
+import type { HostEvent } from '#core/contract/deploy/control.ts';
 
 /** The events of one host on their way to it, in bounded memory: one that is being sent, and the latest of each kind. */
 export interface HostStream {

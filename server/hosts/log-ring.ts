@@ -1,5 +1,5 @@
 import { LOG_LEVELS, type LogLevel } from '#core/contract/log-levels.ts';
-import type { LogLine, LogSource } from '#core/log.ts';
+import type { LogLine, LogSource } from '#core/process/log.ts';
 
 /** Sources of the live log; the control plane's own lines count as those of deploys. */
 export const LIVE_SOURCES = ['deploy', 'host', 'tool', 'agent', 'tls'] as const;

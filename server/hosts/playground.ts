@@ -5,7 +5,7 @@ import type { App } from '#core/app.ts';
 import { readText } from '#core/edge/body.ts';
 import { BY_GROUPS, type PlaygroundCaller as Signed, signPlaygroundToken } from '#core/edge/playground-token.ts';
 import { PlaygroundCaller } from '#core/contract/definitions/preview.ts';
-import { toCaller } from '#core/definitions/preview/pretended.ts';
+import { toCaller } from '#core/query/pretended-caller.ts';
 import { AppError } from '#core/errors.ts';
 import type { Actor } from '#core/run.ts';
 import { requireRole } from '#core/identity/roles.ts';

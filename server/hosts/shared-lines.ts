@@ -1,5 +1,5 @@
 import type { App } from '#core/app.ts';
-import type { LogLine } from '#core/log.ts';
+import type { LogLine } from '#core/process/log.ts';
 import { onSignal, signal } from '#core/cluster/signals.ts';
 
 /** Lines go to the other servers together. */

@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import type { App } from '#core/app.ts';
 import { AgentLines, type AgentSettings } from '#core/contract/identity/agent-channel.ts';
 import { AppError } from '#core/errors.ts';
-import { refuseUnkeepable, toInvalid } from '#core/issues.ts';
+import { refuseUnkeepable, toInvalid } from '#core/process/issues.ts';
 import { networkOf } from '#core/edge/network.ts';
 import { countMinute } from '#core/cluster/count-in.ts';
 import { authenticateBearer, countCalls, requireAgents } from '#core/identity/agent-bearers.ts';

@@ -1,6 +1,6 @@
 import { readText } from '#core/edge/body.ts';
 import { AppError, invalidField } from '#core/errors.ts';
-import { isReservedName } from '#core/issues.ts';
+import { isReservedName } from '#core/process/issues.ts';
 
 const MAX_DEPTH = 64;
 const WITHIN_MS = 30_000;

@@ -1,7 +1,7 @@
 import type { MiddlewareHandler } from 'hono';
 import type { App } from '#core/app.ts';
 import { AppError } from '#core/errors.ts';
-import { isPlainText } from '#core/issues.ts';
+import { isPlainText } from '#core/process/issues.ts';
 import { preflight, setCors } from '#core/edge/cors.ts';
 import { acceptedHostNames } from '#core/edge/accepted-names.ts';
 import { NO_HOST } from '#core/edge/requests/hostless.ts';

@@ -1,6 +1,6 @@
 import type { Context, Hono, MiddlewareHandler } from 'hono';
 import type { App } from '#core/app.ts';
-import { httpsOrigin } from '#core/env.ts';
+import { httpsOrigin } from '#core/process/env.ts';
 import { AppError } from '#core/errors.ts';
 import { hostName } from '#core/edge/origins.ts';
 import { REGISTER_PATH } from '#core/edge/registration.ts';

@@ -1,7 +1,7 @@
 import type { App } from '#core/app.ts';
 import { withTimeout } from '#core/lib/with-timeout.ts';
 import { AppError } from '#core/errors.ts';
-import { reasonOf } from '#core/log.ts';
+import { reasonOf } from '#core/process/log.ts';
 import type { Readiness } from '#core/edge/probes.ts';
 import { writeMeta } from '#core/store/meta.ts';
 

@@ -1,4 +1,4 @@
-import { parseEnv, processEnvironment } from '#core/env.ts';
+import { parseEnv, processEnvironment } from '#core/process/env.ts';
 import { withDevSecrets } from '#core/edge/dev-secrets.ts';
 
 /** What a container's health check runs: asks the program of this role whether it lives. Ends with 0 or 1. */

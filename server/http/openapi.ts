@@ -7,7 +7,7 @@ import type { Role } from '#core/contract/identity/roles.ts';
 import { type Access, leastRole, type Operation, readOnlyFields } from '#core/contract/operation.ts';
 import { ERROR_STATUS } from '#core/errors.ts';
 import { LOG_LEVELS } from '#core/contract/log-levels.ts';
-import { PRODUCT_NAME, PRODUCT_VERSION } from '#core/version.ts';
+import { PRODUCT_NAME, PRODUCT_VERSION } from '#core/process/version.ts';
 import { CALLBACK_PATH } from '#core/contract/identity/identity-providers.ts';
 import { wayOf } from '#core/contract/proposal-ways.ts';
 import { START_PATH } from './oidc.ts';

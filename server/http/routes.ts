@@ -7,7 +7,7 @@ import type { Call } from '#core/run.ts';
 import { authorise, run } from '#core/run.ts';
 import { AppError, invalidField } from '#core/errors.ts';
 import { wellFormedJson } from '#core/lib/text/wire-text.ts';
-import { isReservedName } from '#core/issues.ts';
+import { isReservedName } from '#core/process/issues.ts';
 import { asBearer, bearerOf, callerAddress } from './bearer.ts';
 import { readJson } from './body.ts';
 import { createRepeats } from './repeats.ts';

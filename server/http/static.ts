@@ -2,8 +2,8 @@ import type { Hono } from 'hono';
 import { existsSync, statSync } from 'node:fs';
 import { join, normalize } from 'node:path';
 import { AppError } from '#core/errors.ts';
-import { packageFile } from '#core/package-file.ts';
-import { productFile } from '#core/product.ts';
+import { packageFile } from '#core/process/product.ts';
+import { productFile } from '#core/process/product.ts';
 import type { ServerEnv } from './routes.ts';
 
 const UI = productFile('ui/dist');

@@ -3,9 +3,10 @@ import { dirname, join, relative } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { engineOf } from '#core/engines/index.ts';
 import { AppError } from '#core/errors.ts';
-import { productFile, VIEW_PAGE } from '#core/product.ts';
+import { productFile, VIEW_PAGE } from '#core/process/product.ts';
 import type { FrozenConnection } from '#snapshots/format.ts';
-import type { Bundled, BundleTarget } from './format.ts';
+import type { Bundled } from './format.ts';
+import type { BundleTarget } from '#core/engines/shared/descriptor.ts';
 import { bundledText } from './freeze-bundle.ts';
 
 /** Bytes of a bundle as gzip: what the smallest plans of platforms take. */

@@ -1,10 +1,10 @@
 import { hostLimits } from '#core/contract/definitions/tools.ts';
 import { asksNothing } from '#core/contract/settings/config.ts';
 import { marked } from '#core/contract/marks.ts';
-import type { LiveToken } from '#core/deploy/hosts.ts';
+import type { LiveToken } from '#core/contract/deploy/control.ts';
 import { engineOf, kindOf } from '#core/engines/index.ts';
 import type { FrozenConnection, FrozenServer, Snapshot } from '#snapshots/format.ts';
-import type { BundleTarget } from './format.ts';
+import type { BundleTarget } from '#core/engines/shared/descriptor.ts';
 import { bundledTokens, readsTokens, usedConnections } from './freeze-bundle.ts';
 
 /** What cannot work in a bundle, by name. Sentences for who asked for it. */

@@ -1,9 +1,5 @@
-import type { LiveToken } from '#core/deploy/hosts.ts';
+import type { LiveToken } from '#core/contract/deploy/control.ts';
 import type { Leaf } from '#snapshots/tree.ts';
-
-/** Where a bundle runs: Cloudflare Workers (workerd), Deno or Bun. */
-export const BUNDLE_TARGETS = ['workers', 'deno', 'bun'] as const;
-export type BundleTarget = (typeof BUNDLE_TARGETS)[number];
 
 /** An access token as a bundle checks it: `digest` is the SHA-256 of the token in hex, and nothing else leads to it. */
 export type BundledToken = Pick<LiveToken, 'id' | 'name' | 'token_prefix' | 'toolsets' | 'claims' | 'created_at' | 'digest'>;

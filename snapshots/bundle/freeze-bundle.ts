@@ -1,5 +1,5 @@
-import type { LiveToken } from '#core/deploy/hosts.ts';
-import { replaceSealed, secretsIn } from '#core/lib/places.ts';
+import type { LiveToken } from '#core/contract/deploy/control.ts';
+import { replaceSealed, secretsIn } from '#core/lib/sealed-values.ts';
 import { canonical } from '#snapshots/canonical.ts';
 import type { FrozenConnection, FrozenServer, Snapshot } from '#snapshots/format.ts';
 import { createNames, nameConnections } from '#snapshots/generate/names.ts';

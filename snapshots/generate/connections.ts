@@ -4,7 +4,7 @@ import { engineOf } from '#core/engines/index.ts';
 import type { ProjectPart } from '#core/engines/shared/descriptor.ts';
 import { extrasOf } from '#core/engines/shared/extras.ts';
 import { literal } from './literal.ts';
-import type { NamedConnection } from './names.ts';
+import type { NamedConnection } from '#core/engines/shared/project.ts';
 
 export const partOf = (db_type: DbType): ProjectPart => engineOf(db_type).project;
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import { productSource } from '#core/product.ts';
+import { productSource } from '#core/process/product.ts';
 
 export interface GeneratedFile {
   /** Below the project's folder, with `/`. */

@@ -1,12 +1,14 @@
-import type { FrozenPrompt, FrozenQuery, FrozenResource, FrozenTool, Snapshot } from '#snapshots/format.ts';
+import type { FrozenPrompt, FrozenResource, FrozenTool, Snapshot } from '#snapshots/format.ts';
+import type { FrozenQuery } from '#core/query/frozen-query.ts';
 import { isGuarded } from '#core/contract/definitions/write-guard.ts';
-import { listingInOrder } from '#core/lib/call/arguments.ts';
+import { listingInOrder } from '#core/query/arguments.ts';
 import { parseTemplate } from '#core/lib/template/parse.ts';
 import { engineOf } from '#core/engines/index.ts';
 import type { ProjectPart } from '#core/engines/shared/descriptor.ts';
 import { type GeneratedFile, ourSources, readSource } from './files.ts';
 import { literal, sqlImports, sqlLiteral } from './literal.ts';
-import { createNames, type NamedConnection, nameConnections } from './names.ts';
+import { createNames, nameConnections } from './names.ts';
+import type { NamedConnection } from '#core/engines/shared/project.ts';
 import { connectionSource, partsOf } from './connections.ts';
 import { environmentExample, IGNORED, packageJson, readme, TSCONFIG } from './texts.ts';
 

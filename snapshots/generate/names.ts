@@ -1,5 +1,6 @@
 import { xxHash64 } from '#core/lib/xxhash64.ts';
 import type { FrozenConnection } from '#snapshots/format.ts';
+import type { NamedConnection } from '#core/engines/shared/project.ts';
 
 /** Gives every text a word of its own of lower-case letters, digits and underscores, also where case does not count. */
 export function createNames(reserved: readonly string[] = []): (text: string) => string {
@@ -24,14 +25,6 @@ function wordOf(text: string): string {
 
 /** What `wordOf` makes of a text without a Latin letter or a digit. */
 const NO_WORD = wordOf('');
-
-export interface NamedConnection {
-  readonly connection: FrozenConnection;
-  /** Its key in connections.ts. */
-  readonly key: string;
-  /** The beginning of its environment variables. */
-  readonly prefix: string;
-}
 
 /**
  * Takes all connections of a snapshot: secrets are found by these names, so another connection that comes or goes never changes

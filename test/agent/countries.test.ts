@@ -3,8 +3,8 @@ import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync,
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseEnv } from '#core/env.ts';
-import { createLog, type LogLine } from '#core/log.ts';
+import { parseEnv } from '#core/process/env.ts';
+import { createLog, type LogLine } from '#core/process/log.ts';
 import { type Countries, createCountries } from '#core/observe/countries.ts';
 import { dialPolicy } from '#core/engines/shared/policy.ts';
 import { type ListeningAgent, listeningAgent } from '#test/support/agent.ts';

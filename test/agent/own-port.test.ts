@@ -4,7 +4,7 @@ import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.j
 import { StreamableHTTPClientTransport as LegacyTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { sendLines } from '#agent/lines.ts';
 import { createServerLink } from '#agent/server-link.ts';
-import { createLog } from '#core/log.ts';
+import { createLog } from '#core/process/log.ts';
 import { type ListeningAgent, listeningAgent } from '#test/support/agent.ts';
 import { isErrorBody } from '#test/support/app.ts';
 import { SPECIFIED_TOOLS } from '#test/support/agent-tools.ts';

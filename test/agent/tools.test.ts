@@ -3,7 +3,7 @@ import { agentTools } from '#agent/tools.ts';
 import { CONFIGURE } from '#agent/texts-configure.ts';
 import { OPERATE } from '#agent/texts-operate.ts';
 import { TESTS } from '#agent/texts-tests.ts';
-import { NO_CALLER, transformScope } from '#core/lib/call/values.ts';
+import { NO_CALLER, transformScope } from '#core/query/values.ts';
 import { type EntityType, OF_DEFINITIONS } from '#core/contract/history.ts';
 import { ENTITIES } from '#core/contract/entities.ts';
 import { operations } from '#core/contract/index.ts';

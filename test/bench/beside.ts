@@ -1,5 +1,5 @@
-import { compileArguments } from '#core/lib/call/arguments.ts';
-import { createLog } from '#core/log.ts';
+import { compileArguments } from '#core/query/arguments.ts';
+import { createLog } from '#core/process/log.ts';
 import { createLines } from '#mcp-host/observe/lines.ts';
 import { createUsage } from '#mcp-host/observe/usage.ts';
 import { redisUrl, reachable } from '#test/support/databases.ts';

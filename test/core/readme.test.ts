@@ -16,7 +16,7 @@ import { MOST_CLIENTS, MOST_VARIABLES } from '#core/contract/settings/config.ts'
 import { MOST_ISSUERS } from '#core/contract/settings/jwt-issuers.ts';
 import { frozenSettings, plainSettings } from '#core/contract/settings/settings.ts';
 import { KEPT_SNAPSHOTS } from '#core/deploy/stored-snapshots.ts';
-import { type Setting, SETTINGS } from '#core/env/settings.ts';
+import { type Setting, SETTINGS } from '#core/process/env/settings.ts';
 import { MOST_APPS } from '#core/identity/oauth/clients/stored-apps.ts';
 import { MOST_GRANTS } from '#core/identity/oauth/grants.ts';
 import { runCli } from '#server/cli/program.ts';
@@ -99,7 +99,7 @@ test('every setting is read by some program', async () => {
   const files = ['core', 'server', 'mcp-host', 'agent'].flatMap((folder) => [
     ...new Bun.Glob(`${folder}/**/*.ts`).scanSync(new URL('../..', import.meta.url).pathname),
   ]);
-  const sources = files.filter((file) => file !== 'core/env.ts' && file !== 'core/env/settings.ts').map(textOf);
+  const sources = files.filter((file) => file !== 'core/process/env.ts' && file !== 'core/process/env/settings.ts').map(textOf);
   const all = sources.join('\n');
   const unread = Object.entries(SETTINGS as Record<string, Setting<unknown>>).filter(([name]) => !all.includes(name));
   expect(unread.filter(([, { retired }]) => retired !== true).map(([name]) => name)).toEqual([]);

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { LiveToken } from '#core/deploy/hosts.ts';
-import type { Claims } from '#core/lib/call/identity.ts';
+import type { LiveToken } from '#core/contract/deploy/control.ts';
+import type { Claims } from '#core/query/identity.ts';
 import { keyring } from './support.ts';
 
 /** An access token as the server sends it to its hosts, and the header that a client sends. */

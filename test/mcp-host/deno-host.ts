@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { LogLine } from '#core/log.ts';
+import type { LogLine } from '#core/process/log.ts';
 import type { HostOptions } from '#mcp-host/host-options.ts';
 import type { HostHealth } from '#mcp-host/observe/health.ts';
 import { denoCommand } from '#test/support/deno.ts';

@@ -3,7 +3,7 @@ import { guardedFetch } from '#core/engines/shared/dial.ts';
 import { openSource } from '#core/engines/index.ts';
 import type { DialPolicy } from '#core/engines/shared/source.ts';
 import { createKeyring } from '#core/lib/secrets.ts';
-import { createLog, type LogLine } from '#core/log.ts';
+import { createLog, type LogLine } from '#core/process/log.ts';
 import type { AuthSettings } from '#mcp-host/auth/authorise.ts';
 import { tokenFile } from '#mcp-host/auth/token-file.ts';
 import { createHost, type Host } from '#mcp-host/host.ts';

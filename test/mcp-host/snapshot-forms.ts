@@ -1,4 +1,4 @@
-import type { SnapshotNews } from '#core/deploy/hosts.ts';
+import type { SnapshotNews } from '#core/contract/deploy/control.ts';
 import type { Loadable } from '#mcp-host/swap/registry.ts';
 import type { SnapshotFile } from '#mcp-host/swap/snapshot-file.ts';
 import type { Snapshot } from '#snapshots/format.ts';

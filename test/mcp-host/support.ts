@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { type Installation, installationHeaders } from '#core/contract/deploy/installation.ts';
 import type { Parameter } from '#core/contract/definitions/parameters.ts';
 import type { ReturnType } from '#core/contract/definitions/tools.ts';
-import { inputSchema } from '#core/lib/call/arguments.ts';
-import { outputSchema } from '#core/lib/call/shape.ts';
-import type { LogLine } from '#core/log.ts';
+import { inputSchema } from '#core/query/arguments.ts';
+import { outputSchema } from '#core/query/shape.ts';
+import type { LogLine } from '#core/process/log.ts';
 import { engineOf } from '#core/engines/index.ts';
-import type { Column } from '#core/engines/shared/source.ts';
+import type { Column } from '#core/lib/sql/result.ts';
 import type { Host } from '#mcp-host/host.ts';
 import type { HostOptions } from '#mcp-host/host-options.ts';
 import {
@@ -43,7 +43,7 @@ export function sqliteFolder(): { directory: string; file: string; remove: () =>
   return { directory, file, remove: () => rmSync(directory, { recursive: true, force: true }) };
 }
 
-export { authSettings, KEY, keyring, TOKEN } from '#test/mcp-host/make-host.ts';
+export { authSettings, KEY, keyring, TOKEN } from './make-host.ts';
 
 let connections = 0;
 /** A frozen connection; its pool key is new unless given. */

@@ -7,7 +7,7 @@ import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { Secret, TOTP } from 'otpauth';
 import { keyIdOf } from '#core/lib/secrets.ts';
-import { PRODUCT_VERSION } from '#core/version.ts';
+import { PRODUCT_VERSION } from '#core/process/version.ts';
 import { COMMANDS, runCli } from '#server/cli/program.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { reachable, redisUrl, testDatabase } from '#test/support/databases.ts';

@@ -2,7 +2,7 @@ import { afterEach, expect, test } from 'bun:test';
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createLog, type LogLine } from '#core/log.ts';
+import { createLog, type LogLine } from '#core/process/log.ts';
 import { type Supervised, supervise } from '#server/supervisor.ts';
 import { until } from '#test/support/until.ts';
 

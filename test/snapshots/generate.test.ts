@@ -7,7 +7,8 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import type { Parameter } from '#core/contract/definitions/parameters.ts';
 import { AppError, asFault } from '#core/errors.ts';
 import { openSource } from '#core/engines/index.ts';
-import type { Json, Source } from '#core/engines/shared/source.ts';
+import type { Json } from '#core/lib/sql/result.ts';
+import type { Source } from '#core/engines/shared/source.ts';
 import { generate } from '#snapshots/generate/generate.ts';
 import { OTHER_VERSIONS } from '#snapshots/generate/texts.ts';
 import type { Snapshot } from '#snapshots/format.ts';

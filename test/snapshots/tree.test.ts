@@ -2,7 +2,8 @@ import { expect, test } from 'bun:test';
 import { fc } from '#test/support/chance.ts';
 import { hashOf } from '#snapshots/canonical.ts';
 import { diff } from '#snapshots/diff.ts';
-import { applyDelta, compare, deltaOf, keyOf, type Kind, KINDS, type Leaf, parseTree, toBlob, toTree } from '#snapshots/tree.ts';
+import { applyDelta, compare, deltaOf, keyOf, type Leaf, parseTree, toBlob, toTree } from '#snapshots/tree.ts';
+import { type Kind, KINDS } from '#core/contract/entities.ts';
 
 const leaves = fc
   .uniqueArray(

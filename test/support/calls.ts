@@ -1,4 +1,4 @@
-import { createClient } from '#core/client.ts';
+import { createClient } from '#core/client/client.ts';
 import { type OperationName, operations, type Output, type RawInput } from '#core/contract/index.ts';
 import type { Operation } from '#core/contract/operation.ts';
 import type { ErrorCode, FieldError } from '#core/errors.ts';

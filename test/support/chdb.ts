@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { DialledFetch } from '#core/engines/shared/source.ts';
+import type { DialledFetch } from '#core/engines/shared/network.ts';
 
 /** The npm package brings the engine of ClickHouse as a library, without its HTTP server. */
 export const hasChdb = existsSync(join(import.meta.dir, '../servers/node_modules/chdb'));

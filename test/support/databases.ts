@@ -1,7 +1,8 @@
 import net from 'node:net';
 import mysql from 'mysql2/promise';
 import postgres from 'postgres';
-import type { ConnectionSettings, DialPolicy } from '#core/engines/shared/source.ts';
+import type { ConnectionSettings } from '#core/engines/shared/connection-settings.ts';
+import type { DialPolicy } from '#core/engines/shared/source.ts';
 
 const servers = {
   // The runner has another version of it for some files.

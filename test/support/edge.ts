@@ -1,9 +1,9 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { LiveToken } from '#core/deploy/hosts.ts';
+import type { LiveToken } from '#core/contract/deploy/control.ts';
 import { buildBundle } from '#snapshots/bundle/build.ts';
-import type { BundleTarget } from '#snapshots/bundle/format.ts';
+import type { BundleTarget } from '#core/engines/shared/descriptor.ts';
 import { freezeBundle, usedConnections } from '#snapshots/bundle/freeze-bundle.ts';
 import type { Snapshot } from '#snapshots/format.ts';
 import { deno } from './deno.ts';

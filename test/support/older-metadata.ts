@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { productFile } from '#core/product.ts';
+import { productFile } from '#core/process/product.ts';
 
 interface Journal {
   readonly entries: readonly { readonly when: number; readonly tag: string }[];

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseEnv } from '#core/env.ts';
-import { createLog, type Log, type LogLine } from '#core/log.ts';
+import { parseEnv } from '#core/process/env.ts';
+import { createLog, type Log, type LogLine } from '#core/process/log.ts';
 import { type RunningServer, type StartOptions, startServer } from '#server/start.ts';
 import { LIGHT_WORK } from './app.ts';
 import { type Calls, callsOver, type Problem } from './calls.ts';

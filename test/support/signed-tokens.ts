@@ -1,5 +1,5 @@
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
-import type { EndedGrant, IdentityList } from '#core/edge/identity.ts';
+import type { EndedGrant, IdentityList } from '#core/contract/deploy/control.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 

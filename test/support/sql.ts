@@ -1,5 +1,5 @@
 import { dialectNamed } from '#core/engines/index.ts';
-import type { BoundStatement } from '#core/engines/shared/source.ts';
+import type { BoundStatement } from '#core/lib/sql/result.ts';
 import * as binding from '#core/lib/sql/bind.ts';
 import * as classifying from '#core/lib/sql/classify.ts';
 import * as parsing from '#core/lib/sql/parse.ts';

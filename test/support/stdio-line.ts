@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
-import { clientTexts } from '#core/client-texts.ts';
+import { clientTexts } from '#core/client/client-texts.ts';
 import type { Output } from '#core/contract/index.ts';
 import type { Programs } from './programs.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import * as v from 'valibot';
 import { Parameter } from '#core/contract/definitions/parameters.ts';
-import { checkParameters, compileArguments, inputSchema } from '#core/lib/call/arguments.ts';
+import { checkParameters, compileArguments, inputSchema } from '#core/query/arguments.ts';
 import { parseEntry, sampleEntries, toArguments, writeEntry } from '#ui/src/features/run/arguments.ts';
 import { fieldsOfSchema } from '#ui/src/features/run/schema-fields.ts';
 import { parseExamples, writeExamples } from '#ui/src/features/builder/values/examples.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import * as v from 'valibot';
 import { ConnectionDraft } from '#core/contract/definitions/connections.ts';
 import { ResourceDraft } from '#core/contract/definitions/resources.ts';
-import { toInvalid } from '#core/issues.ts';
+import { toInvalid } from '#core/process/issues.ts';
 import { AppError } from '#core/errors.ts';
 import { emptyDraft } from '#ui/src/pages/connections/connection-draft.ts';
 import { createForm } from '#ui/src/kernel/form/form.ts';

@@ -7,7 +7,7 @@ import { createTheme, type Theme } from '#ui/src/kernel/theme.ts';
 import { createToasts } from '#ui/src/kernel/toasts.ts';
 import { fullDay } from '#ui/src/kernel/dates.ts';
 import { ago, clock, duration, plural, until } from '#ui/src/kernel/words.ts';
-import { clientName } from '#core/client-texts.ts';
+import { clientName } from '#core/client/client-texts.ts';
 import { shellQuote } from '#core/lib/text/command-text.ts';
 
 function memoryStorage(): Storage {

@@ -1,5 +1,5 @@
 import { describe, expect } from 'bun:test';
-import { pagedInput } from '#core/lib/call/page-schemas.ts';
+import { pagedInput } from '#core/query/page-schemas.ts';
 import { expectAccessible } from '#test/support/axe.ts';
 import { browserTest, look } from '#test/support/browser.ts';
 import { paced } from '#test/support/paced.ts';

@@ -1,4 +1,4 @@
-import { createClient, type Call } from '#core/client.ts';
+import { createClient, type Call } from '#core/client/client.ts';
 import { routes } from '#core/contract/routes.ts';
 import { affectedBy } from '#ui/src/kernel/data/affected.ts';
 import { isLost, LostAnswer, toProblem } from './kernel/problem.ts';

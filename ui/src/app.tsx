@@ -29,10 +29,10 @@ import { isPassing, isUnloaded, toProblem } from './kernel/problem.ts';
 import { redirect } from './kernel/session.ts';
 import { type Route, routes } from './routes.tsx';
 
-const AskedDialog = lazyPart(async () => (await import('#ui/src/components/shell/asked-dialog.tsx')).AskedDialog);
+const AskedDialog = lazyPart(async () => (await import('./components/shell/asked-dialog.tsx')).AskedDialog);
 const SignInDialog = lazyPart(async () => (await import('./features/sign-in/sign-in-dialog.tsx')).SignInDialog);
-const CommandDialog = lazyPart(async () => (await import('#ui/src/components/shell/command-dialog.tsx')).CommandDialog);
-const ShortcutsDialog = lazyPart(async () => (await import('#ui/src/components/shell/shortcuts-dialog.tsx')).ShortcutsDialog);
+const CommandDialog = lazyPart(async () => (await import('./components/shell/command-dialog.tsx')).CommandDialog);
+const ShortcutsDialog = lazyPart(async () => (await import('./components/shell/shortcuts-dialog.tsx')).ShortcutsDialog);
 
 const hrefPath = (href: string): string => new URL(href, window.location.origin).pathname;
 const routeOf = (path: string): Route | undefined => routes.find((candidate) => matchPath(candidate.path, path) !== null);

@@ -1,14 +1,17 @@
 import * as v from 'valibot';
-import { Empty, patchOf, Timestamp, Unchanged, Version, Warnings } from '../fields.ts';
-import { field, openNames } from '../marks.ts';
-import { operation } from '../operation.ts';
-import { ToolsetNames } from '../definitions/toolsets.ts';
-import { CallerClaims } from '../identity/caller-claims.ts';
+import { ToolsetNames } from '#core/contract/definitions/toolsets.ts';
+import { CallerClaims } from '#core/contract/identity/caller-claims.ts';
+import { ClientId, Secret, DnsCredentials, VariableDraft, VariableName, Variable } from './setting-values.ts';
+import { patchOf, Version, Timestamp, Unchanged, Warnings, Empty } from '#core/contract/fields.ts';
+import { field, openNames } from '#core/contract/marks.ts';
+import { plainSettings, frozenSettings, frozenWhenSet } from './settings.ts';
 import { DeployGates } from './deploy-gates.ts';
-import { ClientId, DnsCredentials, Secret, Variable, VariableDraft, VariableName } from './setting-values.ts';
-import { frozenSettings, frozenWhenSet, plainSettings } from './settings.ts';
+import { operation } from '#core/contract/operation.ts';
+
+export const CONFIG_ID = 'server_config';
 
 export const MOST_CLIENTS = 10;
+
 export const MOST_VARIABLES = 100;
 
 /** Without a secret, toolsets or claims a client keeps its own. `secret_set` is read back and ignored. */
@@ -43,8 +46,10 @@ export const ServerConfigPatch = v.strictObject({
     ),
   ),
 });
+
 /** Settings that a token may change; whatever is added is closed until it is marked. */
 export const TOKEN_SETTINGS = openNames(ServerConfigPatch.entries);
+
 /** Settings that take effect at the next deploy; the others do at once. */
 export const FROZEN_SETTINGS: ReadonlySet<string> = new Set([
   ...Object.keys({ ...frozenSettings, ...frozenWhenSet }),
@@ -52,6 +57,7 @@ export const FROZEN_SETTINGS: ReadonlySet<string> = new Set([
   'introspection_client_secret',
   'global_variables',
 ]);
+
 export type ServerConfigPatch = v.InferOutput<typeof ServerConfigPatch>;
 
 export const ServerConfig = v.object({
@@ -78,6 +84,7 @@ export const ServerConfig = v.object({
   warnings: v.pipe(Warnings, v.description('Reasons why these settings cannot be deployed, as sentences')),
   unchanged: Unchanged,
 });
+
 export type ServerConfig = v.InferOutput<typeof ServerConfig>;
 
 export const config = {
@@ -107,6 +114,7 @@ interface WhoGetsIn extends Pick<ServerConfig, 'auth_type' | 'transport' | 'intr
   readonly jwt_issuers?: readonly unknown[];
   readonly oauth_clients: readonly unknown[];
 }
+
 /** The field for want of which no caller could get in, and the sentence; null when callers can. */
 export function lockedOut(
   server: WhoGetsIn,

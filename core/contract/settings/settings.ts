@@ -1,17 +1,44 @@
 import * as v from 'valibot';
-import { integerBetween, shownText, textBetween } from '../fields.ts';
-import { MOST_SAMPLES } from '../deploy/replay.ts';
-import { LOG_LEVELS } from '../log-levels.ts';
-import { field } from '../marks.ts';
-import { introduction } from './introduction.ts';
+import { textBetween, integerBetween, shownText } from '#core/contract/fields.ts';
+import { field } from '#core/contract/marks.ts';
+import { LOG_LEVELS } from '#core/contract/log-levels.ts';
+import { AuthType, BindAddress, HttpUrl, Origin, Transport, IssuerUrl, ScopeName } from './setting-values.ts';
 import { JwtIssuers } from './jwt-issuers.ts';
+import { MOST_SAMPLES } from '#core/contract/deploy/replay.ts';
 import { liveSettings } from './live-settings.ts';
-import { AuthType, BindAddress, HttpUrl, IssuerUrl, Origin, ScopeName, Transport } from './setting-values.ts';
+
+/** What clients and directories learn of the server before they list its tools. */
+export const introduction = {
+  instructions: field(v.nullable(textBetween(1, 2_048)), {
+    label: 'Instructions',
+    help: 'What models receive when they connect: which data this is and when to look here. Defaults to a sentence made from the tools.',
+    control: 'area',
+    default: null,
+  }),
+  skill: field(v.nullable(textBetween(1, 8_000)), {
+    label: 'Skill',
+    help: 'How to work with this data, for clients that read skills: which tool to use when, in which order, and what to watch for. Sluice adds a list of what the caller sees. Leave empty to offer no skill.',
+    control: 'area',
+    default: null,
+  }),
+  openai_apps_challenge: field(
+    v.nullable(v.pipe(v.string(), v.regex(/^[\x21-\x7e]{1,512}$/, 'must have 1 to 512 visible ASCII characters'))),
+    {
+      label: 'OpenAI domain challenge',
+      help: 'Served at /.well-known/openai-apps-challenge, where OpenAI checks that this domain is yours. Optional.',
+      control: 'mono',
+      default: null,
+    },
+  ),
+};
 
 const EVERY_ADDRESS: readonly unknown[] = ['0.0.0.0', '::', '[::]'];
+
 const said = (value: unknown): string => (typeof value === 'string' || typeof value === 'number' ? String(value) : 'not set');
+
 const instead = (label: string, name: string, now: unknown, old: unknown): string =>
   `${label}: ${name} is ${said(now)} instead of ${said(old)}.`;
+
 /** Whether the server asked an introspection endpoint before and does so after. */
 const introspects = (whole: Readonly<Record<'old' | 'now', Readonly<Record<string, unknown>>>>): boolean =>
   [whole.old, whole.now].every((server) => server['auth_type'] === 'oauth_introspection');
@@ -128,10 +155,12 @@ export const frozenSettings = {
 
 const issuersIn = (value: unknown): string[] =>
   Array.isArray(value) ? value.map((entry: { readonly issuer?: unknown }) => said(entry.issuer)) : [];
+
 const droppedIssuers = (now: unknown, old: unknown): string[] => {
   const kept = issuersIn(now);
   return issuersIn(old).filter((issuer) => !kept.includes(issuer));
 };
+
 /** Whose tokens count. */
 const whoCounts = {
   accept_mcp_tokens: field(v.boolean(), {

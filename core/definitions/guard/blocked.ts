@@ -7,8 +7,10 @@ import { entityTable } from '#core/store/entity-table.ts';
 import type { Store } from '#core/store/open.ts';
 import type { Schema } from '#core/store/schema.ts';
 import type { Context } from '#core/run.ts';
-import { CONFIG_ID, readSettings } from '../settings/config.ts';
-import { type EntityType, recordHistory } from '#core/observe/history.ts';
+import { CONFIG_ID } from '#core/contract/settings/config.ts';
+import { readSettings } from '#core/definitions/settings/config.ts';
+import type { EntityType } from '#core/contract/history.ts';
+import { recordHistory } from '#core/observe/history.ts';
 import { emitNotice } from '#core/observe/notices/emit.ts';
 
 type Writing = {

@@ -1,8 +1,8 @@
 import type { ToolDraft } from '#core/contract/definitions/tools.ts';
 import { type FieldError, refuseFields } from '#core/errors.ts';
-import { isSent } from '#core/lib/call/arguments.ts';
-import { AFTER } from '#core/lib/call/page-schemas.ts';
-import { hasTextFormat } from '#core/lib/call/result-text.ts';
+import { isSent } from '#core/query/arguments.ts';
+import { AFTER } from '#core/query/page-schemas.ts';
+import { hasTextFormat } from '#core/query/result-text.ts';
 import type { Classification } from '#core/lib/sql/statement.ts';
 
 type Result = Pick<

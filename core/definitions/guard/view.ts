@@ -1,5 +1,5 @@
 import type { ToolDraft } from '#core/contract/definitions/tools.ts';
-import type { Column } from '#core/engines/shared/source.ts';
+import type { Column } from '#core/lib/sql/result.ts';
 import { type FieldError, refuseFields } from '#core/errors.ts';
 import { isChart } from '#core/lib/view/drawing.ts';
 

@@ -6,7 +6,7 @@ import { estimateTokens } from '#core/lib/tokens.ts';
 import type { FrozenPrompt, FrozenResource, FrozenTool, FrozenToolset } from '#snapshots/format.ts';
 import { type Holds, holdsOf, ofPrompt, ofResource, ofTool, type Selectable } from '#snapshots/toolsets.ts';
 import { stemOf } from './names.ts';
-import { isSent } from '#core/lib/call/arguments.ts';
+import { isSent } from '#core/query/arguments.ts';
 import { type Terms, termsOf } from '#core/lib/search/ranking.ts';
 import { type Grams, gramsOf } from './similar.ts';
 import { statementRules } from './statements.ts';

@@ -6,7 +6,7 @@ import type { PromptArgument, PromptMessage } from '#core/contract/definitions/p
 import type { ReturnType } from '#core/contract/definitions/tools.ts';
 import type { Confirm } from '#core/contract/definitions/write-guard.ts';
 import { dialectNamed } from '#core/engines/index.ts';
-import type { Column } from '#core/engines/shared/source.ts';
+import type { Column } from '#core/lib/sql/result.ts';
 import type { SqlDialect } from '#core/lib/sql/dialect.ts';
 import type { SqlNode, Statement } from '#core/lib/sql/statement.ts';
 import type { FrozenPrompt, FrozenResource, FrozenTool, FrozenToolset } from '#snapshots/format.ts';

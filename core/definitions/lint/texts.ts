@@ -1,4 +1,4 @@
-import { isSent } from '#core/lib/call/arguments.ts';
+import { isSent } from '#core/query/arguments.ts';
 import type { Found, Subject } from './subject.ts';
 
 /** Shorter says hardly more than the name does. An ideograph counts as two characters. */

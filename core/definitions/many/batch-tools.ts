@@ -1,7 +1,7 @@
 import { Tool, ToolDraft } from '#core/contract/definitions/tools.ts';
 import { AppError } from '#core/errors.ts';
-import { toInvalid } from '#core/issues.ts';
-import { readValue } from '#core/read-value.ts';
+import { toInvalid } from '#core/process/issues.ts';
+import { readValue } from '#core/process/read-value.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import { inTransaction } from '../batch.ts';
 import { recordBlocked } from '../guard/blocked.ts';

@@ -3,7 +3,7 @@ import { withAuthor } from '#core/observe/history.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import { entityTable } from '#core/store/entity-table.ts';
 import { writeAlone } from '#core/store/journal.ts';
-import { fewAtATime } from '../batch.ts';
+import { fewAtATime } from '#core/lib/few-at-a-time.ts';
 import { recordBlocked } from '../guard/blocked.ts';
 import { type Kind, KIND_OF, type Stored, type Values } from '../kinds.ts';
 import { touches } from '../records.ts';

@@ -1,9 +1,10 @@
 import type { Input } from '#core/contract/index.ts';
 import type { Parameter, ScalarType } from '#core/contract/definitions/parameters.ts';
 import { AppError, invalidField, refuseFields } from '#core/errors.ts';
-import { checkParameters } from '#core/lib/call/arguments.ts';
-import { sessionOf } from '#core/lib/call/session.ts';
-import { type CallFacts, compileValues } from '#core/lib/call/values.ts';
+import { checkParameters } from '#core/query/arguments.ts';
+import { sessionOf } from '#core/query/session.ts';
+import type { CallFacts } from '#core/query/sources.ts';
+import { compileValues } from '#core/query/values.ts';
 import { wholeVariant } from '#core/lib/sql/bind.ts';
 import { classify } from '#core/lib/sql/classify.ts';
 import { parameterNames, parseSql } from '#core/lib/sql/parse.ts';

@@ -1,13 +1,13 @@
-import type { Mask } from '#core/contract/definitions/masks.ts';
-import type { Parameter } from '#core/contract/definitions/parameters.ts';
 import type { PretendedCaller } from '#core/contract/definitions/pretended-caller.ts';
 import { AppError } from '#core/errors.ts';
-import type { QueryResult } from '#core/engines/shared/source.ts';
-
-import type { Claims } from '#core/lib/call/identity.ts';
-import { createPseudonym, maskResult, rulesFor, toRules } from '#core/lib/call/masks.ts';
-import { type CallFacts, NO_CALLER } from '#core/lib/call/values.ts';
+import type { CallFacts } from '#core/query/sources.ts';
+import { NO_CALLER } from '#core/query/values.ts';
 import type { Context } from '#core/run.ts';
+import { toCaller } from '#core/query/pretended-caller.ts';
+import type { Parameter } from '#core/contract/definitions/parameters.ts';
+import type { Mask } from '#core/contract/definitions/masks.ts';
+import type { QueryResult } from '#core/lib/sql/result.ts';
+import { createPseudonym, maskResult, rulesFor, toRules } from '#core/query/masks.ts';
 
 /** Who a preview calls as. A token could read as somebody else what policies and masks keep from it, so it cannot say. */
 export function pretended({ actor }: Context, caller: PretendedCaller | undefined): CallFacts['caller'] {
@@ -17,11 +17,6 @@ export function pretended({ actor }: Context, caller: PretendedCaller | undefine
     throw new AppError('admin_only', message, { errors: [{ field: 'caller', message }] });
   }
   return toCaller(caller);
-}
-
-export function toCaller({ claims, ...identity }: PretendedCaller): CallFacts['caller'] {
-  // It came as JSON.
-  return { identity, claims: claims as Claims };
 }
 
 /** The declared parameters with the sources that a preview gives them; one that is not declared has the type of its source. */

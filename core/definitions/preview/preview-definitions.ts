@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import type { GuardFinding } from '#core/contract/guard.ts';
 import type { PromptMessage } from '#core/contract/definitions/prompts.ts';
 import { ToolDraft } from '#core/contract/definitions/tools.ts';
-import { promptScope } from '#core/lib/call/values.ts';
+import { promptScope } from '#core/query/values.ts';
 import { renderMessages } from '#core/lib/template/evaluate.ts';
 import { parseTemplate } from '#core/lib/template/parse.ts';
 import { AppError } from '#core/errors.ts';

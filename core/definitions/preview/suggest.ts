@@ -1,7 +1,8 @@
 import type { ScalarType } from '#core/contract/definitions/parameters.ts';
 import type { Suggestion } from '#core/contract/definitions/preview.ts';
 import type { TableColumn } from '#core/contract/definitions/schema.ts';
-import type { BoundType, Source } from '#core/engines/shared/source.ts';
+import type { BoundType } from '#core/lib/sql/result.ts';
+import type { Source } from '#core/engines/shared/source.ts';
 import { textOf } from '#core/engines/shared/rows.ts';
 import { AppError } from '#core/errors.ts';
 import { bind } from '#core/lib/sql/bind.ts';

@@ -1,36 +1,35 @@
-import { mergeSecrets, sealAgain } from './secrets.ts';
-import { and, eq } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
-import type { ServerConfigPatch } from '#core/contract/settings/config.ts';
-import { writeAlone } from '#core/store/journal.ts';
-import type { Db } from '#core/store/open.ts';
-import { invalidField } from '#core/errors.ts';
-import type { Context, Handlers } from '#core/run.ts';
-import { canonical } from '#snapshots/canonical.ts';
-import type { FrozenServer } from '#snapshots/format.ts';
-import { checkSettings, differs } from './rules.ts';
 import {
-  CONFIG_ROW,
   readSettings,
+  toConfig,
   type Settings,
   type StoredSettings,
-  toConfig,
   toFrozen,
   toVariables,
+  CONFIG_ROW,
   withGates,
 } from './settings.ts';
-import { ignoresRepeats } from '../records.ts';
-import { checkVersion, retryOnConflict, StaleVersion } from '../versioned.ts';
-import { refuseUnknownToolsets } from '../toolsets/names.ts';
-import { guardDraft } from '../guard/guard.ts';
-import { recordHistory } from '#core/observe/history.ts';
+import type { Handlers, Context } from '#core/run.ts';
+import { ignoresRepeats } from '#core/definitions/records.ts';
+import { retryOnConflict, checkVersion, StaleVersion } from '#core/definitions/versioned.ts';
+import { type ServerConfigPatch, CONFIG_ID } from '#core/contract/settings/config.ts';
+import { checkSettings, differs } from './rules.ts';
+import { refuseUnknownToolsets } from '#core/definitions/toolsets/names.ts';
 import { requireOtherWayIn } from '#core/identity/providers/way-in.ts';
-import { keepOwner } from '#core/identity/people-rules.ts';
 import { refuseSettings } from '#core/identity/token-limits.ts';
+import type { App } from '#core/app.ts';
+import type { Db } from '#core/store/open.ts';
+import type { FrozenServer } from '#snapshots/format.ts';
+import { mergeSecrets, sealAgain } from './secrets.ts';
+import { invalidField } from '#core/errors.ts';
+import { canonical } from '#snapshots/canonical.ts';
+import { guardDraft } from '#core/definitions/guard/guard.ts';
+import { keepOwner } from '#core/identity/people-rules.ts';
+import { and, eq } from 'drizzle-orm';
+import { writeAlone } from '#core/store/journal.ts';
+import { recordHistory } from '#core/observe/history.ts';
 
 /** The id under which history knows it. */
 export { readSettings } from './settings.ts';
-export const CONFIG_ID = 'server_config';
 
 export const configHandlers: Pick<Handlers, `config.${'get' | 'update'}`> = {
   'config.get': async ({ app }) => toConfig(app, await readSettings(app)),

@@ -1,5 +1,5 @@
 import { hostName, isLoopbackName } from '#core/edge/origins.ts';
-import { type Env, httpsOrigin } from '#core/env.ts';
+import { type Env, httpsOrigin } from '#core/process/env.ts';
 import type { Settings } from './settings.ts';
 
 type Where = Pick<Settings, 'ssl_enabled' | 'ui_domain'>;

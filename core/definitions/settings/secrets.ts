@@ -3,10 +3,10 @@ import { DnsCredentials } from '#core/contract/settings/setting-values.ts';
 import { MASK } from '#core/contract/definitions/connections.ts';
 import { REDACTED } from '#core/contract/history.ts';
 import { invalidField } from '#core/errors.ts';
-import type { Claims } from '#core/lib/call/identity.ts';
+import type { Claims } from '#core/query/identity.ts';
 import type { Keyring } from '#core/lib/secrets.ts';
 import { canonical } from '#snapshots/canonical.ts';
-import type { Sealed } from '#snapshots/format.ts';
+import type { Sealed } from '#core/contract/fields.ts';
 import * as v from 'valibot';
 import type { Settings } from './settings.ts';
 

@@ -1,18 +1,21 @@
 import type { TestedKind } from '#core/contract/definitions/tests.ts';
-import { isSent } from '#core/lib/call/arguments.ts';
-import { maskedDetail, sqlstateOf } from '#core/lib/call/masked-errors.ts';
-import { createPseudonym } from '#core/lib/call/masks.ts';
-import { planQuery, runQuery } from '#core/lib/call/query.ts';
-import { sessionOf } from '#core/lib/call/session.ts';
-import { shape, shapeResource, toToolResult } from '#core/lib/call/shape.ts';
-import { type CallFacts, promptScope } from '#core/lib/call/values.ts';
+import { isSent } from '#core/query/arguments.ts';
+import { maskedDetail, sqlstateOf } from '#core/query/masked-errors.ts';
+import { createPseudonym } from '#core/query/masks.ts';
+import { planQuery, runQuery } from '#core/query/query.ts';
+import { sessionOf } from '#core/query/session.ts';
+import { shape, shapeResource, toToolResult } from '#core/query/shape.ts';
+import type { CallFacts } from '#core/query/sources.ts';
+import { promptScope } from '#core/query/values.ts';
 import { typedValues } from '#core/lib/uri-template.ts';
 import { renderMessages } from '#core/lib/template/evaluate.ts';
 import { parseTemplate } from '#core/lib/template/parse.ts';
 import { dialectNamed } from '#core/engines/index.ts';
-import type { Json, QueryResult, Source } from '#core/engines/shared/source.ts';
+import type { Json, QueryResult } from '#core/lib/sql/result.ts';
+import type { Source } from '#core/engines/shared/source.ts';
 import { AppError } from '#core/errors.ts';
-import type { FrozenConnection, FrozenPrompt, FrozenQuery, FrozenResource, FrozenTool } from '#snapshots/format.ts';
+import type { FrozenConnection, FrozenPrompt, FrozenResource, FrozenTool } from '#snapshots/format.ts';
+import type { FrozenQuery } from '#core/query/frozen-query.ts';
 import type { Called } from './judge.ts';
 
 /** What one test calls, as a host would. */

@@ -1,6 +1,6 @@
 import { cut } from '#core/lib/text/shorten.ts';
 import type { Expect } from '#core/contract/definitions/tests.ts';
-import type { Json, Row } from '#core/engines/shared/source.ts';
+import type { Json, Row } from '#core/lib/sql/result.ts';
 import { canonical } from '#snapshots/canonical.ts';
 import { estimateTokens } from '#core/lib/tokens.ts';
 

@@ -2,7 +2,7 @@ import { inArray } from 'drizzle-orm';
 import { type Test, TESTED_KINDS, type TestDraft, type TestResult } from '#core/contract/definitions/tests.ts';
 import { AppError, invalidField } from '#core/errors.ts';
 import { isPerson } from '#core/identity/roles.ts';
-import { isOfDatabase, tokenMessage } from '#core/lib/call/masked-errors.ts';
+import { isOfDatabase, tokenMessage } from '#core/query/masked-errors.ts';
 import type { Actor, Context } from '#core/run.ts';
 import { entityTable } from '#core/store/entity-table.ts';
 import type { Db } from '#core/store/open.ts';

@@ -1,4 +1,4 @@
-import type { Column } from '#core/engines/shared/source.ts';
+import type { Column } from '#core/lib/sql/result.ts';
 import { canonical } from '#snapshots/canonical.ts';
 
 /** Sentences of one definition; a table that was replaced has no end of them. */

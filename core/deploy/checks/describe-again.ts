@@ -4,7 +4,7 @@ import type { ConnectionRow } from '#core/definitions/source-pool.ts';
 import { describeWhole, readCompiled, schemaMark } from '#core/definitions/statements.ts';
 import type { Description } from '#core/engines/shared/source.ts';
 import { AppError } from '#core/errors.ts';
-import { outputSchema } from '#core/lib/call/shape.ts';
+import { outputSchema } from '#core/query/shape.ts';
 import { withReads } from '#core/lib/sql/reads.ts';
 import { canonical } from '#snapshots/canonical.ts';
 import type { Compiled } from '#snapshots/compile.ts';

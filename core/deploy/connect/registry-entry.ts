@@ -1,11 +1,11 @@
 import { isIP } from 'node:net';
 import { beginning } from '#core/lib/text/shorten.ts';
-import { clientName } from '#core/client-texts.ts';
+import { clientName } from '#core/client/client-texts.ts';
 import type { RegistryEntry } from '#core/contract/deploy/server.ts';
 import { isLoopback } from '#core/contract/settings/config.ts';
 import { AppError } from '#core/errors.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
-import { firstSentence } from '#core/lib/text/first-sentence.ts';
+import { firstSentence } from '#core/lib/text/shorten.ts';
 
 const SCHEMA = 'https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json';
 /** Characters that the registry takes. */

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { keptDevSecrets } from '#core/edge/dev-secrets.ts';
-import type { Env } from '#core/env.ts';
-import { SETTINGS } from '#core/env/settings.ts';
+import type { Env } from '#core/process/env.ts';
+import { SETTINGS } from '#core/process/env/settings.ts';
 import type { Output } from '#core/contract/index.ts';
-import { productFile, programCommand } from '#core/product.ts';
+import { productFile, programCommand } from '#core/process/product.ts';
 
 const SECRETS = ['SVC_ENCRYPTION_KEY', 'SVC_AGENT_SERVICE_TOKEN'] as const;
 

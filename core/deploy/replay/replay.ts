@@ -6,7 +6,7 @@ import type { HostReplay, Replay } from '#core/contract/deploy/replay.ts';
 import { AppError, invalidField } from '#core/errors.ts';
 import type { Actor, Context, Handlers } from '#core/run.ts';
 import { activeSnapshot, readDeployment } from '../deployment.ts';
-import type { ReplayEnd, ReplayRequest } from '../hosts.ts';
+import type { ReplayEnd, ReplayRequest } from '#core/contract/deploy/control.ts';
 import { snapshotNamed } from '../candidates/stored-candidates.ts';
 
 /** Replays that this server waits for. */

@@ -1,6 +1,6 @@
 import { AppError } from '#core/errors.ts';
 import { textOf } from '../shared/rows.ts';
-import type { Row } from '../shared/source.ts';
+import type { Row } from '#core/lib/sql/result.ts';
 
 /** What the server knows, and what the account may set. */
 export interface Ability {

@@ -1,7 +1,8 @@
 import type { ColumnUses, Table, TableColumn } from '#core/contract/definitions/schema.ts';
 import { parameterTypes } from '../shared/choices.ts';
 import { noTable, textOf } from '../shared/rows.ts';
-import type { Row, Source, TableFilter } from '../shared/source.ts';
+import type { Row } from '#core/lib/sql/result.ts';
+import type { Source, TableFilter } from '#core/engines/shared/source.ts';
 import type { Ability } from './ability.ts';
 import { bare, isNullable, parseType, wordsOf } from './types.ts';
 

@@ -1,5 +1,6 @@
 import { AppError } from '#core/errors.ts';
-import { classifyTokens, type Lexeme, lexemes } from '#core/lib/sql/classify-tokens.ts';
+import { classifyTokens, lexemes } from '#core/lib/sql/classify-tokens.ts';
+import type { Lexeme } from '#core/lib/sql/tokenize.ts';
 import { CLICKHOUSE_DIALECT } from './dialect.ts';
 import { CLICKHOUSE_RULES } from './rules.ts';
 

@@ -1,6 +1,6 @@
 import { AppError } from '#core/errors.ts';
 import { addressOf, fetchTls, type Send } from '../shared/network.ts';
-import type { ConnectionSettings } from '../shared/source.ts';
+import type { ConnectionSettings } from '#core/engines/shared/connection-settings.ts';
 
 export type ServerSettings = Pick<
   ConnectionSettings,

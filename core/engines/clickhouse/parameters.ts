@@ -2,7 +2,7 @@ import { AppError } from '#core/errors.ts';
 import { atOffset, parseDatetime } from '#core/lib/text/datetimes.ts';
 import { doubleOf, fits64Bits, integerOf, textOf } from '../shared/rows.ts';
 import type { LimitPlace } from '#core/lib/sql/statement.ts';
-import type { BoundType, Json } from '../shared/source.ts';
+import type { BoundType, Json } from '#core/lib/sql/result.ts';
 
 type ScalarType = Exclude<BoundType, object>;
 

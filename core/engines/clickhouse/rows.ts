@@ -2,7 +2,7 @@ import { AppError } from '#core/errors.ts';
 import { parseExactly } from '#core/lib/exact-json.ts';
 import { boundedLines, boundedText } from '../shared/bounded-text.ts';
 import { uniqueNames } from '../shared/rows.ts';
-import type { Column, QueryResult, Row } from '../shared/source.ts';
+import type { Column, QueryResult, Row } from '#core/lib/sql/result.ts';
 import { toClickhouseError } from './errors.ts';
 import { parseType } from './types.ts';
 import { type Decoder, decoderOf } from './values.ts';

@@ -1,4 +1,4 @@
-import type { Lexeme } from '#core/lib/sql/classify-tokens.ts';
+import type { Lexeme } from '#core/lib/sql/tokenize.ts';
 import { denials, type TokenRules, words } from '#core/lib/sql/rules.ts';
 import { tablePlaces } from '#core/lib/sql/table-places.ts';
 import { KEYWORDS } from '#core/lib/sql/tokenize.ts';

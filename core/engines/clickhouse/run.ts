@@ -1,6 +1,6 @@
 import { AppError } from '#core/errors.ts';
 import { untilAborted } from '../shared/deadline.ts';
-import type { BoundType, Json, QueryResult } from '../shared/source.ts';
+import type { BoundType, Json, QueryResult } from '#core/lib/sql/result.ts';
 import { type Ability, ABILITY_SQL, abilityOf } from './ability.ts';
 import type { ClickhouseServer } from './http.ts';
 import { parameterText } from './parameters.ts';

@@ -3,18 +3,9 @@ import { withDeadline } from '../shared/deadline.ts';
 import { guardedFetch } from '../shared/dial.ts';
 import { OWN_LIMITS, textOf } from '../shared/rows.ts';
 import { createSessionPool } from '../shared/session-pool.ts';
-import type {
-  BoundStatement,
-  BoundType,
-  Column,
-  ConnectionSettings,
-  DialPolicy,
-  Json,
-  QueryResult,
-  Row,
-  RunOptions,
-  Source,
-} from '../shared/source.ts';
+import type { BoundStatement, BoundType, Column, Json, QueryResult, Row } from '#core/lib/sql/result.ts';
+import type { ConnectionSettings } from '#core/engines/shared/connection-settings.ts';
+import type { DialPolicy, RunOptions, Source } from '#core/engines/shared/source.ts';
 import { plainWarnings } from '../shared/tls.ts';
 import { createCatalogue, MARK_SQL } from './catalogue.ts';
 import { clickhouseExtras } from './extras.ts';

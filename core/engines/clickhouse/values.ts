@@ -1,5 +1,5 @@
 import { NumberText } from '#core/lib/exact-json.ts';
-import type { Json, ValueKind } from '../shared/source.ts';
+import type { Json, ValueKind } from '#core/lib/sql/result.ts';
 import { bare, type ClickhouseType } from './types.ts';
 
 type Decode = (value: unknown) => Json;

@@ -2,7 +2,8 @@ import type { ColumnUses, Table, TableColumn } from '#core/contract/definitions/
 import { parameterTypes } from '../shared/choices.ts';
 import { checksOf, choicesOf, choicesOfType } from '../shared/choices.ts';
 import { containsPattern, noTable, pageOf, textOf } from '../shared/rows.ts';
-import type { BoundType, Json, Row, Source, TableFilter } from '../shared/source.ts';
+import type { BoundType, Json, Row } from '#core/lib/sql/result.ts';
+import type { Source, TableFilter } from '#core/engines/shared/source.ts';
 
 /** Our own statements about the schema; each begins with the exact total, so that a page behind the end still tells it. */
 const OWN = `database_name = current_database() AND NOT internal`;

@@ -1,6 +1,20 @@
 import type { SqlDialect } from '#core/lib/sql/dialect.ts';
-import { DUCKDB_PAGES } from './page-keys.ts';
 import { scanDuckdb } from './scanner.ts';
+import { cast, doubled, type PageRules } from '#core/lib/sql/page-keys.ts';
+
+const EXACT =
+  /^(?:U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?|DECIMAL\(\d+,\d+\)|DATE|TIME|TIMESTAMP(?:_S|_MS|_NS)?|TIMESTAMP WITH TIME ZONE|UUID|BOOLEAN)$/;
+
+export const DUCKDB_PAGES: PageRules = {
+  quote: doubled('"'),
+  same: 'IS NOT DISTINCT FROM',
+  nulls_last: true,
+  key(name, { type }) {
+    if (EXACT.test(type)) return cast(name, type);
+    if (type !== 'VARCHAR' && !type.startsWith('ENUM')) return null;
+    return cast(`CAST(${name} AS VARCHAR) COLLATE "binary"`, 'VARCHAR');
+  },
+};
 
 export const DUCKDB_DIALECT: SqlDialect = {
   name: 'duckdb',

@@ -9,7 +9,7 @@ import {
 } from '@duckdb/node-api';
 import { AppError } from '#core/errors.ts';
 import { uniqueNames } from '../shared/rows.ts';
-import type { BoundType, Column } from '../shared/source.ts';
+import type { BoundType, Column } from '#core/lib/sql/result.ts';
 import { hasColumns, inferTypes } from './infer.ts';
 import { sampleText, typedText } from './typed.ts';
 import type { DuckdbDescribed, DuckdbFault, DuckdbRows, DuckdbRun, DuckdbText } from './requests.ts';

@@ -8,7 +8,7 @@ import {
   type PlanNode,
   type PlanReader,
 } from '../shared/plans/plan-reader.ts';
-import type { Json } from '../shared/source.ts';
+import type { Json } from '#core/lib/sql/result.ts';
 
 export const DUCKDB_PLANS: PlanReader = {
   prefix: 'explain (format json) ',

@@ -1,6 +1,6 @@
 import { type DuckDBPreparedStatement, DuckDBTypeId } from '@duckdb/node-api';
 import type { ParameterType } from '#core/lib/sql/statement.ts';
-import type { BoundType } from '../shared/source.ts';
+import type { BoundType } from '#core/lib/sql/result.ts';
 import type { DuckdbText } from './requests.ts';
 import { RefusedStatement } from './tree.ts';
 import { castText, nameOf, sharedText } from './typed.ts';

@@ -1,7 +1,8 @@
 import { statSync } from 'node:fs';
 import { invalidField } from '#core/errors.ts';
 import { resolvePlace } from '../shared/files/place.ts';
-import type { ConnectionSettings, DialPolicy } from '../shared/source.ts';
+import type { ConnectionSettings } from '#core/engines/shared/connection-settings.ts';
+import type { DialPolicy } from '#core/engines/shared/source.ts';
 
 /** What a connection's `database` names, with links followed. */
 export interface DuckdbTarget {

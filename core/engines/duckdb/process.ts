@@ -1,8 +1,9 @@
 import { AppError } from '#core/errors.ts';
-import { is_compiled } from '#core/product.ts';
+import { is_compiled } from '#core/process/product.ts';
 import { type Child, type ChildEnded, startChild } from '../shared/files/child.ts';
 import type { PooledSession } from '../shared/session-pool.ts';
-import type { Column, Description } from '../shared/source.ts';
+import type { Column } from '#core/lib/sql/result.ts';
+import type { Description } from '#core/engines/shared/source.ts';
 import { NOT_BUILT_IN, NOT_INSTALLED, OUT_OF_MEMORY, toDuckdbError, toOpeningError } from './errors.ts';
 import type { DuckdbAnswer, DuckdbQuestion } from './messages.ts';
 import type { DuckdbRows, DuckdbRun, DuckdbText } from './requests.ts';

@@ -1,5 +1,5 @@
 import type { ParameterType } from '#core/lib/sql/statement.ts';
-import type { BoundType, Column, Json } from '../shared/source.ts';
+import type { BoundType, Column, Json } from '#core/lib/sql/result.ts';
 
 export interface DuckdbText {
   readonly text: string;

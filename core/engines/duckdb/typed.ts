@@ -1,7 +1,7 @@
 import { tokenize } from '#core/lib/sql/tokenize.ts';
 import { fits64Bits, integerOf } from '../shared/rows.ts';
 import type { ParameterType } from '#core/lib/sql/statement.ts';
-import type { BoundStatement, BoundType, Json } from '../shared/source.ts';
+import type { BoundStatement, BoundType, Json } from '#core/lib/sql/result.ts';
 import { scanDuckdb } from './scanner.ts';
 
 type ScalarType = Exclude<BoundType, object>;

@@ -31,7 +31,7 @@ import {
 import { jsonText } from '#core/lib/exact-json.ts';
 import { utcDatetime } from '#core/lib/text/datetimes.ts';
 import { doubleOf, integerOf, textOf } from '../shared/rows.ts';
-import type { BoundType, Json, ValueKind } from '../shared/source.ts';
+import type { BoundType, Json, ValueKind } from '#core/lib/sql/result.ts';
 import { isHuge } from './typed.ts';
 
 type ScalarType = Exclude<BoundType, object>;

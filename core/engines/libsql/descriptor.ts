@@ -38,7 +38,7 @@ export const LIBSQL: EngineDescriptor = {
     await checkHost(target, policy);
   },
   open: async () => (await import('./source.ts')).openLibsql,
-  plans: async () => (await import('../sqlite/explain.ts')).SQLITE_PLANS,
+  plans: async () => (await import('#core/engines/sqlite/explain.ts')).SQLITE_PLANS,
   project: {
     driver: 'snapshots/generate/project/drivers/libsql.ts',
     packages: [],

@@ -1,7 +1,8 @@
 import { AppError } from '#core/errors.ts';
 import { fromHranaValue, type HranaColumn, type HranaStream, toHranaValue, toLibsqlError } from './stream.ts';
 import { uniqueNames } from '../shared/rows.ts';
-import type { Column, QueryResult, Row, RunOptions } from '../shared/source.ts';
+import type { Column, QueryResult, Row } from '#core/lib/sql/result.ts';
+import type { RunOptions } from '#core/engines/shared/source.ts';
 import { columnRule, type SqliteValue } from '../sqlite/values.ts';
 
 interface Transaction {

@@ -2,7 +2,7 @@ import type { ColumnUses, Table, TableColumn } from '#core/contract/definitions/
 import { parameterTypes } from '../shared/choices.ts';
 import { choicesOf, choicesOfType } from '../shared/choices.ts';
 import { textOf } from '../shared/rows.ts';
-import type { Row } from '../shared/source.ts';
+import type { Row } from '#core/lib/sql/result.ts';
 
 /** Values: schema or null for the connection's own, pattern or null (twice). */
 const FOUND_TABLES = `

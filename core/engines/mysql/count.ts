@@ -1,6 +1,7 @@
 import { AppError } from '#core/errors.ts';
 import { textOf } from '../shared/rows.ts';
-import type { Changes, Row } from '../shared/source.ts';
+import type { Changes } from '#core/engines/shared/source.ts';
+import type { Row } from '#core/lib/sql/result.ts';
 import { grantCovers, type Grant } from './grants.ts';
 import type { MysqlSession } from './session.ts';
 

@@ -4,7 +4,8 @@ import mysql from 'mysql2';
 import { dialSocket, resolveTarget } from '../shared/dial.ts';
 import { toConnectError } from './errors.ts';
 import { LOGIN_BYTES, meterPackets, type PacketMeter } from './wire.ts';
-import type { ConnectionSettings, DialPolicy } from '../shared/source.ts';
+import type { ConnectionSettings } from '#core/engines/shared/connection-settings.ts';
+import type { DialPolicy } from '#core/engines/shared/source.ts';
 import { verifiesCertificate } from '../shared/tls.ts';
 
 /** Milliseconds for the greeting, TLS and the login together. */

@@ -1,4 +1,4 @@
-import type { Lexeme } from '#core/lib/sql/classify-tokens.ts';
+import type { Lexeme } from '#core/lib/sql/tokenize.ts';
 import type { SqlDialect } from '#core/lib/sql/dialect.ts';
 import { GRAMMAR_MODES, type GrammarMode, grammarName } from './modes.ts';
 import { mysqlPlaceholder } from './placeholder.ts';

@@ -7,7 +7,7 @@ import {
   type PlanNode,
   type PlanReader,
 } from '../shared/plans/plan-reader.ts';
-import type { Json } from '../shared/source.ts';
+import type { Json } from '#core/lib/sql/result.ts';
 
 /** Members that say how a step works and hold no step. */
 const NO_STEP = new Set(['cost_info', 'used_columns', 'possible_keys', 'used_key_parts', 'ref', 'key_parts']);

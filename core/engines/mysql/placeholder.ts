@@ -1,4 +1,4 @@
-import type { BoundType } from '../shared/source.ts';
+import type { BoundType } from '#core/lib/sql/result.ts';
 
 /**
  * What makes a boolean and JSON of what is bound: as bare values they are a number and a text, also inside of JSON. MariaDB (10.11) ends with a

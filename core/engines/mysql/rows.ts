@@ -1,6 +1,6 @@
 import { columnRule, type MysqlField, type MysqlValue, toColumn } from './values.ts';
 import { uniqueNames } from '../shared/rows.ts';
-import type { Column, Json, QueryResult, Row } from '../shared/source.ts';
+import type { Column, Json, QueryResult, Row } from '#core/lib/sql/result.ts';
 import { UTC } from './extras.ts';
 
 export interface MysqlRows {

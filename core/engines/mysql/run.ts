@@ -9,7 +9,9 @@ import { askServer, type MysqlServer } from './server.ts';
 import { type MysqlRun, type MysqlSession, openMysqlSession } from './session.ts';
 import { toMysqlValue } from './values.ts';
 import { createSessionPool, NOTICED_MS, type SessionPool } from '../shared/session-pool.ts';
-import type { BoundStatement, ConnectionSettings, DialPolicy, QueryResult, RunOptions, SessionMode } from '../shared/source.ts';
+import type { BoundStatement, QueryResult } from '#core/lib/sql/result.ts';
+import type { ConnectionSettings } from '#core/engines/shared/connection-settings.ts';
+import type { DialPolicy, RunOptions, SessionMode } from '#core/engines/shared/source.ts';
 
 const IDLE_MS = 60_000;
 /** Milliseconds that a server may take over a commit, and over tidying a session up. */

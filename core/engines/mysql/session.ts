@@ -2,7 +2,7 @@ import type { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import type { Connection } from 'mysql2';
 import { AppError } from '#core/errors.ts';
-import { deferred } from '#core/lib/deferred.ts';
+import { deferred } from '#core/lib/with-timeout.ts';
 import type { MysqlDialer } from './dial.ts';
 import { toStatementError } from './errors.ts';
 import type { MysqlExtras } from './extras.ts';
@@ -12,7 +12,8 @@ import { uniqueNames } from '../shared/rows.ts';
 import type { MysqlServer } from './server.ts';
 import { OWN_BYTES } from './wire.ts';
 import type { PooledSession } from '../shared/session-pool.ts';
-import type { Column, QueryResult, RunOptions, SessionMode } from '../shared/source.ts';
+import type { Column, QueryResult } from '#core/lib/sql/result.ts';
+import type { RunOptions, SessionMode } from '#core/engines/shared/source.ts';
 import { STOP_GRACE } from '../shared/stop.ts';
 import { untilAborted, within } from '../shared/deadline.ts';
 

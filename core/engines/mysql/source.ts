@@ -20,21 +20,17 @@ import type { MysqlDescription, MysqlSession } from './session.ts';
 import { typedColumns, typedTexts } from './sql/stand-ins.ts';
 import { MYSQL_UNTRUSTED, type MysqlUntrusted, namesMysqlUntrusted } from './untrusted.ts';
 import { containsPattern, noTable, OWN_LIMITS, textOf } from '../shared/rows.ts';
+import type { BoundStatement, BoundType, Column, QueryResult, Row } from '#core/lib/sql/result.ts';
+import type { ConnectionSettings } from '#core/engines/shared/connection-settings.ts';
 import type {
-  BoundStatement,
-  BoundType,
-  Column,
-  ConnectionSettings,
   DialPolicy,
-  QueryResult,
-  Row,
   RunOptions,
   ServerLimit,
   SessionMode,
   Source,
   TableFilter,
   TestReport,
-} from '../shared/source.ts';
+} from '#core/engines/shared/source.ts';
 import { plainWarnings } from '../shared/tls.ts';
 import type { StopSignal } from '../shared/stop.ts';
 import { createTrust, LOOK_MS } from '../shared/trust.ts';

@@ -1,4 +1,4 @@
-import { wordsOf } from '../shared/words.ts';
+import { wordsOf } from '#core/engines/shared/trust.ts';
 
 /** What can run code of its maker when a statement only names it: views, functions, tables kept elsewhere. */
 export type MysqlUntrusted = readonly { readonly place: string; readonly name: string; readonly kind: string }[];

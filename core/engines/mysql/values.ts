@@ -1,6 +1,6 @@
 import mysql from 'mysql2';
 import { parseJson } from '#core/lib/exact-json.ts';
-import type { BoundType, Column, Json, ValueKind } from '../shared/source.ts';
+import type { BoundType, Column, Json, ValueKind } from '#core/lib/sql/result.ts';
 import { atOffset, parseDatetime } from '#core/lib/text/datetimes.ts';
 import { doubleOf, listText, numberText, plainDigits, textOf } from '../shared/rows.ts';
 import { minutesOf, UTC } from './extras.ts';

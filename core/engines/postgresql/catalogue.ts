@@ -1,5 +1,6 @@
 import type { ColumnUses, Table, TableColumn } from '#core/contract/definitions/schema.ts';
-import type { BoundType, Json, Row, TableFilter } from '../shared/source.ts';
+import type { BoundType, Json, Row } from '#core/lib/sql/result.ts';
+import type { TableFilter } from '#core/engines/shared/source.ts';
 import { regexContaining } from '#core/lib/text/letter-case.ts';
 import { NO_USES, parameterTypes } from '../shared/choices.ts';
 import { choicesOf } from '../shared/choices.ts';

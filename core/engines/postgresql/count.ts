@@ -2,7 +2,8 @@ import { AppError } from '#core/errors.ts';
 import type { Line } from '#core/lib/postgres/line.ts';
 import { simpleQuery } from '#core/lib/postgres/messages.ts';
 import { lastRow } from '#core/lib/postgres/reader.ts';
-import type { Changes, Row } from '../shared/source.ts';
+import type { Changes } from '#core/engines/shared/source.ts';
+import type { Row } from '#core/lib/sql/result.ts';
 
 /** Rows that the session changed so far, by what they are. What a transaction before left uncounted cancels out in a difference. */
 interface Counted {

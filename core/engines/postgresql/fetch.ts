@@ -17,7 +17,7 @@ import { openRows, type RowSink } from './rows.ts';
 import { oidOf } from './parameters/declared.ts';
 import { isJsonOid, keepsZone, scalarOf } from './parameters/types.ts';
 import { toBound, withoutZone } from './values.ts';
-import type { BoundStatement } from '../shared/source.ts';
+import type { BoundStatement } from '#core/lib/sql/result.ts';
 
 /** A statement that a session has prepared, and what the database said of it. */
 export interface Kept {

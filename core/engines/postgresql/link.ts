@@ -2,7 +2,8 @@ import type { Socket } from 'node:net';
 import { AppError } from '#core/errors.ts';
 import { classifyAddress } from '../shared/addresses.ts';
 import { dialSocket, resolveTarget } from '../shared/dial.ts';
-import type { ConnectionSettings, DialPolicy } from '../shared/source.ts';
+import type { ConnectionSettings } from '#core/engines/shared/connection-settings.ts';
+import type { DialPolicy } from '#core/engines/shared/source.ts';
 import { secureSocket } from '../shared/tls.ts';
 
 export interface Link {

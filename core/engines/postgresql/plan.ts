@@ -3,7 +3,8 @@ import type { LatencyStats } from '../shared/latency-stats.ts';
 import { arrayOf, TYPES, type TypeInfo } from './parameters/types.ts';
 import type { ParseText } from './values.ts';
 import { textOf, uniqueNames } from '../shared/rows.ts';
-import type { BoundStatement, Column, QueryResult, Row, RunOptions } from '../shared/source.ts';
+import type { BoundStatement, Column, QueryResult, Row } from '#core/lib/sql/result.ts';
+import type { RunOptions } from '#core/engines/shared/source.ts';
 
 /** Columns as the server describes them. */
 export type SourceColumns = readonly DescribedColumn[];

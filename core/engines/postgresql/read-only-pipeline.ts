@@ -8,7 +8,8 @@ import type { Fetched, FetchOptions, Memory } from './plan.ts';
 import { isNarrowed } from './parameters/types.ts';
 import { keepSettings, sendSettings } from '#core/lib/postgres/settings.ts';
 import { settingValues } from './session-values.ts';
-import type { BoundStatement, RunOptions, SessionState } from '../shared/source.ts';
+import type { BoundStatement } from '#core/lib/sql/result.ts';
+import type { RunOptions, SessionState } from '#core/engines/shared/source.ts';
 
 /**
  * Runs the statements of a read-only session after its login, by the extended protocol with text values: each is parsed once

@@ -2,7 +2,7 @@ import type { RowReader } from '#core/lib/postgres/reader.ts';
 import { planOf, typeOf, type FetchOptions, type Memory, type SourceColumns } from './plan.ts';
 import { isAsciiType } from './parameters/types.ts';
 import type { ParseText } from './values.ts';
-import type { Json, Row } from '../shared/source.ts';
+import type { Json, Row } from '#core/lib/sql/result.ts';
 
 /** Rows of one answer, as long as they are within its limits. */
 export interface RowSink extends RowReader {

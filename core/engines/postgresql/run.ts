@@ -24,7 +24,8 @@ import { settingValues } from './session-values.ts';
 import { lateAfter, timeOf } from './time-limit.ts';
 import { boundTypeOf } from './parameters/types.ts';
 import { OWN_LIMITS } from '../shared/rows.ts';
-import type { BoundStatement, BoundType, DescribedText, RunOptions } from '../shared/source.ts';
+import type { BoundStatement, BoundType } from '#core/lib/sql/result.ts';
+import type { DescribedText, RunOptions } from '#core/engines/shared/source.ts';
 import { STOP_GRACE, type StopSignal } from '../shared/stop.ts';
 import { within } from '../shared/deadline.ts';
 

@@ -1,4 +1,5 @@
-import type { ConnectionSettings, SessionState } from '../shared/source.ts';
+import type { ConnectionSettings } from '#core/engines/shared/connection-settings.ts';
+import type { SessionState } from '#core/engines/shared/source.ts';
 
 type Told = Pick<ConnectionSettings, 'session_values' | 'session_role'>;
 

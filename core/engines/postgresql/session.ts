@@ -5,7 +5,8 @@ import { openLink, sendCancel } from './link.ts';
 import { settingNames } from './session-values.ts';
 import { plainSettings, type SessionStart, type SignedIn, signIn } from './sign-in.ts';
 import type { PooledSession } from '../shared/session-pool.ts';
-import type { ConnectionSettings, DialPolicy } from '../shared/source.ts';
+import type { ConnectionSettings } from '#core/engines/shared/connection-settings.ts';
+import type { DialPolicy } from '#core/engines/shared/source.ts';
 import { within } from '../shared/deadline.ts';
 
 /** One physical connection. It executes one statement at a time, so that a cancel request meets the right one. */

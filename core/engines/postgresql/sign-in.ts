@@ -6,7 +6,8 @@ import { simpleQuery } from '#core/lib/postgres/messages.ts';
 import { lastRow } from '#core/lib/postgres/reader.ts';
 import { isSessionFault, notPostgres, translateError } from './errors.ts';
 import { sessionSettings } from './extras.ts';
-import type { ConnectionSettings, SessionMode } from '../shared/source.ts';
+import type { ConnectionSettings } from '#core/engines/shared/connection-settings.ts';
+import type { SessionMode } from '#core/engines/shared/source.ts';
 
 export interface SessionStart {
   readonly mode: SessionMode;

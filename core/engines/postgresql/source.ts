@@ -22,18 +22,9 @@ import { createPostgresRunner } from './runner.ts';
 import type { PostgresSession } from './session.ts';
 import { namesUntrusted, parseUntrusted, type Untrusted, UNTRUSTED_BYTES, untrustedSql } from './sql/untrusted.ts';
 import { noTable, OWN_LIMITS, pageOf, textOf } from '../shared/rows.ts';
-import type {
-  BoundStatement,
-  ConnectionSettings,
-  DescribedText,
-  Description,
-  DialPolicy,
-  QueryResult,
-  Row,
-  RunOptions,
-  PipelineSlot,
-  Source,
-} from '../shared/source.ts';
+import type { BoundStatement, QueryResult, Row } from '#core/lib/sql/result.ts';
+import type { ConnectionSettings } from '#core/engines/shared/connection-settings.ts';
+import type { DescribedText, Description, DialPolicy, RunOptions, PipelineSlot, Source } from '#core/engines/shared/source.ts';
 import type { StopSignal } from '../shared/stop.ts';
 import { plainWarnings, verifiesCertificate } from '../shared/tls.ts';
 import { createTrust, LOOK_MS } from '../shared/trust.ts';

@@ -1,7 +1,7 @@
 import { AppError } from '#core/errors.ts';
 import type { ServerLimit } from '../shared/source.ts';
 import { textOf } from '../shared/rows.ts';
-import type { Row } from '../shared/source.ts';
+import type { Row } from '#core/lib/sql/result.ts';
 
 interface Limited {
   /** Milliseconds that the account, the database or the server gives each statement; 0: no limit. */

@@ -1,7 +1,7 @@
 import type { ScalarType } from '#core/contract/definitions/parameters.ts';
 import { utcDatetime } from '#core/lib/text/datetimes.ts';
 import { listText, numberText, plainDigits } from '../shared/rows.ts';
-import type { BoundType, Json } from '../shared/source.ts';
+import type { BoundType, Json } from '#core/lib/sql/result.ts';
 
 /** Turns PostgreSQL's text of one value into the encoding of contract section 4. */
 export type ParseText = (text: string) => Json;

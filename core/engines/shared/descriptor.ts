@@ -1,11 +1,16 @@
 import type { DbType } from '#core/contract/definitions/connections.ts';
-import type { ConnectionFile, ConnectionFiles } from '#core/contract/definitions/files.ts';
+import type { ConnectionSettings } from './connection-settings.ts';
+import type { NamedConnection, Variable } from './project.ts';
+import type { ConnectionFiles, ConnectionFile } from '#core/contract/definitions/files.ts';
+import type { DialPolicy, OpenSource } from './source.ts';
 import type { SqlDialect } from '#core/lib/sql/dialect.ts';
-import type { BundleTarget } from '#snapshots/bundle/format.ts';
-import type { NamedConnection } from '#snapshots/generate/names.ts';
 import type { Extra } from './extras.ts';
 import type { PlanReader } from './plans/plan-reader.ts';
-import type { ConnectionSettings, DialPolicy, OpenSource } from './source.ts';
+
+/** Where a bundle runs: Cloudflare Workers (workerd), Deno or Bun. */
+export const BUNDLE_TARGETS = ['workers', 'deno', 'bun'] as const;
+
+export type BundleTarget = (typeof BUNDLE_TARGETS)[number];
 
 /** A kind of database as people know it: the engine itself, or a relative that speaks like it. */
 export interface EngineLabel {
@@ -21,13 +26,6 @@ export interface EngineLabel {
 
 /** What can be said of a connection before anything is dialled; a sealed password was looked at when it came. */
 export type Target = Pick<ConnectionSettings, 'db_type' | 'host' | 'port' | 'database'> & { readonly password?: unknown };
-
-/** An environment variable of a connection in a generated project; without `fallback` it is a secret and has to be set. */
-export interface Variable {
-  readonly name: string;
-  readonly member: string;
-  readonly fallback?: string;
-}
 
 /** How a generated project connects a database of the engine. */
 export interface ProjectPart {

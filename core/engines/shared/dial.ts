@@ -2,7 +2,8 @@ import { lookup } from 'node:dns/promises';
 import net from 'node:net';
 import { AppError } from '#core/errors.ts';
 import { untilAborted } from './deadline.ts';
-import type { DialledFetch, DialledInit, DialPolicy } from './source.ts';
+import type { DialledFetch, DialledInit } from './network.ts';
+import type { DialPolicy } from './source.ts';
 import { canonicalAddress, classifyAddress } from './addresses.ts';
 import { badHost, isHost, malformed } from './network.ts';
 

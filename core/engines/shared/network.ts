@@ -1,6 +1,23 @@
-import net, { type Socket } from 'node:net';
+import net from 'node:net';
+import type { Socket } from 'node:net';
+import type { ConnectionSettings } from './connection-settings.ts';
 import { AppError } from '#core/errors.ts';
-import type { ConnectionSettings, DialledInit } from './source.ts';
+
+/** What `fetch` takes, and how the server is to prove who it is. */
+export interface DialledInit extends Omit<RequestInit, 'redirect'> {
+  readonly tls?: {
+    /** In the certificate, whatever address is dialled. */
+    readonly serverName?: string;
+    readonly rejectUnauthorized?: boolean;
+    readonly checkServerIdentity?: () => undefined;
+    readonly ca?: string;
+    readonly cert?: string;
+    readonly key?: string;
+  };
+}
+
+/** Dials the address of the URL; the name that was asked for stands in the Host header. Follows no redirect and unpacks nothing. */
+export type DialledFetch = (url: string, init: DialledInit) => Promise<Response>;
 
 /** Sockets that a platform opens by name. It alone knows the address, and keeps to its own rules of what may be dialled. */
 export interface Sockets {
@@ -23,6 +40,7 @@ export type Send = (url: URL, init: DialledInit) => Promise<Response>;
 
 /** A name or an address and nothing else: what a URL or a driver would read as port, path or account is refused. */
 const HOST_NAME = /^[\p{L}\p{M}\p{N}_](?:[\p{L}\p{M}\p{N}_.-]*[\p{L}\p{M}\p{N}_.])?$/u;
+
 export const isHost = (name: string): boolean => net.isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0 || HOST_NAME.test(name);
 
 /** @param name as it was entered. */

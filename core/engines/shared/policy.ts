@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { type Env, redisUrl } from '#core/env.ts';
+import { type Env, redisUrl } from '#core/process/env.ts';
 import type { DialPolicy, OwnAddress } from './source.ts';
 
 /** What this installation may dial. Our own ports, Redis and metadata database are never a target (contract section 3). */

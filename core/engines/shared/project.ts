@@ -1,5 +1,19 @@
-import type { NamedConnection } from '#snapshots/generate/names.ts';
-import type { Variable } from './descriptor.ts';
+import type { FrozenConnection } from '#snapshots/format.ts';
+
+/** An environment variable of a connection in a generated project; without `fallback` it is a secret and has to be set. */
+export interface Variable {
+  readonly name: string;
+  readonly member: string;
+  readonly fallback?: string;
+}
+
+export interface NamedConnection {
+  readonly connection: FrozenConnection;
+  /** Its key in connections.ts. */
+  readonly key: string;
+  /** The beginning of its environment variables. */
+  readonly prefix: string;
+}
 
 /** The password of a connection as an environment variable; one that has none may stay without. */
 export function passwordVariable({ connection, prefix }: NamedConnection, member: string): Variable {

@@ -1,6 +1,6 @@
 import { AppError } from '#core/errors.ts';
 import { keepsDigits } from '#core/lib/exact-json.ts';
-import type { Json, Row } from './source.ts';
+import type { Json, Row } from '#core/lib/sql/result.ts';
 
 /** Names of the columns of a row object: a repeated name gets `_2`, `_3` …, and never one that another column has. */
 export function uniqueNames(names: readonly string[]): string[] {

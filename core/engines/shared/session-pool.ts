@@ -1,5 +1,5 @@
 import { AppError } from '#core/errors.ts';
-import { deferred } from '#core/lib/deferred.ts';
+import { deferred } from '#core/lib/with-timeout.ts';
 import type { StopSignal } from './stop.ts';
 
 /** Milliseconds within which a session that died while it was idle says so. One that dies later may have been ended for its statement. */

@@ -1,32 +1,10 @@
-import type { DbType, SslMode } from '#core/contract/definitions/connections.ts';
-import type { ScalarType } from '#core/contract/definitions/parameters.ts';
-import type { SessionRole, SessionValue } from '#core/contract/definitions/session-values.ts';
+import type { Network, DialledFetch } from './network.ts';
+import type { BoundStatement, Column, BoundType, QueryResult } from '#core/lib/sql/result.ts';
+import type { ParameterType } from '#core/lib/sql/statement.ts';
+import type { StopSignal } from './stop.ts';
 import type { Table, TableColumn } from '#core/contract/definitions/schema.ts';
 import type { AppError } from '#core/errors.ts';
-import type { ParameterType } from '#core/lib/sql/statement.ts';
-import type { Network } from './network.ts';
-import type { StopSignal } from './stop.ts';
-
-/** A connection with its secrets opened: all that a driver needs to dial. */
-export interface ConnectionSettings {
-  readonly db_type: DbType;
-  readonly host: string | null;
-  readonly port: number | null;
-  readonly database: string;
-  readonly username: string | null;
-  readonly password: string | null;
-  readonly ssl_mode: SslMode | null;
-  readonly ssl_ca: string | null;
-  readonly ssl_cert: string | null;
-  readonly ssl_key: string | null;
-  readonly extra_params: Readonly<Record<string, unknown>>;
-  /** All sessions of this source together, opened on demand, closed after 60 s idle. */
-  readonly pool_size: number;
-  /** What every statement of a call tells the database of its caller; absent: nothing. */
-  readonly session_values?: readonly SessionValue[];
-  /** Every statement of a call runs as a role of its caller. */
-  readonly session_role?: SessionRole | null;
-}
+import type { ConnectionSettings } from './connection-settings.ts';
 
 /** Where something of this installation listens; with a database, only that one is ours. */
 export interface OwnAddress {
@@ -54,55 +32,12 @@ export interface DialPolicy {
   readonly fetch?: DialledFetch;
 }
 
-/** What `fetch` takes, and how the server is to prove who it is. */
-export interface DialledInit extends Omit<RequestInit, 'redirect'> {
-  readonly tls?: {
-    /** In the certificate, whatever address is dialled. */
-    readonly serverName?: string;
-    readonly rejectUnauthorized?: boolean;
-    readonly checkServerIdentity?: () => undefined;
-    readonly ca?: string;
-    readonly cert?: string;
-    readonly key?: string;
-  };
-}
-
-/** Dials the address of the URL; the name that was asked for stands in the Host header. Follows no redirect and unpacks nothing. */
-export type DialledFetch = (url: string, init: DialledInit) => Promise<Response>;
-
-export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
-export type Row = Record<string, Json>;
-
-/** What a column's values look like in JSON; every column may also be null. */
-export type ValueKind = 'boolean' | 'integer' | 'bigint' | 'number' | 'string' | 'bytes' | 'json' | 'array';
-
-export interface Column {
-  readonly name: string;
-  /** The database's own name of the type, for people. */
-  readonly type: string;
-  readonly kind: ValueKind;
-}
-
-/** Type of a bound value: declared by the tool, never guessed from the value. */
-export type BoundType = ScalarType | { readonly array: ScalarType };
-
 /** What the database is told of the caller for one statement, and nothing of it is left for the next. */
 export interface SessionState {
   /** In the order of the connection's `session_values`; null: the caller has none. */
   readonly values: readonly (string | null)[];
   /** The role that it runs as; null: the account's own. */
   readonly role: string | null;
-}
-
-/** A statement as it goes to the driver: text with the dialect's placeholders and the values in their order. */
-export interface BoundStatement {
-  readonly text: string;
-  readonly values: readonly Json[];
-  readonly types: readonly BoundType[];
-  /** The type that the database is told for each value, by its own name; null: it infers one. Absent: it infers all. */
-  readonly declared?: readonly (string | null)[] | undefined;
-  /** The grammar that it was read in. Absent: any of the engine. */
-  readonly dialect?: string;
 }
 
 /** A text to describe. */
@@ -157,17 +92,6 @@ export interface Changes {
 export interface PipelineSlot {
   /** Rejects as `Source.query` does. Null: the statement has to wait for a session of its own, run it by `Source.query`. */
   query(options: RunOptions): Promise<QueryResult | null>;
-}
-
-export interface QueryResult {
-  readonly columns: readonly Column[];
-  /** JSON-ready values in the encoding of contract section 4; a repeated column name gets `_2`, `_3` … */
-  readonly rows: Row[];
-  readonly truncated: boolean;
-  /** Rows changed by a writing statement that returns none; null for a statement that returns rows. */
-  readonly affected_rows: number | null;
-  /** How many results a procedure gave, of which this is the first that has rows. Absent: one. */
-  readonly results?: number;
 }
 
 /** A time limit that the database has for every statement of the account. */

@@ -1,7 +1,7 @@
 import net from 'node:net';
 import tls from 'node:tls';
 import { AppError } from '#core/errors.ts';
-import type { ConnectionSettings } from './source.ts';
+import type { ConnectionSettings } from './connection-settings.ts';
 
 type TlsSettings = Pick<ConnectionSettings, 'host' | 'ssl_mode' | 'ssl_ca' | 'ssl_cert' | 'ssl_key'>;
 

@@ -1,5 +1,18 @@
 import { AppError } from '#core/errors.ts';
 
+/** What a text may name. Told from its letters alone, so that nothing it names is missed; it may name less. */
+export interface Words {
+  /** The name could stand in the text, in whatever case, quoted or not. */
+  mentions(name: string): boolean;
+  /** The letters of an operator stand in the text. */
+  contains(letters: string): boolean;
+}
+
+const PLAIN = /^[a-z0-9_]+$/i;
+
+/** Longer names are cut to this by PostgreSQL (`NAMEDATALEN`), which is more than MySQL allows. */
+const NAME_BYTES = 63;
+
 /** Which fixed texts run nothing but a database's own code, as long as nobody changes what it holds. */
 export interface Trust {
   /** Null: the text is new, or what is known is too old; `check` it. Now and then it is looked at again beside the calls. */
@@ -19,11 +32,15 @@ export interface TrustOptions<Untrusted> {
 
 /** Milliseconds after which it is looked at again beside the calls, and after which a call waits for that. */
 const DUE_MS = 2_000;
+
 const OLD_MS = 10_000;
+
 /** Milliseconds that a look may take: a database that is slower shares no sessions for now. */
 export const LOOK_MS = 3_000;
+
 /** Looking takes at most one part in so many of the time. */
 const SHARE = 50;
+
 /** Texts beyond so many are not looked at, and not trusted. */
 const TEXTS = 10_000;
 
@@ -83,3 +100,18 @@ export function createTrust<Untrusted>({ ask, parse, isNamed, onChange }: TrustO
 /** The call itself would meet the same, after as long a wait. */
 const isUnreachable = (fault: unknown): fault is AppError =>
   fault instanceof AppError && (fault.code === 'database_unreachable' || fault.code === 'private_network_blocked');
+
+export function wordsOf(text: string): Words {
+  const lower = text.toLowerCase();
+  const words = new Set(lower.split(/[^a-z0-9_]+/).flatMap((word) => [word, word.slice(0, NAME_BYTES)]));
+  return {
+    mentions(name) {
+      const wanted = name.toLowerCase();
+      if (PLAIN.test(name)) return words.has(wanted);
+      return (
+        lower.includes(wanted) || lower.includes(wanted.replaceAll('"', '""')) || lower.includes(wanted.replaceAll('`', '``'))
+      );
+    },
+    contains: (letters) => text.includes(letters),
+  };
+}

@@ -3,7 +3,8 @@ import { globContaining } from '#core/lib/text/letter-case.ts';
 import { parameterTypes } from '../shared/choices.ts';
 import { checksOf, choicesOf } from '../shared/choices.ts';
 import { noTable, pageOf, textOf } from '../shared/rows.ts';
-import type { Row, Source, TableFilter } from '../shared/source.ts';
+import type { Row } from '#core/lib/sql/result.ts';
+import type { Source, TableFilter } from '#core/engines/shared/source.ts';
 import type { SqliteValue } from './values.ts';
 
 /**

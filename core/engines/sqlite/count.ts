@@ -1,7 +1,8 @@
 import { AppError } from '#core/errors.ts';
-import { type Lexeme, lexemes } from '#core/lib/sql/classify-tokens.ts';
+import type { Lexeme } from '#core/lib/sql/tokenize.ts';
+import { lexemes } from '#core/lib/sql/classify-tokens.ts';
 import { textOf } from '../shared/rows.ts';
-import type { Row } from '../shared/source.ts';
+import type { Row } from '#core/lib/sql/result.ts';
 import { SQLITE_DIALECT } from './dialect.ts';
 
 const SENTENCE = 'uses REPLACE, and SQLite does not count the rows that it deletes. Use INSERT … ON CONFLICT DO UPDATE instead.';

@@ -1,7 +1,30 @@
 import type { SqlDialect } from '#core/lib/sql/dialect.ts';
 import { asJson } from './placeholder.ts';
-import { SQLITE_PAGES } from './page-keys.ts';
 import { scanSqlite } from './scanner.ts';
+import { asText, doubled, type PageKey, type PageRules } from '#core/lib/sql/page-keys.ts';
+
+const SPACED = "'[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9] [0-9][0-9]:[0-9][0-9]*'";
+
+/** A moment as results have it: with a `T` where SQLite puts a space. */
+const momentOf = (name: string): string =>
+  `CASE WHEN typeof(${name}) = 'text' AND ${name} GLOB ${SPACED} THEN substr(${name}, 1, 10) || 'T' || substr(${name}, 12) ELSE ${name} END`;
+
+export const SQLITE_PAGES: PageRules = {
+  quote: doubled('"'),
+  same: 'IS',
+  nulls_last: true,
+  key(name, { type, kind }) {
+    if (kind === 'string') {
+      return { by: `CAST(${name} AS TEXT) COLLATE BINARY`, value: (value) => [value], bound: 'string', write: asText };
+    }
+    const declared = type.trim();
+    if (kind !== 'bigint' && !/^bool/i.test(declared)) return null;
+    const by = /^(?:datetime|timestamp)/i.test(declared) ? `(${momentOf(name)})` : `${name} COLLATE BINARY`;
+    const write: PageKey['write'] = (cell) => (typeof cell === 'boolean' ? String(Number(cell)) : asText(cell));
+    // Numbers as numbers and texts as texts: SQLite keeps either in most columns, and orders numbers first.
+    return { by, value: (value) => [value], bound: 'number', write };
+  },
+};
 
 /** What libSQL reads too. */
 export const SQLITE_DIALECT: SqlDialect = {

@@ -1,6 +1,6 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { uniqueNames } from '../shared/rows.ts';
-import type { Column } from '../shared/source.ts';
+import type { Column } from '#core/lib/sql/result.ts';
 import { createSqliteGuard, type SqlitePolicy } from './guard.ts';
 import type { SqliteDescribed, SqliteFault, SqliteRows, SqliteRun } from './messages.ts';
 import { columnRule, type SqliteValue } from './values.ts';

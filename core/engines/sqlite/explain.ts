@@ -1,5 +1,5 @@
 import { asNumber, asText, type PlanNode, type PlanReader } from '../shared/plans/plan-reader.ts';
-import type { Row } from '../shared/source.ts';
+import type { Row } from '#core/lib/sql/result.ts';
 
 /** Rows of a tree: id, parent and a sentence (https://www.sqlite.org/eqp.html). SQLite tells neither rows nor costs. */
 export const SQLITE_PLANS: PlanReader = {

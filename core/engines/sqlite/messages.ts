@@ -1,4 +1,4 @@
-import type { Column } from '../shared/source.ts';
+import type { Column } from '#core/lib/sql/result.ts';
 import type { SqliteValue } from './values.ts';
 
 /** What the parent asks; one question at a time, so an answer needs no number. */

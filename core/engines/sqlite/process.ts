@@ -4,7 +4,7 @@ import { type ChildEnded, startChild } from '../shared/files/child.ts';
 import type { PooledSession } from '../shared/session-pool.ts';
 import { toSqliteError } from './errors.ts';
 import type { SqliteAnswer, SqliteQuestion, SqliteRows, SqliteRun } from './messages.ts';
-import type { Column } from '../shared/source.ts';
+import type { Column } from '#core/lib/sql/result.ts';
 
 /** Whether what a writing statement did is committed. */
 export type Commits = (result: SqliteRows) => boolean;

@@ -4,16 +4,9 @@ import { retryLostChild } from '../shared/files/child.ts';
 import { withDeadline } from '../shared/deadline.ts';
 import { OWN_LIMITS, textOf } from '../shared/rows.ts';
 import { createSessionPool } from '../shared/session-pool.ts';
-import type {
-  BoundStatement,
-  ConnectionSettings,
-  Description,
-  DialPolicy,
-  QueryResult,
-  Row,
-  RunOptions,
-  Source,
-} from '../shared/source.ts';
+import type { BoundStatement, QueryResult, Row } from '#core/lib/sql/result.ts';
+import type { ConnectionSettings } from '#core/engines/shared/connection-settings.ts';
+import type { Description, DialPolicy, RunOptions, Source } from '#core/engines/shared/source.ts';
 import type { StopSignal } from '../shared/stop.ts';
 import { createCatalogue, SCHEMA_SQL } from './catalogue.ts';
 import { replacesRows } from './count.ts';

@@ -2,7 +2,7 @@ import { AppError } from '#core/errors.ts';
 import { jsonText, keepsDigits } from '#core/lib/exact-json.ts';
 import { isoDatetime } from '#core/lib/text/datetimes.ts';
 import { doubleOf, fits64Bits, integerOf, listText, textOf } from '../shared/rows.ts';
-import type { BoundType, Json, ValueKind } from '../shared/source.ts';
+import type { BoundType, Json, ValueKind } from '#core/lib/sql/result.ts';
 
 /** A value as SQLite knows it; integers are always bigint, so that a double stays a double. */
 export type SqliteValue = null | bigint | number | string | Uint8Array;

@@ -4,7 +4,7 @@ import { announce } from '#core/cluster/announcements.ts';
 import { countMinute } from '#core/cluster/count-in.ts';
 import type { OauthAttempt } from '#core/contract/identity/oauth.ts';
 import { networkOf } from '#core/edge/network.ts';
-import { reasonOf } from '#core/log.ts';
+import { reasonOf } from '#core/process/log.ts';
 import type { Handlers } from '#core/run.ts';
 import { keepNewest, readPage } from '#core/store/pages.ts';
 import { clientName } from './clients/client-name.ts';

@@ -1,7 +1,8 @@
 import { eq } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import { onSignal, signal } from '#core/cluster/signals.ts';
-import { createPageQuestions, type DecisionNews, type PageQuestion } from '#core/edge/confirmation-page.ts';
+import { createPageQuestions, type PageQuestion } from '#core/edge/confirmation-page.ts';
+import type { DecisionNews } from '#core/contract/deploy/control.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import type { GrantRow } from './grants.ts';

@@ -3,7 +3,7 @@ import { MASK } from '#core/contract/definitions/connections.ts';
 import { REDACTED } from '#core/contract/history.ts';
 import type { IdentityProviderDraft } from '#core/contract/identity/identity-providers.ts';
 import { AppError, type FieldError, refuseFields } from '#core/errors.ts';
-import { isSealed } from '#core/lib/places.ts';
+import { isSealed } from '#core/lib/sealed-values.ts';
 import { refusePlainHttp } from './ask.ts';
 import { type ProviderRow, type ProviderValues, secretPlace } from './stored.ts';
 

@@ -1,7 +1,7 @@
 import * as oauth from 'oauth4webapi';
 import type { App } from '#core/app.ts';
 import { AppError } from '#core/errors.ts';
-import { isPlainText } from '#core/issues.ts';
+import { isPlainText } from '#core/process/issues.ts';
 import { asFault, type Step } from './faults.ts';
 import { claimAt } from '#core/edge/token-checks.ts';
 import { type Claims, isOverage } from './claims.ts';

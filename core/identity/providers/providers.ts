@@ -2,7 +2,7 @@ import { asc, eq, sql } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import { CALLBACK_PATH, type IdentityProvider } from '#core/contract/identity/identity-providers.ts';
 import { AppError } from '#core/errors.ts';
-import { isSealed } from '#core/lib/places.ts';
+import { isSealed } from '#core/lib/sealed-values.ts';
 import type { Handlers } from '#core/run.ts';
 import { inTransaction } from '#core/definitions/batch.ts';
 import { checkVersion, retryOnConflict, toDraft } from '#core/definitions/versioned.ts';

@@ -1,5 +1,5 @@
 import type { App } from '#core/app.ts';
-import { httpsOrigin } from '#core/env.ts';
+import { httpsOrigin } from '#core/process/env.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context } from '#core/run.ts';
 import type { Db } from '#core/store/open.ts';

@@ -4,7 +4,7 @@ import { IdentityProviderDraft } from '#core/contract/identity/identity-provider
 import { toDraft } from '#core/definitions/versioned.ts';
 import type { Context } from '#core/run.ts';
 import { canonical } from '#snapshots/canonical.ts';
-import { isSealed } from '#core/lib/places.ts';
+import { isSealed } from '#core/lib/sealed-values.ts';
 import { prepareProvider } from './draft.ts';
 import { insertProvider, type ProviderRow, updateProvider } from './stored.ts';
 

@@ -1,4 +1,4 @@
-import type { BoundStatement, BoundType, Json } from '#core/engines/shared/source.ts';
+import type { BoundStatement, BoundType, Json } from './result.ts';
 import { leafOffsets } from './parse.ts';
 import type { SqlDialect } from './dialect.ts';
 import type { SqlNode, Statement } from './statement.ts';

@@ -1,15 +1,6 @@
-import { lastingUse, type TokenRules, type Verdict } from './rules.ts';
 import type { SqlDialect } from './dialect.ts';
-import { type Token, tokenize } from './tokenize.ts';
-
-/** A token that means something: space and comments are left out. */
-export interface Lexeme {
-  readonly kind: Token['kind'];
-  /** In lower case; a quoted name keeps its quotes, so that it never passes for a word or a bracket. */
-  readonly text: string;
-  /** Of a word or a quoted name: without quotes, in lower case. */
-  readonly name: string;
-}
+import { tokenize, type Lexeme } from './tokenize.ts';
+import { type TokenRules, type Verdict, lastingUse } from './rules.ts';
 
 export function lexemes(text: string, dialect: SqlDialect): Lexeme[] {
   return tokenize(text, dialect).flatMap(({ kind, start, end }) => {
@@ -105,6 +96,7 @@ export function classifyTokens(tokens: readonly Lexeme[], rules: TokenRules): Ve
 }
 
 const EXPLAINS: ReadonlySet<string> = new Set(['explain', 'describe', 'desc']);
+
 const FIXED_COMMANDS: ReadonlySet<string> = new Set(['select', 'with', 'values']);
 
 function forbiddenUse(tokens: readonly Lexeme[], called: readonly Call[], rules: TokenRules): string | null {

@@ -1,5 +1,6 @@
 import { everyVariant } from './bind.ts';
-import { classifyTokens, commandOf, firstOf, type Lexeme, lexemes } from './classify-tokens.ts';
+import { classifyTokens, commandOf, firstOf, lexemes } from './classify-tokens.ts';
+import type { Lexeme } from './tokenize.ts';
 import type { SqlDialect } from './dialect.ts';
 import type { TokenRules, Verdict } from './rules.ts';
 import type { Classification, Statement } from './statement.ts';

@@ -1,5 +1,5 @@
-import type { Lexeme } from './classify-tokens.ts';
-import type { BoundType, Json } from '#core/engines/shared/source.ts';
+import type { Lexeme } from './tokenize.ts';
+import type { BoundType, Json } from './result.ts';
 import type { PageRules } from './page-keys.ts';
 import type { TokenRules, Verdict } from './rules.ts';
 import type { LimitPlace } from './statement.ts';

@@ -1,4 +1,4 @@
-import type { BoundType, Column, Json } from '#core/engines/shared/source.ts';
+import type { BoundType, Column, Json } from './result.ts';
 import type { SqlNode } from './statement.ts';
 
 /** One column that orders pages, as a dialect writes it. */

@@ -1,4 +1,4 @@
-import type { Column, Json } from '#core/engines/shared/source.ts';
+import type { Column, Json } from './result.ts';
 import type { SqlDialect } from './dialect.ts';
 import type { PageKey } from './page-keys.ts';
 import type { SqlNode, Statement } from './statement.ts';

@@ -1,6 +1,6 @@
 import type { Parameter } from '#core/contract/definitions/parameters.ts';
 import { AppError } from '#core/errors.ts';
-import type { BoundType } from '#core/engines/shared/source.ts';
+import type { BoundType } from './result.ts';
 import type { SqlDialect } from './dialect.ts';
 import type { LimitPlace, SqlNode, Statement } from './statement.ts';
 import { broken, isName, tokenize, type Token } from './tokenize.ts';

@@ -1,4 +1,4 @@
-import type { Lexeme } from './classify-tokens.ts';
+import type { Lexeme } from './tokenize.ts';
 
 /** What the token-level classifier knows of a dialect. All words in lower case. */
 export interface TokenRules {

@@ -1,7 +1,7 @@
-import { AppError } from '#core/errors.ts';
 import type { SqlDialect } from './dialect.ts';
-import type { SqlNode } from './statement.ts';
+import type { Statement, SqlNode } from './statement.ts';
 import { type Token, tokenize } from './tokenize.ts';
+import { AppError } from '#core/errors.ts';
 
 export interface StatementTokens {
   readonly sql: string;
@@ -28,3 +28,18 @@ const textOf = (nodes: readonly SqlNode[], blocks: boolean): string =>
       return `:${node.name}`;
     })
     .join('');
+
+/** Whether a statement says itself in which order its rows come: an ORDER BY of a subquery or a window does not. */
+export function isOrdered({ nodes }: Pick<Statement, 'nodes'>, dialect: SqlDialect): boolean {
+  const { sql, tokens } = statementTokens(nodes, dialect);
+  let depth = 0;
+  let before = '';
+  for (const { kind, start, end } of tokens) {
+    const text = sql.slice(start, end).toLowerCase();
+    if (text === '(') depth++;
+    if (text === ')') depth--;
+    if (depth === 0 && kind === 'word' && text === 'by' && before === 'order') return true;
+    before = kind === 'word' ? text : '';
+  }
+  return false;
+}

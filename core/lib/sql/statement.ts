@@ -1,4 +1,4 @@
-import type { BoundType } from '#core/engines/shared/source.ts';
+import type { BoundType } from './result.ts';
 
 /** A parameter that is all of a LIMIT or an OFFSET. */
 export type LimitPlace = 'limit' | 'offset';

@@ -1,4 +1,4 @@
-import type { Lexeme } from './classify-tokens.ts';
+import type { Lexeme } from './tokenize.ts';
 import { words } from './rules.ts';
 
 const QUERIES = words('select with from explain');

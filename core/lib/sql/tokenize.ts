@@ -1,5 +1,14 @@
-import { AppError } from '#core/errors.ts';
 import { disguisedAt } from '#core/lib/text/hidden-characters.ts';
+import { AppError } from '#core/errors.ts';
+
+/** A token that means something: space and comments are left out. */
+export interface Lexeme {
+  readonly kind: Token['kind'];
+  /** In lower case; a quoted name keeps its quotes, so that it never passes for a word or a bracket. */
+  readonly text: string;
+  /** Of a word or a quoted name: without quotes, in lower case. */
+  readonly name: string;
+}
 
 export type TokenKind =
   | 'space'
@@ -39,12 +48,19 @@ export const KEYWORDS: ReadonlySet<string> = new Set(
 );
 
 export const WORD = /[A-Za-z_\u0080-\uffff][\w$\u0080-\uffff]*/y;
+
 export const WORD_REST = /[\w$\u0080-\uffff]+/y;
+
 const SPACE = /[ \t\n\r\f\v]+/y;
+
 const NUMBER = /0[xX][\da-fA-F_]+|0[oO][0-7_]+|0[bB][01_]+|(?:\d[\d_]*(?:\.(?!\.)[\d_]*)?|\.\d[\d_]*)(?:[eE][+-]?\d+)?/y;
+
 const OPERATOR = /->>|->|<=>|:=|\|\||&&|<<|>>|<>|!=|<=|>=|==|[-+*/<>=~!%^&|\\]/y;
+
 export const NAME = /[A-Za-z_]\w*/y;
+
 export const DIGITS = /\d*/y;
+
 const INVISIBLE = /[\s\p{Cc}\p{Cf}]/u;
 
 const CLOSERS: Readonly<Record<string, string>> = { '(': ')', '[': ']' };

@@ -1,10 +1,10 @@
-import type { Expression, Statement, TemplateAst } from './ast.ts';
-import { fault } from './budget.ts';
-import { type Action, emit, type Run, type Value } from './closures.ts';
+import { type Action, type Value, emit, type Run } from './closures.ts';
+import type { TemplateAst, Expression, Statement } from './ast.ts';
+import { Variables, type Scope, type Compiler } from './variables.ts';
 import { EXPRESSIONS } from './expressions.ts';
+import { fault } from './budget.ts';
 import { compileLoop } from './loop.ts';
 import { isNamespace, isTruthy, put, textOf } from './values.ts';
-import { type Scope, Variables } from './variables.ts';
 
 export interface Program {
   readonly run: Action;
@@ -13,14 +13,6 @@ export interface Program {
   readonly free: readonly string[];
   /** Those of them that nothing in the template sets: they have to come from outside. */
   readonly unset: readonly string[];
-}
-
-export interface Compiler {
-  readonly variables: Variables;
-  value(expression: Expression, scope: Scope): Value;
-  sequence(statements: readonly Statement[], scope: Scope): Action;
-  /** A sequence with a charge for all its nodes at once; the loops in it charge for their own. */
-  block(statements: readonly Statement[], scope: Scope): Action;
 }
 
 /** Turns a tree into closures, once: no code is made from text. Names become slots, operations become references. */

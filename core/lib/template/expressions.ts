@@ -2,7 +2,7 @@ import { AppError } from '#core/errors.ts';
 import { ARITHMETIC, COMPARISONS } from './numbers/arithmetic.ts';
 import type { Expression } from './ast.ts';
 import { comparison, fold, junction, slice, type Value } from './closures.ts';
-import type { Compiler } from './compile.ts';
+import type { Compiler } from './variables.ts';
 import { FILTERS, METHODS } from './filters/filters.ts';
 import { FUNCTIONS } from './functions.ts';
 import { TESTS } from './tests.ts';

@@ -1,6 +1,6 @@
 import type { Statement } from './ast.ts';
 import type { Action, Run } from './closures.ts';
-import type { Compiler } from './compile.ts';
+import type { Compiler } from './variables.ts';
 import { type Dict, data, entriesOf, isMapping, isTruthy, itemsOf } from './values.ts';
 import { fault } from './budget.ts';
 import { type Scope, UNSET } from './variables.ts';

@@ -1,9 +1,11 @@
-import type { Json } from '#core/engines/shared/source.ts';
-import type { Transformed } from '../call/shape.ts';
-import { parseIntegers } from '../exact-json.ts';
-import { isDeeper } from '../nesting.ts';
+import type { Json } from '#core/lib/sql/result.ts';
 import { type Limits, TEMPLATE_LIMITS } from './budget.ts';
 import { renderTemplate, type Template } from './evaluate.ts';
+import { parseIntegers } from '#core/lib/exact-json.ts';
+import { isDeeper } from '#core/lib/nesting.ts';
+
+/** What a transform template made of the rows. */
+export type Transformed = { readonly kind: 'json'; readonly value: Json } | { readonly kind: 'text'; readonly text: string };
 
 /** What a transform template sees. */
 export interface TransformInput {

@@ -1,4 +1,13 @@
-import type { Run, Value } from './closures.ts';
+import type { Expression, Statement } from './ast.ts';
+import type { Action, Value, Run } from './closures.ts';
+
+export interface Compiler {
+  readonly variables: Variables;
+  value(expression: Expression, scope: Scope): Value;
+  sequence(statements: readonly Statement[], scope: Scope): Action;
+  /** A sequence with a charge for all its nodes at once; the loops in it charge for their own. */
+  block(statements: readonly Statement[], scope: Scope): Action;
+}
 
 /** What stands in a slot until something is assigned; no expression can yield it. */
 export const UNSET: unique symbol = Symbol('unset');

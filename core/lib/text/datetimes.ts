@@ -1,6 +1,6 @@
 import { AppError } from '#core/errors.ts';
 
-/** What a parameter of type `datetime` holds (core/lib/call/argument-values.ts). */
+/** What a parameter of type `datetime` holds (core/query/argument-values.ts). */
 const DATETIME = /^(\d{4}-\d\d-\d\d)(?:[Tt ](\d\d:\d\d)(:\d\d)?(\.\d+)?(?: ?(?:([Zz])|([+-]\d\d)(?::?(\d\d))?))?)?$/;
 
 /** The parts of an ISO 8601 date and time. */

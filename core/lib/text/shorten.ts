@@ -14,3 +14,10 @@ export function shorten(text: string, most: number): string {
 
 /** Whether a character of two code units stands around this place. */
 const isHalfAt = (text: string, place: number): boolean => (text.codePointAt(place - 1) ?? 0) > 0xffff;
+
+/** The first sentence of the first line, cut with an ellipsis where it is longer. @param longest in characters. */
+export function firstSentence(text: string, longest: number): string {
+  const line = text.trim().split('\n')[0] ?? '';
+  const sentence = /^.*?[.!?](?=\s|$)/.exec(line)?.[0] ?? line;
+  return sentence.length <= longest ? sentence : `${beginning(sentence, longest - 1).trimEnd()}…`;
+}

@@ -1,7 +1,7 @@
 import { inArray } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import type { Parameter } from '#core/contract/definitions/parameters.ts';
-import { isSent } from '#core/lib/call/arguments.ts';
+import { isSent } from '#core/query/arguments.ts';
 import { behind, type Found, type InsightRule, times } from './insight.ts';
 import type { ObservedCall, ObservedTool } from './observed.ts';
 
@@ -49,7 +49,7 @@ interface Fault {
   readonly sentence: string;
 }
 
-/** The sentences about parameters in what a caller got (`core/lib/call/arguments.ts` writes one for each). */
+/** The sentences about parameters in what a caller got (`core/query/arguments.ts` writes one for each). */
 function faultsIn(message: string, parameters: readonly Parameter[]): Fault[] {
   return parameters.flatMap((parameter) => {
     const { name } = parameter;

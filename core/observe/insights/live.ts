@@ -5,7 +5,8 @@ import { newestVersion, readSnapshot } from '#core/deploy/stored-snapshots.ts';
 import { pagesOf } from '#core/lib/slices.ts';
 import { PAGE } from '#core/store/trees.ts';
 import { leavesOf } from '#snapshots/order.ts';
-import type { Kind, Leaf } from '#snapshots/tree.ts';
+import type { Kind } from '#core/contract/entities.ts';
+import type { Leaf } from '#snapshots/tree.ts';
 
 /** Since when a definition has been served as it is served now. */
 export interface Live {

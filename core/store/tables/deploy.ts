@@ -1,4 +1,4 @@
-import type { Kind } from '#snapshots/tree.ts';
+import type { Kind } from '#core/contract/entities.ts';
 import type { Counts } from '#core/contract/deploy/deploy.ts';
 import type { StoredActor } from '#core/contract/fields.ts';
 import type { Kit } from '../kit.ts';

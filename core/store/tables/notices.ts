@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import type { NoticeEvent } from '#core/contract/notices.ts';
-import type { Sealed } from '#snapshots/format.ts';
+import type { Sealed } from '#core/contract/fields.ts';
 import type { Kit } from '../kit.ts';
 
 /** Webhooks, and what was or is to be sent to them. */

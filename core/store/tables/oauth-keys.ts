@@ -1,5 +1,5 @@
 import type { JWK } from 'jose';
-import type { Sealed } from '#snapshots/format.ts';
+import type { Sealed } from '#core/contract/fields.ts';
 import type { Kit } from '../kit.ts';
 
 /** What access tokens of signed-in people are signed with, and which of them count no more. */

@@ -1,5 +1,5 @@
 import type { Role } from '#core/contract/identity/roles.ts';
-import type { Sealed } from '#snapshots/format.ts';
+import type { Sealed } from '#core/contract/fields.ts';
 import type { Kit } from '../kit.ts';
 
 /** People who sign in, and what belongs to their signing in. */

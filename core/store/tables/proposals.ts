@@ -1,5 +1,5 @@
 import type { ClosedProposal, ProposalAuthor, ProposalStatus, TouchedRecord } from '#core/contract/proposals.ts';
-import type { Sealed } from '#snapshots/format.ts';
+import type { Sealed } from '#core/contract/fields.ts';
 import type { Kit } from '../kit.ts';
 
 /** Changes that tokens propose and people approve. */

@@ -1,5 +1,5 @@
 import type { ProvidedRole } from '#core/contract/identity/identity-providers.ts';
-import type { Sealed } from '#snapshots/format.ts';
+import type { Sealed } from '#core/contract/fields.ts';
 import { type Kit, recordColumns } from '../kit.ts';
 
 /** Signing in through OpenID Connect providers. */

@@ -1,4 +1,4 @@
-import type { Sealed } from '#snapshots/format.ts';
+import type { Sealed } from '#core/contract/fields.ts';
 import type { Kit } from '../kit.ts';
 
 /** HTTPS: certificates and accounts at the authorities that issue them. */

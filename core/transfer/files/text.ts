@@ -1,6 +1,6 @@
 import { Document, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, type YAMLMap } from 'yaml';
 import { AppError } from '#core/errors.ts';
-import { refuseUnkeepable } from '#core/issues.ts';
+import { refuseUnkeepable } from '#core/process/issues.ts';
 import { canonical } from '#snapshots/canonical.ts';
 import type { Values } from '#core/definitions/kinds.ts';
 import { mergeMap } from './edit.ts';

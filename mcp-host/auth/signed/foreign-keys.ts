@@ -2,7 +2,7 @@ import { importJWK, type JWK } from 'jose';
 import type { JwtIssuer } from '#core/contract/settings/jwt-issuers.ts';
 import { chooseKey, DOCUMENT_LIMIT, type GetDocument, readJwks } from '#core/edge/issuer-keys.ts';
 import { documentOf } from '#core/engines/shared/bounded-text.ts';
-import type { Log } from '#core/log.ts';
+import type { Log } from '#core/process/log.ts';
 import { isMembers } from '#mcp-host/protocol/messages.ts';
 import type { Ask } from '../introspection.ts';
 import { type ListFile, listFile } from '../list-file.ts';

@@ -1,6 +1,7 @@
 import { type CompactJWSHeaderParameters, importJWK } from 'jose';
-import { ACCESS_TOKEN_ALGORITHM, type EndedGrant, type IdentityList, isIssuedAfter, type Until } from '#core/edge/identity.ts';
-import type { Log } from '#core/log.ts';
+import { ACCESS_TOKEN_ALGORITHM, isIssuedAfter } from '#core/edge/identity.ts';
+import type { EndedGrant, IdentityList, Until } from '#core/contract/deploy/control.ts';
+import type { Log } from '#core/process/log.ts';
 import { isMembers } from '#mcp-host/protocol/messages.ts';
 import { type ListFile, listFile } from '../list-file.ts';
 

@@ -1,7 +1,7 @@
 import type { Addresses } from '#core/edge/asked-address.ts';
 import { ACCESS_TOKEN_ALGORITHM } from '#core/edge/identity.ts';
 import { textsOf } from '#core/edge/token-checks.ts';
-import { type Claims, toIdentity } from '#core/lib/call/identity.ts';
+import { type Claims, toIdentity } from '#core/query/identity.ts';
 import { audiencePath } from '#core/edge/mcp-endpoint.ts';
 import { sha256 } from '#mcp-host/runtime/runtime.ts';
 import { callerName } from '#core/lib/text/caller-name.ts';

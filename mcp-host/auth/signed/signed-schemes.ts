@@ -1,6 +1,7 @@
 import type { Addresses } from '#core/edge/asked-address.ts';
-import { EVERYTHING, type IdentityList } from '#core/edge/identity.ts';
-import type { Log } from '#core/log.ts';
+import { EVERYTHING } from '#core/edge/identity.ts';
+import type { IdentityList } from '#core/contract/deploy/control.ts';
+import type { Log } from '#core/process/log.ts';
 import { endpointOf } from '#core/edge/mcp-endpoint.ts';
 import type { Ask } from '../introspection.ts';
 import { type ListFile, noListFile } from '../list-file.ts';

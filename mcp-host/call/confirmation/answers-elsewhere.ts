@@ -1,5 +1,5 @@
 import type { RedisLimits } from '#core/cluster/redis-limits.ts';
-import { depthFault } from '#core/lib/call/argument-values.ts';
+import { depthFault } from '#core/query/argument-values.ts';
 import { isMembers, type Members } from '#mcp-host/protocol/messages.ts';
 import type { Session } from '#mcp-host/protocol/sessions.ts';
 import { createPlaces } from '../places.ts';

@@ -1,5 +1,5 @@
 import { createExpiringMap } from '#core/lib/expiring-map.ts';
-import type { DecisionNews } from '#core/edge/confirmation-page.ts';
+import type { DecisionNews } from '#core/contract/deploy/control.ts';
 import type { StopSignal } from '#core/engines/shared/stop.ts';
 import { withTimeout } from '#core/lib/with-timeout.ts';
 

@@ -1,7 +1,7 @@
 import type { Parameter } from '#core/contract/definitions/parameters.ts';
 import { AppError } from '#core/errors.ts';
-import { depthFault } from '#core/lib/call/argument-values.ts';
-import { inputSchema, isSent, mustBeGiven } from '#core/lib/call/arguments.ts';
+import { depthFault } from '#core/query/argument-values.ts';
+import { inputSchema, isSent, mustBeGiven } from '#core/query/arguments.ts';
 import { isMembers, type Members } from '#mcp-host/protocol/messages.ts';
 import { type AskedCall, type Confirmations, InputRequired, type Replied, replyIn, sealQuestion, tooFast } from './asked-call.ts';
 import { askSession } from './ask-session.ts';

@@ -1,7 +1,7 @@
 import { beginning } from '#core/lib/text/shorten.ts';
 import { dialectNamed } from '#core/engines/index.ts';
 import type { Changes } from '#core/engines/shared/source.ts';
-import { isSent } from '#core/lib/call/arguments.ts';
+import { isSent } from '#core/query/arguments.ts';
 import { writeTarget } from '#core/lib/sql/write-target.ts';
 import type { FrozenTool } from '#snapshots/format.ts';
 import type { Members } from '#mcp-host/protocol/messages.ts';

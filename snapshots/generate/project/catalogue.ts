@@ -5,15 +5,16 @@ import {
   ProtocolErrorCode,
   Server,
 } from '@modelcontextprotocol/server';
-import type { UndeclaredRecord } from '#core/lib/call/arguments.ts';
-import { limited } from '#core/lib/call/limits.ts';
-import { withText } from '#core/lib/call/prompt-messages.ts';
-import { shape, shapeResource, toToolResult, type Transformed } from '#core/lib/call/shape.ts';
+import type { UndeclaredRecord } from '#core/query/arguments.ts';
+import { limited } from '#core/query/limits.ts';
+import { withText } from '#core/query/prompt-messages.ts';
+import { shape, shapeResource, toToolResult } from '#core/query/shape.ts';
+import type { Transformed } from '#core/lib/template/transform.ts';
 import { IGNORED_META, ignoredText } from '#core/lib/call/undeclared-arguments.ts';
-import { compileValues, NO_CALLER } from '#core/lib/call/values.ts';
+import { compileValues, NO_CALLER } from '#core/query/values.ts';
 import { literalLength, matchUri, normalUri, parseUriTemplate, typedValues, type UriTemplate } from '#core/lib/uri-template.ts';
 import { AppError, CHANGE_MADE, COMMIT_UNKNOWN } from '#core/errors.ts';
-import type { Json, QueryResult } from '#core/engines/shared/source.ts';
+import type { Json, QueryResult } from '#core/lib/sql/result.ts';
 import type { Project, Prompt, Query, Resource } from './definitions.ts';
 import { bind } from './sql.ts';
 import { applyTemplate, renderPrompt } from './templates.ts';

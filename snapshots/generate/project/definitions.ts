@@ -1,7 +1,8 @@
 import type { Parameter } from '#core/contract/definitions/parameters.ts';
 import type { TextFormat } from '#core/contract/definitions/pages.ts';
 import type { ReturnType } from '#core/contract/definitions/tools.ts';
-import type { BoundStatement, BoundType, ConnectionSettings, Json, QueryResult } from '#core/engines/shared/source.ts';
+import type { BoundStatement, BoundType, Json, QueryResult } from '#core/lib/sql/result.ts';
+import type { ConnectionSettings } from '#core/engines/shared/connection-settings.ts';
 import type { Dialect, LimitPlace, SqlNode } from './sql.ts';
 
 /** What one call runs and within which limits. */

@@ -1,4 +1,4 @@
-import type { Transformed } from '#core/lib/call/shape.ts';
+import type { Transformed } from '#core/lib/template/transform.ts';
 import type { Prompt } from './definitions.ts';
 
 /** No tool and no resource of this project has a template, and it has no prompt. */

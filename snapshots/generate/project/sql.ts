@@ -1,4 +1,4 @@
-import type { BoundStatement, BoundType, Json } from '#core/engines/shared/source.ts';
+import type { BoundStatement, BoundType, Json } from '#core/lib/sql/result.ts';
 import type { Database } from './definitions.ts';
 
 export type Dialect = 'postgresql' | 'duckdb' | 'mysql' | 'sqlite' | 'clickhouse';

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { askedHost, askedOrigin, createAddresses, isSameAudience } from '#core/edge/asked-address.ts';
 import { originRefusal } from '#core/edge/origins.ts';
-import { parseEnv } from '#core/env.ts';
+import { parseEnv } from '#core/process/env.ts';
 
 const PROXY = '127.0.0.1';
 const trusted = parseEnv('agent', {

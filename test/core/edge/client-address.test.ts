@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import ipaddr from 'ipaddr.js';
-import type { Network } from '#core/env/settings.ts';
+import type { Network } from '#core/process/env/settings.ts';
 import { clientAddress, forwardedScheme } from '#core/edge/client-address.ts';
 
 const trusted: readonly Network[] = [ipaddr.parseCIDR('10.0.0.0/8'), ipaddr.parseCIDR('fd00::/8')];

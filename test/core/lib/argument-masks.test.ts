@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import type { Mask } from '#core/contract/definitions/masks.ts';
 import type { Parameter } from '#core/contract/definitions/parameters.ts';
-import { argumentMasks } from '#core/lib/call/argument-masks.ts';
-import type { TracedColumn } from '#core/lib/call/masks.ts';
+import { argumentMasks } from '#core/query/argument-masks.ts';
+import type { TracedColumn } from '#core/query/masks.ts';
 import { engineOf } from '#core/engines/index.ts';
 
 const { dialect } = engineOf('postgresql');

@@ -9,7 +9,7 @@ import {
   inputSchema,
   listingInOrder,
   type UndeclaredRecord,
-} from '#core/lib/call/arguments.ts';
+} from '#core/query/arguments.ts';
 import { ADDED_BY_CLIENTS } from '#core/lib/call/undeclared-arguments.ts';
 import { AppError } from '#core/errors.ts';
 import { canonical } from '#snapshots/canonical.ts';

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import type { Mask, MaskKind } from '#core/contract/definitions/masks.ts';
-import { createPseudonym, maskClass, maskResult, rulesFor, schemaColumns, toRules, unknownMasks } from '#core/lib/call/masks.ts';
-import { outputSchema } from '#core/lib/call/shape.ts';
-import type { Column, Json, QueryResult } from '#core/engines/shared/source.ts';
+import { createPseudonym, maskClass, maskResult, rulesFor, schemaColumns, toRules, unknownMasks } from '#core/query/masks.ts';
+import { outputSchema } from '#core/query/shape.ts';
+import type { Column, Json, QueryResult } from '#core/lib/sql/result.ts';
 
 const KEYS = ['key-of-the-tests-0123456789abcdef-0123'];
 const pseudonym = createPseudonym(KEYS);

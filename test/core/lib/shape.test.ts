@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test';
-import type { Limit } from '#core/lib/call/limits.ts';
-import { csvOf } from '#core/lib/call/result-text.ts';
-import { withText } from '#core/lib/call/prompt-messages.ts';
-import { outputSchema, shape, shapeResource, toToolResult } from '#core/lib/call/shape.ts';
-import type { Column, QueryResult, Row, ValueKind } from '#core/engines/shared/source.ts';
+import type { Limit } from '#core/query/limits.ts';
+import { csvOf } from '#core/query/result-text.ts';
+import { withText } from '#core/query/prompt-messages.ts';
+import { outputSchema, shape, shapeResource, toToolResult } from '#core/query/shape.ts';
+import type { Column, QueryResult, Row, ValueKind } from '#core/lib/sql/result.ts';
 
 const column = (name: string, kind: ValueKind): Column => ({ name, type: kind, kind });
 const resultOf = (columns: Column[], rows: Row[], more: Partial<QueryResult> = {}): QueryResult => ({

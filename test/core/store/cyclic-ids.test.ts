@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
-import { productFile } from '#core/product.ts';
+import { productFile } from '#core/process/product.ts';
 import { openStore } from '#core/store/open.ts';
 import { reachable, testDatabase } from '#test/support/databases.ts';
 

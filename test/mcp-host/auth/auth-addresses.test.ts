@@ -5,7 +5,7 @@ import { ClientCredentialsProvider as LegacyProvider } from '@modelcontextprotoc
 import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as LegacyTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { decodeJwt } from 'jose';
-import { parseEnv } from '#core/env.ts';
+import { parseEnv } from '#core/process/env.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
 import type { HostOptions } from '#mcp-host/host-options.ts';
 import { authSettings, keyring, modern, snapshotOf, testHost, TOKEN } from '../support.ts';

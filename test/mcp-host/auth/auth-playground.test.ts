@@ -1,4 +1,4 @@
-import { NO_IDENTITY } from '#core/lib/call/identity.ts';
+import { NO_IDENTITY } from '#core/query/identity.ts';
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { BY_GROUPS, type PlaygroundCaller, signPlaygroundToken } from '#core/edge/playground-token.ts';
 import type { FrozenServer, FrozenToolset } from '#snapshots/format.ts';

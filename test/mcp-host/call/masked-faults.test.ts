@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Source } from '#core/engines/shared/source.ts';
-import { maskedDetail } from '#core/lib/call/masked-errors.ts';
+import { maskedDetail } from '#core/query/masked-errors.ts';
 import { createDuckdbFolder } from '#test/core/engines/duckdb/fixture.ts';
 import { READ, refusal, sql } from '#test/core/engines/shared/suite.ts';
 

@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { engineOf } from '#core/engines/index.ts';
-import { planQuery, runQuery } from '#core/lib/call/query.ts';
-import { NO_CALLER } from '#core/lib/call/values.ts';
+import { planQuery, runQuery } from '#core/query/query.ts';
+import { NO_CALLER } from '#core/query/values.ts';
 import { AppError } from '#core/errors.ts';
 import { openPostgres } from '#core/engines/postgresql/source.ts';
-import type { Row, Source } from '#core/engines/shared/source.ts';
+import type { Row } from '#core/lib/sql/result.ts';
+import type { Source } from '#core/engines/shared/source.ts';
 import { Stop } from '#core/engines/shared/stop.ts';
 import { createQueue, type Queue } from '#mcp-host/limits/queue.ts';
 import { localPolicy, reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';

@@ -5,7 +5,7 @@ import { openRedisLimits, type RedisLimits } from '#core/cluster/redis-limits.ts
 import { createSlotShares, type SlotShares } from '#mcp-host/limits/slot-shares.ts';
 import { createQueue, type Queue } from '#mcp-host/limits/queue.ts';
 import { createRateLimits, type RateLimits, type RateSubject } from '#mcp-host/limits/rate-limit.ts';
-import { createLog } from '#core/log.ts';
+import { createLog } from '#core/process/log.ts';
 import { createRandom } from '#test/support/chance.ts';
 import { reachable, redisUrl } from '#test/support/databases.ts';
 import { openTcpProxy, type TcpProxy } from '#test/support/tcp-proxy.ts';

@@ -3,7 +3,7 @@ import type { CallGroup, QueueGauge } from '#core/contract/observe/usage-batch.t
 import { LOGGED_ARGUMENTS, type LoggedArguments, LONGEST_SEALED } from '#core/contract/observe/logged-arguments.ts';
 import { createSealing } from '#core/lib/sealing.ts';
 import { quantile } from '#core/lib/histogram.ts';
-import { createLog, type LogLine } from '#core/log.ts';
+import { createLog, type LogLine } from '#core/process/log.ts';
 import { createLines } from '#mcp-host/observe/lines.ts';
 import { type Batch, createUsage, type Usage, type UsageItem, type UsageOptions } from '#mcp-host/observe/usage.ts';
 import { createWaits } from '#mcp-host/limits/waits.ts';

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { PRODUCT_VERSION } from '#core/version.ts';
+import { PRODUCT_VERSION } from '#core/process/version.ts';
 import { connection, controlServer, ENVELOPE, modern, rpc, snapshotOf, sqliteFolder, testHost, toolOf } from '../support.ts';
 import { useHost } from '../use-host.ts';
 import { until } from '#test/support/until.ts';

@@ -1,6 +1,6 @@
 import net from 'node:net';
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { PRODUCT_VERSION } from '#core/version.ts';
+import { PRODUCT_VERSION } from '#core/process/version.ts';
 import { createSessions } from '#mcp-host/protocol/sessions.ts';
 import { connection, rpc, snapshotOf, toolOf } from '../support.ts';
 import { useHost } from '../use-host.ts';

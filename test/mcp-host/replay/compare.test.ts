@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import type { Row } from '#core/engines/shared/source.ts';
+import type { Row } from '#core/lib/sql/result.ts';
 import { type Answer, compare, unsteady } from '#mcp-host/replay/compare.ts';
 import { fc } from '#test/support/chance.ts';
 

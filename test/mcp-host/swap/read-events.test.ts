@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { createLog } from '#core/log.ts';
+import { createLog } from '#core/process/log.ts';
 import { fc } from '#test/support/chance.ts';
 import { until } from '#test/support/until.ts';
 import { createControl, readEvents } from '#mcp-host/swap/control.ts';

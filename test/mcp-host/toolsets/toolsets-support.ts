@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Selection } from '#core/contract/definitions/toolsets.ts';
-import type { LiveToken } from '#core/deploy/hosts.ts';
+import type { LiveToken } from '#core/contract/deploy/control.ts';
 import type { FrozenToolset } from '#snapshots/format.ts';
 import { keyring } from '#test/mcp-host/support.ts';
 

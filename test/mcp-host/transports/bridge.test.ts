@@ -1,6 +1,6 @@
 import { heapStats } from 'bun:jsc';
 import { expect, test } from 'bun:test';
-import { createLog, type LogLine } from '#core/log.ts';
+import { createLog, type LogLine } from '#core/process/log.ts';
 import { serveStdio } from '#mcp-host/transports/stdio.ts';
 import { connection, ENVELOPE, hostHere, snapshotOf, type TestHost, toolOf } from '../support.ts';
 import { useHost } from '../use-host.ts';

@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { AppError } from '#core/errors.ts';
 import { type Actor, type Call, run, SYSTEM } from '#core/run.ts';
-import { secretsIn } from '#core/lib/places.ts';
+import { secretsIn } from '#core/lib/sealed-values.ts';
 import { createKeyring } from '#core/lib/secrets.ts';
-import { CONFIG_ID, readSettings } from '#core/definitions/settings/config.ts';
+import { CONFIG_ID } from '#core/contract/settings/config.ts';
+import { readSettings } from '#core/definitions/settings/config.ts';
 import { openDnsCredentials } from '#core/definitions/settings/secrets.ts';
 import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
 import { DEFAULTS } from '#test/server/specification-tables.ts';

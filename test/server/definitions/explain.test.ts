@@ -5,7 +5,7 @@ import type { Plan } from '#core/contract/definitions/explain.ts';
 import { CLICKHOUSE_PLANS } from '#core/engines/clickhouse/explain.ts';
 import { MYSQL_PLANS } from '#core/engines/mysql/explain.ts';
 import { POSTGRESQL_PLANS } from '#core/engines/postgresql/explain.ts';
-import type { Row } from '#core/engines/shared/source.ts';
+import type { Row } from '#core/lib/sql/result.ts';
 import { SQLITE_PLANS } from '#core/engines/sqlite/explain.ts';
 import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
 import { reachable, type TestDatabase, testDatabase } from '#test/support/databases.ts';

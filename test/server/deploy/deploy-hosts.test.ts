@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { activeSnapshot } from '#core/deploy/deployment.ts';
-import type { Acknowledgement } from '#core/deploy/hosts.ts';
+import type { Acknowledgement } from '#core/contract/deploy/control.ts';
 import { WAITS } from '#core/waits.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { connectHost } from '#test/support/host.ts';

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'bun:test';
 import { connect, type Socket } from 'node:net';
-import type { HostEvent } from '#core/deploy/hosts.ts';
+import type { HostEvent } from '#core/contract/deploy/control.ts';
 import { createHostStream, type HostStream } from '#server/hosts/host-stream.ts';
 import { until } from '#test/support/until.ts';
 

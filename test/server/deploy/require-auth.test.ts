@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { defaultSettings } from '#core/definitions/settings/settings.ts';
-import { parseEnv } from '#core/env.ts';
+import { parseEnv } from '#core/process/env.ts';
 import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
 import { connectHost } from '#test/support/host.ts';
 import { listeningServer } from '#test/support/server.ts';

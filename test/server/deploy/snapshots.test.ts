@@ -2,7 +2,7 @@ import { Database } from 'bun:sqlite';
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { HostEvent } from '#core/deploy/hosts.ts';
+import type { HostEvent } from '#core/contract/deploy/control.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { storeExtras } from '#test/support/extras.ts';
 

@@ -1,5 +1,5 @@
 import { expect } from 'bun:test';
-import type { Acknowledgement } from '#core/deploy/hosts.ts';
+import type { Acknowledgement } from '#core/contract/deploy/control.ts';
 import { reachable, testDatabase } from '#test/support/databases.ts';
 import { testOnce } from '#test/support/metadata.ts';
 import { listeningServer } from '#test/support/server.ts';

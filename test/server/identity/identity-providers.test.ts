@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
-import { isSealed } from '#core/lib/places.ts';
+import { isSealed } from '#core/lib/sealed-values.ts';
 import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
 import { openTestProvider, type TestProvider } from '#test/support/test-provider.ts';
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
-import type { LiveToken } from '#core/deploy/hosts.ts';
+import type { LiveToken } from '#core/contract/deploy/control.ts';
 import { forgetUsage } from '#core/observe/retention/usage-retention.ts';
 import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
 import { reachable, testDatabase } from '#test/support/databases.ts';

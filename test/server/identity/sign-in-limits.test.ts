@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { Redis } from 'ioredis';
 import { createMemoryKv } from '#core/cluster/memory.ts';
-import { namespaceOf } from '#core/cluster/namespace.ts';
+import { namespaceOf } from '#core/cluster/redis-state.ts';
 import { createRedisKv } from '#core/cluster/redis.ts';
 import { createHttp } from '#server/http/http.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { run, SYSTEM } from '#core/run.ts';
 import { createKeyring } from '#core/lib/secrets.ts';
 import { recordHistory } from '#core/observe/history.ts';
-import { toSettings } from '#core/lib/places.ts';
+import { toSettings } from '#core/engines/shared/connection-settings.ts';
 import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
 import { storeExtras } from '#test/support/extras.ts';
 import { reachable } from '#test/support/databases.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
-import { createLog, type LogLine } from '#core/log.ts';
+import { createLog, type LogLine } from '#core/process/log.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { connectHost } from '#test/support/host.ts';
 

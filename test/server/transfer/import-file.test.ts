@@ -3,8 +3,8 @@ import { expect, test } from 'bun:test';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { EnvError, parseEnv } from '#core/env.ts';
-import { createLog, type LogLine } from '#core/log.ts';
+import { EnvError, parseEnv } from '#core/process/env.ts';
+import { createLog, type LogLine } from '#core/process/log.ts';
 import { run, systemCall } from '#core/run.ts';
 import { startServer } from '#server/start.ts';
 

@@ -7,7 +7,7 @@ import { xxHash64 } from '#core/lib/xxhash64.ts';
 import { DbType } from '#core/contract/definitions/connections.ts';
 import { buildBundle } from '#snapshots/bundle/build.ts';
 import { examineBundle } from '#snapshots/bundle/check.ts';
-import { BUNDLE_TARGETS } from '#snapshots/bundle/format.ts';
+import { BUNDLE_TARGETS } from '#core/engines/shared/descriptor.ts';
 import { bundledText, freezeBundle, usedConnections } from '#snapshots/bundle/freeze-bundle.ts';
 import type { FrozenConnection, FrozenServer } from '#snapshots/format.ts';
 import { toBlobs, toTree } from '#snapshots/tree.ts';

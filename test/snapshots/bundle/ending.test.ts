@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import type { BundleTarget } from '#snapshots/bundle/format.ts';
+import type { BundleTarget } from '#core/engines/shared/descriptor.ts';
 import { connectionOf, modern, rpc, snapshotOf, toolOf } from '#test/mcp-host/support.ts';
 import { reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
 import { bundleOf, startBundle } from '#test/support/edge.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { BUNDLE_TARGETS } from '#snapshots/bundle/format.ts';
+import { BUNDLE_TARGETS } from '#core/engines/shared/descriptor.ts';
 import { controlServer, type ControlServer, KEY, sqliteFolder, type TestHost, testHost } from '#test/mcp-host/support.ts';
 import { reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
 import { bundleOf, type RunningBundle, startBundle } from '#test/support/edge.ts';

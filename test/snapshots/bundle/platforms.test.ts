@@ -4,7 +4,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import * as v from 'valibot';
 import { JwtIssuer } from '#core/contract/settings/jwt-issuers.ts';
-import { BUNDLE_TARGETS, type BundleTarget } from '#snapshots/bundle/format.ts';
+import { BUNDLE_TARGETS, type BundleTarget } from '#core/engines/shared/descriptor.ts';
 import { connectionOf, keyring, promptOf, rpc, snapshotOf, toolOf } from '#test/mcp-host/support.ts';
 import { type Authority, createAuthority } from '#test/support/certificates.ts';
 import { reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';

@@ -1,4 +1,4 @@
-import { continues } from '#core/lib/call/page-schemas.ts';
+import { continues } from '#core/query/page-schemas.ts';
 import { isMembers, type Members } from '#core/lib/view/table.ts';
 import { button, el } from './elements.ts';
 

@@ -7,7 +7,8 @@ import { AppError, invalidField } from '#core/errors.ts';
 import { untilAborted } from '#core/engines/shared/deadline.ts';
 import { withTimeout } from '#core/lib/with-timeout.ts';
 import { noteUse } from '#core/engines/shared/files/unused-folders.ts';
-import type { ConnectionSettings, DialPolicy } from '#core/engines/shared/source.ts';
+import type { ConnectionSettings } from '#core/engines/shared/connection-settings.ts';
+import type { DialPolicy } from '#core/engines/shared/source.ts';
 import { resolveDuckdb, type ServedFile } from '../path.ts';
 import { createFileLock } from './lock.ts';
 import {

@@ -1,4 +1,4 @@
-import type { Lexeme } from '#core/lib/sql/classify-tokens.ts';
+import type { Lexeme } from '#core/lib/sql/tokenize.ts';
 import { denials, type TokenRules, words } from '#core/lib/sql/rules.ts';
 
 const TRANSACTION = 'Every call has its own transaction; a statement that controls one is not allowed.';

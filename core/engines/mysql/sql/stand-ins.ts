@@ -1,6 +1,6 @@
 import type { ScalarType } from '#core/contract/definitions/parameters.ts';
 import { type Scanner, tokenize } from '#core/lib/sql/tokenize.ts';
-import type { BoundType, Column } from '#core/engines/shared/source.ts';
+import type { BoundType, Column } from '#core/lib/sql/result.ts';
 
 /** A date, which columns of dates take as well as those of texts. */
 const TEXT = "'2000-01-01'";

@@ -1,5 +1,5 @@
 import type { ScalarType } from '#core/contract/definitions/parameters.ts';
-import type { BoundType } from '#core/engines/shared/source.ts';
+import type { BoundType } from '#core/lib/sql/result.ts';
 
 /** Types that a placeholder is declared as, with their oids and those of their arrays: the same in every database. */
 const OIDS = {

@@ -1,7 +1,8 @@
 import { AppError } from '#core/errors.ts';
 import type { ParameterType } from '#core/lib/sql/statement.ts';
 import { tokenize } from '#core/lib/sql/tokenize.ts';
-import type { BoundType, DescribedText } from '#core/engines/shared/source.ts';
+import type { BoundType } from '#core/lib/sql/result.ts';
+import type { DescribedText } from '#core/engines/shared/source.ts';
 import { asInt4, candidatesOf, isFillable, isKept, oidOf } from './declared.ts';
 import { isCode, isServerError } from '../errors.ts';
 import { scanPostgres } from '../sql/scanner.ts';

@@ -1,6 +1,6 @@
 import type { ScalarType } from '#core/contract/definitions/parameters.ts';
 import { keepsDigits, parseJson } from '#core/lib/exact-json.ts';
-import type { BoundStatement, BoundType, Json, ValueKind } from '#core/engines/shared/source.ts';
+import type { BoundStatement, BoundType, Json, ValueKind } from '#core/lib/sql/result.ts';
 import {
   parseArray,
   parseBigint,

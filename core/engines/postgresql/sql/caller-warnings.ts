@@ -1,5 +1,6 @@
 import { textOf } from '#core/engines/shared/rows.ts';
-import type { ConnectionSettings, Row } from '#core/engines/shared/source.ts';
+import type { ConnectionSettings } from '#core/engines/shared/connection-settings.ts';
+import type { Row } from '#core/lib/sql/result.ts';
 import type { Question } from '../catalogue.ts';
 
 /** What keeps a database that is told of each caller from keeping their rows apart. */

@@ -1,4 +1,4 @@
-import { type Words, wordsOf } from '#core/engines/shared/words.ts';
+import { type Words, wordsOf } from '#core/engines/shared/trust.ts';
 
 /**
  * What in a database can run code when a statement only names it. A statement that names none of it, and whose functions and

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { AppError } from '#core/errors.ts';
-import { is_compiled, type PROGRAMS, programCommand } from '#core/product.ts';
+import { is_compiled, type PROGRAMS, programCommand } from '#core/process/product.ts';
 
 const FLAGS = ['--no-orphans', '--no-install', '--no-env-file', '--smol'];
 /** The program ended; its `exit` says so. */

@@ -1,4 +1,4 @@
-import type { Json, Row } from '../source.ts';
+import type { Json, Row } from '#core/lib/sql/result.ts';
 
 /** One step of a plan, with what it takes its rows from. */
 export interface PlanNode {

@@ -7,7 +7,7 @@ import { boundedText } from '#core/engines/shared/bounded-text.ts';
 import { guardedFetch } from '#core/engines/shared/dial.ts';
 import { AppError } from '#core/errors.ts';
 import { digestOf } from '#core/lib/random-token.ts';
-import { reasonOf } from '#core/log.ts';
+import { reasonOf } from '#core/process/log.ts';
 import { clientName } from './client-name.ts';
 import { isOpenTarget, targetOf } from './redirects.ts';
 

@@ -1,7 +1,7 @@
 import type { Undoable } from '#core/definitions/kinds.ts';
 import { AppError } from '#core/errors.ts';
 import { isAdministrator } from '#core/identity/roles.ts';
-import { isSealed } from '#core/lib/places.ts';
+import { isSealed } from '#core/lib/sealed-values.ts';
 import type { Context } from '#core/run.ts';
 import { tellIdentity } from '../published.ts';
 import {

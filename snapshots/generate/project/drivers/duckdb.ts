@@ -4,7 +4,7 @@ import { type DuckdbEngine, faultOf, openDuckdbEngine } from '#core/engines/duck
 import { toDuckdbError } from '#core/engines/duckdb/errors.ts';
 import { declaredText } from '#core/engines/duckdb/typed.ts';
 import { untilAborted, withDeadline } from '#core/engines/shared/deadline.ts';
-import type { BoundStatement, QueryResult, Row } from '#core/engines/shared/source.ts';
+import type { BoundStatement, QueryResult, Row } from '#core/lib/sql/result.ts';
 import type { Database, Limits } from '../definitions.ts';
 
 const FOLDER = 'This project reads DuckDB from one .duckdb file; import the folder of files into one and set its path.';

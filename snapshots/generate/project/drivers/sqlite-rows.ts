@@ -1,4 +1,4 @@
-import type { Json, QueryResult, Row } from '#core/engines/shared/source.ts';
+import type { Json, QueryResult, Row } from '#core/lib/sql/result.ts';
 import { uniqueNames } from '#core/engines/shared/rows.ts';
 import { columnRule, type SqliteValue } from '#core/engines/sqlite/values.ts';
 import type { Limits } from '../definitions.ts';

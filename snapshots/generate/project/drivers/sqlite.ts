@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import Library from 'libsql';
 import { AppError } from '#core/errors.ts';
 import { withDeadline } from '#core/engines/shared/deadline.ts';
-import type { BoundStatement, QueryResult } from '#core/engines/shared/source.ts';
+import type { BoundStatement, QueryResult } from '#core/lib/sql/result.ts';
 import { type SqliteValue, toSqliteValue } from '#core/engines/sqlite/values.ts';
 import { toSqliteError } from '#core/engines/sqlite/errors.ts';
 import type { Database, Limits } from '../definitions.ts';

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { CLICKHOUSE_DIALECT } from '#core/engines/clickhouse/dialect.ts';
 import { openClickhouse } from '#core/engines/clickhouse/source.ts';
-import type { BoundType, ConnectionSettings, Json, Source } from '#core/engines/shared/source.ts';
+import type { BoundType, Json } from '#core/lib/sql/result.ts';
+import type { ConnectionSettings } from '#core/engines/shared/connection-settings.ts';
+import type { Source } from '#core/engines/shared/source.ts';
 import { bind } from '#core/lib/sql/bind.ts';
 import { parseSql } from '#core/lib/sql/parse.ts';
 import { type Chdb, hasChdb, startChdb } from '#test/support/chdb.ts';

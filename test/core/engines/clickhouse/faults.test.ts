@@ -1,7 +1,8 @@
 import { afterAll, afterEach, describe, expect, test } from 'bun:test';
 import { gzipSync } from 'node:zlib';
 import { openClickhouse } from '#core/engines/clickhouse/source.ts';
-import type { ConnectionSettings, Source } from '#core/engines/shared/source.ts';
+import type { ConnectionSettings } from '#core/engines/shared/connection-settings.ts';
+import type { Source } from '#core/engines/shared/source.ts';
 import { localPolicy } from '#test/support/databases.ts';
 import { grownBy } from '#test/support/hostile-server.ts';
 import { paced } from '#test/support/paced.ts';

@@ -1,4 +1,4 @@
-import type { ConnectionSettings } from '#core/engines/shared/source.ts';
+import type { ConnectionSettings } from '#core/engines/shared/connection-settings.ts';
 
 export const SETTINGS: ConnectionSettings = {
   db_type: 'clickhouse',

@@ -1,5 +1,5 @@
 import { openClickhouse } from '#core/engines/clickhouse/source.ts';
-import type { BoundType, Json } from '#core/engines/shared/source.ts';
+import type { BoundType, Json } from '#core/lib/sql/result.ts';
 import { AppError } from '#core/errors.ts';
 import { atOffset, parseDatetime } from '#core/lib/text/datetimes.ts';
 import { hasChdb, startChdb } from '#test/support/chdb.ts';

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { openClickhouse } from '#core/engines/clickhouse/source.ts';
-import type { ConnectionSettings, Source } from '#core/engines/shared/source.ts';
+import type { ConnectionSettings } from '#core/engines/shared/connection-settings.ts';
+import type { Source } from '#core/engines/shared/source.ts';
 import { type Authority, createAuthority } from '#test/support/certificates.ts';
 import { ACCOUNTS, type ClickhouseServer, hasClickhouse, startClickhouse } from '#test/support/clickhouse-server.ts';
 import { localPolicy, reachable } from '#test/support/databases.ts';

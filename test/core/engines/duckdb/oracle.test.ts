@@ -1,7 +1,7 @@
 import { DuckDBInstance, DuckDBTimestampTZValue } from '@duckdb/node-api';
 import { join } from 'node:path';
 import { encoderOf } from '#core/engines/duckdb/values.ts';
-import type { BoundType, Json } from '#core/engines/shared/source.ts';
+import type { BoundType, Json } from '#core/lib/sql/result.ts';
 import { utcDatetime } from '#core/lib/text/datetimes.ts';
 import type { OracleColumn } from '../oracle/grammar.ts';
 import { decimal, isExact, plainText, quoted } from '../oracle/literals.ts';

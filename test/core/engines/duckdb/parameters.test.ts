@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { ScalarType } from '#core/contract/definitions/parameters.ts';
-import type { Json } from '#core/engines/shared/source.ts';
+import type { Json } from '#core/lib/sql/result.ts';
 import { EVERY_ENGINE, type OpenEngine } from '../shared/every-engine.ts';
 import { toolOn } from '../shared/tool-call.ts';
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import type { BoundType, Json, Source } from '#core/engines/shared/source.ts';
+import type { BoundType, Json } from '#core/lib/sql/result.ts';
+import type { Source } from '#core/engines/shared/source.ts';
 import { FIXED, READ, refusal, sql, WRITE } from '../shared/suite.ts';
 import { createDuckdbFolder } from './fixture.ts';
 

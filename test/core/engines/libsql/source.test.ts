@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { SQLITE_RULES } from '#core/engines/sqlite/rules.ts';
 import { openLibsql } from '#core/engines/libsql/source.ts';
-import type { ConnectionSettings, Source } from '#core/engines/shared/source.ts';
+import type { ConnectionSettings } from '#core/engines/shared/connection-settings.ts';
+import type { Source } from '#core/engines/shared/source.ts';
 import { type Authority, createAuthority } from '#test/support/certificates.ts';
 import { localPolicy } from '#test/support/databases.ts';
 import { openTlsFront, type SqldServer, startSqld } from '#test/support/sqld-server.ts';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { callerWarnings, grantsIn } from '#core/engines/mysql/grants.ts';
 import { openMysql } from '#core/engines/mysql/source.ts';
 import { mysqlViews } from '#core/lib/sql/caller-policies.ts';
-import type { ConnectionSettings } from '#core/engines/shared/source.ts';
+import type { ConnectionSettings } from '#core/engines/shared/connection-settings.ts';
 import { localPolicy, reachable, type TestDatabase, testDatabase } from '#test/support/databases.ts';
 
 test.each([

@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, test } from 'bun:test';
 import type { Socket } from 'node:net';
 import { openMysql } from '#core/engines/mysql/source.ts';
-import type { ConnectionSettings, RunOptions, Source } from '#core/engines/shared/source.ts';
+import type { ConnectionSettings } from '#core/engines/shared/connection-settings.ts';
+import type { RunOptions, Source } from '#core/engines/shared/source.ts';
 import { localPolicy, reachable, type TestDatabase, testDatabase } from '#test/support/databases.ts';
 import { grownBy, openHostileServer, pour } from '#test/support/hostile-server.ts';
 import { paced } from '#test/support/paced.ts';

@@ -1,7 +1,7 @@
 import mysql from 'mysql2';
 import { openMysql } from '#core/engines/mysql/source.ts';
 import { columnRule, type MysqlField, type MysqlValue } from '#core/engines/mysql/values.ts';
-import type { BoundType, Json } from '#core/engines/shared/source.ts';
+import type { BoundType, Json } from '#core/lib/sql/result.ts';
 import { atOffset, parseDatetime } from '#core/lib/text/datetimes.ts';
 import { localPolicy } from '#test/support/databases.ts';
 import { canStartMariadb, startMariadb } from '#test/support/mariadb-server.ts';

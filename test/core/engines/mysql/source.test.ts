@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Source } from '#core/engines/shared/source.ts';
 import { openMysql } from '#core/engines/mysql/source.ts';
-import { shape } from '#core/lib/call/shape.ts';
+import { shape } from '#core/query/shape.ts';
 import { localPolicy, reachable, type TestDatabase, testDatabase } from '#test/support/databases.ts';
 import { READ, refusal, sql, WRITE } from '../shared/suite.ts';
 import { toolOn } from '../shared/tool-call.ts';

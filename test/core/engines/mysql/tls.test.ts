@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { openMysql } from '#core/engines/mysql/source.ts';
-import type { ConnectionSettings, Source } from '#core/engines/shared/source.ts';
+import type { ConnectionSettings } from '#core/engines/shared/connection-settings.ts';
+import type { Source } from '#core/engines/shared/source.ts';
 import { type Authority, createAuthority } from '#test/support/certificates.ts';
 import { localPolicy } from '#test/support/databases.ts';
 import { canStartMariadb, startMariadb, type TemporaryMariadb } from '#test/support/mariadb-server.ts';

@@ -1,5 +1,5 @@
 import type { ScalarType } from '#core/contract/definitions/parameters.ts';
-import type { BoundType, Json } from '#core/engines/shared/source.ts';
+import type { BoundType, Json } from '#core/lib/sql/result.ts';
 import type { Random } from './random.ts';
 import { STATEMENTS, TEMPLATES } from './templates.ts';
 import { isAbsent, listOf, valueOf } from './values.ts';

@@ -1,5 +1,5 @@
 import { plainDigits, textOf } from '#core/engines/shared/rows.ts';
-import type { BoundType, Json } from '#core/engines/shared/source.ts';
+import type { BoundType, Json } from '#core/lib/sql/result.ts';
 import { keepsDigits } from '#core/lib/exact-json.ts';
 
 /** A text in which the doubled quote stands for itself, and a backslash for itself too. */

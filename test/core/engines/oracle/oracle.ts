@@ -1,8 +1,9 @@
-import type { BoundType, Json, Source } from '#core/engines/shared/source.ts';
+import type { BoundType, Json } from '#core/lib/sql/result.ts';
+import type { Source } from '#core/engines/shared/source.ts';
 import { AppError } from '#core/errors.ts';
-import { createPseudonym } from '#core/lib/call/masks.ts';
-import { runQuery } from '#core/lib/call/query.ts';
-import { NO_CALLER } from '#core/lib/call/values.ts';
+import { createPseudonym } from '#core/query/masks.ts';
+import { runQuery } from '#core/query/query.ts';
+import { NO_CALLER } from '#core/query/values.ts';
 import { planOn } from '../shared/tool-call.ts';
 import { type Grammar, makeCase, type OracleCase, type OracleColumn, toReference, toSql, type Use, usesOf } from './grammar.ts';
 import { createRandom } from './random.ts';

@@ -1,5 +1,5 @@
 import type { ScalarType } from '#core/contract/definitions/parameters.ts';
-import type { Json } from '#core/engines/shared/source.ts';
+import type { Json } from '#core/lib/sql/result.ts';
 import type { OracleColumn } from './grammar.ts';
 import type { Random } from './random.ts';
 

@@ -1,6 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
 import { openPostgres } from '#core/engines/postgresql/source.ts';
-import type { ConnectionSettings, Row, RunOptions, Source } from '#core/engines/shared/source.ts';
+import type { ConnectionSettings } from '#core/engines/shared/connection-settings.ts';
+import type { Row } from '#core/lib/sql/result.ts';
+import type { RunOptions, Source } from '#core/engines/shared/source.ts';
 import { localPolicy, reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
 import { openStrangeServer, openTcpProxy, type ProxyRules, type TcpProxy } from '#test/support/tcp-proxy.ts';
 import { FIXED, READ, refusal, sql, WRITE } from '../shared/suite.ts';

@@ -1,7 +1,7 @@
 import postgres from 'postgres';
 import { openPostgres } from '#core/engines/postgresql/source.ts';
 import { TYPES } from '#core/engines/postgresql/parameters/types.ts';
-import type { BoundType, Json } from '#core/engines/shared/source.ts';
+import type { BoundType, Json } from '#core/lib/sql/result.ts';
 import { localPolicy, reachable, testDatabase } from '#test/support/databases.ts';
 import type { OracleColumn } from '../oracle/grammar.ts';
 import type { Answer, OracleDatabase, OracleDialect } from '../oracle/oracle.ts';

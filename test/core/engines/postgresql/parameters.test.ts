@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { openPostgres } from '#core/engines/postgresql/source.ts';
-import type { BoundType, Json, Source } from '#core/engines/shared/source.ts';
+import type { BoundType, Json } from '#core/lib/sql/result.ts';
+import type { Source } from '#core/engines/shared/source.ts';
 import { localPolicy, reachable, type TestDatabase, testDatabase } from '#test/support/databases.ts';
 import { toolOn } from '../shared/tool-call.ts';
 import { refusal } from '../shared/suite.ts';

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { openPostgres } from '#core/engines/postgresql/source.ts';
-import type { Row, Source } from '#core/engines/shared/source.ts';
+import type { Row } from '#core/lib/sql/result.ts';
+import type { Source } from '#core/engines/shared/source.ts';
 import { localPolicy, reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
 import { FIXED, READ, refusal, sql } from '../shared/suite.ts';
 

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
 import { openPostgres } from '#core/engines/postgresql/source.ts';
-import type { ConnectionSettings, PipelineSlot, Source } from '#core/engines/shared/source.ts';
+import type { ConnectionSettings } from '#core/engines/shared/connection-settings.ts';
+import type { PipelineSlot, Source } from '#core/engines/shared/source.ts';
 import { localPolicy, reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
 import { openTcpProxy, type ProxyRules } from '#test/support/tcp-proxy.ts';
 import { FIXED, READ, refusal, sql, WRITE } from '../shared/suite.ts';

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
 import { openPostgres } from '#core/engines/postgresql/source.ts';
-import type { ConnectionSettings, Source } from '#core/engines/shared/source.ts';
+import type { ConnectionSettings } from '#core/engines/shared/connection-settings.ts';
+import type { Source } from '#core/engines/shared/source.ts';
 import { type Authority, type Certificate, createAuthority } from '#test/support/certificates.ts';
 import { localPolicy } from '#test/support/databases.ts';
 import { canCreateCluster, type Cluster, createCluster, PASSWORD } from '#test/support/postgres-cluster.ts';

@@ -3,7 +3,8 @@ import { fc } from '#test/support/chance.ts';
 import { candidatesOf } from '#core/engines/postgresql/parameters/declared.ts';
 import { openPostgres } from '#core/engines/postgresql/source.ts';
 import { parseArray, parseBytes, parseTimestamptz, toBound } from '#core/engines/postgresql/values.ts';
-import type { BoundType, Json, Source } from '#core/engines/shared/source.ts';
+import type { BoundType, Json } from '#core/lib/sql/result.ts';
+import type { Source } from '#core/engines/shared/source.ts';
 import { localPolicy, reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
 import { FIXED, READ, refusal, sql } from '../shared/suite.ts';
 

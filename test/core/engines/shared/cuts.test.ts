@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import type { Row, RunOptions } from '#core/engines/shared/source.ts';
+import type { Row } from '#core/lib/sql/result.ts';
+import type { RunOptions } from '#core/engines/shared/source.ts';
 import { openMysql } from '#core/engines/mysql/source.ts';
 import { openPostgres } from '#core/engines/postgresql/source.ts';
 import { AppError } from '#core/errors.ts';

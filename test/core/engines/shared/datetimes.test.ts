@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { openMysql } from '#core/engines/mysql/source.ts';
 import { parseDatetime, utcDatetime } from '#core/lib/text/datetimes.ts';
-import type { BoundType, Json, Source } from '#core/engines/shared/source.ts';
+import type { BoundType, Json } from '#core/lib/sql/result.ts';
+import type { Source } from '#core/engines/shared/source.ts';
 import { localPolicy, reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
 import { EVERY_ENGINE, type OpenEngine } from './every-engine.ts';
 import { FIXED, READ, sql } from './suite.ts';

@@ -1,6 +1,7 @@
 import { openClickhouse } from '#core/engines/clickhouse/source.ts';
 import { openSource } from '#core/engines/index.ts';
-import type { ConnectionSettings, Source } from '#core/engines/shared/source.ts';
+import type { ConnectionSettings } from '#core/engines/shared/connection-settings.ts';
+import type { Source } from '#core/engines/shared/source.ts';
 import { hasChdb, startChdb } from '#test/support/chdb.ts';
 import { localPolicy, reachable, testDatabase } from '#test/support/databases.ts';
 import { startSqld } from '#test/support/sqld-server.ts';

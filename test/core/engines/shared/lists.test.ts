@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { textOf } from '#core/engines/shared/rows.ts';
-import type { BoundType, Json } from '#core/engines/shared/source.ts';
+import type { BoundType, Json } from '#core/lib/sql/result.ts';
 import { EVERY_ENGINE, type OpenEngine } from './every-engine.ts';
 import { READ, refusal, sql } from './suite.ts';
 

@@ -1,14 +1,16 @@
 import { expect } from 'bun:test';
 import { engineOf } from '#core/engines/index.ts';
-import type { ConnectionSettings, Json, Source } from '#core/engines/shared/source.ts';
-import { createPseudonym } from '#core/lib/call/masks.ts';
-import type { Position } from '#core/lib/call/pages.ts';
-import { planQuery, type QueryPlan, runQuery } from '#core/lib/call/query.ts';
-import { NO_CALLER } from '#core/lib/call/values.ts';
+import type { ConnectionSettings } from '#core/engines/shared/connection-settings.ts';
+import type { Json } from '#core/lib/sql/result.ts';
+import type { Source } from '#core/engines/shared/source.ts';
+import { createPseudonym } from '#core/query/masks.ts';
+import type { Position } from '#core/query/pages.ts';
+import { planQuery, type QueryPlan, runQuery } from '#core/query/query.ts';
+import { NO_CALLER } from '#core/query/values.ts';
 import { parseSql } from '#core/lib/sql/parse.ts';
 import { compileQuery, describeCompiled } from '#snapshots/compile.ts';
 import { pageColumns } from '#snapshots/entities.ts';
-import type { FrozenQuery } from '#snapshots/format.ts';
+import type { FrozenQuery } from '#core/query/frozen-query.ts';
 
 const FACTS = { arguments: {}, vars: {}, caller: NO_CALLER, call: { id: 'c', time: 0 } };
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { parseEnv } from '#core/env.ts';
+import { parseEnv } from '#core/process/env.ts';
 import { dialPolicy } from '#core/engines/shared/policy.ts';
 
 const SECRET = 'k'.repeat(16) + '0123456789abcdefg';

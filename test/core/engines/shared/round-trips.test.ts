@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { ScalarType } from '#core/contract/definitions/parameters.ts';
-import type { Json } from '#core/engines/shared/source.ts';
+import type { Json } from '#core/lib/sql/result.ts';
 import { utcDatetime } from '#core/lib/text/datetimes.ts';
 import { textOf } from '#core/engines/shared/rows.ts';
 import { AppError } from '#core/errors.ts';

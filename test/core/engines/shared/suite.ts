@@ -1,14 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { AppError } from '#core/errors.ts';
-import type {
-  BoundStatement,
-  BoundType,
-  ConnectionSettings,
-  Json,
-  OpenSource,
-  RunOptions,
-  Source,
-} from '#core/engines/shared/source.ts';
+import type { BoundStatement, BoundType, Json } from '#core/lib/sql/result.ts';
+import type { ConnectionSettings } from '#core/engines/shared/connection-settings.ts';
+import type { OpenSource, RunOptions, Source } from '#core/engines/shared/source.ts';
 import { localPolicy, type TestDatabase } from '#test/support/databases.ts';
 import { until } from '#test/support/until.ts';
 

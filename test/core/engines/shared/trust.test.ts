@@ -3,7 +3,7 @@ import { openPostgres } from '#core/engines/postgresql/source.ts';
 import type { Source } from '#core/engines/shared/source.ts';
 import { parseUntrusted, untrustedSql } from '#core/engines/postgresql/sql/untrusted.ts';
 import { createTrust } from '#core/engines/shared/trust.ts';
-import { wordsOf } from '#core/engines/shared/words.ts';
+import { wordsOf } from '#core/engines/shared/trust.ts';
 import { localPolicy, reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
 import { FIXED, sql } from './suite.ts';
 import { until } from '#test/support/until.ts';

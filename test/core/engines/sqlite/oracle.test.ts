@@ -1,5 +1,5 @@
 import { DatabaseSync } from 'node:sqlite';
-import type { BoundType, Json } from '#core/engines/shared/source.ts';
+import type { BoundType, Json } from '#core/lib/sql/result.ts';
 import { columnRule, type SqliteValue } from '#core/engines/sqlite/values.ts';
 import { isoDatetime } from '#core/lib/text/datetimes.ts';
 import type { OracleColumn } from '../oracle/grammar.ts';

@@ -5,7 +5,7 @@ import mysql from 'mysql2/promise';
 import postgres from 'postgres';
 import { type DeclaredParameter } from '#core/lib/sql/parse.ts';
 import { openClickhouse } from '#core/engines/clickhouse/source.ts';
-import type { BoundType, Json } from '#core/engines/shared/source.ts';
+import type { BoundType, Json } from '#core/lib/sql/result.ts';
 import { SETTINGS } from '#test/core/engines/clickhouse/fixture.ts';
 import { READ } from '#test/core/engines/shared/suite.ts';
 import { type Chdb, hasChdb, startChdb } from '#test/support/chdb.ts';

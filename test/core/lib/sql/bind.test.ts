@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { fc } from '#test/support/chance.ts';
 import { type DeclaredParameter } from '#core/lib/sql/parse.ts';
 import type { Statement } from '#core/lib/sql/statement.ts';
-import type { Json } from '#core/engines/shared/source.ts';
+import type { Json } from '#core/lib/sql/result.ts';
 import { bind, everyVariant, sourceOffset, variants, parseSql, type Dialect } from '#test/support/sql.ts';
 
 const PARAMETERS: readonly DeclaredParameter[] = [

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { EndedGrant, IdentityList } from '#core/edge/identity.ts';
+import type { EndedGrant, IdentityList } from '#core/contract/deploy/control.ts';
 import { identityFile } from '#mcp-host/auth/signed/identity-state.ts';
 import { readEvents } from '#mcp-host/swap/control.ts';
 import { paced } from '#test/support/paced.ts';

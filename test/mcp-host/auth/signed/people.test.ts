@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto';
 import { join } from 'node:path';
 import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
-import type { IdentityList } from '#core/edge/identity.ts';
+import type { IdentityList } from '#core/contract/deploy/control.ts';
 import { identityFile } from '#mcp-host/auth/signed/identity-state.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
 import { handMade, identityOf, ISSUER, personClaims, type TestKey, testKey } from '#test/support/signed-tokens.ts';

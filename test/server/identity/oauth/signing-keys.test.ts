@@ -8,7 +8,7 @@ import { followIdentity, identityList, listEnded, publicKeys } from '#core/ident
 import { secretFaults } from '#core/identity/keys.ts';
 import { rewrapSecrets } from '#core/identity/rewrap.ts';
 import { createKeyring } from '#core/lib/secrets.ts';
-import type { HostEvent } from '#core/deploy/hosts.ts';
+import type { HostEvent } from '#core/contract/deploy/control.ts';
 import { openStore } from '#core/store/open.ts';
 import { testApp, type TestApp } from '#test/support/app.ts';
 import { reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';

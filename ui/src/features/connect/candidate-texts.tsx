@@ -1,4 +1,4 @@
-import { clientTexts } from '#core/client-texts.ts';
+import { clientTexts } from '#core/client/client-texts.ts';
 import type { Output } from '#core/contract/index.ts';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { Loaded } from '#ui/src/components/show/loaded.tsx';

@@ -1,5 +1,5 @@
 import { createSignal, For, Show } from 'solid-js';
-import type { ClientText } from '#core/client-texts.ts';
+import type { ClientText } from '#core/client/client-texts.ts';
 import { Breakable } from '#ui/src/components/show/breakable.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { Snippet } from '#ui/src/components/show/snippet.tsx';

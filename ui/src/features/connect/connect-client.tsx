@@ -1,6 +1,6 @@
 import { createSignal, Show } from 'solid-js';
 import type { ServerConfig } from '#core/contract/settings/config.ts';
-import { clientTexts } from '#core/client-texts.ts';
+import { clientTexts } from '#core/client/client-texts.ts';
 import type { Output } from '#core/contract/index.ts';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { uriVariables } from '#ui/src/features/builder/drafts.ts';

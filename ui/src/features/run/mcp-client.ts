@@ -1,6 +1,6 @@
 import { fromEvents, parse, readAnswer } from './events.ts';
 import { isMembers, type Members } from '#core/lib/view/table.ts';
-import { withoutCode } from '#core/client.ts';
+import { withoutCode } from '#core/client/client.ts';
 import type { Send } from '#ui/src/kernel/data/session-gate.ts';
 import { OFFLINE } from '#ui/src/kernel/problem.ts';
 import { formIn, type Question, questionIn, responseOf, type Said } from './questions.ts';

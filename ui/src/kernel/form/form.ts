@@ -2,8 +2,8 @@ import { createSignal } from 'solid-js';
 import { createStore, produce, reconcile, unwrap } from 'solid-js/store';
 import * as v from 'valibot';
 import { labelsIn } from '#core/contract/marks.ts';
-import { toInvalid } from '#core/issues.ts';
-import { readValue } from '#core/read-value.ts';
+import { toInvalid } from '#core/process/issues.ts';
+import { readValue } from '#core/process/read-value.ts';
 import { same } from './merge.ts';
 import { bare, type Problem, toProblem } from '#ui/src/kernel/problem.ts';
 

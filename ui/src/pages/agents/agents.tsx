@@ -1,5 +1,5 @@
 import { createSignal, Show } from 'solid-js';
-import { type AgentCredential, agentTexts } from '#core/client-texts.ts';
+import { type AgentCredential, agentTexts } from '#core/client/client-texts.ts';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
 import { Page } from '#ui/src/components/page.tsx';

@@ -1,5 +1,5 @@
 import { createSignal, For, Show } from 'solid-js';
-import { type AgentCredential, agentTexts } from '#core/client-texts.ts';
+import { type AgentCredential, agentTexts } from '#core/client/client-texts.ts';
 import { placeholdersIn } from '#core/lib/text/command-text.ts';
 import type { AgentToken, OauthClient } from '#core/contract/identity/agent-access.ts';
 import { Badge } from '#ui/src/components/badge.tsx';

@@ -8,7 +8,7 @@ import { createMutation } from '#ui/src/kernel/data/mutation.ts';
 import { toProblem } from '#ui/src/kernel/problem.ts';
 import { type ExportFile, exportName, readExport } from './transfer-file.ts';
 import { saveFile } from '#ui/src/kernel/save-file.ts';
-import { clientName } from '#core/client-texts.ts';
+import { clientName } from '#core/client/client-texts.ts';
 import { ImportPanel } from './import-panel.tsx';
 import './transfer.css';
 

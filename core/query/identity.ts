@@ -1,4 +1,4 @@
-import type { Json } from '#core/engines/shared/source.ts';
+import type { Json } from '#core/lib/sql/result.ts';
 
 /** What a credential says of its bearer. */
 export type Claims = Readonly<Record<string, Json>>;

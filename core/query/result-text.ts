@@ -1,7 +1,7 @@
 import type { TextFormat } from '#core/contract/definitions/pages.ts';
 import type { ReturnType } from '#core/contract/definitions/tools.ts';
-import type { QueryResult } from '#core/engines/shared/source.ts';
-import { cellText, toCsv } from '../csv.ts';
+import type { QueryResult } from '#core/lib/sql/result.ts';
+import { cellText, toCsv } from '#core/lib/csv.ts';
 
 /** A table; cells keep their line breaks as HTML has them. */
 export const markdownOf = ({ columns, rows }: QueryResult): string =>

@@ -1,6 +1,4 @@
-import type { ConnectionSettings } from '#core/engines/shared/source.ts';
-import type { Sealed } from '#snapshots/format.ts';
-import type { Keyring } from './secrets.ts';
+import type { Sealed } from '#core/contract/fields.ts';
 
 /** A sealed value with its place: the associated data that it opens with. */
 export interface PlacedSecret {
@@ -40,38 +38,3 @@ function itemName(item: object, index: string): string {
 
 /** The id of the key that sealed a value. */
 export const keyOf = (sealed: string): string => sealed.split('.')[1] ?? 'unknown';
-
-/** A connection with its secrets, as it is stored or frozen. */
-interface SealedConnection extends Omit<ConnectionSettings, 'password' | 'ssl_key'> {
-  readonly id: string;
-  readonly password: Sealed | null;
-  readonly ssl_key: Sealed | null;
-}
-
-/** A connection with its secrets opened: what a driver dials with. */
-export function toSettings(connection: SealedConnection, keyring: Pick<Keyring, 'open'>): ConnectionSettings {
-  const { db_type, host, port, database, username, ssl_mode, ssl_ca, ssl_cert, pool_size } = connection;
-  const { session_values = [], session_role = null } = connection;
-  const opened = (value: Sealed | null, field: string) =>
-    value && keyring.open(value.$sealed, `connection/${connection.id}/${field}`);
-  const extra = Object.entries(connection.extra_params).map(([key, value]) => [
-    key,
-    isSealed(value) ? opened(value, `extra_params/${key}`) : value,
-  ]);
-  return {
-    db_type,
-    host,
-    port,
-    database,
-    username,
-    password: opened(connection.password, 'password'),
-    ssl_mode,
-    ssl_ca,
-    ssl_cert,
-    ssl_key: opened(connection.ssl_key, 'ssl_key'),
-    extra_params: Object.fromEntries(extra) as ConnectionSettings['extra_params'],
-    pool_size,
-    session_values,
-    session_role,
-  };
-}

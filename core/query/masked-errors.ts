@@ -1,4 +1,4 @@
-import type { FrozenQuery } from '#snapshots/format.ts';
+import type { FrozenQuery } from './frozen-query.ts';
 import { AppError } from '#core/errors.ts';
 
 /** SQLSTATE classes whose messages speak of the statement and the server. All others may quote what stands in a row. */

@@ -6,7 +6,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** A program with a log, as all of ours are. */
 async function programThat(does: string) {
   const text = `
-    const { createLog, logUnhandled, toStream } = await import('#core/log.ts');
+    const { createLog, logUnhandled, toStream } = await import('#core/process/log.ts');
     const log = createLog('INFO', toStream(process.stdout));
     logUnhandled(log);
     setInterval(() => undefined, 1_000);
@@ -41,7 +41,7 @@ test('a program goes on after a promise that nobody waited for, and says so', as
 
 test('a program goes on when whoever read its log has gone', async () => {
   const text = `
-    const { createLog, logUnhandled, toStream } = await import('#core/log.ts');
+    const { createLog, logUnhandled, toStream } = await import('#core/process/log.ts');
     const log = createLog('INFO', toStream(process.stdout));
     logUnhandled(log);
     let left = 50;

@@ -1,7 +1,7 @@
 import { createHmac, hkdfSync } from 'node:crypto';
 import type { Mask, MaskKind } from '#core/contract/definitions/masks.ts';
 import type { FieldError } from '#core/errors.ts';
-import type { Column, Json, QueryResult, Row } from '#core/engines/shared/source.ts';
+import type { Column, Json, QueryResult, Row } from '#core/lib/sql/result.ts';
 
 /** A mask of a snapshot: `columns` are the names that the column has in the result, in lower case. */
 export interface MaskRule extends Omit<Mask, 'column'> {

@@ -1,17 +1,15 @@
-import type { TextFormat } from '#core/contract/definitions/pages.ts';
+import type { Json, ValueKind, QueryResult, Row } from '#core/lib/sql/result.ts';
+import { type MediaKind, SVG_TYPE, SHOWN_IMAGES, mimeTypeOf } from './media.ts';
 import type { ReturnType } from '#core/contract/definitions/tools.ts';
-import type { Json, QueryResult, Row, ValueKind } from '#core/engines/shared/source.ts';
-import { AppError } from '#core/errors.ts';
-import { cellText } from '../csv.ts';
-import { wellFormedJson } from '../text/wire-text.ts';
 import type { SchemaColumn } from './masks.ts';
-import { type MediaKind, mimeTypeOf, SHOWN_IMAGES, SVG_TYPE } from './media.ts';
+import type { LimitedResult, Limit } from './limits.ts';
+import { resultText, csvOf, markdownOf } from './result-text.ts';
+import type { Transformed } from '#core/lib/template/transform.ts';
+import type { TextFormat } from '#core/contract/definitions/pages.ts';
 import { AFTER } from './page-schemas.ts';
-import type { Limit, LimitedResult } from './limits.ts';
-import { csvOf, markdownOf, resultText } from './result-text.ts';
-
-/** What a transform template made of the rows. */
-export type Transformed = { readonly kind: 'json'; readonly value: Json } | { readonly kind: 'text'; readonly text: string };
+import { wellFormedJson } from '#core/lib/text/wire-text.ts';
+import { AppError } from '#core/errors.ts';
+import { cellText } from '#core/lib/csv.ts';
 
 /**
  * A result as it leaves: one of `structured`, `text` and `media`, or the first two. `note` says in a sentence what the shape itself
@@ -36,9 +34,11 @@ export type JsonSchema = { readonly [key: string]: unknown };
 
 /** A branch for each type: clients whose dialect has one `type` in a schema know no list of them. */
 const anyOf = (...branches: readonly JsonSchema[]): JsonSchema => ({ anyOf: branches });
+
 const orNull = (schema: JsonSchema): JsonSchema => anyOf(schema, { type: 'null' });
 
 const ANY_JSON = anyOf(...['object', 'array', 'string', 'number', 'boolean', 'null'].map((type) => ({ type })));
+
 const OF_KIND: Readonly<Record<ValueKind, JsonSchema>> = {
   boolean: orNull({ type: 'boolean' }),
   integer: orNull({ type: 'integer' }),
@@ -49,7 +49,9 @@ const OF_KIND: Readonly<Record<ValueKind, JsonSchema>> = {
   json: ANY_JSON,
   array: orNull({ type: 'array' }),
 };
+
 const AFFECTED: JsonSchema = { type: 'integer', description: 'Rows changed by a statement that returns none' };
+
 const TRUNCATED: JsonSchema = { type: 'boolean', description: 'Rows were left out because a limit was reached' };
 
 /**
@@ -107,6 +109,7 @@ function rowSchema(columns: readonly SchemaColumn[] | null): JsonSchema {
 }
 
 const NOTHING = { structured: null, text: null, media: null, note: null };
+
 type Shape = (result: LimitedResult) => Shaped;
 
 /**
@@ -147,6 +150,7 @@ function formed(shaped: Shaped, result: LimitedResult, text: string | null, next
 }
 
 const firstOf = ({ rows }: QueryResult): string => `These are ${rows.length} rows, and more follow.`;
+
 const furtherRows = (value: string): string =>
   `To get the next rows, call again with the same arguments and ${AFTER} set to ${value}.`;
 
@@ -196,6 +200,7 @@ const SHAPES: Readonly<Record<ReturnType, Shape>> = {
 
 /** A first row that is left out is not the same as none. */
 const isFirstTooLarge = ({ rows, truncated }: QueryResult): boolean => truncated && rows.length === 0;
+
 const firstTooLarge = ({ limit }: LimitedResult): string =>
   `The first row is larger than a call can return. Select fewer or shorter columns, or raise ${RAISED[limit ?? 'max_bytes']}.`;
 
@@ -298,6 +303,7 @@ const toMarkdown = (result: QueryResult): string =>
 
 /** Types whose body is text though they are not `text/*`. */
 const TEXTUAL = /^(?:text\/|application\/(?:xml|yaml|x-yaml|toml|sql|javascript|graphql)\b|[^;]*\+(?:xml|yaml)\b)/;
+
 const JSON_TYPE = /^(?:application\/json\b|[^;]*\+json\b)/;
 
 /**

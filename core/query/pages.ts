@@ -1,10 +1,10 @@
-import type { BoundStatement, Json, QueryResult, Row } from '#core/engines/shared/source.ts';
+import type { BoundStatement, Json, QueryResult, Row } from '#core/lib/sql/result.ts';
 import { AppError } from '#core/errors.ts';
-import { bind, type BoundValues } from '../sql/bind.ts';
-import type { SqlDialect } from '../sql/dialect.ts';
-import type { Paging } from '../sql/paging.ts';
-import type { Statement } from '../sql/statement.ts';
-import { estimateTokens } from '../tokens.ts';
+import { bind, type BoundValues } from '#core/lib/sql/bind.ts';
+import type { SqlDialect } from '#core/lib/sql/dialect.ts';
+import type { Paging } from '#core/lib/sql/paging.ts';
+import type { Statement } from '#core/lib/sql/statement.ts';
+import { estimateTokens } from '#core/lib/tokens.ts';
 import { fetchedBytes, fetchLimit, type Limit, limited, type LimitedResult, type Limits } from './limits.ts';
 
 /** The cells that say where the next page begins, in the order of the tool's `page_by`. */

@@ -1,7 +1,7 @@
 import type { Mask, MaskKind } from '#core/contract/definitions/masks.ts';
 import type { Parameter } from '#core/contract/definitions/parameters.ts';
-import type { SqlDialect } from '../sql/dialect.ts';
-import { everyUse, type ParameterUse } from '../sql/uses.ts';
+import type { SqlDialect } from '#core/lib/sql/dialect.ts';
+import { everyUse, type ParameterUse } from '#core/lib/sql/uses.ts';
 import { isSent } from './arguments.ts';
 import { maskOf, toRules, type TracedColumn } from './masks.ts';
 

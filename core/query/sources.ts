@@ -1,12 +1,25 @@
-import type { Parameter, ParameterType, ScalarType } from '#core/contract/definitions/parameters.ts';
-import { AppError } from '#core/errors.ts';
-import type { Json } from '#core/engines/shared/source.ts';
+import type { Json } from '#core/lib/sql/result.ts';
+import type { ParameterType, Parameter, ScalarType } from '#core/contract/definitions/parameters.ts';
 import { Work } from './argument-work.ts';
 import { checkValue } from './argument-values.ts';
-import type { CallFacts } from './values.ts';
+import { AppError } from '#core/errors.ts';
+import type { Claims, Identity } from './identity.ts';
+
+/** Where the values of one call come from: a member for each source. */
+export interface CallFacts {
+  /** What the model sent. */
+  readonly arguments: unknown;
+  /** Global variables of the snapshot. */
+  readonly vars: Readonly<Record<string, Json>>;
+  /** Who calls, as far as a credential proves it. */
+  readonly caller: { readonly claims: Claims; readonly identity: Identity };
+  /** Which call it is, and when it began, in ms since 1970. */
+  readonly call: { readonly id: string; readonly time: number };
+}
 
 /** What sources read; never what the model sent. */
 export type SourceFacts = Omit<CallFacts, 'arguments'>;
+
 type Read = (facts: SourceFacts) => Json | undefined;
 
 /** A parameter that has a source. */
@@ -66,6 +79,7 @@ const missing = (detail: string): AppError =>
   new AppError('caller_value_missing', `${detail} Ask the administrator of the server.`);
 
 const CLAIM = 'caller.claims.';
+
 const MEMBERS: Readonly<Record<string, Read>> = {
   'caller.sub': ({ caller }) => caller.identity.sub,
   'caller.name': ({ caller }) => caller.identity.name,
@@ -99,7 +113,9 @@ function claimReader(name: string): Read {
 }
 
 type Members = Readonly<Record<string, Json>>;
+
 const own = (members: Members, name: string): Json | undefined => (Object.hasOwn(members, name) ? members[name] : undefined);
+
 const isObject = (value: Json | undefined): value is Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
@@ -107,8 +123,10 @@ type Convert = (value: Json) => Json;
 
 /** Claims of one meaning are texts with one issuer and numbers with another. */
 const toText: Convert = (value) => (typeof value === 'number' || typeof value === 'boolean' ? String(value) : value);
+
 const toNumber: Convert = (value) =>
   typeof value === 'string' && /^-?\d{1,16}$/.test(value) && Number.isSafeInteger(Number(value)) ? Number(value) : value;
+
 const SCALARS: Partial<Readonly<Record<ParameterType, Convert>>> = {
   string: toText,
   integer: toNumber,
@@ -116,6 +134,7 @@ const SCALARS: Partial<Readonly<Record<ParameterType, Convert>>> = {
   boolean: (value) => (value === 'true' || value === 'false' ? value === 'true' : value),
   date: (value) => (typeof value === 'string' ? value.slice(0, 10) : value),
 };
+
 const toScalar = (type: ParameterType): Convert => SCALARS[type] ?? ((value) => value);
 
 /** One value where a list is wanted is a list of one. */

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { EnvError, parseEnv } from '#core/env.ts';
+import { EnvError, parseEnv } from '#core/process/env.ts';
 
 const good = {
   SVC_ENCRYPTION_KEY: '0f9a7c3b5d1e8246a0c4e6f8b2d47591',

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { dialectNamed } from '#core/engines/index.ts';
-import { isOrdered } from '#core/lib/sql/ordered.ts';
+import { isOrdered } from '#core/lib/sql/statement-tokens.ts';
 import { parseSql } from '#test/support/sql.ts';
 
 test.each([

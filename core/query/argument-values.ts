@@ -1,8 +1,8 @@
 import type { Parameter, ScalarType } from '#core/contract/definitions/parameters.ts';
-import type { Json } from '#core/engines/shared/source.ts';
-import { isDeeper } from '../nesting.ts';
+import type { Json } from '#core/lib/sql/result.ts';
+import { isDeeper } from '#core/lib/nesting.ts';
 import type { Undecided, Work } from './argument-work.ts';
-import type { Pattern } from '../pattern/pattern.ts';
+import type { Pattern } from '#core/lib/pattern/pattern.ts';
 
 /** `fault` completes a sentence that begins with the argument's name; it never holds the value. */
 export type Checked = Right | { readonly ok: false; readonly fault: string };

@@ -1,4 +1,4 @@
-import { type Matching, type Meter, type Pattern, MAX_PATTERN_INPUT } from '../pattern/pattern.ts';
+import { type Matching, type Meter, type Pattern, MAX_PATTERN_INPUT } from '#core/lib/pattern/pattern.ts';
 
 /** Steps that the patterns of one call may take, over all its arguments and their elements; less than a second of work. */
 export const MAX_STEPS = 20_000_000;

@@ -1,4 +1,4 @@
-import type { QueryResult } from '#core/engines/shared/source.ts';
+import type { QueryResult } from '#core/lib/sql/result.ts';
 
 /** What ends a result; its tool or connection has settings of these names. */
 export interface Limits {

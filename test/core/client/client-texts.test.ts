@@ -2,10 +2,10 @@ import { describe, expect, test } from 'bun:test';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
-import { agentTexts, clientTexts, type Endpoint } from '#core/client-texts.ts';
+import { agentTexts, clientTexts, type Endpoint } from '#core/client/client-texts.ts';
 import { placeholdersIn } from '#core/lib/text/command-text.ts';
 import { AuthType } from '#core/contract/settings/setting-values.ts';
-import { parseEnv } from '#core/env.ts';
+import { parseEnv } from '#core/process/env.ts';
 import { stdioCommand } from '#core/deploy/connect/stdio-command.ts';
 
 const KEY = 'a-key-0123456789-0123456789-0123456789';

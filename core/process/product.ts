@@ -1,7 +1,9 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** One compiled file holds every program and what they read; Bun shows its inside as a folder. */
 const HERE = import.meta.dirname;
+
 export const is_compiled: boolean = HERE.startsWith('/$bunfs/') || HERE.includes('~BUN');
 
 const ROOT = is_compiled ? HERE.replace(/([\\/]root)[\\/].*$/, '$1') : join(HERE, '..');
@@ -30,6 +32,7 @@ export const PROGRAMS = {
 } as const;
 
 const is_deno = 'deno' in process.versions;
+
 /** What Deno runs instead. */
 const ON_DENO: Partial<Readonly<Record<keyof typeof PROGRAMS, string>>> = {
   'sqlite-child': 'mcp-host/runtime/deno-sqlite-child.ts',
@@ -60,4 +63,11 @@ export function onStop(stop: () => Promise<void>, signals: readonly NodeJS.Signa
   for (const signal of signals) process.on(signal, () => void end());
   process.on('disconnect', () => void end());
   return () => stopping;
+}
+
+/** Where a file of a package is that we are installed with: below us, or beside us where npm installed us as a package too. */
+export function packageFile(path: string): string {
+  const below = productFile(join('node_modules', path));
+  const beside = productFile(join('..', path));
+  return !is_compiled && !existsSync(below) && existsSync(beside) ? beside : below;
 }

@@ -1,21 +1,9 @@
+import { NO_CLAIMS, NO_IDENTITY } from './identity.ts';
+import { type CallFacts, fillOf, type Fill } from './sources.ts';
+import type { Json } from '#core/lib/sql/result.ts';
+import { type ArgumentValues, type UndeclaredRecord, compileArguments, isSent } from './arguments.ts';
 import type { Parameter } from '#core/contract/definitions/parameters.ts';
-import type { Json } from '#core/engines/shared/source.ts';
-import type { Statement } from '../sql/statement.ts';
-import { type ArgumentValues, compileArguments, isSent, type UndeclaredRecord } from './arguments.ts';
-import { type Claims, type Identity, NO_CLAIMS, NO_IDENTITY } from './identity.ts';
-import { type Fill, fillOf } from './sources.ts';
-
-/** Where the values of one call come from: a member for each source. */
-export interface CallFacts {
-  /** What the model sent. */
-  readonly arguments: unknown;
-  /** Global variables of the snapshot. */
-  readonly vars: Readonly<Record<string, Json>>;
-  /** Who calls, as far as a credential proves it. */
-  readonly caller: { readonly claims: Claims; readonly identity: Identity };
-  /** Which call it is, and when it began, in ms since 1970. */
-  readonly call: { readonly id: string; readonly time: number };
-}
+import type { Statement } from '#core/lib/sql/statement.ts';
 
 /** A call without a credential, such as a preview. */
 export const NO_CALLER: CallFacts['caller'] = { claims: NO_CLAIMS, identity: NO_IDENTITY };

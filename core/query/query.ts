@@ -1,17 +1,19 @@
-import type { FrozenQuery } from '#snapshots/format.ts';
-import type { BoundStatement, Changes, PipelineSlot, QueryResult, SessionState, Source } from '#core/engines/shared/source.ts';
+import type { FrozenQuery } from './frozen-query.ts';
+import type { BoundStatement, QueryResult } from '#core/lib/sql/result.ts';
+import type { Changes, PipelineSlot, SessionState, Source } from '#core/engines/shared/source.ts';
 import type { StopSignal } from '#core/engines/shared/stop.ts';
 import { AppError } from '#core/errors.ts';
 import { createMasker, maskClass, type MaskFor, type Pseudonym } from './masks.ts';
 import type { LimitedResult } from './limits.ts';
 import { cutPage, cutRows, fetchLimits, pageStatements, type Position } from './pages.ts';
-import type { Transformed } from './shape.ts';
-import { bind } from '../sql/bind.ts';
-import type { SqlDialect } from '../sql/dialect.ts';
-import { type Paging, pagingOf } from '../sql/paging.ts';
-import { parseTemplate } from '../template/parse.ts';
-import { applyTransform } from '../template/transform.ts';
-import { type CallFacts, compileValues, type ResolveValues, transformScope, type Values } from './values.ts';
+import type { Transformed } from '#core/lib/template/transform.ts';
+import { bind } from '#core/lib/sql/bind.ts';
+import type { SqlDialect } from '#core/lib/sql/dialect.ts';
+import { type Paging, pagingOf } from '#core/lib/sql/paging.ts';
+import { parseTemplate } from '#core/lib/template/parse.ts';
+import { applyTransform } from '#core/lib/template/transform.ts';
+import type { CallFacts } from './sources.ts';
+import { compileValues, type ResolveValues, transformScope, type Values } from './values.ts';
 
 type Template = ReturnType<typeof parseTemplate>;
 

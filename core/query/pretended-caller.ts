@@ -1,0 +1,8 @@
+import type { PretendedCaller } from '#core/contract/definitions/pretended-caller.ts';
+import type { Claims } from './identity.ts';
+import type { CallFacts } from './sources.ts';
+
+export function toCaller({ claims, ...identity }: PretendedCaller): CallFacts['caller'] {
+  // It came as JSON.
+  return { identity, claims: claims as Claims };
+}
