@@ -1,7 +1,7 @@
 import type { RedisLimits } from '#core/cluster/redis-limits.ts';
 import type { Network } from '#core/process/env/settings.ts';
 import type { Log } from '#core/process/log.ts';
-import type { FrozenServer } from '#snapshots/format.ts';
+import type { FrozenServer } from '#snapshots/format/format.ts';
 import type { ViewPage } from './apps/view-page.ts';
 import type { AuthSettings } from './auth/authorise.ts';
 import type { ListFile } from './auth/list-file.ts';

@@ -5,7 +5,7 @@ import { activeSnapshot } from '#core/deploy/deployment.ts';
 import { exposureOf } from '#core/deploy/exposure.ts';
 import { mcpUrl } from '#core/deploy/server.ts';
 import { stdioCommand } from '#core/deploy/connect/stdio-command.ts';
-import { leavesOf } from '#snapshots/order.ts';
+import { leavesOf } from '#snapshots/format/order.ts';
 
 const CALL = {
   jsonrpc: '2.0',

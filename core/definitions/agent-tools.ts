@@ -6,7 +6,7 @@ import type { VariableDraft } from '#core/contract/settings/setting-values.ts';
 import { deployHandlers } from '#core/deploy/deploys.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
-import { canonical } from '#snapshots/canonical.ts';
+import { canonical } from '#snapshots/format/canonical.ts';
 import { writeAll } from './batch.ts';
 import { checkUpdate, configHandlers, readSettings } from './settings/config.ts';
 import { type Entities, flowHandlers } from './flow.ts';

@@ -5,7 +5,7 @@ import type { Context } from '#core/run.ts';
 import { openOrNull } from '#core/lib/secrets.ts';
 import { checkTarget, kindOf } from '#core/engines/index.ts';
 import { extraFault, extrasThereAre } from '#core/engines/shared/extras.ts';
-import { canonical } from '#snapshots/canonical.ts';
+import { canonical } from '#snapshots/format/canonical.ts';
 import type { Sealed } from '#core/contract/fields.ts';
 import { sessionFaults } from './session-checks.ts';
 import { touches } from './records.ts';

@@ -8,7 +8,7 @@ import { writeAlone } from '#core/store/journal.ts';
 import type { Db } from '#core/store/open.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
-import type { Compiled } from '#snapshots/compile.ts';
+import type { Compiled } from '#snapshots/freeze/compile.ts';
 import { inTransaction } from './batch.ts';
 import { ownerOf, testedOf } from './owners.ts';
 import { createNoun, ignoresRepeats, type ListFilter, newId, type Noun, type RowOf, touches, type ValuesOf } from './records.ts';

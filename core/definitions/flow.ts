@@ -3,7 +3,7 @@ import { byPlural, ENTITIES, FROZEN_KINDS, type FrozenKind, OWNED_KINDS, type Pl
 import { FlowLayout } from '#core/contract/flow.ts';
 import { entityTable } from '#core/store/entity-table.ts';
 import type { Context, Handlers } from '#core/run.ts';
-import { holdsOf } from '#snapshots/toolsets.ts';
+import { holdsOf } from '#snapshots/format/toolsets.ts';
 import { readSettings } from './settings/config.ts';
 import { deployHandlers } from '#core/deploy/deploys.ts';
 

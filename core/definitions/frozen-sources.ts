@@ -3,8 +3,8 @@ import type { App } from '#core/app.ts';
 import type { Source } from '#core/engines/shared/source.ts';
 import type { SharedSource } from './source-pool.ts';
 import { toSettings } from '#core/engines/shared/connection-settings.ts';
-import { freezeConnection } from '#snapshots/entities.ts';
-import type { FrozenConnection } from '#snapshots/format.ts';
+import { freezeConnection } from '#snapshots/freeze/entities.ts';
+import type { FrozenConnection } from '#snapshots/format/format.ts';
 
 export interface FrozenSources {
   of(connection: FrozenConnection): Promise<Source>;

@@ -1,6 +1,6 @@
 import type { OwnedKind } from '#core/contract/entities.ts';
 import type { Context } from '#core/run.ts';
-import type { Compiled } from '#snapshots/compile.ts';
+import type { Compiled } from '#snapshots/freeze/compile.ts';
 import { createEntity, type Entity, type Prepared } from './entity.ts';
 import { guardDraft } from './guard/guard.ts';
 import { refuseUnknownVariables } from './guard/variables.ts';

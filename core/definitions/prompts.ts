@@ -3,7 +3,7 @@ import { estimateTokens } from '#core/lib/tokens.ts';
 import { parseTemplate } from '#core/lib/template/parse.ts';
 import { type FieldError, invalidField, refuseFields } from '#core/errors.ts';
 import type { Context } from '#core/run.ts';
-import { freezePrompt } from '#snapshots/entities.ts';
+import { freezePrompt } from '#snapshots/freeze/entities.ts';
 import { guardDraft } from './guard/guard.ts';
 import { createOwned, type GuardCheck } from './owned.ts';
 import { ownerOf } from './owners.ts';

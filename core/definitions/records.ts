@@ -7,7 +7,7 @@ import type { Schema } from '#core/store/schema.ts';
 import { bestFirst, foundIn } from '#core/store/search.ts';
 import type { Context } from '#core/run.ts';
 import { pagesOf } from '#core/lib/slices.ts';
-import { canonical } from '#snapshots/canonical.ts';
+import { canonical } from '#snapshots/format/canonical.ts';
 import { noteChange } from '#core/store/journal.ts';
 import { refuseTooMany } from './guard/most.ts';
 import { type ChangedRecord, createVersioned, type NewRecord, type Past, type Values } from './versioned.ts';

@@ -5,7 +5,7 @@ import { isSent } from '#core/query/arguments.ts';
 import { parseUriTemplate, uriTemplateFault } from '#core/lib/uri-template.ts';
 import { invalidField } from '#core/errors.ts';
 import type { Context } from '#core/run.ts';
-import { refuse, resourceDefinition, resourceListing } from '#snapshots/entities.ts';
+import { refuse, resourceDefinition, resourceListing } from '#snapshots/freeze/entities.ts';
 import { guardDraft } from './guard/guard.ts';
 import { createOwned, type GuardCheck } from './owned.ts';
 import { ownerOf } from './owners.ts';

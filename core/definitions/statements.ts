@@ -11,15 +11,15 @@ import { AppError, type ErrorCode, type FieldError, refuseFields } from '#core/e
 import { unknownMasks } from '#core/query/masks.ts';
 import type { DescribedText, Description, Source } from '#core/engines/shared/source.ts';
 import type { StopSignal } from '#core/engines/shared/stop.ts';
-import { canonical, checksum } from '#snapshots/canonical.ts';
+import { canonical, checksum } from '#snapshots/format/canonical.ts';
 import {
   type Compiled,
   compileQuery,
   describeCompiled,
   type DescribedStatement,
   type QueryDefinition,
-} from '#snapshots/compile.ts';
-import { freezeConnection } from '#snapshots/entities.ts';
+} from '#snapshots/freeze/compile.ts';
+import { freezeConnection } from '#snapshots/freeze/entities.ts';
 import type { ConnectionRow } from './source-pool.ts';
 
 /** Faults of the way to a database, not of the statement: a warning when something is saved or deployed. */

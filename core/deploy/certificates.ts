@@ -3,7 +3,7 @@ import type { App } from '#core/app.ts';
 import type { Db } from '#core/store/open.ts';
 import type { Schema } from '#core/store/schema.ts';
 import type { FieldError } from '#core/errors.ts';
-import { checksum } from '#snapshots/canonical.ts';
+import { checksum } from '#snapshots/format/canonical.ts';
 import type { Settings } from '#core/definitions/settings/settings.ts';
 
 /** The one row. */

@@ -1,6 +1,6 @@
 import type { App } from '#core/app.ts';
 import { pagesOf } from '#core/lib/slices.ts';
-import type { Tree } from '#snapshots/tree.ts';
+import type { Tree } from '#snapshots/format/tree.ts';
 import { readCandidate } from './candidates/stored-candidates.ts';
 import { runningCanary } from './candidates/stored-canaries.ts';
 import { activeSnapshot } from './deployment.ts';

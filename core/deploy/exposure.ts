@@ -1,6 +1,6 @@
 import type { App } from '#core/app.ts';
 import { asksNothing, isLoopback } from '#core/contract/settings/config.ts';
-import type { FrozenServer } from '#snapshots/format.ts';
+import type { FrozenServer } from '#snapshots/format/format.ts';
 import { readSettings } from '#core/definitions/settings/config.ts';
 import { activeSnapshot, readDeployment } from './deployment.ts';
 import type { StoredSnapshot } from './stored-snapshots.ts';

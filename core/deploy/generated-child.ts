@@ -1,9 +1,9 @@
 import { randomInt } from 'node:crypto';
 import { access, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { Snapshot } from '#snapshots/format.ts';
+import type { Snapshot } from '#snapshots/format/format.ts';
 import { generate } from '#snapshots/generate/generate.ts';
-import { type Leaf, toContent } from '#snapshots/tree.ts';
+import { type Leaf, toContent } from '#snapshots/format/tree.ts';
 
 /** What the parent asks; one question at a time. */
 export type ProjectQuestion =

@@ -3,7 +3,7 @@ import type { App } from '#core/app.ts';
 import { startChild } from '#core/engines/shared/files/child.ts';
 import { AppError } from '#core/errors.ts';
 import { pagesOf } from '#core/lib/slices.ts';
-import type { Snapshot } from '#snapshots/format.ts';
+import type { Snapshot } from '#snapshots/format/format.ts';
 import { readDeployment } from './deployment.ts';
 import type { ProjectAnswer, ProjectQuestion } from './generated-child.ts';
 import { contentOf, KEPT_SNAPSHOTS, type StoredSnapshot, textsOf } from './stored-snapshots.ts';

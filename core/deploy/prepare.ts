@@ -5,16 +5,16 @@ import type { DefinitionKind } from '#core/contract/entities.ts';
 import type { Drifted } from '#core/contract/deploy/drift.ts';
 import { createCollection } from '#core/observe/retention/garbage.ts';
 import { AppError } from '#core/errors.ts';
-import { type Compiled, describeCompiled, type DescribedStatement } from '#snapshots/compile.ts';
-import { resourceFreezer, toolFreezer } from '#snapshots/entities.ts';
-import type { FrozenServer } from '#snapshots/format.ts';
-import type { Frozen, FrozenView, Problem } from '#snapshots/freeze.ts';
-import { freezeOne, type Outcome } from '#snapshots/freeze-one.ts';
+import { type Compiled, describeCompiled, type DescribedStatement } from '#snapshots/freeze/compile.ts';
+import { resourceFreezer, toolFreezer } from '#snapshots/freeze/entities.ts';
+import type { FrozenServer } from '#snapshots/format/format.ts';
+import type { Frozen, FrozenView, Problem } from '#snapshots/freeze/freeze.ts';
+import { freezeOne, type Outcome } from '#snapshots/freeze/freeze-one.ts';
 import { columnDifferences } from './checks/columns.ts';
 import { readDefinitions, readWorkingCopy, type WorkingCopy } from './working-copy.ts';
 import { pagesOf } from '#core/lib/slices.ts';
 import { withReads } from '#core/lib/sql/reads.ts';
-import { canonical } from '#snapshots/canonical.ts';
+import { canonical } from '#snapshots/format/canonical.ts';
 
 export interface Prepared extends Frozen {
   readonly server: FrozenServer;

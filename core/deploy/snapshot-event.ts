@@ -1,5 +1,5 @@
 import type { App } from '#core/app.ts';
-import { deltaBetween } from '#snapshots/tree.ts';
+import { deltaBetween } from '#snapshots/format/tree.ts';
 import { wasDeployed } from './deployment.ts';
 import { snapshotToServe } from './exposure.ts';
 import type { HostEvent, SnapshotNews } from '#core/contract/deploy/control.ts';

@@ -7,9 +7,9 @@ import type { Db } from '#core/store/open.ts';
 import type { Schema } from '#core/store/schema.ts';
 import { pinnedByCandidates } from './candidates/pinned.ts';
 import { branchesIn, listOf, PAGE, readBranches, readTexts, readTree } from '#core/store/trees.ts';
-import type { FrozenServer, SnapshotContent } from '#snapshots/format.ts';
-import { leavesOf } from '#snapshots/order.ts';
-import { deltaBetween, deltaOf, type Delta, HOLDS_SECRETS, type Leaf, toContent, type Tree } from '#snapshots/tree.ts';
+import type { FrozenServer, SnapshotContent } from '#snapshots/format/format.ts';
+import { leavesOf } from '#snapshots/format/order.ts';
+import { deltaBetween, deltaOf, type Delta, HOLDS_SECRETS, type Leaf, toContent, type Tree } from '#snapshots/format/tree.ts';
 import { createRecentMap, type RecentMap } from '#core/lib/recent-map.ts';
 import { pagesOf } from '#core/lib/slices.ts';
 

@@ -6,8 +6,8 @@ import { entityTable } from '#core/store/entity-table.ts';
 import { changesSince, lastChange } from '#core/store/journal.ts';
 import { createRecentMap, type RecentMap } from '#core/lib/recent-map.ts';
 import { createLock, type Db, type Lock } from '#core/store/open.ts';
-import type { Compiled } from '#snapshots/compile.ts';
-import { createFrozenState, type FrozenState, type FrozenView } from '#snapshots/freeze.ts';
+import type { Compiled } from '#snapshots/freeze/compile.ts';
+import { createFrozenState, type FrozenState, type FrozenView } from '#snapshots/freeze/freeze.ts';
 import { createSlices, pagesOf } from '#core/lib/slices.ts';
 
 /**

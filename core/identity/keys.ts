@@ -2,7 +2,7 @@ import { and, asc, eq, gt, inArray, like, or, sql } from 'drizzle-orm';
 import type { Store } from '#core/store/open.ts';
 import { AppError } from '#core/errors.ts';
 import { keyOf } from '#core/lib/sealed-values.ts';
-import { HOLDS_SECRETS } from '#snapshots/tree.ts';
+import { HOLDS_SECRETS } from '#snapshots/format/tree.ts';
 import { allHolders, blobSecrets, liveHolders, opens, sealedHashes, servedBlobs, type Vault } from './sealed-records.ts';
 
 /** How much one key still protects. */

@@ -5,7 +5,7 @@ import { checkVersion } from '#core/definitions/versioned.ts';
 import { AppError } from '#core/errors.ts';
 import { recordHistory } from '#core/observe/history.ts';
 import { writeAlone } from '#core/store/journal.ts';
-import { canonical } from '#snapshots/canonical.ts';
+import { canonical } from '#snapshots/format/canonical.ts';
 import type { McpToken } from '#core/contract/identity/mcp-tokens.ts';
 import { refuseUnknownToolsets } from '#core/definitions/toolsets/names.ts';
 import type { Claims } from '#core/query/identity.ts';

@@ -4,7 +4,7 @@ import { checkVersion } from '#core/definitions/versioned.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import type { Db } from '#core/store/open.ts';
-import { canonical } from '#snapshots/canonical.ts';
+import { canonical } from '#snapshots/format/canonical.ts';
 import { readPage } from '#core/store/pages.ts';
 import { bestFirst, foundIn } from '#core/store/search.ts';
 import { unlinkInvited } from './providers/identities.ts';

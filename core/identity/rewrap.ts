@@ -5,7 +5,7 @@ import type { Schema } from '#core/store/schema.ts';
 import { AppError } from '#core/errors.ts';
 import type { PlacedSecret } from '#core/lib/sealed-values.ts';
 import type { Keyring } from '#core/lib/secrets.ts';
-import { sealedHashOf } from '#snapshots/canonical.ts';
+import { sealedHashOf } from '#snapshots/format/canonical.ts';
 import { blobSecrets, type Holder, liveHolders, opens, servedBlobs } from './sealed-records.ts';
 
 interface Rewrapped {

@@ -5,7 +5,7 @@ import type { Schema } from '#core/store/schema.ts';
 import { readFirst } from '#core/store/trees.ts';
 import { type PlacedSecret, secretsIn } from '#core/lib/sealed-values.ts';
 import { type Keyring, openOrNull } from '#core/lib/secrets.ts';
-import { HOLDS_SECRETS } from '#snapshots/tree.ts';
+import { HOLDS_SECRETS } from '#snapshots/format/tree.ts';
 
 /** A whole app, or the store and the ring alone, when a lost key keeps the app from starting. */
 export interface Vault {

@@ -7,7 +7,7 @@ import { isAdministrator } from '#core/identity/roles.ts';
 import { replaceSealed, secretsIn } from '#core/lib/sealed-values.ts';
 import { fingerprintOf } from '#core/lib/secrets.ts';
 import type { Actor } from '#core/run.ts';
-import { canonical } from '#snapshots/canonical.ts';
+import { canonical } from '#snapshots/format/canonical.ts';
 import type { HistoryRow } from './history.ts';
 
 /** An entry as a response shows it: what changed, and no secret. */

@@ -1,7 +1,7 @@
 import { asc, eq, inArray } from 'drizzle-orm';
 import type { Log } from '#core/process/log.ts';
-import { type SnapshotContent, WHOLE_FORMAT } from '#snapshots/format.ts';
-import { toBlobs, toTree } from '#snapshots/tree.ts';
+import { type SnapshotContent, WHOLE_FORMAT } from '#snapshots/format/format.ts';
+import { toBlobs, toTree } from '#snapshots/format/tree.ts';
 import { writeAlone } from './journal.ts';
 import type { Db, Store } from './open.ts';
 import { readTree } from './trees.ts';

@@ -10,9 +10,9 @@ import { textsIn } from '#core/deploy/pending.ts';
 import { readAll, readWorkingCopy } from '#core/deploy/working-copy.ts';
 import { subjectOf } from '#core/contract/entities.ts';
 import type { Context } from '#core/run.ts';
-import { canonical } from '#snapshots/canonical.ts';
-import type { FrozenView } from '#snapshots/freeze.ts';
-import { differingIn, type Leaf } from '#snapshots/tree.ts';
+import { canonical } from '#snapshots/format/canonical.ts';
+import type { FrozenView } from '#snapshots/freeze/freeze.ts';
+import { differingIn, type Leaf } from '#snapshots/format/tree.ts';
 
 /** What the configuration would be after an import. */
 export interface Planned {

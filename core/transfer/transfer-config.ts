@@ -5,7 +5,7 @@ import { AppError } from '#core/errors.ts';
 import { toInvalid } from '#core/process/issues.ts';
 import { readValue } from '#core/process/read-value.ts';
 import type { Actor, Context } from '#core/run.ts';
-import { canonical } from '#snapshots/canonical.ts';
+import { canonical } from '#snapshots/format/canonical.ts';
 import { unknownToolsets } from '#core/definitions/toolsets/names.ts';
 import { configHandlers, readSettings } from '#core/definitions/settings/config.ts';
 import type { Settings as StoredSettings } from '#core/definitions/settings/settings.ts';

@@ -3,7 +3,7 @@ import { byPlural, ENTITY_KINDS } from '#core/contract/entities.ts';
 import type { Import, ImportFault } from '#core/contract/transfer.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context } from '#core/run.ts';
-import { canonical, checksum } from '#snapshots/canonical.ts';
+import { canonical, checksum } from '#snapshots/format/canonical.ts';
 import { ownedBy } from '#core/definitions/owners.ts';
 import { OWNED_KINDS } from '#core/contract/entities.ts';
 import { KINDS, type Kind, type Stored } from '#core/definitions/kinds.ts';

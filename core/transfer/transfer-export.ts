@@ -4,7 +4,7 @@ import type { Selection } from '#core/contract/definitions/toolsets.ts';
 import { entityTable } from '#core/store/entity-table.ts';
 import type { Context } from '#core/run.ts';
 import { createSlices } from '#core/lib/slices.ts';
-import { canonical } from '#snapshots/canonical.ts';
+import { canonical } from '#snapshots/format/canonical.ts';
 import { isSecretEntry } from '#core/definitions/connection-draft.ts';
 import { toDraft } from '#core/definitions/versioned.ts';
 import { KINDS, type Kind, type Stored, type Values } from '#core/definitions/kinds.ts';

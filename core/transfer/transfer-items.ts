@@ -6,7 +6,7 @@ import { AppError } from '#core/errors.ts';
 import { toInvalid } from '#core/process/issues.ts';
 import { readValue } from '#core/process/read-value.ts';
 import { createSlices } from '#core/lib/slices.ts';
-import { canonical } from '#snapshots/canonical.ts';
+import { canonical } from '#snapshots/format/canonical.ts';
 import { isSecretEntry } from '#core/definitions/connection-draft.ts';
 import { KINDS, type Kind, type Stored, type Values } from '#core/definitions/kinds.ts';
 import { isSealed } from '#core/lib/sealed-values.ts';

@@ -3,7 +3,7 @@ import { errors, type JWTPayload, jwtVerify, SignJWT } from 'jose';
 import type { Addresses } from '#core/edge/asked-address.ts';
 import { fingerprintOf, keyIdOf } from '#core/lib/secrets.ts';
 import { endpointOf } from '#core/edge/mcp-endpoint.ts';
-import type { FrozenServer } from '#snapshots/format.ts';
+import type { FrozenServer } from '#snapshots/format/format.ts';
 import { NO_CLAIMS, toIdentity } from '#core/query/identity.ts';
 import { createExpiringMap } from '#core/lib/expiring-map.ts';
 import { callerName } from '#core/lib/text/caller-name.ts';

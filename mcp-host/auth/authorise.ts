@@ -4,7 +4,7 @@ import type { IdentityList } from '#core/contract/deploy/control.ts';
 import type { Log } from '#core/process/log.ts';
 import { createAddresses } from '#core/edge/asked-address.ts';
 import { refuseRegistration, REGISTER_PATH } from '#core/edge/registration.ts';
-import type { FrozenServer } from '#snapshots/format.ts';
+import type { FrozenServer } from '#snapshots/format/format.ts';
 import { createAccessTokens } from './access-tokens.ts';
 import { type Attempts, createAttempts } from './attempts.ts';
 import { createBearer, type TokenUse } from './bearer.ts';

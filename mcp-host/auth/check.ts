@@ -1,5 +1,5 @@
 import type { Log } from '#core/process/log.ts';
-import type { FrozenServer } from '#snapshots/format.ts';
+import type { FrozenServer } from '#snapshots/format/format.ts';
 import { type Attempts, tooMany } from './attempts.ts';
 import type { Caller } from './caller.ts';
 import { type Credential, isCaller, type Refusal, type RequestOrigin, type Scheme } from './scheme.ts';

@@ -5,7 +5,7 @@ import { type Addresses, isSameAudience } from '#core/edge/asked-address.ts';
 import { audiencePath } from '#core/edge/mcp-endpoint.ts';
 import { fingerprintOf } from '#core/lib/secrets.ts';
 import { boundedText } from '#core/engines/shared/bounded-text.ts';
-import type { FrozenServer } from '#snapshots/format.ts';
+import type { FrozenServer } from '#snapshots/format/format.ts';
 import { isMembers, type Members } from '#mcp-host/protocol/messages.ts';
 import { createExpiringMap } from '#core/lib/expiring-map.ts';
 import { type Claims, toIdentity } from '#core/query/identity.ts';

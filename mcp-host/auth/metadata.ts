@@ -1,6 +1,6 @@
 import { withoutEndSlashes } from '#core/edge/asked-address.ts';
 import { endpointOf, SSE_PATH } from '#core/edge/mcp-endpoint.ts';
-import type { FrozenServer } from '#snapshots/format.ts';
+import type { FrozenServer } from '#snapshots/format/format.ts';
 import { SCOPE } from './access-tokens.ts';
 import type { Scheme } from './scheme.ts';
 

@@ -1,6 +1,6 @@
 import { asksNothing, isLoopback } from '#core/contract/settings/config.ts';
 import { AppError } from '#core/errors.ts';
-import type { FrozenServer } from '#snapshots/format.ts';
+import type { FrozenServer } from '#snapshots/format/format.ts';
 
 interface Limits {
   readonly require_auth?: boolean;

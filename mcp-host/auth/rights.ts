@@ -1,4 +1,4 @@
-import { isOpenTo } from '#snapshots/toolsets.ts';
+import { isOpenTo } from '#snapshots/format/toolsets.ts';
 
 /** What a caller may see and call. Callers with equal keys see the same: what is kept for one of them is for all of them. */
 export interface Rights {

@@ -1,4 +1,4 @@
-import type { FrozenServer } from '#snapshots/format.ts';
+import type { FrozenServer } from '#snapshots/format/format.ts';
 import type { Admission, Caller } from './caller.ts';
 import type { Rights } from './rights.ts';
 

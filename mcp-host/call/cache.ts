@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { AppError } from '#core/errors.ts';
 import { Stop, type StopSignal } from '#core/engines/shared/stop.ts';
 import type { Values } from '#core/query/values.ts';
-import type { FrozenConnection } from '#snapshots/format.ts';
+import type { FrozenConnection } from '#snapshots/format/format.ts';
 import type { FrozenQuery } from '#core/query/frozen-query.ts';
 import type { Registry } from '#mcp-host/swap/registry.ts';
 import type { CallContext } from './context.ts';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { canonical } from '#snapshots/canonical.ts';
+import { canonical } from '#snapshots/format/canonical.ts';
 import type { Members } from '#mcp-host/protocol/messages.ts';
 import type { CallContext } from './context.ts';
 

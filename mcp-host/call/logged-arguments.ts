@@ -1,7 +1,7 @@
 import { type LoggedArguments, MOST_LOGGED } from '#core/contract/observe/logged-arguments.ts';
 import { isSent } from '#core/query/arguments.ts';
 import { maskArgument, type Pseudonym } from '#core/query/masks.ts';
-import type { FrozenTool } from '#snapshots/format.ts';
+import type { FrozenTool } from '#snapshots/format/format.ts';
 import { isMembers } from '#mcp-host/protocol/messages.ts';
 
 /** What the request log keeps of what a call sent, and how many bytes that is. */

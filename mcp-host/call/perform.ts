@@ -1,4 +1,4 @@
-import type { FrozenConnection, FrozenTool } from '#snapshots/format.ts';
+import type { FrozenConnection, FrozenTool } from '#snapshots/format/format.ts';
 import type { FrozenQuery } from '#core/query/frozen-query.ts';
 import type { SessionState } from '#core/engines/shared/source.ts';
 import { sessionOf } from '#core/query/session.ts';

@@ -3,7 +3,7 @@ import type { Confirmation } from '#core/contract/observe/calls.ts';
 import type { ErrorCode } from '#core/errors.ts';
 import type { UndeclaredRecord } from '#core/query/arguments.ts';
 import type { RunRecord } from '#core/query/query.ts';
-import type { FrozenConnection } from '#snapshots/format.ts';
+import type { FrozenConnection } from '#snapshots/format/format.ts';
 import type { FrozenQuery } from '#core/query/frozen-query.ts';
 import type { ProtocolVersion } from '#mcp-host/protocol/protocol-version.ts';
 import type { Exchange } from '#mcp-host/protocol/exchange.ts';

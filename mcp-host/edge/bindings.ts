@@ -1,4 +1,4 @@
-import type { FrozenConnection } from '#snapshots/format.ts';
+import type { FrozenConnection } from '#snapshots/format/format.ts';
 
 /** What a platform holds under a name: a text, an object such as a Hyperdrive, or nothing. */
 export type Binding = (name: string) => unknown;

@@ -4,8 +4,8 @@ import { toViewPage, type ViewPage } from '#mcp-host/apps/view-page.ts';
 import type { TokenList } from '#mcp-host/auth/token-file.ts';
 import { loadRegistry, type Registry } from '#mcp-host/swap/registry.ts';
 import { type Bundled, type BundledToken, MASK_KEY } from '#snapshots/bundle/format.ts';
-import type { FrozenConnection } from '#snapshots/format.ts';
-import type { Leaf } from '#snapshots/tree.ts';
+import type { FrozenConnection } from '#snapshots/format/format.ts';
+import type { Leaf } from '#snapshots/format/tree.ts';
 import { addressIn, type Binding, MalformedBinding, publicUrlIn, textIn } from './bindings.ts';
 
 /** A bundle with the bindings of where it runs: what stays the same for all requests. */

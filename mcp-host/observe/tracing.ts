@@ -1,5 +1,5 @@
 import type { Log } from '#core/process/log.ts';
-import type { FrozenServer } from '#snapshots/format.ts';
+import type { FrozenServer } from '#snapshots/format/format.ts';
 import type { RequestRecord } from '#mcp-host/call/request-record.ts';
 
 /** Spans of the requests of this host, while the deployed configuration says `otel_enabled`. */

@@ -1,6 +1,6 @@
 import type { Registry } from '#mcp-host/swap/registry.ts';
 import type { Kind } from '#core/contract/entities.ts';
-import type { Leaf } from '#snapshots/tree.ts';
+import type { Leaf } from '#snapshots/format/tree.ts';
 import { endpointOf, type Endpoint, WHOLE } from '#core/edge/mcp-endpoint.ts';
 
 /** What is served, by hashes: a client or CI tells whether a definition is still the one that it knows. */

@@ -1,4 +1,4 @@
-import type { FrozenPrompt } from '#snapshots/format.ts';
+import type { FrozenPrompt } from '#snapshots/format/format.ts';
 import { AppError } from '#core/errors.ts';
 import { withText } from '#core/query/prompt-messages.ts';
 import { ofResult } from '#core/query/query.ts';

@@ -1,6 +1,6 @@
 import { beginning } from '#core/lib/text/shorten.ts';
 import type { Row, Json } from '#core/lib/sql/result.ts';
-import { canonical } from '#snapshots/canonical.ts';
+import { canonical } from '#snapshots/format/canonical.ts';
 
 /** What one call gave on one side. */
 export interface Answer {

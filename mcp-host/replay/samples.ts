@@ -2,7 +2,7 @@ import type { CallContext } from '#mcp-host/call/context.ts';
 import type { Admission, Caller } from '#mcp-host/auth/caller.ts';
 import type { Members } from '#mcp-host/protocol/messages.ts';
 import type { FrozenQuery } from '#core/query/frozen-query.ts';
-import type { FrozenServer } from '#snapshots/format.ts';
+import type { FrozenServer } from '#snapshots/format/format.ts';
 
 /** A call of a reading tool, with what its result depends on. */
 export interface Sample {

@@ -1,7 +1,7 @@
 import type { SnapshotNews } from '#core/contract/deploy/control.ts';
 import { AppError } from '#core/errors.ts';
-import { isTextOf } from '#snapshots/canonical.ts';
-import { applyDelta, type Leaf, toTree, type Tree } from '#snapshots/tree.ts';
+import { isTextOf } from '#snapshots/format/canonical.ts';
+import { applyDelta, type Leaf, toTree, type Tree } from '#snapshots/format/tree.ts';
 import type { SnapshotHead } from './snapshot-file.ts';
 
 /** A snapshot that a host has put together from what it has and what came. */

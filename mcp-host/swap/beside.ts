@@ -1,6 +1,6 @@
 import type { BesideEntry, BesideNews, CanaryNews } from '#core/contract/deploy/control.ts';
 import type { Log } from '#core/process/log.ts';
-import { HOLDS_SECRETS, keyOf, type Leaf } from '#snapshots/tree.ts';
+import { HOLDS_SECRETS, keyOf, type Leaf } from '#snapshots/format/tree.ts';
 import { applyTo, Lacking, type NewSnapshot } from './apply-news.ts';
 import type { BesideFiles } from './beside-files.ts';
 import type { Control } from './control.ts';

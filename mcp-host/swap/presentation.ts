@@ -1,4 +1,4 @@
-import type { FrozenServer, FrozenToolset } from '#snapshots/format.ts';
+import type { FrozenServer, FrozenToolset } from '#snapshots/format/format.ts';
 import { PRODUCT_VERSION } from '#core/process/version.ts';
 import { APP_MIME_TYPE, APPS } from '#mcp-host/apps/capability.ts';
 import { ICON } from '#mcp-host/protocol/icon.ts';

@@ -6,10 +6,10 @@ import type {
   FrozenTool,
   FrozenToolset,
   Snapshot,
-} from '#snapshots/format.ts';
+} from '#snapshots/format/format.ts';
 import type { FrozenQuery } from '#core/query/frozen-query.ts';
 import type { Kind } from '#core/contract/entities.ts';
-import type { Leaf } from '#snapshots/tree.ts';
+import type { Leaf } from '#snapshots/format/tree.ts';
 import type { Json } from '#core/lib/sql/result.ts';
 import { AppError } from '#core/errors.ts';
 import { dialectNamed } from '#core/engines/index.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { beginning } from '#core/lib/text/shorten.ts';
 import { firstSentence } from '#core/lib/text/shorten.ts';
-import type { FrozenTool } from '#snapshots/format.ts';
+import type { FrozenTool } from '#snapshots/format/format.ts';
 import { introductionOf } from './introduction.ts';
 import type { Registry } from './registry.ts';
 

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { readFile, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { draftOf, isDraft, sweepBeside, syncFolder, writeFileDurable } from '#core/lib/durable-file.ts';
-import { isTextOf } from '#snapshots/canonical.ts';
-import { type Snapshot, WHOLE_FORMAT } from '#snapshots/format.ts';
+import { isTextOf } from '#snapshots/format/canonical.ts';
+import { type Snapshot, WHOLE_FORMAT } from '#snapshots/format/format.ts';
 import { Lacking } from './apply-news.ts';
-import { type Leaf, parseTree, toBlobs } from '#snapshots/tree.ts';
+import { type Leaf, parseTree, toBlobs } from '#snapshots/format/tree.ts';
 
 /** What names a snapshot. */
 export type SnapshotHead = Pick<Snapshot, 'version' | 'checksum' | 'created_at'>;

@@ -1,4 +1,4 @@
-import type { FrozenConnection } from '#snapshots/format.ts';
+import type { FrozenConnection } from '#snapshots/format/format.ts';
 import type { ConnectionSettings } from '#core/engines/shared/connection-settings.ts';
 import type { Source } from '#core/engines/shared/source.ts';
 import type { QueueGauge } from '#core/contract/observe/usage-batch.ts';

@@ -1,7 +1,7 @@
 import type { SnapshotNews } from '#core/contract/deploy/control.ts';
 import { AppError } from '#core/errors.ts';
 import type { Log } from '#core/process/log.ts';
-import type { Leaf } from '#snapshots/tree.ts';
+import type { Leaf } from '#snapshots/format/tree.ts';
 import { createKnownTrees, Lacking, type NewSnapshot } from './apply-news.ts';
 import type { LoadRegistry, Registry } from './registry.ts';
 import type { Draft, SnapshotFile } from './snapshot-file.ts';

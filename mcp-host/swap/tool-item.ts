@@ -1,6 +1,6 @@
 import { TOKEN } from '#mcp-host/call/confirmation/asked-call.ts';
 import { listingInOrder } from '#core/query/arguments.ts';
-import type { FrozenTool } from '#snapshots/format.ts';
+import type { FrozenTool } from '#snapshots/format/format.ts';
 
 /** Claude Code cuts a longer text unless the tool says that it may be, and never takes more than the second number. */
 const USUAL_CHARACTERS = 50_000;

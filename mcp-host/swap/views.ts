@@ -2,9 +2,9 @@ import type { Rights } from '#mcp-host/auth/rights.ts';
 import type { Endpoint } from '#core/edge/mcp-endpoint.ts';
 import type { PromptPlan } from '#mcp-host/protocol/prompt.ts';
 import { quickHash } from '#mcp-host/runtime/runtime.ts';
-import type { FrozenToolset } from '#snapshots/format.ts';
-import { type Holds, holdsOf, ofPrompt, ofResource, ofTool, type Selectable } from '#snapshots/toolsets.ts';
-import type { Leaf } from '#snapshots/tree.ts';
+import type { FrozenToolset } from '#snapshots/format/format.ts';
+import { type Holds, holdsOf, ofPrompt, ofResource, ofTool, type Selectable } from '#snapshots/format/toolsets.ts';
+import type { Leaf } from '#snapshots/format/tree.ts';
 import { assemble, type Loaded, type Registry, type ResourceEntry, type ToolEntry } from './registry.ts';
 import { type Presented, presented } from './presentation.ts';
 

@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { engineOf } from '#core/engines/index.ts';
 import { AppError } from '#core/errors.ts';
 import { productFile, VIEW_PAGE } from '#core/process/product.ts';
-import type { FrozenConnection } from '#snapshots/format.ts';
+import type { FrozenConnection } from '#snapshots/format/format.ts';
 import type { Bundled } from './format.ts';
 import type { BundleTarget } from '#core/engines/shared/descriptor.ts';
 import { bundledText } from './freeze-bundle.ts';

@@ -3,7 +3,7 @@ import { asksNothing } from '#core/contract/settings/config.ts';
 import { marked } from '#core/contract/marks.ts';
 import type { LiveToken } from '#core/contract/deploy/control.ts';
 import { engineOf, kindOf } from '#core/engines/index.ts';
-import type { FrozenConnection, FrozenServer, Snapshot } from '#snapshots/format.ts';
+import type { FrozenConnection, FrozenServer, Snapshot } from '#snapshots/format/format.ts';
 import type { BundleTarget } from '#core/engines/shared/descriptor.ts';
 import { bundledTokens, readsTokens, usedConnections } from './freeze-bundle.ts';
 

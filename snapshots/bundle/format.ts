@@ -1,5 +1,5 @@
 import type { LiveToken } from '#core/contract/deploy/control.ts';
-import type { Leaf } from '#snapshots/tree.ts';
+import type { Leaf } from '#snapshots/format/tree.ts';
 
 /** An access token as a bundle checks it: `digest` is the SHA-256 of the token in hex, and nothing else leads to it. */
 export type BundledToken = Pick<LiveToken, 'id' | 'name' | 'token_prefix' | 'toolsets' | 'claims' | 'created_at' | 'digest'>;

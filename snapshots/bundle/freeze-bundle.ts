@@ -1,9 +1,9 @@
 import type { LiveToken } from '#core/contract/deploy/control.ts';
 import { replaceSealed, secretsIn } from '#core/lib/sealed-values.ts';
-import { canonical } from '#snapshots/canonical.ts';
-import type { FrozenConnection, FrozenServer, Snapshot } from '#snapshots/format.ts';
+import { canonical } from '#snapshots/format/canonical.ts';
+import type { FrozenConnection, FrozenServer, Snapshot } from '#snapshots/format/format.ts';
 import { createNames, nameConnections } from '#snapshots/generate/names.ts';
-import { type Leaf, toBlobs } from '#snapshots/tree.ts';
+import { type Leaf, toBlobs } from '#snapshots/format/tree.ts';
 import type { Bundled, BundledToken } from './format.ts';
 
 const NO_SECRET = { $sealed: '' };

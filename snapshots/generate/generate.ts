@@ -1,16 +1,15 @@
-import type { FrozenPrompt, FrozenResource, FrozenTool, Snapshot } from '#snapshots/format.ts';
+import type { FrozenPrompt, FrozenTool, Snapshot, FrozenResource } from '#snapshots/format/format.ts';
 import type { FrozenQuery } from '#core/query/frozen-query.ts';
 import { isGuarded } from '#core/contract/definitions/write-guard.ts';
-import { listingInOrder } from '#core/query/arguments.ts';
-import { parseTemplate } from '#core/lib/template/parse.ts';
-import { engineOf } from '#core/engines/index.ts';
-import type { ProjectPart } from '#core/engines/shared/descriptor.ts';
 import { type GeneratedFile, ourSources, readSource } from './files.ts';
 import { literal, sqlImports, sqlLiteral } from './literal.ts';
-import { createNames, nameConnections } from './names.ts';
-import type { NamedConnection } from '#core/engines/shared/project.ts';
+import { nameConnections, createNames } from './names.ts';
 import { connectionSource, partsOf } from './connections.ts';
 import { environmentExample, IGNORED, packageJson, readme, TSCONFIG } from './texts.ts';
+import { parseTemplate } from '#core/lib/template/parse.ts';
+import { listingInOrder } from '#core/query/arguments.ts';
+import type { NamedConnection } from '#core/engines/shared/project.ts';
+import { engineOf } from '#core/engines/index.ts';
 
 /**
  * The snapshot as a TypeScript project that runs on its own: same SQL, same checks, same shapes. Deterministic. Holds no secret
@@ -96,9 +95,13 @@ ${members.join('')}  connections,
 
 /** A project counts no rows and asks nobody: the tool would write what nobody allowed. */
 const GUARDED = 'it is limited or confirmed by the rows that it changes, which only Sluice counts';
+
 const PASSTHROUGH = 'its whole statement is an argument, which only Sluice can guard';
+
 const PAGED = 'its results come in pages, whose cursors only Sluice seals';
+
 const COUNTED = 'its results are limited by tokens, which only Sluice counts';
+
 /** A project knows one bearer token and nobody behind it: what depends on who calls would run without its guard. */
 const NO_CALLER = 'it depends on who calls, which only Sluice knows';
 
@@ -193,17 +196,4 @@ function members(values: Readonly<Record<string, unknown>>): string {
   return Object.entries(values)
     .map(([name, value]) => `  ${name}: ${literal(value, '  ')},\n`)
     .join('');
-}
-
-/** What the texts of a project speak of. */
-export interface Facts {
-  readonly snapshot: Snapshot;
-  readonly linked: readonly NamedConnection[];
-  /** What its engines need. */
-  readonly parts: readonly ProjectPart[];
-  readonly templates: boolean;
-  readonly left_out: readonly string[];
-  readonly tools: readonly FrozenTool[];
-  readonly resources: readonly FrozenResource[];
-  readonly prompts: readonly FrozenPrompt[];
 }

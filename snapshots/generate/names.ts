@@ -1,5 +1,5 @@
 import { xxHash64 } from '#core/lib/xxhash64.ts';
-import type { FrozenConnection } from '#snapshots/format.ts';
+import type { FrozenConnection } from '#snapshots/format/format.ts';
 import type { NamedConnection } from '#core/engines/shared/project.ts';
 
 /** Gives every text a word of its own of lower-case letters, digits and underscores, also where case does not count. */

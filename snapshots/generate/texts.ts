@@ -1,9 +1,25 @@
-import type { Facts } from './generate.ts';
-import { partOf } from './connections.ts';
+import type { FrozenPrompt, FrozenResource, FrozenTool, Snapshot } from '#snapshots/format/format.ts';
+import type { ProjectPart } from '#core/engines/shared/descriptor.ts';
+import type { NamedConnection } from '#core/engines/shared/project.ts';
 import { createNames } from './names.ts';
+import { partOf } from './connections.ts';
+
+/** What the texts of a project speak of. */
+export interface Facts {
+  readonly snapshot: Snapshot;
+  readonly linked: readonly NamedConnection[];
+  /** What its engines need. */
+  readonly parts: readonly ProjectPart[];
+  readonly templates: boolean;
+  readonly left_out: readonly string[];
+  readonly tools: readonly FrozenTool[];
+  readonly resources: readonly FrozenResource[];
+  readonly prompts: readonly FrozenPrompt[];
+}
 
 /** Packages that our own package.json does not name. */
 export const OTHER_VERSIONS = { libsql: '0.5.29', tsx: '4.23.15', '@types/node': '26.6.6' } as const;
+
 export const IGNORED = 'node_modules/\n.env\n';
 
 export const TSCONFIG = `${JSON.stringify(

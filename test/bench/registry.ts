@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { loadRegistry } from '#mcp-host/swap/registry.ts';
 import { snapshotFile } from '#mcp-host/swap/snapshot-file.ts';
-import type { Snapshot } from '#snapshots/format.ts';
-import { toContent } from '#snapshots/tree.ts';
+import type { Snapshot } from '#snapshots/format/format.ts';
+import { toContent } from '#snapshots/format/tree.ts';
 import { loadableOf } from '#test/mcp-host/snapshot-forms.ts';
 import { removeFolder, startPrograms } from '#test/support/programs.ts';
 import { percentile } from './figures.ts';

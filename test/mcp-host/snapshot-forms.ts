@@ -1,8 +1,8 @@
 import type { SnapshotNews } from '#core/contract/deploy/control.ts';
 import type { Loadable } from '#mcp-host/swap/registry.ts';
 import type { SnapshotFile } from '#mcp-host/swap/snapshot-file.ts';
-import type { Snapshot } from '#snapshots/format.ts';
-import { toBlobs, toTree } from '#snapshots/tree.ts';
+import type { Snapshot } from '#snapshots/format/format.ts';
+import { toBlobs, toTree } from '#snapshots/format/tree.ts';
 
 /** A snapshot as the server sends it to a host that has none. */
 export function newsOf({ content, ...head }: Snapshot): SnapshotNews {

@@ -21,8 +21,8 @@ import {
   SNAPSHOT_FORMAT,
   type Snapshot,
   type SnapshotContent,
-} from '#snapshots/format.ts';
-import { toBlobs, toTree } from '#snapshots/tree.ts';
+} from '#snapshots/format/format.ts';
+import { toBlobs, toTree } from '#snapshots/format/tree.ts';
 import type { HostHealth } from '#mcp-host/observe/health.ts';
 import { setClocks, startDenoHost } from '#test/mcp-host/deno-host.ts';
 import { makeHost, TOKEN } from '#test/mcp-host/make-host.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { changesBetween, changesInPages } from '#core/deploy/pending.ts';
-import { diff } from '#snapshots/diff.ts';
-import { type Blob, type Leaf, toBlobs, toContent, toTree } from '#snapshots/tree.ts';
+import { diff } from '#snapshots/diff/diff.ts';
+import { type Blob, type Leaf, toBlobs, toContent, toTree } from '#snapshots/format/tree.ts';
 
 /** Every third of so many is there before alone, every third after alone, the others in both; of these every second changes. */
 const MANY = 2_000;

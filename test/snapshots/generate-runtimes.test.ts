@@ -9,7 +9,7 @@ import { ReturnType } from '#core/contract/definitions/tools.ts';
 import type { DbType } from '#core/contract/definitions/connections.ts';
 import { engineOf, ENGINES } from '#core/engines/index.ts';
 import { generate } from '#snapshots/generate/generate.ts';
-import type { FrozenConnection, Snapshot } from '#snapshots/format.ts';
+import type { FrozenConnection, Snapshot } from '#snapshots/format/format.ts';
 import {
   connectionOf,
   controlServer,

@@ -9,7 +9,7 @@ import { generate } from '#snapshots/generate/generate.ts';
 import { openClickhouse } from '#snapshots/generate/project/drivers/clickhouse.ts';
 import { openLibsql } from '#snapshots/generate/project/drivers/libsql.ts';
 import { openSqlite } from '#snapshots/generate/project/drivers/sqlite.ts';
-import { onlyToolset } from '#snapshots/toolsets.ts';
+import { onlyToolset } from '#snapshots/format/toolsets.ts';
 import { connectionOf, parameterOf, resourceOf, snapshotOf, toolOf } from '#test/mcp-host/support.ts';
 
 const limits = { max_rows: 10, max_bytes: 10_000, timeout_ms: 5_000, signal: new AbortController().signal };

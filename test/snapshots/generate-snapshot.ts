@@ -2,7 +2,7 @@ import type { DbType } from '#core/contract/definitions/connections.ts';
 import type { Parameter } from '#core/contract/definitions/parameters.ts';
 import { inputSchema } from '#core/query/arguments.ts';
 import { engineOf } from '#core/engines/index.ts';
-import { type FrozenConnection, type FrozenTool, SNAPSHOT_FORMAT, type Snapshot } from '#snapshots/format.ts';
+import { type FrozenConnection, type FrozenTool, SNAPSHOT_FORMAT, type Snapshot } from '#snapshots/format/format.ts';
 import { parseSql } from '#test/support/sql.ts';
 
 /** Text that would leave any literal or comment that does not escape it. */

@@ -11,7 +11,7 @@ import type { Json } from '#core/lib/sql/result.ts';
 import type { Source } from '#core/engines/shared/source.ts';
 import { generate } from '#snapshots/generate/generate.ts';
 import { OTHER_VERSIONS } from '#snapshots/generate/texts.ts';
-import type { Snapshot } from '#snapshots/format.ts';
+import type { Snapshot } from '#snapshots/format/format.ts';
 import { localPolicy, reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
 import { ENVELOPE } from '#test/mcp-host/support.ts';
 import { connectionOf, HOSTILE, SEALED, snapshotOf, toolOf } from './generate-snapshot.ts';

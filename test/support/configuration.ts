@@ -1,7 +1,7 @@
 import type { App } from '#core/app.ts';
 import { readServerConfig } from '#core/definitions/settings/config.ts';
-import type { Compiled } from '#snapshots/compile.ts';
-import type { Configuration } from '#snapshots/freeze.ts';
+import type { Compiled } from '#snapshots/freeze/compile.ts';
+import type { Configuration } from '#snapshots/freeze/freeze.ts';
 
 /** Everything that people wrote, read whole: what a server's working copy must be equal to. */
 export async function storedConfiguration(app: App): Promise<Configuration> {

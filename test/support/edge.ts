@@ -5,7 +5,7 @@ import type { LiveToken } from '#core/contract/deploy/control.ts';
 import { buildBundle } from '#snapshots/bundle/build.ts';
 import type { BundleTarget } from '#core/engines/shared/descriptor.ts';
 import { freezeBundle, usedConnections } from '#snapshots/bundle/freeze-bundle.ts';
-import type { Snapshot } from '#snapshots/format.ts';
+import type { Snapshot } from '#snapshots/format/format.ts';
 import { deno } from './deno.ts';
 import { freePort } from './free-port.ts';
 

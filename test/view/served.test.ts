@@ -6,8 +6,8 @@ import { StreamableHTTPClientTransport as LegacyTransport } from '@modelcontextp
 import type { Browser } from 'playwright-core';
 import { toViewPage } from '#mcp-host/apps/view-page.ts';
 import { changedLists, loadRegistry } from '#mcp-host/swap/registry.ts';
-import type { FrozenTool } from '#snapshots/format.ts';
-import { toBlobs } from '#snapshots/tree.ts';
+import type { FrozenTool } from '#snapshots/format/format.ts';
+import { toBlobs } from '#snapshots/format/tree.ts';
 import {
   connectionOf,
   type ControlServer,

@@ -2,7 +2,7 @@ import type { LintFinding } from '#core/contract/lint.ts';
 import { LINT_RULE_NAMES, LINT_RULES, type LintRule, MOST_TOOLSET_TOKENS } from '#core/contract/settings/lint-rules.ts';
 import { createSlices } from '#core/lib/slices.ts';
 import { createRanking, type Ranked, type Terms } from '#core/lib/search/ranking.ts';
-import { type Holds, holdsOf, type SelectionRule } from '#snapshots/toolsets.ts';
+import { type Holds, holdsOf, type SelectionRule } from '#snapshots/format/toolsets.ts';
 import { type Compared, comparedOf, type Facts, toFinding } from './facts.ts';
 import { createLikeness, type Like, type Likeness } from './likeness.ts';
 import type { Found, Subject } from './subject.ts';

@@ -9,7 +9,7 @@ import { dialectNamed } from '#core/engines/index.ts';
 import type { Column } from '#core/lib/sql/result.ts';
 import type { SqlDialect } from '#core/lib/sql/dialect.ts';
 import type { SqlNode, Statement } from '#core/lib/sql/statement.ts';
-import type { FrozenPrompt, FrozenResource, FrozenTool, FrozenToolset } from '#snapshots/format.ts';
+import type { FrozenPrompt, FrozenResource, FrozenTool, FrozenToolset } from '#snapshots/format/format.ts';
 
 /** What one definition says and does, as the rules read it: a stored record, an unsaved draft or what is frozen. */
 export interface Subject {

@@ -10,7 +10,7 @@ import { classify } from '#core/lib/sql/classify.ts';
 import { parameterNames, parseSql } from '#core/lib/sql/parse.ts';
 import type { Classification, Statement } from '#core/lib/sql/statement.ts';
 import type { Context } from '#core/run.ts';
-import { refuseFreeSql } from '#snapshots/entities.ts';
+import { refuseFreeSql } from '#snapshots/freeze/entities.ts';
 import { ownerOf } from '../owners.ts';
 import { grammarOf } from '../statements.ts';
 import { readServerConfig } from '../settings/config.ts';

@@ -7,7 +7,7 @@ import { renderMessages } from '#core/lib/template/evaluate.ts';
 import { parseTemplate } from '#core/lib/template/parse.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
-import { freezePrompt, resourceListing, toolListing } from '#snapshots/entities.ts';
+import { freezePrompt, resourceListing, toolListing } from '#snapshots/freeze/entities.ts';
 import { lintDraft } from '#core/deploy/checks/lint.ts';
 import { ofPromptDraft, ofResourceDraft, ofToolDraft } from '../lint/subject.ts';
 import { readServerConfig } from '../settings/config.ts';

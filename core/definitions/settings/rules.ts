@@ -1,7 +1,7 @@
 import type { App } from '#core/app.ts';
 import { asksNothing, isLoopback } from '#core/contract/settings/config.ts';
 import { AppError, type FieldError, didYouMean, refuseFields } from '#core/errors.ts';
-import { canonical } from '#snapshots/canonical.ts';
+import { canonical } from '#snapshots/format/canonical.ts';
 import { openDnsCredentials } from './secrets.ts';
 import type { Settings } from './settings.ts';
 import { activeSnapshot } from '#core/deploy/deployment.ts';

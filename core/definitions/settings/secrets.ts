@@ -5,7 +5,7 @@ import { REDACTED } from '#core/contract/history.ts';
 import { invalidField } from '#core/errors.ts';
 import type { Claims } from '#core/query/identity.ts';
 import type { Keyring } from '#core/lib/secrets.ts';
-import { canonical } from '#snapshots/canonical.ts';
+import { canonical } from '#snapshots/format/canonical.ts';
 import type { Sealed } from '#core/contract/fields.ts';
 import * as v from 'valibot';
 import type { Settings } from './settings.ts';

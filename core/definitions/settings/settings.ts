@@ -7,9 +7,9 @@ import { DEFAULT_GATES } from '#core/contract/settings/deploy-gates.ts';
 import { frozenSettings, frozenWhenSet, plainSettings } from '#core/contract/settings/settings.ts';
 import type { Db } from '#core/store/open.ts';
 import type { Env } from '#core/process/env.ts';
-import { canonical } from '#snapshots/canonical.ts';
+import { canonical } from '#snapshots/format/canonical.ts';
 import { signInFault } from './issuer.ts';
-import type { FrozenServer } from '#snapshots/format.ts';
+import type { FrozenServer } from '#snapshots/format/format.ts';
 import type { Sealed } from '#core/contract/fields.ts';
 
 type Secret = 'oauth_clients' | 'introspection_client_secret' | 'dns_credentials';

@@ -14,7 +14,7 @@ import { dialectNamed } from '#core/engines/index.ts';
 import type { Json, QueryResult } from '#core/lib/sql/result.ts';
 import type { Source } from '#core/engines/shared/source.ts';
 import { AppError } from '#core/errors.ts';
-import type { FrozenConnection, FrozenPrompt, FrozenResource, FrozenTool } from '#snapshots/format.ts';
+import type { FrozenConnection, FrozenPrompt, FrozenResource, FrozenTool } from '#snapshots/format/format.ts';
 import type { FrozenQuery } from '#core/query/frozen-query.ts';
 import type { Called } from './judge.ts';
 

@@ -1,7 +1,7 @@
 import { cut } from '#core/lib/text/shorten.ts';
 import type { Expect } from '#core/contract/definitions/tests.ts';
 import type { Json, Row } from '#core/lib/sql/result.ts';
-import { canonical } from '#snapshots/canonical.ts';
+import { canonical } from '#snapshots/format/canonical.ts';
 import { estimateTokens } from '#core/lib/tokens.ts';
 
 /** What a call gave. */

@@ -8,7 +8,7 @@ import { AppError, invalidField } from '#core/errors.ts';
 import { inShare } from '#core/cluster/in-share.ts';
 import type { Handlers } from '#core/run.ts';
 import type { Input } from '#core/contract/index.ts';
-import type { Leaf } from '#snapshots/tree.ts';
+import type { Leaf } from '#snapshots/format/tree.ts';
 import { runTests, type Tested } from './run.ts';
 import { keepResults } from './keep-results.ts';
 import { resultsOf } from './results.ts';

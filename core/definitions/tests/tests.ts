@@ -6,7 +6,7 @@ import { isOfDatabase, tokenMessage } from '#core/query/masked-errors.ts';
 import type { Actor, Context } from '#core/run.ts';
 import { entityTable } from '#core/store/entity-table.ts';
 import type { Db } from '#core/store/open.ts';
-import { canonical } from '#snapshots/canonical.ts';
+import { canonical } from '#snapshots/format/canonical.ts';
 import { createEntity } from '../entity.ts';
 import { testedOf } from '../owners.ts';
 import { createNoun, type RowOf } from '../records.ts';

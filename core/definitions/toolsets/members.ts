@@ -4,8 +4,8 @@ import type { Selection, ToolsetMembers } from '#core/contract/definitions/tools
 import { estimateTokens } from '#core/lib/tokens.ts';
 import type { Context } from '#core/run.ts';
 import { entityTable } from '#core/store/entity-table.ts';
-import { freezePrompt, resourceListing, toolListing } from '#snapshots/entities.ts';
-import { type Holds, holdsOf, isOpenTo, type Selectable, type SelectionRule } from '#snapshots/toolsets.ts';
+import { freezePrompt, resourceListing, toolListing } from '#snapshots/freeze/entities.ts';
+import { type Holds, holdsOf, isOpenTo, type Selectable, type SelectionRule } from '#snapshots/format/toolsets.ts';
 import { readCompiled } from '../statements.ts';
 import { pagesOf } from '#core/lib/slices.ts';
 

@@ -1,7 +1,7 @@
 import { afterCommit } from '#core/after-commit.ts';
 import type { App } from '#core/app.ts';
 import { signal } from '#core/cluster/signals.ts';
-import { canonical, checksum } from '#snapshots/canonical.ts';
+import { canonical, checksum } from '#snapshots/format/canonical.ts';
 import type { BesideNews, HostEvent } from '#core/contract/deploy/control.ts';
 import { readsOnly } from './issuer.ts';
 import { runningCanary } from './stored-canaries.ts';

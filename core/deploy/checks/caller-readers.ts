@@ -1,6 +1,6 @@
 import { subjectOf } from '#core/contract/entities.ts';
-import { leavesOf } from '#snapshots/order.ts';
-import type { Leaf, Tree } from '#snapshots/tree.ts';
+import { leavesOf } from '#snapshots/format/order.ts';
+import type { Leaf, Tree } from '#snapshots/format/tree.ts';
 import type { Candidate } from '../gates/gate.ts';
 
 const CALLER = 'caller.';

@@ -1,5 +1,5 @@
 import type { Column } from '#core/lib/sql/result.ts';
-import { canonical } from '#snapshots/canonical.ts';
+import { canonical } from '#snapshots/format/canonical.ts';
 
 /** Sentences of one definition; a table that was replaced has no end of them. */
 const MOST = 10;

@@ -6,12 +6,12 @@ import type { Description } from '#core/engines/shared/source.ts';
 import { AppError } from '#core/errors.ts';
 import { outputSchema } from '#core/query/shape.ts';
 import { withReads } from '#core/lib/sql/reads.ts';
-import { canonical } from '#snapshots/canonical.ts';
-import type { Compiled } from '#snapshots/compile.ts';
-import { freezeConnection } from '#snapshots/entities.ts';
-import type { FrozenConnection, FrozenResource, FrozenTool } from '#snapshots/format.ts';
-import { leavesOf } from '#snapshots/order.ts';
-import type { Leaf } from '#snapshots/tree.ts';
+import { canonical } from '#snapshots/format/canonical.ts';
+import type { Compiled } from '#snapshots/freeze/compile.ts';
+import { freezeConnection } from '#snapshots/freeze/entities.ts';
+import type { FrozenConnection, FrozenResource, FrozenTool } from '#snapshots/format/format.ts';
+import { leavesOf } from '#snapshots/format/order.ts';
+import type { Leaf } from '#snapshots/format/tree.ts';
 import { columnDifferences, schemaDifferences } from './columns.ts';
 import { createSlices, pagesOf } from '#core/lib/slices.ts';
 

@@ -13,8 +13,8 @@ import type { Ranked, Terms } from '#core/lib/search/ranking.ts';
 import { createSlices, pagesOf } from '#core/lib/slices.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import { createLock, type Lock } from '#core/store/open.ts';
-import type { SelectionRule } from '#snapshots/toolsets.ts';
-import { differingIn, type Leaf, type Tree } from '#snapshots/tree.ts';
+import type { SelectionRule } from '#snapshots/format/toolsets.ts';
+import { differingIn, type Leaf, type Tree } from '#snapshots/format/tree.ts';
 import { textsIn } from '../pending.ts';
 import { type Definition, readDefinitions, readWorkingCopy } from '../working-copy.ts';
 

@@ -4,7 +4,7 @@ import { clientName } from '#core/client/client-texts.ts';
 import type { RegistryEntry } from '#core/contract/deploy/server.ts';
 import { isLoopback } from '#core/contract/settings/config.ts';
 import { AppError } from '#core/errors.ts';
-import type { FrozenServer } from '#snapshots/format.ts';
+import type { FrozenServer } from '#snapshots/format/format.ts';
 import { firstSentence } from '#core/lib/text/shorten.ts';
 
 const SCHEMA = 'https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json';

@@ -1,8 +1,8 @@
 import { eq } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
-import type { FrozenServer } from '#snapshots/format.ts';
-import { leavesOf } from '#snapshots/order.ts';
-import type { Tree } from '#snapshots/tree.ts';
+import type { FrozenServer } from '#snapshots/format/format.ts';
+import { leavesOf } from '#snapshots/format/order.ts';
+import type { Tree } from '#snapshots/format/tree.ts';
 import type { DeployGate } from './gate.ts';
 
 /**

@@ -1,6 +1,6 @@
-import type { FrozenServer } from '#snapshots/format.ts';
-import { leavesOf } from '#snapshots/order.ts';
-import type { Tree } from '#snapshots/tree.ts';
+import type { FrozenServer } from '#snapshots/format/format.ts';
+import { leavesOf } from '#snapshots/format/order.ts';
+import type { Tree } from '#snapshots/format/tree.ts';
 import { isPerson } from '#core/identity/roles.ts';
 import { exposureOf, REQUIRED_AUTH } from '../exposure.ts';
 import type { DeployGate } from './gate.ts';

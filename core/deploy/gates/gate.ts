@@ -4,9 +4,9 @@ import { DEPLOY_GATES, type GateName } from '#core/contract/settings/deploy-gate
 import { readSettings } from '#core/definitions/settings/settings.ts';
 import { AppError, type ErrorCode, type FieldError } from '#core/errors.ts';
 import type { Actor, Context } from '#core/run.ts';
-import type { FrozenServer } from '#snapshots/format.ts';
-import type { Problem } from '#snapshots/freeze.ts';
-import type { Leaf, Tree } from '#snapshots/tree.ts';
+import type { FrozenServer } from '#snapshots/format/format.ts';
+import type { Problem } from '#snapshots/freeze/freeze.ts';
+import type { Leaf, Tree } from '#snapshots/format/tree.ts';
 import type { StoredSnapshot } from '../stored-snapshots.ts';
 
 /** What may be served next: the working copy, or a stored version that is restored. */

@@ -1,5 +1,5 @@
 import { subjectOf } from '#core/contract/entities.ts';
-import { differingIn } from '#snapshots/tree.ts';
+import { differingIn } from '#snapshots/format/tree.ts';
 import { lintLeaves } from '../checks/lint.ts';
 import type { DeployGate } from './gate.ts';
 

@@ -3,9 +3,9 @@ import { AppError } from '#core/errors.ts';
 import { blobSecrets } from '#core/identity/sealed-records.ts';
 import { dialectNamed } from '#core/engines/index.ts';
 import { runsCallerText } from '#core/lib/sql/classify.ts';
-import { leavesOf } from '#snapshots/order.ts';
-import { HOLDS_SECRETS } from '#snapshots/tree.ts';
-import type { FrozenResource, FrozenTool } from '#snapshots/format.ts';
+import { leavesOf } from '#snapshots/format/order.ts';
+import { HOLDS_SECRETS } from '#snapshots/format/tree.ts';
+import type { FrozenResource, FrozenTool } from '#snapshots/format/format.ts';
 import type { DeployGate, Finding } from './gate.ts';
 
 /** Whatever would fail at the first call: statements that their database refuses, secrets that no key opens, what is blocked here. */

@@ -1,4 +1,4 @@
-import type { FrozenConnection } from '#snapshots/format.ts';
+import type { FrozenConnection } from '#snapshots/format/format.ts';
 
 /** An environment variable of a connection in a generated project; without `fallback` it is a secret and has to be set. */
 export interface Variable {

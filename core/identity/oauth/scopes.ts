@@ -6,8 +6,8 @@ import { operations } from '#core/contract/index.ts';
 import type { Operation } from '#core/contract/operation.ts';
 import { activeSnapshot } from '#core/deploy/deployment.ts';
 import { contentOf } from '#core/deploy/stored-snapshots.ts';
-import { leavesOf } from '#snapshots/order.ts';
-import { holdsOf, isOpenTo, ofTool } from '#snapshots/toolsets.ts';
+import { leavesOf } from '#snapshots/format/order.ts';
+import { holdsOf, isOpenTo, ofTool } from '#snapshots/format/toolsets.ts';
 import type { Person } from './people.ts';
 import type { Resource } from './resources.ts';
 

@@ -3,7 +3,7 @@ import type { App } from '#core/app.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context } from '#core/run.ts';
 import type { Db } from '#core/store/open.ts';
-import { canonical } from '#snapshots/canonical.ts';
+import { canonical } from '#snapshots/format/canonical.ts';
 import { newPerson, NO_INVITATION, type PersonRow, recordPerson } from '../account.ts';
 import { invitedBy } from '../invitations.ts';
 import { recordPersonChange, signOut } from '../people.ts';

@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { IdentityProviderDraft } from '#core/contract/identity/identity-providers.ts';
 import { toDraft } from '#core/definitions/versioned.ts';
 import type { Context } from '#core/run.ts';
-import { canonical } from '#snapshots/canonical.ts';
+import { canonical } from '#snapshots/format/canonical.ts';
 import { isSealed } from '#core/lib/sealed-values.ts';
 import { prepareProvider } from './draft.ts';
 import { insertProvider, type ProviderRow, updateProvider } from './stored.ts';

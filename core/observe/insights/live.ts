@@ -4,9 +4,9 @@ import { readDeployment } from '#core/deploy/deployment.ts';
 import { newestVersion, readSnapshot } from '#core/deploy/stored-snapshots.ts';
 import { pagesOf } from '#core/lib/slices.ts';
 import { PAGE } from '#core/store/trees.ts';
-import { leavesOf } from '#snapshots/order.ts';
+import { leavesOf } from '#snapshots/format/order.ts';
 import type { Kind } from '#core/contract/entities.ts';
-import type { Leaf } from '#snapshots/tree.ts';
+import type { Leaf } from '#snapshots/format/tree.ts';
 
 /** Since when a definition has been served as it is served now. */
 export interface Live {

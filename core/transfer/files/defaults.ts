@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { canonical } from '#snapshots/canonical.ts';
+import { canonical } from '#snapshots/format/canonical.ts';
 
 /** The schema inside what makes it optional or nullable. */
 const inside = (schema: v.GenericSchema): v.GenericSchema =>

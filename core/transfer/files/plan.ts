@@ -2,7 +2,7 @@ import { byPlural, ENTITY_KINDS } from '#core/contract/entities.ts';
 import type { RawInput } from '#core/contract/index.ts';
 import { FORMAT } from '#core/contract/transfer.ts';
 import type { Values } from '#core/definitions/kinds.ts';
-import { canonical } from '#snapshots/canonical.ts';
+import { canonical } from '#snapshots/format/canonical.ts';
 import type { FileFault } from './folder.ts';
 import { SETTINGS_FILE } from './layout.ts';
 import type { Local, LocalRecord } from './local.ts';

@@ -1,6 +1,6 @@
 import { AppError } from '#core/errors.ts';
 import type { Values } from '#core/definitions/kinds.ts';
-import { canonical } from '#snapshots/canonical.ts';
+import { canonical } from '#snapshots/format/canonical.ts';
 import { removeInside, writeInside } from './folder.ts';
 import { fileNameOf, ROOMS, SETTINGS_FILE } from './layout.ts';
 import { type Local, type LocalRecord, readLocal } from './local.ts';

@@ -9,7 +9,7 @@ import { readStored } from '#core/process/read-value.ts';
 import { isSecretEntry } from '#core/definitions/connection-draft.ts';
 import type { Values } from '#core/definitions/kinds.ts';
 import { toVariables } from '#core/definitions/settings/settings.ts';
-import { canonical, hashOf } from '#snapshots/canonical.ts';
+import { canonical, hashOf } from '#snapshots/format/canonical.ts';
 import { withoutDefaults } from './defaults.ts';
 import { type Room, ROOMS } from './layout.ts';
 

@@ -1,7 +1,7 @@
 import { Document, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, type YAMLMap } from 'yaml';
 import { AppError } from '#core/errors.ts';
 import { refuseUnkeepable } from '#core/process/issues.ts';
-import { canonical } from '#snapshots/canonical.ts';
+import { canonical } from '#snapshots/format/canonical.ts';
 import type { Values } from '#core/definitions/kinds.ts';
 import { mergeMap } from './edit.ts';
 import { withUnchanged } from './splice.ts';

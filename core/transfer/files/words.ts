@@ -4,7 +4,7 @@ import { ServerConfigPatch } from '#core/contract/settings/config.ts';
 import type { ImportChecks } from '#core/contract/transfer.ts';
 import { diffLines, foldSame } from '#core/lib/text/line-diff.ts';
 import type { Values } from '#core/definitions/kinds.ts';
-import { canonical } from '#snapshots/canonical.ts';
+import { canonical } from '#snapshots/format/canonical.ts';
 import { SETTINGS_FILE } from './layout.ts';
 import type { Plan, PlannedChange } from './plan.ts';
 

@@ -1,7 +1,7 @@
 import type { JwtIssuer } from '#core/contract/settings/jwt-issuers.ts';
 import { foreignCaller, foreignRules } from '#core/edge/foreign-tokens.ts';
 import { wrongClaim } from '#core/edge/token-checks.ts';
-import type { FrozenServer } from '#snapshots/format.ts';
+import type { FrozenServer } from '#snapshots/format/format.ts';
 import { sha256 } from '#mcp-host/runtime/runtime.ts';
 import { callerName } from '#core/lib/text/caller-name.ts';
 import { createCaller } from '../caller.ts';

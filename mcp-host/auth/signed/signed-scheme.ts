@@ -2,7 +2,7 @@ import { decodeJwt, type CompactJWSHeaderParameters, type JWTPayload } from 'jos
 import { type CheckedToken, checkToken, type TokenRules } from '#core/edge/token-checks.ts';
 import { createExpiringMap } from '#core/lib/expiring-map.ts';
 import type { Log } from '#core/process/log.ts';
-import type { FrozenServer } from '#snapshots/format.ts';
+import type { FrozenServer } from '#snapshots/format/format.ts';
 import type { Admission, Caller } from '../caller.ts';
 import type { ToolsetAccess } from '../rights.ts';
 import { KeysUnavailable } from './foreign-keys.ts';

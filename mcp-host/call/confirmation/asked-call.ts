@@ -1,5 +1,5 @@
 import { AppError } from '#core/errors.ts';
-import type { FrozenTool } from '#snapshots/format.ts';
+import type { FrozenTool } from '#snapshots/format/format.ts';
 import { isMembers, type Members, RPC, RpcError } from '#mcp-host/protocol/messages.ts';
 import { callDigest } from '../call-digest.ts';
 import type { CallContext } from '../context.ts';

@@ -1,6 +1,6 @@
 import { AppError } from '#core/errors.ts';
 import type { Changes } from '#core/engines/shared/source.ts';
-import type { FrozenTool } from '#snapshots/format.ts';
+import type { FrozenTool } from '#snapshots/format/format.ts';
 import { isMembers, type Members, RPC, RpcError } from '#mcp-host/protocol/messages.ts';
 import type { CallResult } from '../cache.ts';
 import type { CallContext } from '../context.ts';

@@ -3,7 +3,7 @@ import { dialectNamed } from '#core/engines/index.ts';
 import type { Changes } from '#core/engines/shared/source.ts';
 import { isSent } from '#core/query/arguments.ts';
 import { writeTarget } from '#core/lib/sql/write-target.ts';
-import type { FrozenTool } from '#snapshots/format.ts';
+import type { FrozenTool } from '#snapshots/format/format.ts';
 import type { Members } from '#mcp-host/protocol/messages.ts';
 import type { RequestRecord } from '../request-record.ts';
 

@@ -1,9 +1,17 @@
 import type { Parameter } from '#core/contract/definitions/parameters.ts';
+import type { BoundType, BoundStatement, QueryResult, Json } from '#core/lib/sql/result.ts';
 import type { TextFormat } from '#core/contract/definitions/pages.ts';
 import type { ReturnType } from '#core/contract/definitions/tools.ts';
-import type { BoundStatement, BoundType, Json, QueryResult } from '#core/lib/sql/result.ts';
+import type { LimitPlace, Read } from './sql.ts';
 import type { ConnectionSettings } from '#core/engines/shared/connection-settings.ts';
-import type { Dialect, LimitPlace, SqlNode } from './sql.ts';
+
+export type Dialect = 'postgresql' | 'duckdb' | 'mysql' | 'sqlite' | 'clickhouse';
+
+/** A piece of SQL: text, a bound value, a list for IN, or a block that is kept only when every name in it was given. */
+export type SqlNode =
+  | string
+  | ({ readonly name: string; readonly in?: 'in' | 'not_in'; readonly place?: LimitPlace } & Read)
+  | { readonly block: readonly SqlNode[]; readonly names: readonly string[] };
 
 /** What one call runs and within which limits. */
 export interface Query {

@@ -1,21 +1,13 @@
-import type { BoundStatement, BoundType, Json } from '#core/lib/sql/result.ts';
-import type { Database } from './definitions.ts';
-
-export type Dialect = 'postgresql' | 'duckdb' | 'mysql' | 'sqlite' | 'clickhouse';
+import type { SqlNode, Dialect, Database } from './definitions.ts';
+import type { BoundType, Json, BoundStatement } from '#core/lib/sql/result.ts';
 
 export type LimitPlace = 'limit' | 'offset';
 
 /** How the database reads a value: the type that it is told, and whether it takes it apart from other uses of the name. */
-interface Read {
+export interface Read {
   readonly as?: string;
   readonly apart?: number;
 }
-
-/** A piece of SQL: text, a bound value, a list for IN, or a block that is kept only when every name in it was given. */
-export type SqlNode =
-  | string
-  | ({ readonly name: string; readonly in?: 'in' | 'not_in'; readonly place?: LimitPlace } & Read)
-  | { readonly block: readonly SqlNode[]; readonly names: readonly string[] };
 
 export function sql(texts: TemplateStringsArray, ...nodes: readonly SqlNode[]): SqlNode[] {
   return texts.flatMap((text, i) => [text, ...nodes.slice(i, i + 1)]).filter((node) => node !== '');
@@ -23,12 +15,16 @@ export function sql(texts: TemplateStringsArray, ...nodes: readonly SqlNode[]): 
 
 /** A value that is bound, never pasted into the text. */
 export const value = (name: string, read?: Read): SqlNode => ({ name, ...read });
+
 /** The value of a LIMIT: without one, there is no limit. */
 export const limitOf = (name: string, read?: Read): SqlNode => ({ name, place: 'limit', ...read });
+
 /** The value of an OFFSET: without one, no row is skipped. */
 export const offsetOf = (name: string, read?: Read): SqlNode => ({ name, place: 'offset', ...read });
+
 /** `IN (…)` over the elements of an array. */
 export const anyOf = (name: string, read?: Read): SqlNode => ({ name, in: 'in', ...read });
+
 /** `NOT IN (…)` over the elements of an array. */
 export const noneOf = (name: string, read?: Read): SqlNode => ({ name, in: 'not_in', ...read });
 

@@ -12,7 +12,7 @@ import {
 } from '#core/query/arguments.ts';
 import { ADDED_BY_CLIENTS } from '#core/lib/call/undeclared-arguments.ts';
 import { AppError } from '#core/errors.ts';
-import { canonical } from '#snapshots/canonical.ts';
+import { canonical } from '#snapshots/format/canonical.ts';
 import { processorMs } from '#test/support/processor-time.ts';
 
 const parameter = (more: Partial<Parameter>): Parameter => ({

@@ -6,7 +6,7 @@ import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.j
 import { StreamableHTTPClientTransport as LegacyTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { decodeJwt } from 'jose';
 import { parseEnv } from '#core/process/env.ts';
-import type { FrozenServer } from '#snapshots/format.ts';
+import type { FrozenServer } from '#snapshots/format/format.ts';
 import type { HostOptions } from '#mcp-host/host-options.ts';
 import { authSettings, keyring, modern, snapshotOf, testHost, TOKEN } from '../support.ts';
 import { useHost } from '../use-host.ts';

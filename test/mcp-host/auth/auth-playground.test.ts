@@ -1,7 +1,7 @@
 import { NO_IDENTITY } from '#core/query/identity.ts';
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { BY_GROUPS, type PlaygroundCaller, signPlaygroundToken } from '#core/edge/playground-token.ts';
-import type { FrozenServer, FrozenToolset } from '#snapshots/format.ts';
+import type { FrozenServer, FrozenToolset } from '#snapshots/format/format.ts';
 import { connection, KEY, modern, parameterOf, snapshotOf, TOKEN as SERVICE_TOKEN, toolOf } from '../support.ts';
 import { useHost } from '../use-host.ts';
 

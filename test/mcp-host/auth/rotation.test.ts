@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createKeyring, keyIdOf } from '#core/lib/secrets.ts';
-import type { Snapshot } from '#snapshots/format.ts';
+import type { Snapshot } from '#snapshots/format/format.ts';
 import { connectionOf, modern, snapshotOf, testHost, toolOf } from '../support.ts';
 import { useHost } from '../use-host.ts';
 import { until } from '#test/support/until.ts';

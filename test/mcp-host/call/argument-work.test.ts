@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'bun:test';
-import { canonical } from '#snapshots/canonical.ts';
-import type { Snapshot } from '#snapshots/format.ts';
+import { canonical } from '#snapshots/format/canonical.ts';
+import type { Snapshot } from '#snapshots/format/format.ts';
 import { callTool, connectionOf, modern, parameterOf, rpc, snapshotOf, TOKEN, toolOf } from '../support.ts';
 import { useHost } from '../use-host.ts';
 

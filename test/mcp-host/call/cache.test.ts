@@ -5,7 +5,7 @@ import { type CallResult, createResultCache } from '#mcp-host/call/cache.ts';
 import { createCaller } from '#mcp-host/auth/caller.ts';
 import { rightsOf } from '#mcp-host/auth/rights.ts';
 import { loadRegistry } from '#mcp-host/swap/registry.ts';
-import type { FrozenTool } from '#snapshots/format.ts';
+import type { FrozenTool } from '#snapshots/format/format.ts';
 import { connection, modern, parameterOf, snapshotOf, toolOf } from '../support.ts';
 import { useHost } from '../use-host.ts';
 import { loadableOf } from '#test/mcp-host/snapshot-forms.ts';

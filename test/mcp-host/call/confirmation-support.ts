@@ -3,7 +3,7 @@ import mysql from 'mysql2/promise';
 import { mkdirSync, rmSync } from 'node:fs';
 import { Database } from 'bun:sqlite';
 import { join } from 'node:path';
-import type { FrozenConnection, FrozenTool } from '#snapshots/format.ts';
+import type { FrozenConnection, FrozenTool } from '#snapshots/format/format.ts';
 import { reachable, type TestDatabase, testDatabase } from '#test/support/databases.ts';
 import type { HostOptions } from '#mcp-host/host-options.ts';
 import {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import type { FrozenConnection } from '#snapshots/format.ts';
+import type { FrozenConnection } from '#snapshots/format/format.ts';
 import { openTcpProxy } from '#test/support/tcp-proxy.ts';
 import { reachable, type TestDatabase, testDatabase } from '#test/support/databases.ts';
 import { connectionOf, ENVELOPE, keyring, modern, parameterOf, snapshotOf, toolOf } from '../support.ts';

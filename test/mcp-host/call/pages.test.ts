@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import type { FrozenTool } from '#snapshots/format.ts';
+import type { FrozenTool } from '#snapshots/format/format.ts';
 import { connection, ENVELOPE, parameterOf, snapshotOf, textOf, toolOf } from '../support.ts';
 import { useHost } from '../use-host.ts';
 import { liveToken, tokenText } from '../toolsets/toolsets-support.ts';

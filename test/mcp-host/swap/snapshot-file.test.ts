@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { Lacking } from '#mcp-host/swap/apply-news.ts';
 import { type SnapshotFile, snapshotFile } from '#mcp-host/swap/snapshot-file.ts';
-import { type Snapshot, type SnapshotContent, WHOLE_FORMAT } from '#snapshots/format.ts';
-import { deltaOf, toBlobs, toContent, toTree } from '#snapshots/tree.ts';
+import { type Snapshot, type SnapshotContent, WHOLE_FORMAT } from '#snapshots/format/format.ts';
+import { deltaOf, toBlobs, toContent, toTree } from '#snapshots/format/tree.ts';
 import { promptOf, snapshotOf } from '#test/mcp-host/support.ts';
 import { keepOnDisk } from '#test/mcp-host/snapshot-forms.ts';
 

@@ -5,7 +5,7 @@ import { rightsOf } from '#mcp-host/auth/rights.ts';
 import { endpointOf } from '#core/edge/mcp-endpoint.ts';
 import { loadRegistry } from '#mcp-host/swap/registry.ts';
 import { createViews } from '#mcp-host/swap/views.ts';
-import type { FrozenPrompt, FrozenResource, FrozenTool, FrozenToolset } from '#snapshots/format.ts';
+import type { FrozenPrompt, FrozenResource, FrozenTool, FrozenToolset } from '#snapshots/format/format.ts';
 import { createRandom } from '#test/support/chance.ts';
 import { loadableOf } from '#test/mcp-host/snapshot-forms.ts';
 import { connectionOf, promptOf, resourceOf, rpc, snapshotOf, toolOf } from '../support.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Selection } from '#core/contract/definitions/toolsets.ts';
 import type { LiveToken } from '#core/contract/deploy/control.ts';
-import type { FrozenToolset } from '#snapshots/format.ts';
+import type { FrozenToolset } from '#snapshots/format/format.ts';
 import { keyring } from '#test/mcp-host/support.ts';
 
 export const selectionOf = (more: Partial<Selection> = {}): Selection => ({

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { Client as ModernClient, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import type { FrozenToolset } from '#snapshots/format.ts';
+import type { FrozenToolset } from '#snapshots/format/format.ts';
 import { connectionOf, modern, parameterOf, promptOf, resourceOf, rpc, snapshotOf, toolOf } from '../support.ts';
 import { useHost } from '../use-host.ts';
 import { liveToken, selectionOf, tokenText, toolsetOf } from './toolsets-support.ts';

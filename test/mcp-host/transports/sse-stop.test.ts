@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from 'bun:test';
 import { Client as ModernClient, SSEClientTransport as ModernTransport } from '@modelcontextprotocol/client';
 import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { SSEClientTransport as LegacyTransport } from '@modelcontextprotocol/sdk/client/sse.js';
-import type { FrozenServer } from '#snapshots/format.ts';
+import type { FrozenServer } from '#snapshots/format/format.ts';
 import { connection, hostHere, snapshotOf, type TestHost, toolOf } from '../support.ts';
 import { useHost } from '../use-host.ts';
 import { until } from '#test/support/until.ts';

@@ -5,7 +5,7 @@ import { Client as ModernClient, SSEClientTransport as ModernTransport } from '@
 import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
 import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
-import type { FrozenServer, FrozenTool } from '#snapshots/format.ts';
+import type { FrozenServer, FrozenTool } from '#snapshots/format/format.ts';
 import { readEvents } from '#mcp-host/swap/control.ts';
 import { connection, keyring, modern, snapshotOf, toolOf } from '../support.ts';
 import { useHost } from '../use-host.ts';

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { readWorkingCopy } from '#core/deploy/working-copy.ts';
-import { toContent } from '#snapshots/tree.ts';
+import { toContent } from '#snapshots/format/tree.ts';
 import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
 
 let t: TestApp;

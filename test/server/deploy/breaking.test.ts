@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { mkdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestApp, testApp } from '#test/support/app.ts';
-import { breaking } from '#snapshots/breaking.ts';
+import { breaking } from '#snapshots/diff/breaking.ts';
 import { connectHost } from '#test/support/host.ts';
 
 /** What `deploy/diff` marks as breaking, per change of the working copy against what is served. */

@@ -12,8 +12,8 @@ import { type TestApp, testApp } from '#test/support/app.ts';
 import { reachable, testDatabase } from '#test/support/databases.ts';
 import { connectHost } from '#test/support/host.ts';
 import { describeOnce } from '#test/support/metadata.ts';
-import { canonical, checksum } from '#snapshots/canonical.ts';
-import type { Compiled } from '#snapshots/compile.ts';
+import { canonical, checksum } from '#snapshots/format/canonical.ts';
+import type { Compiled } from '#snapshots/freeze/compile.ts';
 import { until } from '#test/support/until.ts';
 
 let t: TestApp;

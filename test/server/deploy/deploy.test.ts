@@ -342,7 +342,7 @@ test('health names the server, its hosts, counts and databases', async () => {
 });
 
 test('a secret sealed again with a new key changes neither the checksum nor the pool', async () => {
-  const { freeze } = await import('#snapshots/freeze.ts');
+  const { freeze } = await import('#snapshots/freeze/freeze.ts');
   const { createKeyring } = await import('#core/lib/secrets.ts');
   const fingerprint_key = new Uint8Array(32).fill(7);
   const seal = (key: string) => ({ $sealed: createKeyring([key], fingerprint_key).seal('secret', 'connection/c/password') });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { registryEntry } from '#core/deploy/connect/registry-entry.ts';
 import { readServerConfig } from '#core/definitions/settings/config.ts';
-import type { FrozenServer } from '#snapshots/format.ts';
+import type { FrozenServer } from '#snapshots/format/format.ts';
 import { testApp, type TestApp } from '#test/support/app.ts';
 
 let t: TestApp;

@@ -2,7 +2,7 @@ import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { freeze } from '#snapshots/freeze.ts';
+import { freeze } from '#snapshots/freeze/freeze.ts';
 import { inTurn } from '#core/deploy/deploys.ts';
 import { readWorkingCopy } from '#core/deploy/working-copy.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';

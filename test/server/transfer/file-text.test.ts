@@ -3,7 +3,7 @@ import { parseDocument } from 'yaml';
 import { fileNameOf, ROOMS } from '#core/transfer/files/layout.ts';
 import { normalise, slimValues } from '#core/transfer/files/records.ts';
 import { editText, readText, TextFault, writeText } from '#core/transfer/files/text.ts';
-import { canonical } from '#snapshots/canonical.ts';
+import { canonical } from '#snapshots/format/canonical.ts';
 import { AppError } from '#core/errors.ts';
 import { fc } from '#test/support/chance.ts';
 

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { canonical } from '#snapshots/canonical.ts';
+import { canonical } from '#snapshots/format/canonical.ts';
 import { type TestHost, testHost } from '#test/mcp-host/support.ts';
 import { freePort } from '#test/support/free-port.ts';
 import { edit, type Shop, shop } from './folder-support.ts';

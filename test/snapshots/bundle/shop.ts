@@ -1,5 +1,5 @@
 import type { LiveToken } from '#core/contract/deploy/control.ts';
-import type { FrozenConnection, FrozenTool, Snapshot } from '#snapshots/format.ts';
+import type { FrozenConnection, FrozenTool, Snapshot } from '#snapshots/format/format.ts';
 import { connectionOf, keyring, parameterOf, promptOf, resourceOf, snapshotOf, toolOf } from '#test/mcp-host/support.ts';
 import { testCaller } from '#test/mcp-host/callers.ts';
 

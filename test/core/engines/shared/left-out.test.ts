@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { compileQuery } from '#snapshots/compile.ts';
+import { compileQuery } from '#snapshots/freeze/compile.ts';
 import { EVERY_ENGINE, type OpenEngine } from './every-engine.ts';
 import { refusal } from './suite.ts';
 import { toolOn } from './tool-call.ts';

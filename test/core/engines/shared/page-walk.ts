@@ -8,8 +8,8 @@ import type { Position } from '#core/query/pages.ts';
 import { planQuery, type QueryPlan, runQuery } from '#core/query/query.ts';
 import { NO_CALLER } from '#core/query/values.ts';
 import { parseSql } from '#core/lib/sql/parse.ts';
-import { compileQuery, describeCompiled } from '#snapshots/compile.ts';
-import { pageColumns } from '#snapshots/entities.ts';
+import { compileQuery, describeCompiled } from '#snapshots/freeze/compile.ts';
+import { pageColumns } from '#snapshots/freeze/entities.ts';
 import type { FrozenQuery } from '#core/query/frozen-query.ts';
 
 const FACTS = { arguments: {}, vars: {}, caller: NO_CALLER, call: { id: 'c', time: 0 } };

@@ -3,8 +3,8 @@ import { engineOf, openSource } from '#core/engines/index.ts';
 import { bind } from '#core/lib/sql/bind.ts';
 import { pagingOf } from '#core/lib/sql/paging.ts';
 import { parseSql } from '#core/lib/sql/parse.ts';
-import { pageColumns } from '#snapshots/entities.ts';
-import { compileQuery, describeCompiled } from '#snapshots/compile.ts';
+import { pageColumns } from '#snapshots/freeze/entities.ts';
+import { compileQuery, describeCompiled } from '#snapshots/freeze/compile.ts';
 import { localPolicy, reachable, testDatabase } from '#test/support/databases.ts';
 
 const SQL = 'select id, day from sales';

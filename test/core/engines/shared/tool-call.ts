@@ -9,7 +9,7 @@ import { createPseudonym } from '#core/query/masks.ts';
 import { planQuery, runQuery } from '#core/query/query.ts';
 import { shape } from '#core/query/shape.ts';
 import { NO_CALLER } from '#core/query/values.ts';
-import { compileQuery, describeCompiled } from '#snapshots/compile.ts';
+import { compileQuery, describeCompiled } from '#snapshots/freeze/compile.ts';
 import type { FrozenQuery } from '#core/query/frozen-query.ts';
 import type { OpenEngine } from './every-engine.ts';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { JwtIssuer } from '#core/contract/settings/jwt-issuers.ts';
 import { guardedFetch } from '#core/engines/shared/dial.ts';
 import { foreignKeysFile } from '#mcp-host/auth/signed/foreign-keys.ts';
-import type { FrozenServer } from '#snapshots/format.ts';
+import type { FrozenServer } from '#snapshots/format/format.ts';
 import { type TestIssuer, testIssuer } from '#test/support/issuer.ts';
 import { handMade, type TestKey, testKey } from '#test/support/signed-tokens.ts';
 import { authSettings, connection, modern, rpc, snapshotOf, testHost, toolOf } from '#test/mcp-host/support.ts';

@@ -5,7 +5,7 @@ import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.j
 import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
 import type { IdentityList } from '#core/contract/deploy/control.ts';
 import { identityFile } from '#mcp-host/auth/signed/identity-state.ts';
-import type { FrozenServer } from '#snapshots/format.ts';
+import type { FrozenServer } from '#snapshots/format/format.ts';
 import { handMade, identityOf, ISSUER, personClaims, type TestKey, testKey } from '#test/support/signed-tokens.ts';
 import { authSettings, connection, modern, rpc, snapshotOf, toolOf } from '#test/mcp-host/support.ts';
 import { useHost } from '#test/mcp-host/use-host.ts';

@@ -12,9 +12,9 @@ import { pagedInput, pagedOutput } from '#core/query/page-schemas.ts';
 import type { SqlDialect } from '#core/lib/sql/dialect.ts';
 import type { PageColumn } from '#core/lib/sql/paging.ts';
 import type { PageBy } from '#core/contract/definitions/pages.ts';
-import { canonical, checksum } from './canonical.ts';
+import { canonical, checksum } from '#snapshots/format/canonical.ts';
 import type { Compiled, QueryDefinition } from './compile.ts';
-import type { FrozenConnection, FrozenPrompt, FrozenResource, FrozenTool } from './format.ts';
+import type { FrozenConnection, FrozenPrompt, FrozenResource, FrozenTool } from '#snapshots/format/format.ts';
 import type { FrozenQuery } from '#core/query/frozen-query.ts';
 
 /** A stored connection; secrets are sealed. */

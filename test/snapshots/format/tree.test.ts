@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import { fc } from '#test/support/chance.ts';
-import { hashOf } from '#snapshots/canonical.ts';
-import { diff } from '#snapshots/diff.ts';
-import { applyDelta, compare, deltaOf, keyOf, type Leaf, parseTree, toBlob, toTree } from '#snapshots/tree.ts';
+import { hashOf } from '#snapshots/format/canonical.ts';
+import { diff } from '#snapshots/diff/diff.ts';
+import { applyDelta, compare, deltaOf, keyOf, type Leaf, parseTree, toBlob, toTree } from '#snapshots/format/tree.ts';
 import { type Kind, KINDS } from '#core/contract/entities.ts';
 
 const leaves = fc

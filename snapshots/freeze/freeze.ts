@@ -8,11 +8,12 @@ import {
   type ResourceDefinition,
   type ToolDefinition,
 } from './entities.ts';
-import type { FrozenServer, SnapshotContent } from './format.ts';
+import type { FrozenServer, SnapshotContent } from '#snapshots/format/format.ts';
 import { type DefinitionOf, freezeOne, type Outcome } from './freeze-one.ts';
-import { leafAt, placeAfter, placeOf } from './order.ts';
-import type { ToolsetDefinition } from './toolsets.ts';
-import { type Blob, compare, type Leaf, toBlob, toContent, toTree, type Tree } from './tree.ts';
+import { leafAt } from '#snapshots/format/order.ts';
+import { placeAfter, placeOf } from './outcome-order.ts';
+import type { ToolsetDefinition } from '#snapshots/format/toolsets.ts';
+import { type Blob, compare, type Leaf, toBlob, toContent, toTree, type Tree } from '#snapshots/format/tree.ts';
 
 export interface Configuration {
   readonly server: FrozenServer;

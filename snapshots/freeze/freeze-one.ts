@@ -13,9 +13,9 @@ import {
   type ToolDefinition,
   toolFreezer,
 } from './entities.ts';
-import type { FrozenResource, FrozenTool } from './format.ts';
-import { freezeToolset, type ToolsetDefinition } from './toolsets.ts';
-import { type Blob, type Leaf, toBlob } from './tree.ts';
+import type { FrozenResource, FrozenTool } from '#snapshots/format/format.ts';
+import { freezeToolset, type ToolsetDefinition } from '#snapshots/format/toolsets.ts';
+import { type Blob, type Leaf, toBlob } from '#snapshots/format/tree.ts';
 
 export interface DefinitionOf {
   readonly tool: ToolDefinition;

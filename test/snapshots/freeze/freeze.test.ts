@@ -1,11 +1,18 @@
 import type { View } from '#core/contract/definitions/view.ts';
 import { expect, test } from 'bun:test';
 import { fc, seed } from '#test/support/chance.ts';
-import { COMPILER, type Compiled, compiledKey, compileQuery, currentArtifact, describeCompiled } from '#snapshots/compile.ts';
-import type { ConnectionDefinition, ResourceDefinition, ToolDefinition } from '#snapshots/entities.ts';
-import { resourceDefinition } from '#snapshots/entities.ts';
-import { type Configuration, createFrozenState, freeze, MOST_TOOLS } from '#snapshots/freeze.ts';
-import { toBlobs, toTree } from '#snapshots/tree.ts';
+import {
+  COMPILER,
+  type Compiled,
+  compiledKey,
+  compileQuery,
+  currentArtifact,
+  describeCompiled,
+} from '#snapshots/freeze/compile.ts';
+import type { ConnectionDefinition, ResourceDefinition, ToolDefinition } from '#snapshots/freeze/entities.ts';
+import { resourceDefinition } from '#snapshots/freeze/entities.ts';
+import { type Configuration, createFrozenState, freeze, MOST_TOOLS } from '#snapshots/freeze/freeze.ts';
+import { toBlobs, toTree } from '#snapshots/format/tree.ts';
 
 const times = { created_at: '2026-03-01T12:00:00.000Z', updated_at: '2026-03-01T12:00:00.000Z' };
 

@@ -15,7 +15,7 @@ import { parseTemplate } from '#core/lib/template/parse.ts';
 import { AppError, invalidField } from '#core/errors.ts';
 import { engineOf } from '#core/engines/index.ts';
 import type { Description } from '#core/engines/shared/source.ts';
-import { canonical } from './canonical.ts';
+import { canonical } from '#snapshots/format/canonical.ts';
 
 /** Raised when the same definition would compile to something else: every stored artifact is made again. */
 export const COMPILER = 6;

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
-import { lostMembers } from '#snapshots/lost-members.ts';
-import { type Blob, differing, toBlobs } from '#snapshots/tree.ts';
-import type { FrozenTool, FrozenToolset } from '#snapshots/format.ts';
+import { lostMembers } from '#snapshots/diff/lost-members.ts';
+import { type Blob, differing, toBlobs } from '#snapshots/format/tree.ts';
+import type { FrozenTool, FrozenToolset } from '#snapshots/format/format.ts';
 import { connectionOf, snapshotOf, toolOf } from '#test/mcp-host/support.ts';
 import { selectionOf, toolsetOf } from '#test/mcp-host/toolsets/toolsets-support.ts';
 

@@ -1,8 +1,8 @@
-import type { FrozenPrompt, FrozenResource, FrozenTool } from './format.ts';
-import { type Holds, holdsOf, ofPrompt, ofResource, ofTool, type Selectable } from './toolsets.ts';
-import { keyOf, type Leaf } from './tree.ts';
+import type { FrozenPrompt, FrozenResource, FrozenTool } from '#snapshots/format/format.ts';
+import { type Holds, holdsOf, ofPrompt, ofResource, ofTool, type Selectable } from '#snapshots/format/toolsets.ts';
+import { keyOf, type Leaf } from '#snapshots/format/tree.ts';
 import type { Kind } from '#core/contract/entities.ts';
-import { leavesOf } from './order.ts';
+import { leavesOf } from '#snapshots/format/order.ts';
 
 type Texts = (leaves: readonly Leaf[]) => Promise<ReadonlyMap<string, string>>;
 /** Leaves of a tree before and after that belong together. */

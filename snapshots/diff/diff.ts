@@ -4,8 +4,8 @@ import { REDACTED } from '#core/contract/history.ts';
 import { replaceSealed } from '#core/lib/sealed-values.ts';
 import type { SqlNode } from '#core/lib/sql/statement.ts';
 import { breaking } from './breaking.ts';
-import { canonical, checksum } from './canonical.ts';
-import type { SnapshotContent } from './format.ts';
+import { canonical, checksum } from '#snapshots/format/canonical.ts';
+import type { SnapshotContent } from '#snapshots/format/format.ts';
 
 type Item = Readonly<Record<string, unknown>>;
 type Named = { readonly name: string } & Item;
