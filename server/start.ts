@@ -1,4 +1,4 @@
-import { createApp, type App } from '#core/app.ts';
+import { createApp, type App } from '#core/platform/platform.ts';
 import { databaseUrl, openStore } from '#core/store/open.ts';
 import { IDLE_SECONDS } from '#core/edge/body.ts';
 import { type Env, redisUrl } from '#core/process/env.ts';
@@ -6,7 +6,7 @@ import { createMemoryKv } from '#core/cluster/memory.ts';
 import { createRedisKv } from '#core/cluster/redis.ts';
 import type { Kv } from '#core/cluster/kv.ts';
 import type { Log } from '#core/process/log.ts';
-import { SYSTEM } from '#core/run.ts';
+import { SYSTEM } from '#core/context/context.ts';
 import { createOwner } from '#core/identity/auth.ts';
 import { keepCollectingOauth } from '#core/identity/oauth/garbage.ts';
 import { snapshotToServe } from '#core/deploy/exposure.ts';

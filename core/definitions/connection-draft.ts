@@ -1,18 +1,18 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { type ConnectionDraft, MASK } from '#core/contract/definitions/connections.ts';
 import { type FieldError, invalidField, refuseFields } from '#core/errors.ts';
-import type { Context } from '#core/run.ts';
+import type { Context } from '#core/context/context.ts';
 import { openOrNull } from '#core/lib/secrets.ts';
 import { checkTarget, kindOf } from '#core/engines/index.ts';
 import { extraFault, extrasThereAre } from '#core/engines/shared/extras.ts';
 import { canonical } from '#snapshots/format/canonical.ts';
 import type { Sealed } from '#core/contract/fields.ts';
 import { sessionFaults } from './session-checks.ts';
-import { touches } from './records.ts';
-import { guardDraft } from './guard/guard.ts';
-import { type ConnectionRow, secretPlace } from './source-pool.ts';
+import { touches } from '#core/records/versioned.ts';
+import { guardDraft } from '#core/records/prompt-guard.ts';
+import { type ConnectionRow, secretPlace } from '#core/sources/source-pool.ts';
 import { isSealed } from '#core/lib/sealed-values.ts';
-import { lastState, refuseConnection } from '#core/identity/token-limits.ts';
+import { lastState, refuseConnection } from '#core/context/token-limits.ts';
 
 /** What a connection is to become; a secret is plain text when it was sent and sealed when it is kept. */
 export type Draft = {

@@ -2,9 +2,9 @@ import * as v from 'valibot';
 import { type Connection, ConnectionDraft, type DbType, MASK, type TestResult } from '#core/contract/definitions/connections.ts';
 import { OWNED_KINDS } from '#core/contract/entities.ts';
 import { writeAlone } from '#core/store/journal.ts';
-import type { Db } from '#core/store/open.ts';
+import type { Db } from '#core/store/store.ts';
 import { AppError, refuseFields } from '#core/errors.ts';
-import type { Context, Handlers } from '#core/run.ts';
+import type { Context, Handlers } from '#core/context/context.ts';
 import { createSlices, pagesOf } from '#core/lib/slices.ts';
 import { checkTarget, CONNECTION_TYPES, kindOfServer } from '#core/engines/index.ts';
 import type { ConnectionSettings } from '#core/engines/shared/connection-settings.ts';
@@ -19,13 +19,14 @@ import {
 } from './connection-draft.ts';
 import { createEntity } from './entity.ts';
 import { ownedBy } from './owners.ts';
-import { AT_ONCE, createNoun } from './records.ts';
+import { AT_ONCE } from '#core/records/versioned.ts';
+import { createNoun } from './records.ts';
 import { refuseUnknownVariables } from './guard/variables.ts';
 import { sessionFaults } from './session-checks.ts';
-import { createShop, SHOP_FILE } from '#core/transfer/sample-shop.ts';
-import type { ConnectionRow } from './source-pool.ts';
+import { createShop, SHOP_FILE } from '#core/sources/sample-shop.ts';
+import type { ConnectionRow } from '#core/sources/source-pool.ts';
 import { isSealed } from '#core/lib/sealed-values.ts';
-import { answerWithin } from './statements.ts';
+import { answerWithin } from '#core/sources/statements.ts';
 
 export const connection = createEntity<'connection', Draft>('connection', {
   async prepare(context, id, draft, stored, original = null) {

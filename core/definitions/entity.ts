@@ -1,31 +1,26 @@
-import { like } from 'drizzle-orm';
+import { type EntityKind, type Plural, ENTITIES } from '#core/contract/entities.ts';
+import { type Handlers, type Context, ignoresRepeats, newId } from '#core/context/context.ts';
+import type { Output } from '#core/contract/index.ts';
+import type { Db } from '#core/store/store.ts';
+import { type RowOf, entityTable } from '#core/store/entity-table.ts';
+import { type ValuesOf, type Noun, createNoun, type ListFilter } from './records.ts';
+import type { Prepared } from '#core/records/restorable.ts';
 import type * as v from 'valibot';
 import type { TestOwner } from '#core/contract/definitions/tests.ts';
-import { ENTITIES, type EntityKind, type Plural } from '#core/contract/entities.ts';
-import type { Output } from '#core/contract/index.ts';
-import { entityTable } from '#core/store/entity-table.ts';
 import { writeAlone } from '#core/store/journal.ts';
-import type { Db } from '#core/store/open.ts';
 import { AppError } from '#core/errors.ts';
-import type { Context, Handlers } from '#core/run.ts';
-import type { Compiled } from '#snapshots/freeze/compile.ts';
-import { inTransaction } from './batch.ts';
+import { inTransaction } from '#core/records/batch.ts';
 import { ownerOf, testedOf } from './owners.ts';
-import { createNoun, ignoresRepeats, type ListFilter, newId, type Noun, type RowOf, touches, type ValuesOf } from './records.ts';
-import { checkVersion, retryOnConflict, toDraft } from './versioned.ts';
-import { isAdministrator } from '#core/identity/roles.ts';
-import { lastState, refuseFields } from '#core/identity/token-limits.ts';
-import { storeCompiled } from './statements.ts';
-
-/** A record that passed every check of a write, and what was derived from it. */
-export interface Prepared<V = Readonly<Record<string, unknown>>> {
-  readonly values: V;
-  /** Null: nothing new was derived. */
-  readonly compiled: Compiled | null;
-}
+import { touches, checkVersion, retryOnConflict, toDraft } from '#core/records/versioned.ts';
+import { isAdministrator } from '#core/context/roles.ts';
+import { lastState, refuseFields } from '#core/context/token-limits.ts';
+import { storeCompiled } from '#core/sources/statements.ts';
+import { like } from 'drizzle-orm';
 
 type Verb = 'list' | 'get' | 'create' | 'update' | 'delete';
+
 export type EntityHandlers<K extends EntityKind> = Pick<Handlers, `${Plural<K>}.${Verb}`>;
+
 /** A record as a response shows it. */
 type Shown<K extends EntityKind> = Output<`${Plural<K>}.get`>;
 
@@ -53,6 +48,7 @@ interface Rules<K extends EntityKind, D> {
 }
 
 type ById = { readonly id: string };
+
 type Patch = ById & { readonly version?: number | undefined };
 
 /** The operations of one noun, and what import, rollback and agents need of it. */
@@ -189,6 +185,7 @@ export function createEntity<K extends EntityKind, D extends object>(kind: K, ru
 }
 
 const COPY_ATTEMPTS = 20;
+
 const isTaken = (error: unknown): boolean =>
   error instanceof AppError && error.code === 'conflict' && error.errors[0]?.field === 'name';
 

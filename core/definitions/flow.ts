@@ -2,9 +2,9 @@ import { asc } from 'drizzle-orm';
 import { byPlural, ENTITIES, FROZEN_KINDS, type FrozenKind, OWNED_KINDS, type Plural } from '#core/contract/entities.ts';
 import { FlowLayout } from '#core/contract/flow.ts';
 import { entityTable } from '#core/store/entity-table.ts';
-import type { Context, Handlers } from '#core/run.ts';
+import type { Context, Handlers } from '#core/context/context.ts';
 import { holdsOf } from '#snapshots/format/toolsets.ts';
-import { readSettings } from './settings/config.ts';
+import { readSettings } from '#core/settings/settings.ts';
 import { deployHandlers } from '#core/deploy/deploys.ts';
 
 export const flowHandlers: Pick<Handlers, 'flow.layout' | 'flow.toolsets'> = {

@@ -1,50 +1,22 @@
-import { type EntityKind, ENTITY_KINDS, type Plural } from '#core/contract/entities.ts';
-import type { Db } from '#core/store/open.ts';
-import { AppError } from '#core/errors.ts';
-import type { Context } from '#core/run.ts';
-import { CONFIG_ID } from '#core/contract/settings/config.ts';
-import { configHandlers, prepareEarlierSettings, readSettings, restoreSettings } from './settings/config.ts';
-import type { Settings } from './settings/settings.ts';
+import { type EntityKind, type Plural, ENTITY_KINDS } from '#core/contract/entities.ts';
+import type { Db } from '#core/store/store.ts';
+import type { Context } from '#core/context/context.ts';
+import type { Entity } from './entity.ts';
+import type { Prepared, Undoable } from '#core/records/restorable.ts';
+import type { ChangedRecord, NewRecord } from '#core/records/versioned.ts';
+import type { Stored, Values } from '#core/store/entity-table.ts';
 import { connection } from './connections.ts';
-import { oauthAppUndo } from '#core/identity/oauth/clients/undo-apps.ts';
-import { providerUndo } from '#core/identity/providers/undo.ts';
-import type { Entity, Prepared } from './entity.ts';
 import { prompt } from './prompts.ts';
-import type { Restored } from './records.ts';
-import type { ChangedRecord, NewRecord } from './versioned.ts';
 import { resource } from './resources.ts';
 import { test } from './tests/tests.ts';
 import { tool } from './tools.ts';
 import { toolset } from './toolsets/toolsets.ts';
-
-/** A stored record of any noun. */
-export interface Stored extends Readonly<Record<string, unknown>> {
-  readonly id: string;
-  readonly name: string;
-  readonly version: number;
-  readonly created_at: string;
-}
-
-export type Values = Readonly<Record<string, unknown>>;
-
-/** What a rollback needs of something that history records. */
-export interface Undoable {
-  readonly entity_type: EntityKind | 'server_config' | 'identity_provider' | 'oauth_app';
-  /** Its part of the names of operations. */
-  readonly noun: {
-    /** Those that are stored, by id. */
-    getAll(context: Context, ids: readonly string[], tx?: Db): Promise<ReadonlyMap<string, Stored>>;
-    restoreAll(context: Context, tx: Db, restored: readonly Restored<Stored, Values>[]): Promise<void>;
-  };
-  /** Every check of a write for a state that was stored before. @param stored what the id holds now. */
-  prepareEarlier(context: Context, earlier: Stored, stored: Stored | null): Promise<Prepared>;
-  /** Deletes records, and what they own. */
-  removeAll(context: Context, tx: Db, ids: readonly string[]): Promise<unknown>;
-  /** The record as a response shows it. */
-  read(context: Context, id: string): Promise<Record<string, unknown>>;
-  /** What follows the commit of a rollback. */
-  settle?(context: Context): Promise<void>;
-}
+import { AppError } from '#core/errors.ts';
+import { CONFIG_ID } from '#core/contract/settings/config.ts';
+import { configHandlers, prepareEarlierSettings, restoreSettings } from '#core/server-config/server-config.ts';
+import { readSettings, type Settings } from '#core/settings/settings.ts';
+import { oauthAppUndo } from '#core/identity/oauth/clients/undo-apps.ts';
+import { providerUndo } from '#core/identity/providers/undo.ts';
 
 /** `Entity` of any noun: who reads the table below knows which one it is by its data alone. */
 export interface Kind extends Undoable, Pick<Entity<EntityKind>, 'schema' | 'delete'> {

@@ -1,13 +1,16 @@
 import type { OwnedKind } from '#core/contract/entities.ts';
-import type { Context } from '#core/run.ts';
+import type { Context } from '#core/context/context.ts';
 import type { Compiled } from '#snapshots/freeze/compile.ts';
-import { createEntity, type Entity, type Prepared } from './entity.ts';
-import { guardDraft } from './guard/guard.ts';
+import { createEntity, type Entity } from './entity.ts';
+import type { Prepared } from '#core/records/restorable.ts';
+import { guardDraft } from '#core/records/prompt-guard.ts';
 import { refuseUnknownVariables } from './guard/variables.ts';
 import { connectionNames } from './owners.ts';
-import { type RowOf, touches, type ValuesOf } from './records.ts';
-import { type Described, readCompiled } from './statements.ts';
-import { toDraft } from './versioned.ts';
+import type { RowOf } from '#core/store/entity-table.ts';
+import { touches } from '#core/records/versioned.ts';
+import type { ValuesOf } from './records.ts';
+import { type Described, readCompiled } from '#core/sources/statements.ts';
+import { toDraft } from '#core/records/versioned.ts';
 
 export type GuardCheck = typeof guardDraft;
 

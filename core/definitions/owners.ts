@@ -3,10 +3,10 @@ import type { TestOwner } from '#core/contract/definitions/tests.ts';
 import type { OwnedKind } from '#core/contract/entities.ts';
 import { entityTable } from '#core/store/entity-table.ts';
 import { writeAlone } from '#core/store/journal.ts';
-import type { Db } from '#core/store/open.ts';
+import type { Db } from '#core/store/store.ts';
 import { invalidField } from '#core/errors.ts';
-import type { Context } from '#core/run.ts';
-import type { ConnectionRow } from './source-pool.ts';
+import type { Context } from '#core/context/context.ts';
+import type { ConnectionRow } from '#core/sources/source-pool.ts';
 
 /** Connections by id, for joining their names. */
 export async function connectionNames({ app }: Context, ids: readonly string[]): Promise<Map<string, string>> {

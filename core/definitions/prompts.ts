@@ -2,12 +2,12 @@ import type { PromptDraft } from '#core/contract/definitions/prompts.ts';
 import { estimateTokens } from '#core/lib/tokens.ts';
 import { parseTemplate } from '#core/lib/template/parse.ts';
 import { type FieldError, invalidField, refuseFields } from '#core/errors.ts';
-import type { Context } from '#core/run.ts';
+import type { Context } from '#core/context/context.ts';
 import { freezePrompt } from '#snapshots/freeze/entities.ts';
-import { guardDraft } from './guard/guard.ts';
+import { guardDraft } from '#core/records/prompt-guard.ts';
 import { createOwned, type GuardCheck } from './owned.ts';
 import { ownerOf } from './owners.ts';
-import { atField } from './statements.ts';
+import { atField } from '#core/sources/statements.ts';
 
 export const prompt = createOwned<'prompt', PromptDraft>('prompt', {
   checked: ['connection_id', 'arguments', 'template', 'messages'],

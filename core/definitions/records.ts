@@ -1,22 +1,26 @@
-import { and, asc, type Column, eq, inArray, or, type SQL, sql } from 'drizzle-orm';
-import { ENTITIES, ENTITY_KINDS, type EntityKind, type Plural } from '#core/contract/entities.ts';
-import type { Db } from '#core/store/open.ts';
-import { entityTable } from '#core/store/entity-table.ts';
+import { type EntityKind, type Plural, ENTITIES, ENTITY_KINDS } from '#core/contract/entities.ts';
+import {
+  type Values,
+  type ChangedRecord,
+  createVersioned,
+  type NewRecord,
+  type Past,
+  type Restored,
+  touches,
+  AT_ONCE,
+} from '#core/records/versioned.ts';
+import { and, asc, eq, inArray, type Column, type SQL, sql, or } from 'drizzle-orm';
+import type { Db } from '#core/store/store.ts';
+import { entityTable, type RowOf } from '#core/store/entity-table.ts';
 import { readPage } from '#core/store/pages.ts';
-import type { Schema } from '#core/store/schema.ts';
 import { bestFirst, foundIn } from '#core/store/search.ts';
-import type { Context } from '#core/run.ts';
-import { pagesOf } from '#core/lib/slices.ts';
-import { canonical } from '#snapshots/format/canonical.ts';
+import { type Context, newId } from '#core/context/context.ts';
 import { noteChange } from '#core/store/journal.ts';
 import { refuseTooMany } from './guard/most.ts';
-import { type ChangedRecord, createVersioned, type NewRecord, type Past, type Values } from './versioned.ts';
+import { pagesOf } from '#core/lib/slices.ts';
+import type { Schema } from '#core/store/schema.ts';
 
-export type RowOf<K extends EntityKind> = Schema[Plural<K>]['$inferSelect'];
 export type ValuesOf<K extends EntityKind> = Values<Plural<K>>;
-
-/** Records that one statement writes, deletes or describes; a row of the history has 15 values, and SQLite takes 32,766. */
-export const AT_ONCE = 64;
 
 export interface ListFilter {
   readonly skip: number;
@@ -124,18 +128,6 @@ export function createNoun<K extends EntityKind>(kind: K) {
   };
 }
 
-/** @template S an earlier state, @template V what is to be stored of it. */
-export interface Restored<S, V> {
-  readonly earlier: S;
-  /** The stored version; null: nothing must be stored. */
-  readonly expected: number | null;
-  readonly values: V;
-}
-
-/** The id of a new record; that of a proposed one is the same whenever the proposal is tried, and when it is approved. */
-export const newId = ({ app, replay }: Context, kind: EntityKind, values: object): string =>
-  replay?.newId(kind, String((values as { name?: unknown }).name)) ?? app.ids();
-
 /** The tests of definitions go with them, as one batch. @returns the batch, if there is one. */
 async function removeTests(
   context: Context,
@@ -163,18 +155,6 @@ function searched({ name, title, description, uri_template, tags }: SearchedTabl
 }
 
 type SearchedTable = { readonly name: Column } & { readonly [N in 'title' | 'description' | 'uri_template' | 'tags']?: Column };
-
-/** Whether a draft gives one of these fields another value than the stored record has. What is not touched is not checked again. */
-export function touches(draft: object, stored: object, fields: readonly string[]): boolean {
-  const [now, before] = [draft, stored] as Readonly<Record<string, unknown>>[];
-  return fields.some((field) => canonical(now?.[field]) !== canonical(before?.[field]));
-}
-
-/**
- * Whether what is stored already is no change. An agent calls again where it is not sure that its call arrived, and its tools say that
- * this does nothing; what it proposes is the same whoever tries it. Any other PATCH with a field counts as a version (specification 9).
- */
-export const ignoresRepeats = ({ by_name, replay }: Context): boolean => by_name === true || replay !== undefined;
 
 /** Tests of `<kind>:<id>`. An id belongs to one kind, so another kind with it names nothing. */
 function ofOwner({ app: { store } }: Context, owner: string | undefined): SQL | undefined {

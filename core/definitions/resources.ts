@@ -4,12 +4,12 @@ import { estimateTokens } from '#core/lib/tokens.ts';
 import { isSent } from '#core/query/arguments.ts';
 import { parseUriTemplate, uriTemplateFault } from '#core/lib/uri-template.ts';
 import { invalidField } from '#core/errors.ts';
-import type { Context } from '#core/run.ts';
+import type { Context } from '#core/context/context.ts';
 import { refuse, resourceDefinition, resourceListing } from '#snapshots/freeze/entities.ts';
-import { guardDraft } from './guard/guard.ts';
+import { guardDraft } from '#core/records/prompt-guard.ts';
 import { createOwned, type GuardCheck } from './owned.ts';
 import { ownerOf } from './owners.ts';
-import { atField, type Described, prepareDefinition } from './statements.ts';
+import { atField, type Described, prepareDefinition } from '#core/sources/statements.ts';
 
 export const resource = createOwned<'resource', ResourceDraft>('resource', {
   // The address names the parameters.

@@ -1,7 +1,7 @@
 import type { Source, TableFilter } from '#core/engines/shared/source.ts';
 import { noTable } from '#core/engines/shared/rows.ts';
 import { AppError } from '#core/errors.ts';
-import type { Handlers } from '#core/run.ts';
+import type { Handlers } from '#core/context/context.ts';
 import { connection } from './connections.ts';
 
 export const schemaHandlers: Pick<Handlers, Extract<keyof Handlers, `schema.${string}`>> = {

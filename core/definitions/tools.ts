@@ -1,17 +1,17 @@
 import type { ToolDraft } from '#core/contract/definitions/tools.ts';
 import { AppError, invalidField } from '#core/errors.ts';
-import type { Context, Handlers } from '#core/run.ts';
+import type { Context, Handlers } from '#core/context/context.ts';
 import { estimateTokens } from '#core/lib/tokens.ts';
 import { pageColumns, refuse, shownOutput, toolListing } from '#snapshots/freeze/entities.ts';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import { resultShape } from '#core/contract/definitions/pages.ts';
 import { dialectNamed } from '#core/engines/index.ts';
 import { pagingOf } from '#core/lib/sql/paging.ts';
 import type { Compiled } from '#snapshots/freeze/compile.ts';
-import type { ConnectionRow } from './source-pool.ts';
+import type { ConnectionRow } from '#core/sources/source-pool.ts';
 import { writeGuard } from '#core/contract/definitions/write-guard.ts';
-import { lastNamed, refuseLoosened } from '#core/identity/token-limits.ts';
-import { guardDraft } from './guard/guard.ts';
+import { lastNamed, refuseLoosened } from '#core/context/token-limits.ts';
+import { guardDraft } from '#core/records/prompt-guard.ts';
 import { createOwned, type GuardCheck } from './owned.ts';
 import { ownerOf } from './owners.ts';
 import { refuseView } from './guard/view.ts';
@@ -24,7 +24,7 @@ import {
   type Described,
   isUnreachable,
   prepareDefinition,
-} from './statements.ts';
+} from '#core/sources/statements.ts';
 import { wholeVariant } from '#core/lib/sql/bind.ts';
 import { refuseIdle, refuseMisfits } from './guard/write-guard.ts';
 

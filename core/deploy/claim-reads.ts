@@ -1,4 +1,4 @@
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import { pagesOf } from '#core/lib/slices.ts';
 import type { Tree } from '#snapshots/format/tree.ts';
 import { readCandidate } from './candidates/stored-candidates.ts';

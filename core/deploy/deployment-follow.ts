@@ -1,5 +1,5 @@
-import type { App } from '#core/app.ts';
-import { runEvery } from '#core/cluster/run-every.ts';
+import type { App } from '#core/platform/platform.ts';
+import { runEvery } from '#core/platform/run-every.ts';
 import { besideNews } from './candidates/beside.ts';
 import { readDeployment } from './deployment.ts';
 import { snapshotToServe } from './exposure.ts';

@@ -1,7 +1,7 @@
 import { eq } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import type { DeployStatus } from '#core/contract/deploy/deploy.ts';
-import type { Db } from '#core/store/open.ts';
+import type { Db } from '#core/store/store.ts';
 import { readSnapshot, type StoredSnapshot } from './stored-snapshots.ts';
 
 /** Hosts gone for longer than this are an error (contract section 9). */

@@ -1,7 +1,7 @@
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import { asksNothing, isLoopback } from '#core/contract/settings/config.ts';
 import type { FrozenServer } from '#snapshots/format/format.ts';
-import { readSettings } from '#core/definitions/settings/config.ts';
+import { readSettings } from '#core/settings/settings.ts';
 import { activeSnapshot, readDeployment } from './deployment.ts';
 import type { StoredSnapshot } from './stored-snapshots.ts';
 

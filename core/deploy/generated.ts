@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import { startChild } from '#core/engines/shared/files/child.ts';
 import { AppError } from '#core/errors.ts';
 import { pagesOf } from '#core/lib/slices.ts';

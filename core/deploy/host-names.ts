@@ -1,8 +1,8 @@
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import type { HostEvent } from '#core/contract/deploy/control.ts';
-import { domainsOf } from './certificates.ts';
-import { runEvery } from '#core/cluster/run-every.ts';
-import { readSettings } from '#core/definitions/settings/config.ts';
+import { domainsOf } from '#core/settings/public-urls.ts';
+import { runEvery } from '#core/platform/run-every.ts';
+import { readSettings } from '#core/settings/settings.ts';
 
 /** The domains of the configuration: names that hosts accept in the Host header, beside those of their environment. */
 export async function namesEvent(app: App): Promise<HostEvent> {

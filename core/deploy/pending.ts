@@ -1,5 +1,5 @@
 import { inArray } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import type { Change, Totals } from '#core/contract/deploy/deploy.ts';
 import { createSlices, pagesOf } from '#core/lib/slices.ts';
 import { estimateTokens } from '#core/lib/tokens.ts';

@@ -1,9 +1,9 @@
-import type { App } from '#core/app.ts';
-import { type ConnectionRow, unreadableSecret } from '#core/definitions/source-pool.ts';
-import { describeForms, describeWhole, schemaMark, withoutUnchecked } from '#core/definitions/statements.ts';
+import type { App } from '#core/platform/platform.ts';
+import { type ConnectionRow, unreadableSecret } from '#core/sources/source-pool.ts';
+import { describeForms, describeWhole, schemaMark, withoutUnchecked } from '#core/sources/statements.ts';
 import type { DefinitionKind } from '#core/contract/entities.ts';
 import type { Drifted } from '#core/contract/deploy/drift.ts';
-import { createCollection } from '#core/observe/retention/garbage.ts';
+import { createCollection } from '#core/platform/collect-garbage.ts';
 import { AppError } from '#core/errors.ts';
 import { type Compiled, describeCompiled, type DescribedStatement } from '#snapshots/freeze/compile.ts';
 import { resourceFreezer, toolFreezer } from '#snapshots/freeze/entities.ts';

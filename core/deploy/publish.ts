@@ -1,8 +1,8 @@
 import { gte } from 'drizzle-orm';
-import { afterCommit } from '#core/after-commit.ts';
-import type { App } from '#core/app.ts';
+import { afterCommit } from '#core/platform/after-commit.ts';
+import type { App } from '#core/platform/platform.ts';
 import { isNetworkHost, type Receipt } from '#core/contract/deploy/deploy.ts';
-import { signal } from '#core/cluster/signals.ts';
+import { signal } from '#core/platform/signals.ts';
 import { writeGenerated } from './generated.ts';
 import { publishSnapshot } from './snapshot-event.ts';
 import type { StoredSnapshot } from './stored-snapshots.ts';

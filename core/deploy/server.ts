@@ -1,21 +1,20 @@
-import type { App } from '#core/app.ts';
-import { httpsOrigin } from '#core/process/env.ts';
 import { AppError, invalidField } from '#core/errors.ts';
-import { publicUrl } from '#core/identity/providers/stored.ts';
-import { withTimeout } from '#core/lib/with-timeout.ts';
-import type { FrozenConnection } from '#snapshots/format/format.ts';
 import { leavesOf } from '#snapshots/format/order.ts';
 import { onlyToolset } from '#snapshots/format/toolsets.ts';
-import type { Handlers } from '#core/run.ts';
+import type { Handlers } from '#core/context/context.ts';
 import { PRODUCT_VERSION } from '#core/process/version.ts';
-import { createFrozenSources } from '#core/definitions/frozen-sources.ts';
-import { readServerConfig, readSettings } from '#core/definitions/settings/config.ts';
+import { readServerConfig } from '#core/settings/settings.ts';
 import { activeSnapshot, readDeployment, statusOf } from './deployment.ts';
 import { snapshotToServe } from './exposure.ts';
 import { generatedFiles, snapshotOf } from './generated.ts';
 import { registryEntry } from './connect/registry-entry.ts';
 import { stdioCommand } from './connect/stdio-command.ts';
 import { contentOf, readSnapshot } from './stored-snapshots.ts';
+import { mcpUrl } from '#core/settings/public-urls.ts';
+import type { App } from '#core/platform/platform.ts';
+import { withTimeout } from '#core/lib/with-timeout.ts';
+import type { FrozenConnection } from '#snapshots/format/format.ts';
+import { createFrozenSources } from '#core/sources/frozen-sources.ts';
 
 const PROBE_TIMEOUT_MS = 3_000;
 
@@ -65,20 +64,6 @@ export const serverHandlers: Pick<Handlers, 'health.get' | `server.${'health' | 
     return { snapshot_version: stored.version, language: 'typescript' as const, toolsets, files: await generatedFiles(shown) };
   },
 };
-
-/** Where clients find the MCP server: what the environment says, the domain that the front port hands on, or its own port. */
-export async function mcpUrl(app: App, port: number): Promise<string> {
-  const { SVC_MCP_PUBLIC_URL, SVC_PUBLIC_URL } = app.env;
-  const { ssl_enabled, mcp_proxy, mcp_domain, ui_domain } = (await readSettings(app)).settings;
-  const domain = mcp_domain ?? ui_domain;
-  const front = ssl_enabled && domain !== null ? httpsOrigin(app.env, domain) : SVC_PUBLIC_URL;
-  return `${SVC_MCP_PUBLIC_URL ?? (mcp_proxy ? front : null) ?? `http://127.0.0.1:${port}`}/mcp`;
-}
-
-/** Where a browser finds this server: what the environment says, its domain, or its own port on this machine. Nobody's Host header. */
-export async function uiUrl(app: App): Promise<string> {
-  return ((await publicUrl(app)) ?? `http://127.0.0.1:${app.env.SVC_PORT}`).replace(/\/$/, '');
-}
 
 /** Asks every deployed database whether it answers, through the settings that are deployed. */
 async function probeConnections(app: App, deployed: readonly FrozenConnection[]) {

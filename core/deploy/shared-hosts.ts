@@ -1,11 +1,11 @@
 import { and, eq, gt, lt, sql } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import { readMeta, writeMeta } from '#core/store/meta.ts';
 import type { Acknowledgement } from '#core/contract/deploy/control.ts';
 import type { LocalHost } from './hosts.ts';
-import { runEvery } from '#core/cluster/run-every.ts';
-import { databaseSeconds, mayHaveOthers } from '#core/cluster/leases.ts';
-import { onSignal, signal } from '#core/cluster/signals.ts';
+import { runEvery } from '#core/platform/run-every.ts';
+import { databaseSeconds, mayHaveOthers } from '#core/platform/leases.ts';
+import { onSignal, signal } from '#core/platform/signals.ts';
 
 /** A server says so often that its hosts are there; one that said nothing for `GONE_SECONDS` has ended. */
 const SAY_MS = 2_000;

@@ -1,4 +1,4 @@
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import { deltaBetween } from '#snapshots/format/tree.ts';
 import { wasDeployed } from './deployment.ts';
 import { snapshotToServe } from './exposure.ts';

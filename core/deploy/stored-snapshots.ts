@@ -1,9 +1,9 @@
 import { and, desc, eq, inArray, lt, lte, sql } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import type { Counts } from '#core/contract/deploy/deploy.ts';
 import type { StoredActor } from '#core/contract/fields.ts';
 import { AppError } from '#core/errors.ts';
-import type { Db } from '#core/store/open.ts';
+import type { Db } from '#core/store/store.ts';
 import type { Schema } from '#core/store/schema.ts';
 import { pinnedByCandidates } from './candidates/pinned.ts';
 import { branchesIn, listOf, PAGE, readBranches, readTexts, readTree } from '#core/store/trees.ts';

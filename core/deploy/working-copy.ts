@@ -1,11 +1,12 @@
 import { asc, eq, gt, inArray } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
-import { readServerConfig } from '#core/definitions/settings/config.ts';
+import type { App } from '#core/platform/platform.ts';
+import { readServerConfig } from '#core/settings/settings.ts';
 import { DEFINITION_KINDS, type DefinitionKind } from '#core/contract/entities.ts';
 import { entityTable } from '#core/store/entity-table.ts';
 import { changesSince, lastChange } from '#core/store/journal.ts';
 import { createRecentMap, type RecentMap } from '#core/lib/recent-map.ts';
-import { createLock, type Db, type Lock } from '#core/store/open.ts';
+import { createLock, type Lock } from '#core/store/open.ts';
+import type { Db } from '#core/store/store.ts';
 import type { Compiled } from '#snapshots/freeze/compile.ts';
 import { createFrozenState, type FrozenState, type FrozenView } from '#snapshots/freeze/freeze.ts';
 import { createSlices, pagesOf } from '#core/lib/slices.ts';

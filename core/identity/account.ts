@@ -1,12 +1,12 @@
 import { eq } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
-import type { Db } from '#core/store/open.ts';
+import type { App } from '#core/platform/platform.ts';
+import type { Db } from '#core/store/store.ts';
 import type { Schema } from '#core/store/schema.ts';
 import { AppError } from '#core/errors.ts';
-import type { Context } from '#core/run.ts';
+import type { Context } from '#core/context/context.ts';
 import type { Role } from '#core/contract/identity/roles.ts';
 import { verifyPassword } from '#core/identity/passwords.ts';
-import { recordHistory } from '#core/observe/history.ts';
+import { recordHistory } from '#core/records/history.ts';
 import { writeAlone } from '#core/store/journal.ts';
 import { openSession, revokeSessions } from './sessions.ts';
 

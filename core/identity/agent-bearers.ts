@@ -1,11 +1,11 @@
 import { eq } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import { countMinute } from '#core/cluster/count-in.ts';
 import { AppError } from '#core/errors.ts';
-import type { Actor } from '#core/run.ts';
+import type { Actor } from '#core/context/context.ts';
 import { agentPerson, looksLikeAccessToken } from './oauth/bearer.ts';
 import { digestOf } from '#core/lib/random-token.ts';
-import { readSettings } from '#core/definitions/settings/config.ts';
+import { readSettings } from '#core/settings/settings.ts';
 import { noteUse } from './sessions.ts';
 
 /** Whoever came with a bearer token. */

@@ -1,9 +1,9 @@
 import { and, eq, inArray, lt, sql } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
-import { signal } from '#core/cluster/signals.ts';
+import type { App } from '#core/platform/platform.ts';
+import { signal } from '#core/platform/signals.ts';
 import type { AgentToken, OauthClient } from '#core/contract/identity/agent-access.ts';
-import type { Db } from '#core/store/open.ts';
-import type { Handlers } from '#core/run.ts';
+import type { Db } from '#core/store/store.ts';
+import type { Handlers } from '#core/context/context.ts';
 import { createCredentials } from './credentials.ts';
 import { digestOf, randomToken, shownPrefix } from '#core/lib/random-token.ts';
 

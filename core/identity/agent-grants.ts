@@ -1,7 +1,7 @@
 import { and, eq, inArray, lt } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import type { Scope } from '#core/contract/operation.ts';
-import type { Db } from '#core/store/open.ts';
+import type { Db } from '#core/store/store.ts';
 import type { Schema } from '#core/store/schema.ts';
 import { isFamilyLive } from './agent-bearers.ts';
 import { digestOf, randomToken, shownPrefix } from '#core/lib/random-token.ts';

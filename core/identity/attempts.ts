@@ -1,12 +1,12 @@
 import { desc, eq } from 'drizzle-orm';
 import { countIn } from '#core/cluster/count-in.ts';
 import { AppError } from '#core/errors.ts';
-import type { Context } from '#core/run.ts';
+import type { Context } from '#core/context/context.ts';
 import { networkOf } from '#core/edge/network.ts';
 import { PRODUCT_NAME } from '#core/process/version.ts';
 import { personByName } from './account.ts';
 import { noteAttempt } from './oauth/attempts.ts';
-import { emitLater } from '#core/observe/notices/emit.ts';
+import { emitLater } from '#core/records/events.ts';
 
 const WINDOW_MS = 15 * 60_000;
 /** Sign-ins that are looked through for an address that signed in before. */

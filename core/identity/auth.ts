@@ -1,5 +1,5 @@
 import { and, desc, eq, gt, isNull } from 'drizzle-orm';
-import type { Context, Handlers } from '#core/run.ts';
+import type { Context, Handlers } from '#core/context/context.ts';
 import { AppError } from '#core/errors.ts';
 import { hashPassword, verifyPassword } from '#core/identity/passwords.ts';
 import { PRODUCT_VERSION } from '#core/process/version.ts';
@@ -14,7 +14,7 @@ import {
   requirePassword,
 } from './account.ts';
 import { countAttempt, noteRefusal } from './attempts.ts';
-import { readSettings } from '#core/definitions/settings/settings.ts';
+import { readSettings } from '#core/settings/settings.ts';
 import { refuseTakenName } from './people-rules.ts';
 import { offeredProviders } from './providers/providers.ts';
 import { isLive, openSession, revokeSessions } from './sessions.ts';

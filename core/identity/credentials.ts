@@ -1,11 +1,11 @@
 import { desc, eq } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
-import type { Db } from '#core/store/open.ts';
+import type { App } from '#core/platform/platform.ts';
+import type { Db } from '#core/store/store.ts';
 import { readPage } from '#core/store/pages.ts';
 import type { Schema } from '#core/store/schema.ts';
 import { AppError } from '#core/errors.ts';
-import type { Context } from '#core/run.ts';
-import { recordHistory } from '#core/observe/history.ts';
+import type { Context } from '#core/context/context.ts';
+import { recordHistory } from '#core/records/history.ts';
 
 type Table = 'agent_tokens' | 'agent_clients' | 'mcp_tokens';
 type Row<Name extends Table> = Schema[Name]['$inferSelect'];

@@ -1,10 +1,10 @@
 import { eq } from 'drizzle-orm';
 import { holds } from '#core/contract/identity/roles.ts';
-import { uiUrl } from '#core/deploy/server.ts';
+import { uiUrl } from '#core/settings/public-urls.ts';
 import { AppError } from '#core/errors.ts';
 import { hashPassword } from '#core/identity/passwords.ts';
-import type { Context, Handlers } from '#core/run.ts';
-import type { Db } from '#core/store/open.ts';
+import type { Context, Handlers } from '#core/context/context.ts';
+import type { Db } from '#core/store/store.ts';
 import type { Schema } from '#core/store/schema.ts';
 import { changeAccount, NO_INVITATION, type PersonRow, recordPerson } from './account.ts';
 import { requirePasswords, signIn } from './auth.ts';

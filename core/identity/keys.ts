@@ -1,5 +1,5 @@
 import { and, asc, eq, gt, inArray, like, or, sql } from 'drizzle-orm';
-import type { Store } from '#core/store/open.ts';
+import type { Store } from '#core/store/store.ts';
 import { AppError } from '#core/errors.ts';
 import { keyOf } from '#core/lib/sealed-values.ts';
 import { HOLDS_SECRETS } from '#snapshots/format/tree.ts';

@@ -1,16 +1,16 @@
 import { and, eq, isNotNull, ne } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import { MOST_PEOPLE } from '#core/contract/identity/people.ts';
 import type { Role } from '#core/contract/identity/roles.ts';
 import { AppError, invalidField } from '#core/errors.ts';
-import type { Actor, Context } from '#core/run.ts';
+import type { Actor, Context } from '#core/context/context.ts';
 import { writeAlone } from '#core/store/journal.ts';
-import type { Db } from '#core/store/open.ts';
-import { readSettings } from '#core/definitions/settings/settings.ts';
+import type { Db } from '#core/store/store.ts';
+import { readSettings } from '#core/settings/settings.ts';
 import type { PersonRow } from './account.ts';
 import { noteEnded } from './oauth/ended.ts';
 import { tellIdentity } from './oauth/published.ts';
-import { roleOf } from './roles.ts';
+import { roleOf } from '#core/context/roles.ts';
 
 export async function writePeople<T>(app: App, work: (tx: Db, endAccess: EndAccess) => Promise<T>): Promise<T> {
   let ended = false;

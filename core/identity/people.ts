@@ -1,9 +1,9 @@
 import { and, asc, eq, sql } from 'drizzle-orm';
 import type { Person } from '#core/contract/identity/people.ts';
-import { checkVersion } from '#core/definitions/versioned.ts';
+import { checkVersion } from '#core/records/versioned.ts';
 import { AppError } from '#core/errors.ts';
-import type { Context, Handlers } from '#core/run.ts';
-import type { Db } from '#core/store/open.ts';
+import type { Context, Handlers } from '#core/context/context.ts';
+import type { Db } from '#core/store/store.ts';
 import { canonical } from '#snapshots/format/canonical.ts';
 import { readPage } from '#core/store/pages.ts';
 import { bestFirst, foundIn } from '#core/store/search.ts';

@@ -1,6 +1,6 @@
 import { eq, inArray, type SQL } from 'drizzle-orm';
 import { readMeta } from '#core/store/meta.ts';
-import type { Db, Store } from '#core/store/open.ts';
+import type { Db, Store } from '#core/store/store.ts';
 import type { Schema } from '#core/store/schema.ts';
 import { readFirst } from '#core/store/trees.ts';
 import { type PlacedSecret, secretsIn } from '#core/lib/sealed-values.ts';

@@ -1,9 +1,9 @@
 import { and, eq, isNull, type SQL } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import { reasonOf } from '#core/process/log.ts';
-import type { Db } from '#core/store/open.ts';
+import type { Db } from '#core/store/store.ts';
 import type { Schema } from '#core/store/schema.ts';
-import type { Actor, Context } from '#core/run.ts';
+import type { Actor, Context } from '#core/context/context.ts';
 import { signSession, verifySession } from '#core/edge/session-token.ts';
 
 /** Contract section 2: 24 h from sign-in, 8 h without a request. */

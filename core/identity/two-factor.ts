@@ -1,9 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { and, eq, gt, isNull, lt, lte, or, sql } from 'drizzle-orm';
-import { afterCommit } from '#core/after-commit.ts';
-import type { Db } from '#core/store/open.ts';
+import { afterCommit } from '#core/platform/after-commit.ts';
+import type { Db } from '#core/store/store.ts';
 import { AppError } from '#core/errors.ts';
-import type { Context, Handlers } from '#core/run.ts';
+import type { Context, Handlers } from '#core/context/context.ts';
 import { newRecoveryCode, newTotpSecret, otpauthUri, qrSvg, RECOVERY_CODES, recoveryHash, stepOf } from '#core/lib/totp.ts';
 import { PRODUCT_NAME } from '#core/process/version.ts';
 import { changeAccount, currentPerson, type PersonRow, refuseChanged, requirePassword, totpPlace } from './account.ts';

@@ -1,8 +1,8 @@
 import { asc, desc, inArray, lte } from 'drizzle-orm';
-import { announce } from '#core/cluster/announcements.ts';
-import type { App } from '#core/app.ts';
+import { announce } from '#core/platform/announcements.ts';
+import type { App } from '#core/platform/platform.ts';
 import type { AgentActivity } from '#core/contract/identity/agent-access.ts';
-import type { Handlers } from '#core/run.ts';
+import type { Handlers } from '#core/context/context.ts';
 import { readPage } from '#core/store/pages.ts';
 import { inPages } from './sessions/forget-sessions.ts';
 

@@ -1,5 +1,5 @@
 import { inArray } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import { callerName } from '#core/lib/text/caller-name.ts';
 import { pagesOf } from '#core/lib/slices.ts';
 import { PAGE } from '#core/store/trees.ts';

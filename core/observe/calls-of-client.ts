@@ -1,6 +1,6 @@
 import { and, desc, eq, gte, inArray, isNull, lt, or, type SQL, sql } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
-import { countUpTo } from '#core/store/count.ts';
+import type { App } from '#core/platform/platform.ts';
+import { countUpTo } from '#core/store/pages.ts';
 import { isClient } from './client-filter.ts';
 
 /** Sessions that one statement looks into. */

@@ -1,9 +1,9 @@
 import { and, desc, eq, gte, inArray, isNotNull, isNull, lt, type SQL, sql } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import { outcomeOf } from '#core/contract/observe/outcomes.ts';
 import { AppError } from '#core/errors.ts';
-import type { Handlers } from '#core/run.ts';
-import { countUpTo } from '#core/store/count.ts';
+import type { Handlers } from '#core/context/context.ts';
+import { countUpTo } from '#core/store/pages.ts';
 import { countOfClient, isRare, newestOfClient } from './calls-of-client.ts';
 import { messageFor } from './error-message.ts';
 import { isClient } from './client-filter.ts';

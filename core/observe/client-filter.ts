@@ -1,5 +1,5 @@
 import { and, type Column, eq, gte, isNull, lt, or, type SQL, sql } from 'drizzle-orm';
-import type { Store } from '#core/store/open.ts';
+import type { Store } from '#core/store/store.ts';
 
 /** A client by its name: `claude` is every version of it, `claude/1.0` that one, '' those without a name. */
 export function isClient({ dialect }: Pick<Store, 'dialect'>, column: Column, name: string): SQL | undefined {

@@ -1,5 +1,5 @@
 import { and, inArray, isNotNull, isNull, notInArray, type SQL } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import { OUTCOME_CODES, type Outcome } from '#core/contract/observe/outcomes.ts';
 
 const OTHER_CODES = Object.values(OUTCOME_CODES).flat();

@@ -1,10 +1,10 @@
 import { and, desc, eq, inArray, or, type SQL } from 'drizzle-orm';
-import { isAdministrator } from '#core/identity/roles.ts';
+import { isAdministrator } from '#core/context/roles.ts';
 import { EntityType, OF_DEFINITIONS } from '#core/contract/history.ts';
 import { AppError } from '#core/errors.ts';
-import type { Context, Handlers } from '#core/run.ts';
+import type { Context, Handlers } from '#core/context/context.ts';
 import { foundIn } from '#core/store/search.ts';
-import { toEntry } from './history-entry.ts';
+import { toEntry } from '#core/records/history-entry.ts';
 import { rollback } from './rollback.ts';
 
 export const historyHandlers: Pick<Handlers, Extract<keyof Handlers, `history.${string}`>> = {

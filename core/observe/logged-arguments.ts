@@ -1,11 +1,11 @@
 import { and, inArray, lt, sql } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import type { CallDetail } from '#core/contract/observe/calls.ts';
 import { LOGGED_ARGUMENTS, type LoggedArguments, LONGEST_SEALED } from '#core/contract/observe/logged-arguments.ts';
-import { readSettings } from '#core/definitions/settings/settings.ts';
-import { isPerson } from '#core/identity/roles.ts';
+import { readSettings } from '#core/settings/settings.ts';
+import { isPerson } from '#core/context/roles.ts';
 import { createSealing } from '#core/lib/sealing.ts';
-import type { Actor } from '#core/run.ts';
+import type { Actor } from '#core/context/context.ts';
 
 type Shown = Pick<CallDetail, 'arguments_state' | 'arguments' | 'arguments_masked' | 'arguments_left_out'>;
 

@@ -1,7 +1,7 @@
 import { gte } from 'drizzle-orm';
 import type { QueueMetrics } from '#core/contract/monitoring.ts';
 import { type Histogram, mergeInto, quantile } from '#core/lib/histogram.ts';
-import type { Handlers } from '#core/run.ts';
+import type { Handlers } from '#core/context/context.ts';
 import { REPORT_MS } from './running-calls.ts';
 
 export const monitoringHandlers: Pick<Handlers, 'queue.metrics'> = {

@@ -1,9 +1,9 @@
 import { desc, eq, gte, lt, sql } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import type { RefusalKind } from '#core/contract/observe/calls.ts';
 import type { UsageBatch } from '#core/contract/observe/usage-batch.ts';
-import type { Handlers } from '#core/run.ts';
-import type { Db } from '#core/store/open.ts';
+import type { Handlers } from '#core/context/context.ts';
+import type { Db } from '#core/store/store.ts';
 import { keepNewest, readPage } from '#core/store/pages.ts';
 import { HOUR_MS, hourOf } from './metrics/sums.ts';
 

@@ -1,25 +1,28 @@
 import { and, eq, inArray, isNull } from 'drizzle-orm';
-import { type Db, uniqueViolation } from '#core/store/open.ts';
+import type { Db } from '#core/store/store.ts';
+import { uniqueViolation } from '#core/store/open.ts';
 import { AppError } from '#core/errors.ts';
 import { type Input, operations, type Output } from '#core/contract/index.ts';
 import { leastRole } from '#core/contract/operation.ts';
-import type { Context } from '#core/run.ts';
+import type { Context } from '#core/context/context.ts';
 import { keepOwner } from '#core/identity/people-rules.ts';
-import { requireRole } from '#core/identity/roles.ts';
+import { requireRole } from '#core/context/roles.ts';
 import { createSlices, runsOf } from '#core/lib/slices.ts';
-import { asBatch, type BatchContext, writeAll } from '#core/definitions/batch.ts';
+import { asBatch, type BatchContext, writeAll } from '#core/records/batch.ts';
 import { fewAtATime } from '#core/lib/few-at-a-time.ts';
-import { recordBlocked } from '#core/definitions/guard/blocked.ts';
-import { parkTaken } from '#core/transfer/parked.ts';
-import { AT_ONCE } from '#core/definitions/records.ts';
-import { checkVersion } from '#core/definitions/versioned.ts';
+import { recordBlocked } from '#core/records/blocked.ts';
+import { parkTaken } from '#core/records/parked-names.ts';
+import { AT_ONCE } from '#core/records/versioned.ts';
+import { checkVersion } from '#core/records/versioned.ts';
 import { removeEmpty } from '#core/transfer/transfer-deletes.ts';
-import { deletedBeside, type HistoryRow } from './history.ts';
-import { openSecrets, shortEntry, toEntry } from './history-entry.ts';
-import type { Prepared } from '#core/definitions/entity.ts';
-import { KIND_OF, type Stored, UNDOABLE, type Undoable } from '#core/definitions/kinds.ts';
-import type { ConnectionRow } from '#core/definitions/source-pool.ts';
-import { storeCompiled } from '#core/definitions/statements.ts';
+import { deletedBeside, type HistoryRow } from '#core/records/history.ts';
+import { openSecrets, shortEntry, toEntry } from '#core/records/history-entry.ts';
+import type { Prepared } from '#core/records/restorable.ts';
+import { KIND_OF, UNDOABLE } from '#core/definitions/kinds.ts';
+import type { Stored } from '#core/store/entity-table.ts';
+import type { Undoable } from '#core/records/restorable.ts';
+import type { ConnectionRow } from '#core/sources/source-pool.ts';
+import { storeCompiled } from '#core/sources/statements.ts';
 
 /** One record on the way back: `earlier` is what it was before the entry, `now` what is stored; null: not there. */
 interface Step {

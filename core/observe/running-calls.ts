@@ -1,8 +1,8 @@
 import { gte } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
-import { onSignal, signal } from '#core/cluster/signals.ts';
+import type { App } from '#core/platform/platform.ts';
+import { onSignal, signal } from '#core/platform/signals.ts';
 import { AppError } from '#core/errors.ts';
-import type { Handlers } from '#core/run.ts';
+import type { Handlers } from '#core/context/context.ts';
 
 /** Hosts report every 5 s; a report older than this is of a host that is gone. */
 export const REPORT_MS = 15_000;

@@ -1,12 +1,12 @@
 import { and, sql } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import type { CallGroup } from '#core/contract/observe/usage-batch.ts';
 import { type Column, laterOf, rowsOf } from '#core/store/columns.ts';
 import { writeMeta } from '#core/store/meta.ts';
-import type { Db } from '#core/store/open.ts';
+import type { Db } from '#core/store/store.ts';
 import type { Schema } from '#core/store/schema.ts';
 import { type Histogram, mergeInto } from '#core/lib/histogram.ts';
-import { mayHaveOthers } from '#core/cluster/leases.ts';
+import { mayHaveOthers } from '#core/platform/leases.ts';
 import type { Cell } from './count-calls.ts';
 import { keepCallers } from './metrics/callers.ts';
 import { ADDED, OTHER_ERRORS, type Sum, sumsOfCallers, sumsOfNames } from './metrics/sums.ts';

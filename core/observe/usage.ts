@@ -1,11 +1,11 @@
 import { and, eq, isNull, lt, or, sql } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import type { CallGroup, CallNote, Calls, UsageBatch } from '#core/contract/observe/usage-batch.ts';
-import { announce } from '#core/cluster/announcements.ts';
-import { signal } from '#core/cluster/signals.ts';
+import { announce } from '#core/platform/announcements.ts';
+import { signal } from '#core/platform/signals.ts';
 import { countOnSides } from '#core/deploy/candidates/canary-calls.ts';
 import { rowsOf } from '#core/store/columns.ts';
-import type { Db } from '#core/store/open.ts';
+import type { Db } from '#core/store/store.ts';
 import { callerNames } from './caller-names.ts';
 import { countCalls } from './count-calls.ts';
 import { addToSessions } from './sessions/mcp-sessions.ts';

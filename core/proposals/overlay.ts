@@ -1,19 +1,20 @@
 import { asc, count, eq, gt, inArray, max, or } from 'drizzle-orm';
 import { createHash } from 'node:crypto';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import { createMemoryKv } from '#core/cluster/memory.ts';
 import { CONFIGURED, ENTITY_KINDS } from '#core/contract/entities.ts';
 import type { OperationName } from '#core/contract/index.ts';
 import type { TouchedRecord } from '#core/contract/proposals.ts';
 import { createSnapshotCache } from '#core/deploy/stored-snapshots.ts';
 import { createWorkingCopyHolder } from '#core/deploy/working-copy.ts';
-import { type ConnectionRow, createSourcePool, type SourcePool } from '#core/definitions/source-pool.ts';
-import type { Recorded } from '#core/observe/history.ts';
-import type { Call, Door, Replay } from '#core/run.ts';
+import { type ConnectionRow, createSourcePool, type SourcePool } from '#core/sources/source-pool.ts';
+import type { Recorded } from '#core/context/context.ts';
+import type { Call, Door, Replay } from '#core/context/context.ts';
 import { AppError } from '#core/errors.ts';
 import { entityTable } from '#core/store/entity-table.ts';
 import { lastChange } from '#core/store/journal.ts';
-import { createLock, type Db, type Store } from '#core/store/open.ts';
+import { createLock } from '#core/store/open.ts';
+import type { Db, Store } from '#core/store/store.ts';
 import { openScratch } from './scratch.ts';
 import { recalling, type Recalled } from './recall.ts';
 

@@ -1,9 +1,9 @@
-import { afterCommit } from '#core/after-commit.ts';
-import type { App } from '#core/app.ts';
-import { runEvery } from '#core/cluster/run-every.ts';
+import { afterCommit } from '#core/platform/after-commit.ts';
+import type { App } from '#core/platform/platform.ts';
+import { runEvery } from '#core/platform/run-every.ts';
 import type { ProposalFinding, Reviewed } from '#core/contract/proposals.ts';
 import { AppError, CONTROLS, type ErrorCode } from '#core/errors.ts';
-import type { Call, Door } from '#core/run.ts';
+import type { Call, Door } from '#core/context/context.ts';
 import { createLock, type Lock } from '#core/store/open.ts';
 import { openOverlay, type Overlay, type Owner, stampOf, type Step } from './overlay.ts';
 

@@ -1,5 +1,5 @@
 import { and, eq, gte, lt } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import type { OperationName } from '#core/contract/index.ts';
 import type { Operation } from '#core/contract/operation.ts';
 import {
@@ -10,14 +10,14 @@ import {
   MOST_OPERATIONS,
   type ProposalAuthor,
 } from '#core/contract/proposals.ts';
-import { notedAs, recordBlocked } from '#core/definitions/guard/blocked.ts';
+import { notedAs, recordBlocked } from '#core/records/blocked.ts';
 import { AppError, invalidField } from '#core/errors.ts';
-import { resolveNames } from '#core/identity/agent-names.ts';
-import { authorOf } from '#core/identity/roles.ts';
+import { resolveNames } from '#core/records/names-to-ids.ts';
+import { authorOf } from '#core/context/roles.ts';
 import { hiddenIn } from '#core/lib/text/hidden-characters.ts';
-import { recordHistory } from '#core/observe/history.ts';
-import { emitNotice } from '#core/observe/notices/emit.ts';
-import type { Call, Context, Door } from '#core/run.ts';
+import { recordHistory } from '#core/records/history.ts';
+import { emitNotice } from '#core/records/events.ts';
+import type { Call, Context, Door } from '#core/context/context.ts';
 import { writeAlone } from '#core/store/journal.ts';
 import { type Step, touchedBy } from './overlay.ts';
 import { inTurn, withOverlay } from './overlays.ts';

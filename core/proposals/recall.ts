@@ -1,5 +1,5 @@
 import { AppError } from '#core/errors.ts';
-import { type SourcePool, wrapSources } from '#core/definitions/source-pool.ts';
+import { type SourcePool, wrapSources } from '#core/sources/source-pool.ts';
 
 /** What databases said of statements, by connection and statement. */
 export type Recalled = Map<string, unknown>;

@@ -1,8 +1,8 @@
 import type { Change } from '#core/contract/deploy/deploy.ts';
 import { SERVED } from '#core/contract/entities.ts';
 import type { Reviewed } from '#core/contract/proposals.ts';
-import { toEntry } from '#core/observe/history-entry.ts';
-import type { HistoryRow } from '#core/observe/history.ts';
+import { toEntry } from '#core/records/history-entry.ts';
+import type { HistoryRow } from '#core/records/history.ts';
 import type { Overlay } from './overlay.ts';
 
 const ACTIONS = { added: 'create', changed: 'update', removed: 'delete' } as const;

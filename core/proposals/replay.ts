@@ -5,7 +5,7 @@ import { removeCandidate, storeCandidate } from '#core/deploy/candidates/stored-
 import { countsOf, inTurn } from '#core/deploy/deploys.ts';
 import { replayOn, requireSamples } from '#core/deploy/replay/replay.ts';
 import { readWorkingCopy } from '#core/deploy/working-copy.ts';
-import type { Context, Door } from '#core/run.ts';
+import type { Context, Door } from '#core/context/context.ts';
 import { openOverlay } from './overlay.ts';
 import { applyAll } from './overlays.ts';
 import { callOf } from './propose.ts';

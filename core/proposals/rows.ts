@@ -1,5 +1,5 @@
 import { and, asc, count, desc, eq, inArray, lt, ne, sql } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import {
   CLOSED_PROPOSAL_DAYS,
   type ProposalAuthor,
@@ -9,7 +9,7 @@ import {
 } from '#core/contract/proposals.ts';
 import type { OperationName } from '#core/contract/index.ts';
 import { AppError } from '#core/errors.ts';
-import type { Db } from '#core/store/open.ts';
+import type { Db } from '#core/store/store.ts';
 import { readPage } from '#core/store/pages.ts';
 import type { Schema } from '#core/store/schema.ts';
 import type { Sealed } from '#core/contract/fields.ts';

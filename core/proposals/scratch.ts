@@ -1,7 +1,8 @@
 import { createClient } from '@libsql/client';
 import { drizzle } from 'drizzle-orm/libsql';
 import { migrate } from '#core/store/migrate.ts';
-import { type Db, type Store, translate } from '#core/store/open.ts';
+import type { Db, Store } from '#core/store/store.ts';
+import { translate } from '#core/store/open.ts';
 import { sqliteSchema } from '#core/store/schema.ts';
 
 /** An empty metadata database in memory, gone when it closes; whatever the installation stores in. */

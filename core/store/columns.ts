@@ -1,5 +1,5 @@
 import { type Column as TableColumn, SQL, sql, type SQLChunk, StringChunk } from 'drizzle-orm';
-import type { Store } from './open.ts';
+import type { Store } from './store.ts';
 
 /**
  * Cells of one column. Integers are from 0 to 2⁵³; thousandths are numbers from 0 to 10¹² of which three digits after the point

@@ -1,6 +1,18 @@
-import { ENTITIES, type EntityKind } from '#core/contract/entities.ts';
-import type { Store } from './open.ts';
+import { type EntityKind, type Plural, ENTITIES } from '#core/contract/entities.ts';
 import type { Schema } from './schema.ts';
+import type { Store } from './store.ts';
+
+/** A stored record of any noun. */
+export interface Stored extends Readonly<Record<string, unknown>> {
+  readonly id: string;
+  readonly name: string;
+  readonly version: number;
+  readonly created_at: string;
+}
+
+export type Values = Readonly<Record<string, unknown>>;
+
+export type RowOf<K extends EntityKind> = Schema[Plural<K>]['$inferSelect'];
 
 /** The table of a noun. All have the common columns; which others there are, who asks for one has to know. */
 export const entityTable = ({ tables }: Pick<Store, 'tables'>, kind: EntityKind): Schema['tools'] =>

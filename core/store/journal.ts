@@ -2,7 +2,7 @@ import { asc, gt, lt, max, min, sql } from 'drizzle-orm';
 import type { EntityKind } from '#core/contract/entities.ts';
 import type { Kind } from '#core/contract/entities.ts';
 import { LOCKS } from './locks.ts';
-import type { Db, Store } from './open.ts';
+import type { Db, Store } from './store.ts';
 
 /** Whoever is further behind reads everything anew. */
 const KEPT = 20_000;

@@ -1,5 +1,5 @@
 import { eq } from 'drizzle-orm';
-import type { Db, Store } from './open.ts';
+import type { Db, Store } from './store.ts';
 
 /** A text that the servers of an installation share, by its key; null: nobody wrote it yet. */
 export async function readMeta({ tables: { meta } }: Pick<Store, 'tables'>, db: Db, key: string): Promise<string | null> {

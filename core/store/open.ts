@@ -1,41 +1,25 @@
-import { createClient } from '@libsql/client';
-import { withTimeout } from '#core/lib/with-timeout.ts';
-import { sql as query } from 'drizzle-orm';
-import { drizzle as drizzleLibsql, type LibSQLDatabase } from 'drizzle-orm/libsql';
-import type { Sql } from 'postgres';
-import { drizzle as drizzlePg } from 'drizzle-orm/postgres-js';
 import type { Env } from '#core/process/env.ts';
-import { AppError } from '#core/errors.ts';
 import type { Log } from '#core/process/log.ts';
-import { LOCKS } from './locks.ts';
-import { migrate, type MigrationState, migrationState } from './migrate.ts';
-import { answering, openPostgresClient, toAnswer } from './postgres-client.ts';
-import { keepPrivate } from './private-file.ts';
-import { pgSchema, type Schema, sqliteSchema } from './schema.ts';
 import { upgradeSnapshots } from './upgrade.ts';
-
-export type Db = Omit<LibSQLDatabase, 'batch' | 'transaction'>;
+import type { Store, Db } from './store.ts';
+import { type MigrationState, migrate, migrationState } from './migrate.ts';
+import { createClient } from '@libsql/client';
+import { drizzle as drizzleLibsql } from 'drizzle-orm/libsql';
+import { keepPrivate } from './private-file.ts';
+import { sqliteSchema, pgSchema } from './schema.ts';
+import { drizzle as drizzlePg } from 'drizzle-orm/postgres-js';
+import { LOCKS } from './locks.ts';
+import { answering, openPostgresClient, toAnswer } from './postgres-client.ts';
+import { sql as query } from 'drizzle-orm';
+import { withTimeout } from '#core/lib/with-timeout.ts';
+import type { Sql } from 'postgres';
+import { AppError } from '#core/errors.ts';
 
 /** Deploys take turns with their checks; within one, and beside it, whatever changes what is served takes short turns of its own. */
 export type Turn = 'deploy' | 'switch';
 
-/** The metadata database. Reads go to `db`, every write through `write`. */
-export interface Store {
-  readonly dialect: 'sqlite' | 'postgresql';
-  readonly tables: Schema;
-  readonly db: Db;
-  /** One transaction; embedded, writers take turns in this process. Nothing is left of it when `work` throws. */
-  write<T>(work: (tx: Db) => Promise<T>): Promise<T>;
-  /** One consistent view over several reads. */
-  read<T>(work: (tx: Db) => Promise<T>): Promise<T>;
-  /** Deploys of every server of one database take turns; this process keeps its own order before it asks. */
-  exclusive<T>(work: () => Promise<T>, turn?: Turn): Promise<T>;
-  /** Whether a server that shares this database has its turn now. */
-  isTaken(): Promise<boolean>;
-  close(): Promise<void>;
-}
-
 const BUSY_TIMEOUT_MS = 5_000;
+
 /** What was asked has been answered by then; only lost connections are waited for. */
 const CLOSE_SECONDS = 2;
 
@@ -149,6 +133,7 @@ const TAKEN = query`select from pg_locks
 
 /** How often a server that waits for its turn asks again; no statement waits in the database. */
 const TURN_MS = 50;
+
 const TURN_END_MS = 1_000;
 
 /** The lock ends with its transaction, and with a server that is killed. Lost with its connection, the work ends all the same. */

@@ -1,6 +1,7 @@
-import { and, desc, type SQL, sql } from 'drizzle-orm';
+import { type SQL, type SQLWrapper, sql, and, desc } from 'drizzle-orm';
+import type { App } from '#core/platform/platform.ts';
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core';
-import type { Db } from './open.ts';
+import type { Db } from './store.ts';
 
 export interface Page {
   readonly where?: SQL | undefined;
@@ -29,4 +30,11 @@ export async function keepNewest(tx: Db, table: SQLiteTable & { readonly id: SQL
   const { id } = table;
   const last = tx.select({ id }).from(table).where(which).orderBy(desc(id)).limit(1).offset(kept);
   await tx.delete(table).where(and(which, sql`${id} <= ${last}`));
+}
+
+/** How many rows a query finds, but no more than `most`: it stops there. */
+export async function countUpTo({ store }: Pick<App, 'store'>, most: number, query: SQLWrapper): Promise<number> {
+  const found: SQL = sql`(select 1 from (${query}) as found limit ${most}) as counted`;
+  const [row] = await store.db.select({ count: sql<number | string>`count(*)` }).from(found);
+  return Number(row?.count ?? 0);
 }

@@ -8,7 +8,7 @@ import { oauthTables } from './tables/oauth.ts';
 import { providerTables } from './tables/providers.ts';
 import { peopleTables } from './tables/people.ts';
 import { deployTables } from './tables/deploy.ts';
-import { oauthKeyTables } from './tables/oauth-keys.ts';
+import { oauthKeyTables } from './tables/oauth.ts';
 import { clusterTables } from './tables/cluster.ts';
 import type { AgentActivity } from '#core/contract/identity/agent-access.ts';
 import type { ConnectionDraft } from '#core/contract/definitions/connections.ts';

@@ -2,7 +2,7 @@ import { inArray } from 'drizzle-orm';
 import { createSlices, pagesOf } from '#core/lib/slices.ts';
 import { SNAPSHOT_FORMAT } from '#snapshots/format/format.ts';
 import { type Leaf, parseBranch, parseTree, toTree, type Tree } from '#snapshots/format/tree.ts';
-import type { Db, Store } from './open.ts';
+import type { Db, Store } from './store.ts';
 
 /** Before the hashes of a tree's branches, which are stored beside the entities. Without it the whole list is there. */
 const LISTED = `${SNAPSHOT_FORMAT} branches\n`;

@@ -3,7 +3,7 @@ import type { Log } from '#core/process/log.ts';
 import { type SnapshotContent, WHOLE_FORMAT } from '#snapshots/format/format.ts';
 import { toBlobs, toTree } from '#snapshots/format/tree.ts';
 import { writeAlone } from './journal.ts';
-import type { Db, Store } from './open.ts';
+import type { Db, Store } from './store.ts';
 import { readTree } from './trees.ts';
 import { pagesOf } from '#core/lib/slices.ts';
 

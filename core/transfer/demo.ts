@@ -1,12 +1,13 @@
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import type { RawInput } from '#core/contract/index.ts';
-import { run, systemCall } from '#core/run.ts';
+import { run } from '#core/run.ts';
+import { systemCall } from '#core/context/context.ts';
 import { newestVersion } from '#core/deploy/stored-snapshots.ts';
 import { engineOf, FOLDER_TYPE } from '#core/engines/index.ts';
 import type { Column } from '#core/lib/sql/result.ts';
 import type { Description } from '#core/engines/shared/source.ts';
-import { createSampleFiles, SAMPLE_FOLDER } from './sample-files.ts';
-import { createShop, SHOP_FILE } from './sample-shop.ts';
+import { createSampleFiles, SAMPLE_FOLDER } from '#core/sources/sample-files.ts';
+import { createShop, SHOP_FILE } from '#core/sources/sample-shop.ts';
 
 const SHOP = 'demo';
 const SPREADSHEETS = 'spreadsheets';

@@ -1,9 +1,10 @@
 import { readFile } from 'node:fs/promises';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import type { RawInput } from '#core/contract/index.ts';
 import { EnvError } from '#core/process/env.ts';
 import { AppError } from '#core/errors.ts';
-import { run, systemCall } from '#core/run.ts';
+import { run } from '#core/run.ts';
+import { systemCall } from '#core/context/context.ts';
 
 /** Applies the export that `SVC_IMPORT_FILE` names: what exists stays. Throws EnvError with every fault of the file. */
 export async function importFile(app: App): Promise<void> {

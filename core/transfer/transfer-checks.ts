@@ -1,7 +1,7 @@
 import { eq } from 'drizzle-orm';
 import { TESTED_KINDS } from '#core/contract/definitions/tests.ts';
 import type { ImportChecks } from '#core/contract/transfer.ts';
-import { readSettings } from '#core/definitions/settings/settings.ts';
+import { readSettings } from '#core/settings/settings.ts';
 import { runTests } from '#core/definitions/tests/run.ts';
 import { tallyOf } from '#core/definitions/tests/test-handlers.ts';
 import { mayTryWrites, shownResults, type TestRow } from '#core/definitions/tests/tests.ts';
@@ -9,7 +9,7 @@ import { lintLeaves } from '#core/deploy/checks/lint.ts';
 import { textsIn } from '#core/deploy/pending.ts';
 import { readAll, readWorkingCopy } from '#core/deploy/working-copy.ts';
 import { subjectOf } from '#core/contract/entities.ts';
-import type { Context } from '#core/run.ts';
+import type { Context } from '#core/context/context.ts';
 import { canonical } from '#snapshots/format/canonical.ts';
 import type { FrozenView } from '#snapshots/freeze/freeze.ts';
 import { differingIn, type Leaf } from '#snapshots/format/tree.ts';

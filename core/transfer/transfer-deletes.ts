@@ -2,12 +2,13 @@ import { inArray } from 'drizzle-orm';
 import { byPlural, ENTITY_KINDS } from '#core/contract/entities.ts';
 import type { Import, ImportFault } from '#core/contract/transfer.ts';
 import { AppError } from '#core/errors.ts';
-import type { Context } from '#core/run.ts';
+import type { Context } from '#core/context/context.ts';
 import { canonical, checksum } from '#snapshots/format/canonical.ts';
 import { ownedBy } from '#core/definitions/owners.ts';
 import { OWNED_KINDS } from '#core/contract/entities.ts';
-import { KINDS, type Kind, type Stored } from '#core/definitions/kinds.ts';
-import { checkVersion } from '#core/definitions/versioned.ts';
+import { KINDS, type Kind } from '#core/definitions/kinds.ts';
+import type { Stored } from '#core/store/entity-table.ts';
+import { checkVersion } from '#core/records/versioned.ts';
 import { exportAll, type StoredRecords } from './transfer-export.ts';
 
 /** A record that an import deletes. */

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { TESTED_KINDS, type TestOwner } from '#core/contract/definitions/tests.ts';
 import { textBetween } from '#core/contract/fields.ts';
 import type { FieldError } from '#core/errors.ts';
-import type { Values } from '#core/definitions/kinds.ts';
+import type { Values } from '#core/store/entity-table.ts';
 import type { IdsByName } from './transfer-toolsets.ts';
 
 /** The definition of a test as an export holds it: its name in the place of its id. */

@@ -4,7 +4,7 @@ import { Selection } from '#core/contract/definitions/toolsets.ts';
 import { textBetween } from '#core/contract/fields.ts';
 import type { FieldError } from '#core/errors.ts';
 import { selectionLists } from '#core/definitions/toolsets/members.ts';
-import type { Values } from '#core/definitions/kinds.ts';
+import type { Values } from '#core/store/entity-table.ts';
 
 /** The parts of a toolset that name other records. */
 export const SELECTIONS = ['include', 'exclude'] as const;

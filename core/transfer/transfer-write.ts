@@ -1,13 +1,13 @@
 import { inArray } from 'drizzle-orm';
 import type { Import } from '#core/contract/transfer.ts';
 import { AppError } from '#core/errors.ts';
-import type { Context } from '#core/run.ts';
+import type { Context } from '#core/context/context.ts';
 import { createSlices, runsOf } from '#core/lib/slices.ts';
-import { type BatchContext, writeAll } from '#core/definitions/batch.ts';
-import type { Prepared } from '#core/definitions/entity.ts';
-import { parkTaken } from './parked.ts';
+import { type BatchContext, writeAll } from '#core/records/batch.ts';
+import type { Prepared } from '#core/records/restorable.ts';
+import { parkTaken } from '#core/records/parked-names.ts';
 import { keepOwner } from '#core/identity/people-rules.ts';
-import { storeCompiled } from '#core/definitions/statements.ts';
+import { storeCompiled } from '#core/sources/statements.ts';
 import { type ImportedConfig, importServerConfig, type SentConfig } from './transfer-config.ts';
 import { checkUnchanged, type Deletion, type Deletions, removeEmpty, removeUnchanged } from './transfer-deletes.ts';
 import { type Planned, readPlanned } from './transfer-checks.ts';

@@ -1,4 +1,4 @@
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import { activeSnapshot } from '#core/deploy/deployment.ts';
 import { snapshotOf } from '#core/deploy/generated.ts';
 import { readSnapshot, type StoredSnapshot } from '#core/deploy/stored-snapshots.ts';

@@ -10,7 +10,7 @@ import { canSignIn, type PersonRow } from '#core/identity/account.ts';
 import { secretFaults } from '#core/identity/keys.ts';
 import { reasonOf } from '#core/process/log.ts';
 import { type MigrationState, unfitFor } from '#core/store/migrate.ts';
-import type { Store } from '#core/store/open.ts';
+import type { Store } from '#core/store/store.ts';
 import type { Command } from './command.ts';
 import { openingVault } from './keys.ts';
 import { embeddedFile, openAsIs, readEnvironment } from './open.ts';

@@ -3,7 +3,7 @@ import { keysReport, type KeyUse, secretFaults } from '#core/identity/keys.ts';
 import { rewrapSecrets } from '#core/identity/rewrap.ts';
 import type { Vault } from '#core/identity/sealed-records.ts';
 import type { Env } from '#core/process/env.ts';
-import type { Store } from '#core/store/open.ts';
+import type { Store } from '#core/store/store.ts';
 import { type Command, type Terminal, UsageError } from './command.ts';
 import { openDatabase, readEnvironment, withApp } from './open.ts';
 

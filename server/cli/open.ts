@@ -1,14 +1,15 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { type App, createApp } from '#core/app.ts';
+import { type App, createApp } from '#core/platform/platform.ts';
 import { type MigrationState, unfitFor } from '#core/store/migrate.ts';
-import { databaseUrl, openStore, openStoreAsIs, type Store } from '#core/store/open.ts';
+import { databaseUrl, openStore, openStoreAsIs } from '#core/store/open.ts';
+import type { Store } from '#core/store/store.ts';
 import { withDevSecrets } from '#core/edge/dev-secrets.ts';
 import { type Env, parseEnv } from '#core/process/env.ts';
 import { AppError } from '#core/errors.ts';
 import { createMemoryKv } from '#core/cluster/memory.ts';
 import { createLog, toStream } from '#core/process/log.ts';
-import { type Call, SYSTEM, systemCall } from '#core/run.ts';
+import { type Call, SYSTEM, systemCall } from '#core/context/context.ts';
 import type { Terminal } from './command.ts';
 
 /** The environment as the server reads it. A data folder with generated secrets was made by `npm start`: that is dev. */

@@ -1,5 +1,5 @@
 import { asc, eq } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import type { RawInput } from '#core/contract/index.ts';
 import { ROLES, type Role } from '#core/contract/identity/roles.ts';
 import { AppError } from '#core/errors.ts';

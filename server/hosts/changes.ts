@@ -1,9 +1,9 @@
 import type { Hono } from 'hono';
-import type { App } from '#core/app.ts';
-import { type Announcement, onAnnounced } from '#core/cluster/announcements.ts';
+import type { App } from '#core/platform/platform.ts';
+import { type Announcement, onAnnounced } from '#core/platform/announcements.ts';
 import { AppError } from '#core/errors.ts';
 import { isSessionLive } from '#core/identity/sessions.ts';
-import type { Actor } from '#core/run.ts';
+import type { Actor } from '#core/context/context.ts';
 import { bearerOf, refuseOthers } from '../http/bearer.ts';
 import type { ServerEnv } from '../http/routes.ts';
 import { isForeignOrigin, sessionActor } from '../http/session.ts';

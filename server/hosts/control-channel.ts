@@ -1,6 +1,6 @@
 import type { Context, Hono } from 'hono';
 import * as v from 'valibot';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import { BootId, UsageBatch } from '#core/contract/observe/usage-batch.ts';
 import { installationHeaders } from '#core/contract/deploy/installation.ts';
 import { isOurs } from '#core/edge/service-token.ts';

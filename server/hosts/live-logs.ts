@@ -1,6 +1,6 @@
 import type { Context, Hono } from 'hono';
 import * as v from 'valibot';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import type { HostLine, UsageBatch } from '#core/contract/observe/usage-batch.ts';
 import { AppError } from '#core/errors.ts';
 import { oneLine } from '#core/lib/text/wire-text.ts';
@@ -9,8 +9,8 @@ import { LOG_LEVELS } from '#core/contract/log-levels.ts';
 import type { LogLine } from '#core/process/log.ts';
 import { operations } from '#core/contract/index.ts';
 import { leastRole } from '#core/contract/operation.ts';
-import type { Actor } from '#core/run.ts';
-import { requireRole } from '#core/identity/roles.ts';
+import type { Actor } from '#core/context/context.ts';
+import { requireRole } from '#core/context/roles.ts';
 import { isSessionLive } from '#core/identity/sessions.ts';
 import { PRODUCT_VERSION } from '#core/process/version.ts';
 import { createLogRing, LIVE_SOURCES, type LogFilter, type LogReader, type LogRing, RING_LINES } from './log-ring.ts';

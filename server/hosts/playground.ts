@@ -1,14 +1,14 @@
 import { eq } from 'drizzle-orm';
 import type { Context, Hono } from 'hono';
 import * as v from 'valibot';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import { readText } from '#core/edge/body.ts';
 import { BY_GROUPS, type PlaygroundCaller as Signed, signPlaygroundToken } from '#core/edge/playground-token.ts';
 import { PlaygroundCaller } from '#core/contract/definitions/preview.ts';
 import { toCaller } from '#core/query/pretended-caller.ts';
 import { AppError } from '#core/errors.ts';
-import type { Actor } from '#core/run.ts';
-import { requireRole } from '#core/identity/roles.ts';
+import type { Actor } from '#core/context/context.ts';
+import { requireRole } from '#core/context/roles.ts';
 import { callerAddress, refuseOthers } from '../http/bearer.ts';
 import type { ServerEnv } from '../http/routes.ts';
 import { sessionActor } from '../http/session.ts';

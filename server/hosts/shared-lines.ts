@@ -1,6 +1,6 @@
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import type { LogLine } from '#core/process/log.ts';
-import { onSignal, signal } from '#core/cluster/signals.ts';
+import { onSignal, signal } from '#core/platform/signals.ts';
 
 /** Lines go to the other servers together. */
 const WAIT_MS = 100;

@@ -1,10 +1,10 @@
 import type { Context } from 'hono';
-import { afterCommit } from '#core/after-commit.ts';
-import type { App } from '#core/app.ts';
+import { afterCommit } from '#core/platform/after-commit.ts';
+import type { App } from '#core/platform/platform.ts';
 import type { OperationName } from '#core/contract/index.ts';
 import type { Operation } from '#core/contract/operation.ts';
 import { AppError } from '#core/errors.ts';
-import type { Call } from '#core/run.ts';
+import type { Call } from '#core/context/context.ts';
 import { recordActivity } from '#core/observe/agent-activity.ts';
 import { authenticateBearer, type Bearer, countCalls, requireAgents } from '#core/identity/agent-bearers.ts';
 import { clientAddress } from '#core/edge/client-address.ts';

@@ -1,12 +1,12 @@
 import type { MiddlewareHandler } from 'hono';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import { AppError } from '#core/errors.ts';
 import { isPlainText } from '#core/process/issues.ts';
 import { preflight, setCors } from '#core/edge/cors.ts';
 import { acceptedHostNames } from '#core/edge/accepted-names.ts';
 import { NO_HOST } from '#core/edge/requests/hostless.ts';
 import { hostName, isHostAllowed, isOriginAllowed, originRefusal } from '#core/edge/origins.ts';
-import { readSettings } from '#core/definitions/settings/config.ts';
+import { readSettings } from '#core/settings/settings.ts';
 import { isAgent } from './bearer.ts';
 import type { ServerEnv } from './routes.ts';
 import { isOpenToPages } from './oauth/paths.ts';

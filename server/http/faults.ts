@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import { AppError } from '#core/errors.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import { withTimeout } from '#core/lib/with-timeout.ts';
 import { AppError } from '#core/errors.ts';
 import { reasonOf } from '#core/process/log.ts';

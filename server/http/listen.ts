@@ -1,5 +1,5 @@
 import type { Hono } from 'hono';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import { withHost } from '#core/edge/requests/hostless.ts';
 import { withEnd } from '#core/lib/stream-end.ts';
 import { faultOutside } from './faults.ts';

@@ -1,5 +1,5 @@
 import { and, gt, isNull } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import { createRequestDurations, metric } from '#core/lib/metrics/metrics-text.ts';
 import { createProcessMetrics } from '#core/lib/metrics/process-metrics.ts';
 import { readDeployment, statusOf } from '#core/deploy/deployment.ts';

@@ -1,13 +1,13 @@
 import type { Context, Hono } from 'hono';
 import { getCookie, setCookie } from 'hono/cookie';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import { CALLBACK_PATH } from '#core/contract/identity/identity-providers.ts';
 import { AppError, asFault, invalidField } from '#core/errors.ts';
 import { hostName, isLoopbackName } from '#core/edge/origins.ts';
 import { ownPath } from '#core/identity/providers/return-to.ts';
 import { finishSignIn, SIGN_IN_MS, startSignIn } from '#core/identity/providers/sign-in.ts';
-import { publicUrl } from '#core/identity/providers/stored.ts';
-import type { Context as HandlerContext } from '#core/run.ts';
+import { publicUrl } from '#core/settings/public-urls.ts';
+import type { Context as HandlerContext } from '#core/context/context.ts';
 import { callerAddress } from './bearer.ts';
 import type { ServerEnv } from './routes.ts';
 import { hostOf, isSecure, sessionActor, writeSession } from './session.ts';

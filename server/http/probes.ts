@@ -1,5 +1,5 @@
 import type { Context, Hono } from 'hono';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import { AppError } from '#core/errors.ts';
 import { answerFigures, answerLive, answerReady, FIGURES_REFUSED, mayReadFigures } from '#core/edge/probes.ts';
 import type { HttpsState } from '../tls/state.ts';
@@ -8,7 +8,7 @@ import { createReadiness } from './health.ts';
 import { createServerMetrics } from './metrics.ts';
 import type { ServerEnv } from './routes.ts';
 import { holds } from '#core/contract/identity/roles.ts';
-import { roleOf } from '#core/identity/roles.ts';
+import { roleOf } from '#core/context/roles.ts';
 import { sessionActor } from './session.ts';
 
 /**

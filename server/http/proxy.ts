@@ -1,5 +1,5 @@
 import type { Context, Hono } from 'hono';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import { AppError } from '#core/errors.ts';
 import { requireAgents } from '#core/identity/agent-bearers.ts';
 import { ASKED_ORIGIN, askedOrigin } from '#core/edge/asked-address.ts';

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import type { App } from '#core/app.ts';
-import { getSealed, setSealed } from '#core/cluster/sealed-kv.ts';
-import { mayHaveOthers, withLease } from '#core/cluster/leases.ts';
+import type { App } from '#core/platform/platform.ts';
+import { getSealed, setSealed } from '#core/platform/sealed-kv.ts';
+import { mayHaveOthers, withLease } from '#core/platform/leases.ts';
 import { AppError } from '#core/errors.ts';
-import type { Call } from '#core/run.ts';
+import type { Call } from '#core/context/context.ts';
 
 /** Longer than a person takes to press a button again. */
 const KEPT_MS = 10 * 60_000;

@@ -1,10 +1,11 @@
 import type { Context, Hono } from 'hono';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import { type OperationName, operations } from '#core/contract/index.ts';
 import { fullPath, pathVariables } from '#core/contract/paths.ts';
 import { isCreation, type Operation } from '#core/contract/operation.ts';
-import type { Call } from '#core/run.ts';
-import { authorise, run } from '#core/run.ts';
+import type { Call } from '#core/context/context.ts';
+import { authorise } from '#core/context/authorise.ts';
+import { run } from '#core/run.ts';
 import { AppError, invalidField } from '#core/errors.ts';
 import { wellFormedJson } from '#core/lib/text/wire-text.ts';
 import { isReservedName } from '#core/process/issues.ts';

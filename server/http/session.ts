@@ -1,8 +1,8 @@
 import type { Context } from 'hono';
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import { AppError } from '#core/errors.ts';
-import type { Actor } from '#core/run.ts';
+import type { Actor } from '#core/context/context.ts';
 import { isSameOrigin } from '#core/edge/origins.ts';
 import { authenticate, SESSION_MS } from '#core/identity/sessions.ts';
 import { askedHost } from '#core/edge/asked-address.ts';

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Authorization, Client } from 'acme-client';
 import type { SslStatus } from '#core/contract/deploy/ssl.ts';
 import { AppError } from '#core/errors.ts';
-import type { AcmeAccount } from '#core/deploy/certificates.ts';
+import type { AcmeAccount } from '#core/server-config/certificates.ts';
 import { boundedText } from '#core/engines/shared/bounded-text.ts';
 import { ANSWER_CHARACTERS, type Ask, asSentence, OrderError } from './ask.ts';
 

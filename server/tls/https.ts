@@ -1,7 +1,7 @@
-import type { App } from '#core/app.ts';
-import { runEvery } from '#core/cluster/run-every.ts';
-import { isValid, openCertificateKey, readCertificate } from '#core/deploy/certificates.ts';
-import { readSettings } from '#core/definitions/settings/config.ts';
+import type { App } from '#core/platform/platform.ts';
+import { runEvery } from '#core/platform/run-every.ts';
+import { isValid, openCertificateKey, readCertificate } from '#core/server-config/certificates.ts';
+import { readSettings } from '#core/settings/settings.ts';
 import { type Listener, type ListenOptions, listen } from '../http/listen.ts';
 import type { HttpsState } from './state.ts';
 import { openTerminator, type Terminator } from './terminator.ts';

@@ -1,14 +1,13 @@
-import type { App } from '#core/app.ts';
-import { type Lease, withLease } from '#core/cluster/leases.ts';
-import { runEvery } from '#core/cluster/run-every.ts';
-import { setSealed } from '#core/cluster/sealed-kv.ts';
-import { signal } from '#core/cluster/signals.ts';
-import { emitLater } from '#core/observe/notices/emit.ts';
+import type { App } from '#core/platform/platform.ts';
+import { type Lease, withLease } from '#core/platform/leases.ts';
+import { runEvery } from '#core/platform/run-every.ts';
+import { setSealed } from '#core/platform/sealed-kv.ts';
+import { signal } from '#core/platform/signals.ts';
+import { emitLater } from '#core/records/events.ts';
 import {
   type CertificateRow,
   challengeKey,
   directoryOf,
-  domainsOf,
   endRequest,
   isCurrent,
   missingForOrder,
@@ -18,11 +17,12 @@ import {
   sealCertificateKey,
   writeAccount,
   writeCertificate,
-} from '#core/deploy/certificates.ts';
+} from '#core/server-config/certificates.ts';
+import { domainsOf } from '#core/settings/public-urls.ts';
 import { withTimeout } from '#core/lib/with-timeout.ts';
-import { readSettings } from '#core/definitions/settings/config.ts';
-import { openDnsCredentials } from '#core/definitions/settings/secrets.ts';
-import type { Settings } from '#core/definitions/settings/settings.ts';
+import { readSettings } from '#core/settings/settings.ts';
+import { openDnsCredentials } from '#core/settings/secrets.ts';
+import type { Settings } from '#core/settings/settings.ts';
 import { guardedFetch } from '#core/engines/shared/dial.ts';
 import { orderCertificate, type Issued, type Solver } from './acme.ts';
 import { type Ask, OrderError } from './ask.ts';

@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { FROZEN_SETTINGS, ServerConfigPatch } from '#core/contract/settings/config.ts';
 import { ENTITIES, ENTITY_KINDS } from '#core/contract/entities.ts';
 import { field, labelsIn, marksOf } from '#core/contract/marks.ts';
-import { refuseFields } from '#core/identity/token-limits.ts';
+import { refuseFields } from '#core/context/token-limits.ts';
 import { choicesOf, fieldOf, kindOf } from '#ui/src/fields/kind.ts';
 import { PART_NAMES, PARTS } from '#ui/src/pages/settings/settings-draft.ts';
 

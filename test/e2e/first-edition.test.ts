@@ -3,7 +3,7 @@ import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { createShop } from '#core/transfer/sample-shop.ts';
+import { createShop } from '#core/sources/sample-shop.ts';
 import { connectClient } from '#test/support/mcp-clients.ts';
 import { startPrograms } from '#test/support/programs.ts';
 import { until } from '#test/support/until.ts';

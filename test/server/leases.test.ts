@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { fileURLToPath } from 'node:url';
-import type { App } from '#core/app.ts';
-import { endLease, type Lease, LeaseLost, takeLease, withLease } from '#core/cluster/leases.ts';
+import type { App } from '#core/platform/platform.ts';
+import { endLease, type Lease, LeaseLost, takeLease, withLease } from '#core/platform/leases.ts';
 import { readMeta, writeMeta } from '#core/store/meta.ts';
 import { createRepeats } from '#server/http/repeats.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
@@ -164,7 +164,7 @@ describeOnce(reachable.postgres)('two servers', () => {
     const { other, url } = await twoServers();
     const program = `
       const { testApp } = await import('#test/support/app.ts');
-      const { takeLease } = await import('#core/cluster/leases.ts');
+      const { takeLease } = await import('#core/platform/leases.ts');
       const { app } = await testApp({}, process.argv[1]);
       await takeLease(app, 'work', 'killed', 1.5);
       console.log('taken');

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { onSignal, signal } from '#core/cluster/signals.ts';
+import { onSignal, signal } from '#core/platform/signals.ts';
 import { testApp } from '#test/support/app.ts';
 
 test('a message that its listener cannot read is logged, and ends neither the sender nor the listener', async () => {

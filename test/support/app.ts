@@ -1,13 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type App, type AppOptions, createApp } from '#core/app.ts';
+import { type App, type AppOptions, createApp } from '#core/platform/platform.ts';
 import { openStore } from '#core/store/open.ts';
 import { parseEnv } from '#core/process/env.ts';
 import type { PasswordWork } from '#core/identity/passwords.ts';
 import { createMemoryKv } from '#core/cluster/memory.ts';
 import { createLog, type LogLine } from '#core/process/log.ts';
-import { WAITS } from '#core/waits.ts';
+import { WAITS } from '#core/platform/waits.ts';
 import { createHttp } from '#server/http/http.ts';
 import { type Calls, callsOver, type Problem } from './calls.ts';
 import { type Dialect, emptyMetadata } from './metadata.ts';

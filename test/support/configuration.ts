@@ -1,5 +1,5 @@
-import type { App } from '#core/app.ts';
-import { readServerConfig } from '#core/definitions/settings/config.ts';
+import type { App } from '#core/platform/platform.ts';
+import { readServerConfig } from '#core/settings/settings.ts';
 import type { Compiled } from '#snapshots/freeze/compile.ts';
 import type { Configuration } from '#snapshots/freeze/freeze.ts';
 

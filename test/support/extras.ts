@@ -1,8 +1,8 @@
 import { eq } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import { isSecretEntry } from '#core/definitions/connection-draft.ts';
 import { noteChange } from '#core/store/journal.ts';
-import { secretPlace } from '#core/definitions/source-pool.ts';
+import { secretPlace } from '#core/sources/source-pool.ts';
 
 /** Extra parameters of a connection as an earlier version stored them, without looking at them. */
 export async function storeExtras(app: App, id: string, extra_params: Readonly<Record<string, string>>): Promise<void> {

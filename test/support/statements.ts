@@ -1,4 +1,4 @@
-import type { Store } from '#core/store/open.ts';
+import type { Store } from '#core/store/store.ts';
 
 export interface Statement {
   readonly text: string;

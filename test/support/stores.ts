@@ -2,7 +2,8 @@ import { afterAll, beforeAll } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openStore, type Store } from '#core/store/open.ts';
+import { openStore } from '#core/store/open.ts';
+import type { Store } from '#core/store/store.ts';
 import { reachable, testDatabase, type TestDatabase } from './databases.ts';
 
 export interface StoreOfTests {

@@ -76,7 +76,7 @@ const draft = {
     open: true,
     default: true,
   }),
-  /** A token may turn it on; `core/identity/token-limits.ts` keeps it from turning it off. */
+  /** A token may turn it on; `core/context/token-limits.ts` keeps it from turning it off. */
   read_only: field(v.boolean(), {
     label: 'Read-only',
     help: 'Tools that write are rejected, whatever their SQL says. The database session enforces it.',

@@ -1,18 +1,18 @@
 import { lstatSync, mkdirSync, rmdirSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import * as v from 'valibot';
-import { afterCommit } from '#core/after-commit.ts';
+import { afterCommit } from '#core/platform/after-commit.ts';
 import { ConnectionDraft } from '#core/contract/definitions/connections.ts';
 import type { ConnectionFile } from '#core/contract/definitions/files.ts';
 import { engineOf, FOLDER_TYPE, kindOf } from '#core/engines/index.ts';
 import type { FolderFiles } from '#core/engines/shared/descriptor.ts';
 import { AppError, invalidField } from '#core/errors.ts';
 import { isFileNameSeen } from '#core/lib/text/hidden-characters.ts';
-import { recordHistory } from '#core/observe/history.ts';
-import type { Context, Handlers } from '#core/run.ts';
+import { recordHistory } from '#core/records/history.ts';
+import type { Context, Handlers } from '#core/context/context.ts';
 import { connection } from '../connections.ts';
 import { receiveFile } from './upload.ts';
-import type { ConnectionRow } from '../source-pool.ts';
+import type { ConnectionRow } from '#core/sources/source-pool.ts';
 
 export const fileHandlers: Pick<Handlers, Extract<keyof Handlers, `files.${string}`>> = {
   'files.list': async (context, { id }) => {

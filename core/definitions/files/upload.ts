@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { ARRIVING } from '#core/engines/shared/files/folder-bytes.ts';
 import { syncFolder } from '#core/lib/durable-file.ts';
 import { AppError } from '#core/errors.ts';
-import type { Call } from '#core/run.ts';
+import type { Call } from '#core/context/context.ts';
 
 /** How long nothing may arrive. */
 const SILENT_MS = 60_000;

@@ -1,10 +1,10 @@
 import { count, inArray } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import { MOST_TESTS, type TestOwner } from '#core/contract/definitions/tests.ts';
 import { MOST_TOOLSETS } from '#core/contract/definitions/toolsets.ts';
 import type { EntityKind } from '#core/contract/entities.ts';
 import { AppError } from '#core/errors.ts';
-import type { Db } from '#core/store/open.ts';
+import type { Db } from '#core/store/store.ts';
 
 /**
  * Refuses records that are more than there may be (contract section 22). Counts what is stored with them, so that what the same

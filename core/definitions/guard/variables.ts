@@ -1,8 +1,8 @@
-import { readSettings } from '#core/definitions/settings/settings.ts';
+import { readSettings } from '#core/settings/settings.ts';
 import { didYouMean, type FieldError, refuseFields } from '#core/errors.ts';
 import { neededMembers } from '#core/lib/template/members.ts';
 import { parseTemplate } from '#core/lib/template/parse.ts';
-import type { Context } from '#core/run.ts';
+import type { Context } from '#core/context/context.ts';
 
 /** Where definitions and connections read global variables. */
 interface Reader {

@@ -1,14 +1,15 @@
 import { AppError, invalidField } from '#core/errors.ts';
-import { withAuthor } from '#core/observe/history.ts';
-import type { Context, Handlers } from '#core/run.ts';
+import { withAuthor } from '#core/records/versioned.ts';
+import type { Context, Handlers } from '#core/context/context.ts';
 import { entityTable } from '#core/store/entity-table.ts';
 import { writeAlone } from '#core/store/journal.ts';
 import { fewAtATime } from '#core/lib/few-at-a-time.ts';
-import { recordBlocked } from '../guard/blocked.ts';
-import { type Kind, KIND_OF, type Stored, type Values } from '../kinds.ts';
-import { touches } from '../records.ts';
-import { storeCompiled } from '../statements.ts';
-import { checkVersion, StaleVersion, toDraft } from '../versioned.ts';
+import { recordBlocked } from '#core/records/blocked.ts';
+import { type Kind, KIND_OF } from '#core/definitions/kinds.ts';
+import type { Stored, Values } from '#core/store/entity-table.ts';
+import { touches } from '#core/records/versioned.ts';
+import { storeCompiled } from '#core/sources/statements.ts';
+import { checkVersion, StaleVersion, toDraft } from '#core/records/versioned.ts';
 
 export const bulkHandlers: Pick<Handlers, 'definitions.update' | 'definitions.tags'> = {
   'definitions.update': async (context, { kind, items }) => {

@@ -9,12 +9,12 @@ import { wholeVariant } from '#core/lib/sql/bind.ts';
 import { classify } from '#core/lib/sql/classify.ts';
 import { parameterNames, parseSql } from '#core/lib/sql/parse.ts';
 import type { Classification, Statement } from '#core/lib/sql/statement.ts';
-import type { Context } from '#core/run.ts';
+import type { Context } from '#core/context/context.ts';
 import { refuseFreeSql } from '#snapshots/freeze/entities.ts';
 import { ownerOf } from '../owners.ts';
-import { grammarOf } from '../statements.ts';
-import { readServerConfig } from '../settings/config.ts';
-import type { ConnectionRow } from '../source-pool.ts';
+import { grammarOf } from '#core/sources/statements.ts';
+import { readServerConfig } from '#core/settings/settings.ts';
+import type { ConnectionRow } from '#core/sources/source-pool.ts';
 import { pretended, withSources } from './pretended.ts';
 
 /** What a preview of any kind is given: a statement of an author with values for its parameters. */

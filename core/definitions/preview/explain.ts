@@ -6,9 +6,9 @@ import type { Source } from '#core/engines/shared/source.ts';
 import { AppError } from '#core/errors.ts';
 import { bind } from '#core/lib/sql/bind.ts';
 import { withReads } from '#core/lib/sql/reads.ts';
-import type { Handlers } from '#core/run.ts';
+import type { Handlers } from '#core/context/context.ts';
 import { withTimeout } from '#core/lib/with-timeout.ts';
-import { describeNow } from '../statements.ts';
+import { describeNow } from '#core/sources/statements.ts';
 import { boundStatement } from './bound.ts';
 import { withinPreview } from './within.ts';
 

@@ -2,7 +2,7 @@ import type { PretendedCaller } from '#core/contract/definitions/pretended-calle
 import { AppError } from '#core/errors.ts';
 import type { CallFacts } from '#core/query/sources.ts';
 import { NO_CALLER } from '#core/query/values.ts';
-import type { Context } from '#core/run.ts';
+import type { Context } from '#core/context/context.ts';
 import { toCaller } from '#core/query/pretended-caller.ts';
 import type { Parameter } from '#core/contract/definitions/parameters.ts';
 import type { Mask } from '#core/contract/definitions/masks.ts';

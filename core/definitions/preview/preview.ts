@@ -11,13 +11,13 @@ import { estimateTokens } from '#core/lib/tokens.ts';
 import { parseTemplate } from '#core/lib/template/parse.ts';
 import { applyTransform } from '#core/lib/template/transform.ts';
 import { AppError, invalidField } from '#core/errors.ts';
-import type { Context, Handlers } from '#core/run.ts';
+import type { Context, Handlers } from '#core/context/context.ts';
 import type { QueryResult } from '#core/lib/sql/result.ts';
 import type { Source } from '#core/engines/shared/source.ts';
 import { boundStatement } from './bound.ts';
 import { maskedFor } from './pretended.ts';
 import { withinPreview } from './within.ts';
-import { atField, describeNow } from '../statements.ts';
+import { atField, describeNow } from '#core/sources/statements.ts';
 
 const MAX_BYTES = 4 * 1024 * 1024;
 

@@ -10,9 +10,9 @@ import type { SqlDialect } from '#core/lib/sql/dialect.ts';
 import type { Mention } from '#core/lib/sql/mentions.ts';
 import { parseSql } from '#core/lib/sql/parse.ts';
 import { type ParameterUse, parameterUses } from '#core/lib/sql/uses.ts';
-import type { Context } from '#core/run.ts';
+import type { Context } from '#core/context/context.ts';
 import { ownerOf } from '../owners.ts';
-import { answerWithin, grammarOf } from '../statements.ts';
+import { answerWithin, grammarOf } from '#core/sources/statements.ts';
 
 const TIMEOUT_MS = 3_000;
 const MOST_TABLES = 8;

@@ -1,5 +1,5 @@
 import { untilAborted, withDeadline } from '#core/engines/shared/deadline.ts';
-import type { Context } from '#core/run.ts';
+import type { Context } from '#core/context/context.ts';
 
 /** Specification section 8. */
 const TIMEOUT_MS = 10_000;

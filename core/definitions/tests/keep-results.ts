@@ -1,8 +1,8 @@
 import { and, eq, inArray, lt, sql } from 'drizzle-orm';
 import { KEPT_RESULTS, type TestResult } from '#core/contract/definitions/tests.ts';
-import { emitNotice } from '#core/observe/notices/emit.ts';
-import type { Context } from '#core/run.ts';
-import type { Db } from '#core/store/open.ts';
+import { emitNotice } from '#core/records/events.ts';
+import type { Context } from '#core/context/context.ts';
+import type { Db } from '#core/store/store.ts';
 import { lastResults } from './results.ts';
 import { ownerNames } from './tests.ts';
 

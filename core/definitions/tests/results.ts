@@ -1,7 +1,7 @@
 import { desc, eq, inArray, max } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import type { KeptResult } from '#core/contract/definitions/tests.ts';
-import type { Db } from '#core/store/open.ts';
+import type { Db } from '#core/store/store.ts';
 
 /** The newest result of each test, by its id. */
 export async function lastResults({ store }: App, ids: readonly string[], tx: Db = store.db): Promise<Map<string, KeptResult>> {

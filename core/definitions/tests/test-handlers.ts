@@ -1,12 +1,12 @@
 import { and, eq, inArray } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import { type Against, type TestResult } from '#core/contract/definitions/tests.ts';
 import { activeSnapshot } from '#core/deploy/deployment.ts';
 import { readSnapshot, type StoredSnapshot, textsOf } from '#core/deploy/stored-snapshots.ts';
 import { readWorkingCopy } from '#core/deploy/working-copy.ts';
 import { AppError, invalidField } from '#core/errors.ts';
-import { inShare } from '#core/cluster/in-share.ts';
-import type { Handlers } from '#core/run.ts';
+import { inShare } from '#core/platform/in-share.ts';
+import type { Handlers } from '#core/context/context.ts';
 import type { Input } from '#core/contract/index.ts';
 import type { Leaf } from '#snapshots/format/tree.ts';
 import { runTests, type Tested } from './run.ts';

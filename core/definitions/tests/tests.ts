@@ -1,16 +1,17 @@
 import { inArray } from 'drizzle-orm';
 import { type Test, TESTED_KINDS, type TestDraft, type TestResult } from '#core/contract/definitions/tests.ts';
 import { AppError, invalidField } from '#core/errors.ts';
-import { isPerson } from '#core/identity/roles.ts';
+import { isPerson } from '#core/context/roles.ts';
 import { isOfDatabase, tokenMessage } from '#core/query/masked-errors.ts';
-import type { Actor, Context } from '#core/run.ts';
+import type { Actor, Context } from '#core/context/context.ts';
 import { entityTable } from '#core/store/entity-table.ts';
-import type { Db } from '#core/store/open.ts';
+import type { Db } from '#core/store/store.ts';
 import { canonical } from '#snapshots/format/canonical.ts';
 import { createEntity } from '../entity.ts';
 import { testedOf } from '../owners.ts';
-import { createNoun, type RowOf } from '../records.ts';
-import { toDraft } from '../versioned.ts';
+import { createNoun } from '#core/definitions/records.ts';
+import type { RowOf } from '#core/store/entity-table.ts';
+import { toDraft } from '#core/records/versioned.ts';
 import { lastResults } from './results.ts';
 
 export type TestRow = RowOf<'test'>;

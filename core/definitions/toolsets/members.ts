@@ -2,11 +2,11 @@ import { eq, inArray } from 'drizzle-orm';
 import { ENTITIES, type EntityKind } from '#core/contract/entities.ts';
 import type { Selection, ToolsetMembers } from '#core/contract/definitions/toolsets.ts';
 import { estimateTokens } from '#core/lib/tokens.ts';
-import type { Context } from '#core/run.ts';
+import type { Context } from '#core/context/context.ts';
 import { entityTable } from '#core/store/entity-table.ts';
 import { freezePrompt, resourceListing, toolListing } from '#snapshots/freeze/entities.ts';
 import { type Holds, holdsOf, isOpenTo, type Selectable, type SelectionRule } from '#snapshots/format/toolsets.ts';
-import { readCompiled } from '../statements.ts';
+import { readCompiled } from '#core/sources/statements.ts';
 import { pagesOf } from '#core/lib/slices.ts';
 
 type Member = ToolsetMembers['members'][number];

@@ -1,14 +1,15 @@
 import { and, eq, ne } from 'drizzle-orm';
 import type { Selection, ToolsetDraft } from '#core/contract/definitions/toolsets.ts';
 import { AppError, type FieldError } from '#core/errors.ts';
-import type { Actor, Context, Handlers } from '#core/run.ts';
+import type { Actor, Context, Handlers } from '#core/context/context.ts';
 import { writeAlone } from '#core/store/journal.ts';
-import type { Db } from '#core/store/open.ts';
+import type { Db } from '#core/store/store.ts';
 import { createEntity } from '../entity.ts';
-import { guardDraft } from '../guard/guard.ts';
+import { guardDraft } from '#core/records/prompt-guard.ts';
 import { refuseFaults } from '../prompts.ts';
-import { createNoun, type RowOf } from '../records.ts';
-import { toDraft } from '../versioned.ts';
+import { createNoun } from '#core/definitions/records.ts';
+import type { RowOf } from '#core/store/entity-table.ts';
+import { toDraft } from '#core/records/versioned.ts';
 import { membersOf, missingIds, visibleTo } from './members.ts';
 
 type Row = RowOf<'toolset'>;

@@ -1,6 +1,6 @@
-import { afterCommit } from '#core/after-commit.ts';
-import type { App } from '#core/app.ts';
-import { signal } from '#core/cluster/signals.ts';
+import { afterCommit } from '#core/platform/after-commit.ts';
+import type { App } from '#core/platform/platform.ts';
+import { signal } from '#core/platform/signals.ts';
 import { canonical, checksum } from '#snapshots/format/canonical.ts';
 import type { BesideNews, HostEvent } from '#core/contract/deploy/control.ts';
 import { readsOnly } from './issuer.ts';

@@ -1,11 +1,11 @@
 import { and, eq } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import type { CanarySide } from '#core/contract/deploy/canary-state.ts';
 import { neverRan } from '#core/contract/observe/outcomes.ts';
 import type { CallGroup, Calls } from '#core/contract/observe/usage-batch.ts';
 import { addDuration, type Histogram, mergeInto, quantile } from '#core/lib/histogram.ts';
 import { type Cell, errorsOf } from '#core/observe/count-calls.ts';
-import type { Db } from '#core/store/open.ts';
+import type { Db } from '#core/store/store.ts';
 
 type Side = 'live' | 'canary';
 export type Sides = Readonly<Record<Side, CanarySide>>;

@@ -1,12 +1,12 @@
 import { eq } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import type { StoredActor } from '#core/contract/fields.ts';
 import type { Scope } from '#core/contract/operation.ts';
-import { readSettings } from '#core/definitions/settings/config.ts';
+import { readSettings } from '#core/settings/settings.ts';
 import { AppError } from '#core/errors.ts';
 import { personOf } from '#core/identity/oauth/people.ts';
-import { isPerson } from '#core/identity/roles.ts';
-import type { Actor } from '#core/run.ts';
+import { isPerson } from '#core/context/roles.ts';
+import type { Actor } from '#core/context/context.ts';
 
 /** What a bearer needs to make a candidate: the candidate's token calls tools that read, as its own previews do. */
 const NEEDED: readonly Scope[] = ['write', 'deploy'];

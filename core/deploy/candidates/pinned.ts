@@ -1,6 +1,6 @@
 import { eq } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
-import type { Db } from '#core/store/open.ts';
+import type { App } from '#core/platform/platform.ts';
+import type { Db } from '#core/store/store.ts';
 import { branchesIn, readBranches } from '#core/store/trees.ts';
 
 /** Hashes that candidates need, whichever versions go. What a candidate holds never changes, so it is read once. */

@@ -1,11 +1,11 @@
 import { and, desc, eq, inArray } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import type { CanaryPlan, CanarySide, CanaryState } from '#core/contract/deploy/canary-state.ts';
 import { AppError } from '#core/errors.ts';
-import { recordHistory } from '#core/observe/history.ts';
-import { emitNotice } from '#core/observe/notices/emit.ts';
-import type { Context } from '#core/run.ts';
-import type { Db } from '#core/store/open.ts';
+import { recordHistory } from '#core/records/history.ts';
+import { emitNotice } from '#core/records/events.ts';
+import type { Context } from '#core/context/context.ts';
+import type { Db } from '#core/store/store.ts';
 import type { Schema } from '#core/store/schema.ts';
 import { type Sides, sidesOf } from './canary-calls.ts';
 import { removeCandidate } from './stored-candidates.ts';

@@ -1,6 +1,6 @@
 import { desc, eq, getTableColumns, inArray, isNotNull } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
-import type { Db } from '#core/store/open.ts';
+import type { App } from '#core/platform/platform.ts';
+import type { Db } from '#core/store/store.ts';
 import type { Schema } from '#core/store/schema.ts';
 import { branchesIn, listOf, PAGE, readBranches, readTree } from '#core/store/trees.ts';
 import { leavesOf } from '#snapshots/format/order.ts';

@@ -1,7 +1,7 @@
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import type { Drifted } from '#core/contract/deploy/drift.ts';
-import type { ConnectionRow } from '#core/definitions/source-pool.ts';
-import { describeWhole, readCompiled, schemaMark } from '#core/definitions/statements.ts';
+import type { ConnectionRow } from '#core/sources/source-pool.ts';
+import { describeWhole, readCompiled, schemaMark } from '#core/sources/statements.ts';
 import type { Description } from '#core/engines/shared/source.ts';
 import { AppError } from '#core/errors.ts';
 import { outputSchema } from '#core/query/shape.ts';

@@ -1,6 +1,6 @@
-import { afterCommit } from '#core/after-commit.ts';
+import { afterCommit } from '#core/platform/after-commit.ts';
 import { DEFINITION_KINDS, type DefinitionKind, ENTITIES } from '#core/contract/entities.ts';
-import type { Context, Handlers } from '#core/run.ts';
+import type { Context, Handlers } from '#core/context/context.ts';
 import { lintStored } from './lint.ts';
 
 const BATCH = 'agent.create_tools_batch';

@@ -1,5 +1,5 @@
 import { eq } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import type { FrozenServer } from '#snapshots/format/format.ts';
 import { leavesOf } from '#snapshots/format/order.ts';
 import type { Tree } from '#snapshots/format/tree.ts';

@@ -1,7 +1,7 @@
 import type { FrozenServer } from '#snapshots/format/format.ts';
 import { leavesOf } from '#snapshots/format/order.ts';
 import type { Tree } from '#snapshots/format/tree.ts';
-import { isPerson } from '#core/identity/roles.ts';
+import { isPerson } from '#core/context/roles.ts';
 import { exposureOf, REQUIRED_AUTH } from '../exposure.ts';
 import type { DeployGate } from './gate.ts';
 

@@ -1,9 +1,9 @@
 import type { Drifted } from '#core/contract/deploy/drift.ts';
 import type { Change } from '#core/contract/deploy/deploy.ts';
 import { DEPLOY_GATES, type GateName } from '#core/contract/settings/deploy-gates.ts';
-import { readSettings } from '#core/definitions/settings/settings.ts';
+import { readSettings } from '#core/settings/settings.ts';
 import { AppError, type ErrorCode, type FieldError } from '#core/errors.ts';
-import type { Actor, Context } from '#core/run.ts';
+import type { Actor, Context } from '#core/context/context.ts';
 import type { FrozenServer } from '#snapshots/format/format.ts';
 import type { Problem } from '#snapshots/freeze/freeze.ts';
 import type { Leaf, Tree } from '#snapshots/format/tree.ts';

@@ -1,5 +1,5 @@
-import { issuerFrom, signInFault } from '#core/definitions/settings/issuer.ts';
-import { readSettings } from '#core/definitions/settings/settings.ts';
+import { issuerFrom, signInFault } from '#core/settings/public-urls.ts';
+import { readSettings } from '#core/settings/settings.ts';
 import type { DeployGate } from './gate.ts';
 
 /** People sign in over HTTPS, or on this machine alone. */

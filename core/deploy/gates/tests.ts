@@ -1,5 +1,5 @@
 import { and, eq, inArray } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import { TESTED_KINDS, type TestResult } from '#core/contract/definitions/tests.ts';
 import { subjectOf } from '#core/contract/entities.ts';
 import { NO_TIME, PEOPLE_ONLY, runTests } from '#core/definitions/tests/run.ts';

@@ -1,7 +1,7 @@
 import { eq } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import { readMeta, writeMeta } from '#core/store/meta.ts';
-import type { Db } from '#core/store/open.ts';
+import type { Db } from '#core/store/store.ts';
 
 /** Lists that hosts are sent whole at every change, and say that they have taken. */
 export type ListKind = 'tokens' | 'identity';

@@ -1,10 +1,10 @@
-import type { App } from '#core/app.ts';
-import { withLease } from '#core/cluster/leases.ts';
-import { onSignal, signal } from '#core/cluster/signals.ts';
+import type { App } from '#core/platform/platform.ts';
+import { withLease } from '#core/platform/leases.ts';
+import { onSignal, signal } from '#core/platform/signals.ts';
 import type { Input } from '#core/contract/index.ts';
 import type { HostReplay, Replay } from '#core/contract/deploy/replay.ts';
 import { AppError, invalidField } from '#core/errors.ts';
-import type { Actor, Context, Handlers } from '#core/run.ts';
+import type { Actor, Context, Handlers } from '#core/context/context.ts';
 import { activeSnapshot, readDeployment } from '../deployment.ts';
 import type { ReplayEnd, ReplayRequest } from '#core/contract/deploy/control.ts';
 import { snapshotNamed } from '../candidates/stored-candidates.ts';

@@ -1,11 +1,11 @@
 import { desc, isNotNull, isNull } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
-import { announce } from '#core/cluster/announcements.ts';
+import type { App } from '#core/platform/platform.ts';
+import { announce } from '#core/platform/announcements.ts';
 import { countMinute } from '#core/cluster/count-in.ts';
 import type { OauthAttempt } from '#core/contract/identity/oauth.ts';
 import { networkOf } from '#core/edge/network.ts';
 import { reasonOf } from '#core/process/log.ts';
-import type { Handlers } from '#core/run.ts';
+import type { Handlers } from '#core/context/context.ts';
 import { keepNewest, readPage } from '#core/store/pages.ts';
 import { clientName } from './clients/client-name.ts';
 

@@ -1,5 +1,5 @@
 import { lt } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import { countMinute } from '#core/cluster/count-in.ts';
 import { networkOf, siteOf } from '#core/edge/network.ts';
 import { countAlone } from '#core/store/journal.ts';
@@ -8,7 +8,7 @@ import { digestOf, randomToken } from '#core/lib/random-token.ts';
 import { noteAttempt } from './attempts.ts';
 import { type Client, findClient } from './clients/clients.ts';
 import { makeRoom } from './fair-share.ts';
-import { issuerOf } from './issuer.ts';
+import { issuerOf } from '#core/settings/public-urls.ts';
 import { prepareKeys } from './keys.ts';
 import { redirectMatches, targetOf } from './clients/redirects.ts';
 import { resourceOf, signInRefusal } from './resources.ts';

@@ -1,9 +1,9 @@
 import { eq } from 'drizzle-orm';
 import { createLocalJWKSet, jwtVerify } from 'jose';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import { ACCESS_TOKEN_ALGORITHM, LONGEST_ACCESS_TOKEN } from '#core/edge/identity.ts';
-import type { Actor } from '#core/run.ts';
-import { issuerOf } from './issuer.ts';
+import type { Actor } from '#core/context/context.ts';
+import { issuerOf } from '#core/settings/public-urls.ts';
 import { personOf } from './people.ts';
 import { publicKeys } from './published.ts';
 import { resourceOf } from './resources.ts';

@@ -1,10 +1,10 @@
 import { eq } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
-import { onSignal, signal } from '#core/cluster/signals.ts';
+import type { App } from '#core/platform/platform.ts';
+import { onSignal, signal } from '#core/platform/signals.ts';
 import { createPageQuestions, type PageQuestion } from '#core/edge/confirmation-page.ts';
 import type { DecisionNews } from '#core/contract/deploy/control.ts';
 import { AppError } from '#core/errors.ts';
-import type { Context, Handlers } from '#core/run.ts';
+import type { Context, Handlers } from '#core/context/context.ts';
 import type { GrantRow } from './grants.ts';
 
 /** A question counts for two minutes; clocks of hosts and servers may differ by a minute. */

@@ -1,8 +1,8 @@
 import { and, eq, gt, inArray, lt, lte, max, or } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
-import { databaseTime } from '#core/cluster/leases.ts';
+import type { App } from '#core/platform/platform.ts';
+import { databaseTime } from '#core/platform/leases.ts';
 import { readRevision } from '#core/deploy/host-lists/list-revisions.ts';
-import type { Db } from '#core/store/open.ts';
+import type { Db } from '#core/store/store.ts';
 import type { Schema } from '#core/store/schema.ts';
 import { CLOCKS_MS, expiredBefore, tellIdentity, touchIdentity } from './published.ts';
 

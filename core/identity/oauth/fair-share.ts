@@ -1,6 +1,6 @@
 import { and, asc, count, desc, eq, min, type SQL } from 'drizzle-orm';
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core';
-import type { Db } from '#core/store/open.ts';
+import type { Db } from '#core/store/store.ts';
 
 /** Rows that strangers make. */
 interface Share {

@@ -1,8 +1,8 @@
 import { and, eq, inArray, lt, notExists, notInArray } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
-import { runEvery } from '#core/cluster/run-every.ts';
-import { withSteadyClock } from '#core/cluster/steady-clock.ts';
-import { readSettings } from '#core/definitions/settings/settings.ts';
+import type { App } from '#core/platform/platform.ts';
+import { runEvery } from '#core/platform/run-every.ts';
+import { withSteadyClock } from '#core/platform/steady-clock.ts';
+import { readSettings } from '#core/settings/settings.ts';
 import { forgetRegistrations } from './clients/registrations.ts';
 
 const EVERY_MS = 10 * 60_000;

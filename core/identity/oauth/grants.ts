@@ -1,13 +1,13 @@
 import { asc, desc, eq } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import type { Grant } from '#core/contract/identity/oauth.ts';
 import { AppError } from '#core/errors.ts';
-import { recordHistory } from '#core/observe/history.ts';
-import type { Context, Handlers } from '#core/run.ts';
-import type { Db } from '#core/store/open.ts';
+import { recordHistory } from '#core/records/history.ts';
+import type { Context, Handlers } from '#core/context/context.ts';
+import type { Db } from '#core/store/store.ts';
 import { readPage } from '#core/store/pages.ts';
 import type { Schema } from '#core/store/schema.ts';
-import { isAdministrator } from '../roles.ts';
+import { isAdministrator } from '#core/context/roles.ts';
 import { noteEnded } from './ended.ts';
 import { usernamesOf } from './people.ts';
 import { tellIdentity } from './published.ts';

@@ -1,4 +1,4 @@
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 
 /** Groups with those first that a toolset or a mask names, or that are `wanted`: where not all can be kept, these decide something. */
 export async function namedFirst({ store }: App, groups: readonly string[], wanted: readonly string[] = []): Promise<string[]> {

@@ -1,8 +1,8 @@
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import type { SigningKeys } from '#core/contract/identity/signing-keys.ts';
 import { AppError } from '#core/errors.ts';
-import { recordHistory } from '#core/observe/history.ts';
-import type { Handlers } from '#core/run.ts';
+import { recordHistory } from '#core/records/history.ts';
+import type { Handlers } from '#core/context/context.ts';
 import { keyRotation, rotateKeys } from './keys.ts';
 
 /** Hosts, and caches of `/oauth/jwks`, know a published key well before the end of this. */

@@ -1,14 +1,14 @@
 import { and, eq, lt } from 'drizzle-orm';
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type JWK, SignJWT } from 'jose';
-import type { App } from '#core/app.ts';
-import { withLease } from '#core/cluster/leases.ts';
-import { runEvery } from '#core/cluster/run-every.ts';
-import { readSettings } from '#core/definitions/settings/settings.ts';
+import type { App } from '#core/platform/platform.ts';
+import { withLease } from '#core/platform/leases.ts';
+import { runEvery } from '#core/platform/run-every.ts';
+import { readSettings } from '#core/settings/settings.ts';
 import { AppError } from '#core/errors.ts';
-import type { Db } from '#core/store/open.ts';
+import type { Db } from '#core/store/store.ts';
 import type { Schema } from '#core/store/schema.ts';
 import { ACCESS_TOKEN_ALGORITHM, type AccessTokenClaims } from '#core/edge/identity.ts';
-import { issuerOf } from './issuer.ts';
+import { issuerOf } from '#core/settings/public-urls.ts';
 import { expiredBefore, tellIdentity, touchIdentity } from './published.ts';
 
 type KeyRow = Schema['signing_keys']['$inferSelect'];

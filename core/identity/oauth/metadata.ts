@@ -1,6 +1,6 @@
-import type { App } from '#core/app.ts';
-import { readSettings } from '#core/definitions/settings/settings.ts';
-import { issuerOf } from './issuer.ts';
+import type { App } from '#core/platform/platform.ts';
+import { readSettings } from '#core/settings/settings.ts';
+import { issuerOf } from '#core/settings/public-urls.ts';
 import { signInRefusal } from './resources.ts';
 import { METADATA_SCOPES } from './scopes.ts';
 

@@ -1,8 +1,8 @@
 import { eq, inArray } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import { holds, type Role } from '#core/contract/identity/roles.ts';
 import { leastRole, type Scope } from '#core/contract/operation.ts';
-import type { Db } from '#core/store/open.ts';
+import type { Db } from '#core/store/store.ts';
 import type { Schema } from '#core/store/schema.ts';
 
 /** Who signed in, as tokens and grants need to know them. */

@@ -1,16 +1,16 @@
 import { asc, gte } from 'drizzle-orm';
 import type { JWK } from 'jose';
-import { afterCommit } from '#core/after-commit.ts';
-import type { App } from '#core/app.ts';
-import { runEvery } from '#core/cluster/run-every.ts';
-import { signal } from '#core/cluster/signals.ts';
+import { afterCommit } from '#core/platform/after-commit.ts';
+import type { App } from '#core/platform/platform.ts';
+import { runEvery } from '#core/platform/run-every.ts';
+import { signal } from '#core/platform/signals.ts';
 import type { HostEvent } from '#core/contract/deploy/control.ts';
 import { raiseRevision, readRevision } from '#core/deploy/host-lists/list-revisions.ts';
 import { listName, TOLD_MS } from '#core/deploy/host-lists/taken-lists.ts';
-import type { Db } from '#core/store/open.ts';
+import type { Db } from '#core/store/store.ts';
 import type { EndedGrant, IdentityList } from '#core/contract/deploy/control.ts';
 import { LONGEST_TOKEN_MS } from '#core/edge/identity.ts';
-import { issuerOf } from './issuer.ts';
+import { issuerOf } from '#core/settings/public-urls.ts';
 
 const FOLLOW_MS = 500;
 

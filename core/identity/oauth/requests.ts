@@ -1,14 +1,14 @@
 import { and, eq, gt } from 'drizzle-orm';
-import { afterCommit } from '#core/after-commit.ts';
-import type { App } from '#core/app.ts';
+import { afterCommit } from '#core/platform/after-commit.ts';
+import type { App } from '#core/platform/platform.ts';
 import type { OauthScope } from '#core/contract/identity/oauth.ts';
 import { digestOf, randomToken } from '#core/lib/random-token.ts';
 import { AppError } from '#core/errors.ts';
-import type { Context, Handlers } from '#core/run.ts';
+import type { Context, Handlers } from '#core/context/context.ts';
 import type { Schema } from '#core/store/schema.ts';
 import { noteAttempt } from './attempts.ts';
 import { codeAddress, errorAddress } from './authorize.ts';
-import { issuerOf } from './issuer.ts';
+import { issuerOf } from '#core/settings/public-urls.ts';
 import { type Person, personOf } from './people.ts';
 import { hostOfTarget, targetOf } from './clients/redirects.ts';
 import { type Resource, resourceOf } from './resources.ts';

@@ -1,11 +1,11 @@
-import type { App } from '#core/app.ts';
-import { readSettings } from '#core/definitions/settings/settings.ts';
-import { mcpUrl } from '#core/deploy/server.ts';
+import type { App } from '#core/platform/platform.ts';
+import { readSettings } from '#core/settings/settings.ts';
+import { mcpUrl } from '#core/settings/public-urls.ts';
 import { createAddresses, withoutEndSlashes } from '#core/edge/asked-address.ts';
 import { endpointOf, SSE_PATH } from '#core/edge/mcp-endpoint.ts';
 import { acceptedHostNames, ownPorts } from '#core/edge/accepted-names.ts';
 import { isLoopbackName } from '#core/edge/origins.ts';
-import { issuerOf } from './issuer.ts';
+import { issuerOf } from '#core/settings/public-urls.ts';
 
 /** What a token is for: one address, as the client asked for it. */
 export interface Resource {

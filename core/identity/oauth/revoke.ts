@@ -2,7 +2,7 @@ import { eq } from 'drizzle-orm';
 import type { Login } from '#core/edge/token-form.ts';
 import type { TokenAnswer } from '#core/identity/agent-grants.ts';
 import { digestOf } from '#core/lib/random-token.ts';
-import type { Context } from '#core/run.ts';
+import type { Context } from '#core/context/context.ts';
 import { looksLikeAccessToken, verifiedClaims } from './bearer.ts';
 import { removeGrant } from './grants.ts';
 import { tellIdentity } from './published.ts';

@@ -1,4 +1,4 @@
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import type { Scope } from '#core/contract/operation.ts';
 import type { OauthScope } from '#core/contract/identity/oauth.ts';
 import { EVERYTHING } from '#core/edge/identity.ts';

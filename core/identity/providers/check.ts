@@ -1,11 +1,12 @@
 import * as oauth from 'oauth4webapi';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import { CALLBACK_PATH, type ProviderCheck } from '#core/contract/identity/identity-providers.ts';
 import { AppError } from '#core/errors.ts';
 import { clientAuth, clientOf } from './exchange.ts';
 import { asFault } from './faults.ts';
 import { endpointFault, type Metadata, otherIssuer, refusesPkce, requestOptions } from './metadata.ts';
-import { type ProviderRow, publicUrl } from './stored.ts';
+import type { ProviderRow } from './stored.ts';
+import { publicUrl } from '#core/settings/public-urls.ts';
 
 type CheckName = ProviderCheck['check'];
 type Outcome = Omit<ProviderCheck, 'check'>;

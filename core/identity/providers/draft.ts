@@ -1,4 +1,4 @@
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import { MASK } from '#core/contract/definitions/connections.ts';
 import { REDACTED } from '#core/contract/history.ts';
 import type { IdentityProviderDraft } from '#core/contract/identity/identity-providers.ts';

@@ -1,8 +1,8 @@
 import { and, eq } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import { AppError } from '#core/errors.ts';
-import type { Context } from '#core/run.ts';
-import type { Db } from '#core/store/open.ts';
+import type { Context } from '#core/context/context.ts';
+import type { Db } from '#core/store/store.ts';
 import { canonical } from '#snapshots/format/canonical.ts';
 import { newPerson, NO_INVITATION, type PersonRow, recordPerson } from '../account.ts';
 import { invitedBy } from '../invitations.ts';

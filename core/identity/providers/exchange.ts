@@ -1,5 +1,5 @@
 import * as oauth from 'oauth4webapi';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import { AppError } from '#core/errors.ts';
 import { isPlainText } from '#core/process/issues.ts';
 import { asFault, type Step } from './faults.ts';

@@ -1,9 +1,9 @@
 import { and, asc, eq } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
-import { readSettings } from '#core/definitions/settings/settings.ts';
+import type { App } from '#core/platform/platform.ts';
+import { readSettings } from '#core/settings/settings.ts';
 import { AppError } from '#core/errors.ts';
-import type { Context, Handlers } from '#core/run.ts';
-import type { Db } from '#core/store/open.ts';
+import type { Context, Handlers } from '#core/context/context.ts';
+import type { Db } from '#core/store/store.ts';
 import { currentPerson, type PersonRow, recordPerson } from '../account.ts';
 import { removeGrant } from '../oauth/grants.ts';
 import { writePeople } from '../people-rules.ts';

@@ -1,7 +1,7 @@
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import { AppError } from '#core/errors.ts';
 import { openOrNull } from '#core/lib/secrets.ts';
-import type { Handlers } from '#core/run.ts';
+import type { Handlers } from '#core/context/context.ts';
 import { invitedBy } from '../invitations.ts';
 import { digestOf } from '#core/lib/random-token.ts';
 import { usableProvider } from './stored.ts';

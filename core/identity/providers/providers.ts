@@ -1,15 +1,16 @@
 import { asc, eq, sql } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import { CALLBACK_PATH, type IdentityProvider } from '#core/contract/identity/identity-providers.ts';
 import { AppError } from '#core/errors.ts';
 import { isSealed } from '#core/lib/sealed-values.ts';
-import type { Handlers } from '#core/run.ts';
-import { inTransaction } from '#core/definitions/batch.ts';
-import { checkVersion, retryOnConflict, toDraft } from '#core/definitions/versioned.ts';
+import type { Handlers } from '#core/context/context.ts';
+import { inTransaction } from '#core/records/batch.ts';
+import { checkVersion, retryOnConflict, toDraft } from '#core/records/versioned.ts';
 import { readPage } from '#core/store/pages.ts';
 import { checkConnection } from './check.ts';
 import { prepareProvider } from './draft.ts';
-import { deleteProvider, insertProvider, providerById, type ProviderRow, publicUrl, updateProvider } from './stored.ts';
+import { deleteProvider, insertProvider, providerById, type ProviderRow, updateProvider } from './stored.ts';
+import { publicUrl } from '#core/settings/public-urls.ts';
 
 export const providerHandlers: Pick<Handlers, Extract<keyof Handlers, `identity_providers.${string}`>> = {
   'identity_providers.list': async ({ app }, { skip, limit }) => {

@@ -1,13 +1,13 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { and, eq, lte } from 'drizzle-orm';
 import type { AuthorizationServer } from 'oauth4webapi';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import { countMinute } from '#core/cluster/count-in.ts';
 import { CALLBACK_PATH } from '#core/contract/identity/identity-providers.ts';
 import { LONGEST_GROUP, MOST_GROUPS } from '#core/contract/identity/people.ts';
 import { AppError, asFault, invalidField } from '#core/errors.ts';
 import { networkOf } from '#core/edge/network.ts';
-import type { Context } from '#core/run.ts';
+import type { Context } from '#core/context/context.ts';
 import { noteAttempt } from '../oauth/attempts.ts';
 import { namedFirst } from '../oauth/groups.ts';
 import { justSignedIn } from '../two-factor.ts';

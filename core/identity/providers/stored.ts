@@ -1,14 +1,13 @@
-import type { App } from '#core/app.ts';
-import { httpsOrigin } from '#core/process/env.ts';
-import { AppError } from '#core/errors.ts';
-import type { Context } from '#core/run.ts';
-import type { Db } from '#core/store/open.ts';
 import type { Schema } from '#core/store/schema.ts';
-import { readSettings } from '#core/definitions/settings/settings.ts';
-import { createVersioned, type Past } from '#core/definitions/versioned.ts';
-import { keepOwner } from '../people-rules.ts';
+import { createVersioned, type Past } from '#core/records/versioned.ts';
+import type { App } from '#core/platform/platform.ts';
+import type { Db } from '#core/store/store.ts';
+import { AppError } from '#core/errors.ts';
+import type { Context } from '#core/context/context.ts';
+import { keepOwner } from '#core/identity/people-rules.ts';
 
 export type ProviderRow = Schema['identity_providers']['$inferSelect'];
+
 /** What is stored of a provider, but for what the store adds. */
 export type ProviderValues = Omit<ProviderRow, 'id' | 'version' | 'created_at' | 'updated_at'>;
 
@@ -22,6 +21,7 @@ const records = createVersioned({
 export const secretPlace = (id: string): string => `identity_provider/${id}/client_secret`;
 
 export const providerById = (app: App, id: string, tx?: Db): Promise<ProviderRow> => records.get({ app }, id, tx);
+
 export const providersById = records.getAll;
 
 /** One that people can sign in through. */
@@ -29,13 +29,6 @@ export async function usableProvider(app: App, id: string): Promise<ProviderRow>
   const provider = await providerById(app, id);
   if (!provider.enabled) throw new AppError('not_found', 'There is no identity provider with this id.');
   return provider;
-}
-
-/** Where people reach this server, without a slash at the end, so far as the configuration says it. */
-export async function publicUrl(app: App): Promise<string | null> {
-  if (app.env.SVC_PUBLIC_URL !== null) return app.env.SVC_PUBLIC_URL;
-  const { ssl_enabled, ui_domain } = (await readSettings(app)).settings;
-  return ssl_enabled && ui_domain !== null ? httpsOrigin(app.env, ui_domain) : null;
 }
 
 /** @param past of a provider that comes back: its version counts on. */

@@ -1,8 +1,8 @@
 import { asc } from 'drizzle-orm';
 import * as v from 'valibot';
 import { IdentityProviderDraft } from '#core/contract/identity/identity-providers.ts';
-import { toDraft } from '#core/definitions/versioned.ts';
-import type { Context } from '#core/run.ts';
+import { toDraft } from '#core/records/versioned.ts';
+import type { Context } from '#core/context/context.ts';
 import { canonical } from '#snapshots/format/canonical.ts';
 import { isSealed } from '#core/lib/sealed-values.ts';
 import { prepareProvider } from './draft.ts';

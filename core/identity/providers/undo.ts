@@ -1,8 +1,8 @@
-import type { Undoable } from '#core/definitions/kinds.ts';
-import { toDraft } from '#core/definitions/versioned.ts';
+import type { Undoable } from '#core/records/restorable.ts';
+import { toDraft } from '#core/records/versioned.ts';
 import { AppError } from '#core/errors.ts';
-import type { Context } from '#core/run.ts';
-import { isAdministrator } from '#core/identity/roles.ts';
+import type { Context } from '#core/context/context.ts';
+import { isAdministrator } from '#core/context/roles.ts';
 import { checkProvider } from './draft.ts';
 import { show } from './providers.ts';
 import {

@@ -1,4 +1,4 @@
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import { AppError, invalidField } from '#core/errors.ts';
 import { ownersWhoCanSignIn } from '../people-rules.ts';
 

@@ -1,5 +1,5 @@
 import { inArray } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import type { Parameter } from '#core/contract/definitions/parameters.ts';
 import { isSent } from '#core/query/arguments.ts';
 import { behind, type Found, type InsightRule, times } from './insight.ts';

@@ -1,5 +1,5 @@
 import { and, eq, inArray, sql } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import { termsOfTools } from '#core/deploy/checks/lint.ts';
 import { overlapOf } from '#core/lib/search/ranking.ts';
 import { behind, type Found, type InsightRule, percent, times } from './insight.ts';

@@ -3,7 +3,7 @@ import { rankTools } from '#core/deploy/checks/lint.ts';
 import { invalidField } from '#core/errors.ts';
 import type { Facts } from '#core/definitions/lint/facts.ts';
 import type { Ranked } from '#core/lib/search/ranking.ts';
-import type { Handlers } from '#core/run.ts';
+import type { Handlers } from '#core/context/context.ts';
 
 /** Of the best score: a tool above it may well be chosen in the place of the best one. */
 const NEARLY = 0.8;

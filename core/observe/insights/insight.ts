@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import type { Insight } from '#core/contract/observe/insights.ts';
 import { INSIGHT_RULES, type InsightRuleName } from '#core/contract/observe/insight-rules.ts';
 import type { Observed } from './observed.ts';

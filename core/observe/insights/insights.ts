@@ -1,7 +1,7 @@
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import type { Insight } from '#core/contract/observe/insights.ts';
 import { INSIGHT_RULE_NAMES } from '#core/contract/observe/insight-rules.ts';
-import type { Handlers } from '#core/run.ts';
+import type { Handlers } from '#core/context/context.ts';
 import { RULES } from './index.ts';
 import { type Found, type InsightRule, toInsight } from './insight.ts';
 import { hasPassed, observe, type Observed } from './observed.ts';

@@ -1,5 +1,5 @@
 import { eq, inArray } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import { readDeployment } from '#core/deploy/deployment.ts';
 import { newestVersion, readSnapshot } from '#core/deploy/stored-snapshots.ts';
 import { pagesOf } from '#core/lib/slices.ts';

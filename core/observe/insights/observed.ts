@@ -1,9 +1,9 @@
 import { and, desc, eq, gt, gte, isNotNull, isNull, or, type SQL } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import type { InsightPeriod } from '#core/contract/observe/insight-rules.ts';
 import type { Outcome } from '#core/contract/observe/outcomes.ts';
-import type { Actor } from '#core/run.ts';
-import { countUpTo } from '#core/store/count.ts';
+import type { Actor } from '#core/context/context.ts';
+import { countUpTo } from '#core/store/pages.ts';
 import { endedAs } from '../ended-as.ts';
 import { HOUR_MS, hourOf } from '../metrics/sums.ts';
 import { isOfLive, laterOf, type Live, readLive } from './live.ts';

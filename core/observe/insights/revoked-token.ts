@@ -1,5 +1,5 @@
 import { and, desc, eq, gte, inArray, like } from 'drizzle-orm';
-import { isAdministrator } from '#core/identity/roles.ts';
+import { isAdministrator } from '#core/context/roles.ts';
 import { type InsightRule, times } from './insight.ts';
 
 /** As hosts note it (`mcp-host/auth/bearer.ts`). */

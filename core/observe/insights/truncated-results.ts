@@ -1,5 +1,5 @@
 import { and, eq, exists, gte, sql } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import { behind, type Found, type InsightRule, number, percent } from './insight.ts';
 import { callsOfTool, type MeasuredCall, type Observed, type ObservedTool } from './observed.ts';
 

@@ -1,5 +1,5 @@
 import { and, eq, sql } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import { callsOf, type Found, type InsightRule } from './insight.ts';
 import { callsOfTool } from './observed.ts';
 import { DAY_MS } from '../metrics/sums.ts';

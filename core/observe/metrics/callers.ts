@@ -1,8 +1,8 @@
 import { sql } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import type { CallGroup } from '#core/contract/observe/usage-batch.ts';
 import { laterOf, rowsOf } from '#core/store/columns.ts';
-import type { Db } from '#core/store/open.ts';
+import type { Db } from '#core/store/store.ts';
 import { callerColumns, callerKey } from '../sessions/caller-key.ts';
 import type { Cell } from '../count-calls.ts';
 

@@ -1,5 +1,5 @@
 import { and, desc, eq, lt } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import type { DeployMark } from '#core/contract/observe/metrics.ts';
 import type { Span } from './ranges.ts';
 

@@ -1,11 +1,11 @@
 import { and, eq, gte } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import { operations } from '#core/contract/index.ts';
 import { byPlural, OWNED_KINDS } from '#core/contract/entities.ts';
 import type { UsageKind } from '#core/contract/observe/calls.ts';
 import { leastRole } from '#core/contract/operation.ts';
-import { requireRole } from '#core/identity/roles.ts';
-import type { Context, Handlers } from '#core/run.ts';
+import { requireRole } from '#core/context/roles.ts';
+import type { Context, Handlers } from '#core/context/context.ts';
 import { readDeployMarks } from './deploy-marks.ts';
 import { beforeOf, type Grid, gridBefore, gridOf, keptOf, type Span, spanOf, widened } from './ranges.ts';
 import { type Filter, isFiltered, readCallers, readNames, readTimes, type Series } from './read.ts';

@@ -1,4 +1,4 @@
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import {
   HOURS_KEPT_DAYS,
   intervalFor,

@@ -1,5 +1,5 @@
 import { and, eq, gte, inArray, isNull, lt, ne, or, type SQL, sql } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import type { UsageKind } from '#core/contract/observe/calls.ts';
 import type { Schema } from '#core/store/schema.ts';
 import { type Histogram, mergeInto, sumOfTexts } from '#core/lib/histogram.ts';

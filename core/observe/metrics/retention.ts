@@ -1,5 +1,5 @@
 import { and, desc, eq, lt, ne } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import { HOURS_KEPT_DAYS, MINUTES_KEPT_DAYS } from '#core/contract/observe/metric-ranges.ts';
 import { writeMeta } from '#core/store/meta.ts';
 import { CALLER_MINUTES_FROM } from './ranges.ts';

@@ -1,5 +1,5 @@
 import { inArray, or } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import type { CallerStats, Point, UsageStats } from '#core/contract/observe/metrics.ts';
 import type { CallerKey } from '#core/contract/observe/metric-ranges.ts';
 import type { Outcome } from '#core/contract/observe/outcomes.ts';

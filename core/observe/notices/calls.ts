@@ -1,6 +1,6 @@
 import { and, count, eq, gte, inArray, isNotNull, max, notLike, sql } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
-import { runEvery } from '#core/cluster/run-every.ts';
+import type { App } from '#core/platform/platform.ts';
+import { runEvery } from '#core/platform/run-every.ts';
 import type { NoticeEvent } from '#core/contract/notices.ts';
 import { NO_TOKEN } from '#core/contract/observe/refusal-sentences.ts';
 import { type Outcome, outcomeOf } from '#core/contract/observe/outcomes.ts';
@@ -8,7 +8,7 @@ import { pagesOf } from '#core/lib/slices.ts';
 import { PAGE } from '#core/store/trees.ts';
 import { readLive } from '../insights/live.ts';
 import { MINUTE_MS, startOf } from '../metrics/sums.ts';
-import { beginNotice, endNotice, openKeys } from './emit.ts';
+import { beginNotice, endNotice, openKeys } from '#core/records/events.ts';
 
 const LOOK_MS = 30_000;
 const MINUTES = 5;

@@ -1,15 +1,15 @@
-import { describeEvent } from './describe.ts';
-import { and, count, desc, eq, gt, gte, isNull, lt, lte, ne, notInArray, or, type SQL, sql } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
 import type { NoticeEvent } from '#core/contract/notices.ts';
-import { EVENTS_KEPT, EVENTS_KEPT_DAYS, MOST_UNREAD } from '#core/contract/observe/notice-events.ts';
-import { isAdministrator } from '#core/identity/roles.ts';
-import type { Actor, Handlers } from '#core/run.ts';
-import { countUpTo } from '#core/store/count.ts';
-import type { Db } from '#core/store/open.ts';
-import { keepNewest, readPage } from '#core/store/pages.ts';
+import { describeEvent } from '#core/records/describe-event.ts';
+import { and, desc, eq, lt, lte, isNull, ne, notInArray, or, type SQL, gt, gte, count, sql } from 'drizzle-orm';
+import type { Handlers, Actor } from '#core/context/context.ts';
+import { readPage, countUpTo, keepNewest } from '#core/store/pages.ts';
+import { personOf } from '#core/records/events.ts';
+import type { App } from '#core/platform/platform.ts';
+import { isAdministrator } from '#core/context/roles.ts';
+import { MOST_UNREAD, EVENTS_KEPT, EVENTS_KEPT_DAYS } from '#core/contract/observe/notice-events.ts';
 
 const DAY_MS = 24 * 3_600_000;
+
 /** Their pages are administrators' as well. */
 const ADMINISTRATORS_ONLY: readonly NoticeEvent[] = ['guard_hit', 'login_locked', 'certificate', 'sign_ins_refused'];
 
@@ -58,18 +58,6 @@ export const noticeEventHandlers: Pick<Handlers, 'notices.events' | 'notices.rea
   },
 };
 
-/** Stores an event, for everybody who may see it. */
-export async function recordEvent(
-  app: App,
-  event: NoticeEvent,
-  data: Readonly<Record<string, unknown>>,
-  tx: Db,
-  actor: Actor | null,
-): Promise<void> {
-  const row = { event, data, actor_id: personOf(actor), created_at: app.clock().toISOString() };
-  await tx.insert(app.store.tables.notice_events).values(row);
-}
-
 /** Nobody needs word of what they did themselves. */
 function visibleTo({ store }: App, actor: Actor | null): SQL | undefined {
   const { event, actor_id } = store.tables.notice_events;
@@ -79,8 +67,6 @@ function visibleTo({ store }: App, actor: Actor | null): SQL | undefined {
     person_id === null ? undefined : or(isNull(actor_id), ne(actor_id, person_id)),
   );
 }
-
-const personOf = (actor: Actor | null): string | null => (actor?.type === 'admin' ? actor.id : null);
 
 interface Unread {
   readonly where: SQL;

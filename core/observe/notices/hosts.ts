@@ -1,7 +1,7 @@
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import { isNetworkHost } from '#core/contract/deploy/deploy.ts';
-import { runEvery } from '#core/cluster/run-every.ts';
-import { countAsTold, emitOnce, endNotice, openKeys } from './emit.ts';
+import { runEvery } from '#core/platform/run-every.ts';
+import { countAsTold, emitOnce, endNotice, openKeys } from '#core/records/events.ts';
 
 const LOOK_MS = 5_000;
 /** A host that restarts is back by then. */

@@ -2,13 +2,13 @@ import { and, asc, desc, eq, ne } from 'drizzle-orm';
 import { type Delivery, MOST_NOTICES, type Notice } from '#core/contract/notices.ts';
 import { AppError, invalidField } from '#core/errors.ts';
 import { resolveTarget } from '#core/engines/shared/dial.ts';
-import { checkVersion } from '#core/definitions/versioned.ts';
-import type { Context, Handlers } from '#core/run.ts';
+import { checkVersion } from '#core/records/versioned.ts';
+import type { Context, Handlers } from '#core/context/context.ts';
 import { writeAlone } from '#core/store/journal.ts';
-import type { Db } from '#core/store/open.ts';
+import type { Db } from '#core/store/store.ts';
 import { readPage } from '#core/store/pages.ts';
-import { recordHistory } from '../history.ts';
-import { bodyOf, newDelivery } from './emit.ts';
+import { recordHistory } from '#core/records/history.ts';
+import { bodyOf, newDelivery } from '#core/records/events.ts';
 import { deliver, type DeliveryRow, newSecret, type NoticeRow, sealSecret, secretsOf } from './send.ts';
 
 const toDelivery = ({ notice_id: _, body: _body, ...row }: DeliveryRow): Delivery => row;

@@ -1,12 +1,12 @@
 import { createHmac } from 'node:crypto';
 import { and, asc, desc, eq, gt, lt, lte, ne, or } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import { OLD_SECRET_HOURS } from '#core/contract/notices.ts';
 import { AppError } from '#core/errors.ts';
 import { guardedFetch } from '#core/engines/shared/dial.ts';
-import { runEvery } from '#core/cluster/run-every.ts';
-import { withLease } from '#core/cluster/leases.ts';
-import type { Db } from '#core/store/open.ts';
+import { runEvery } from '#core/platform/run-every.ts';
+import { withLease } from '#core/platform/leases.ts';
+import type { Db } from '#core/store/store.ts';
 import { keepNewest } from '#core/store/pages.ts';
 import type { Schema } from '#core/store/schema.ts';
 

@@ -1,10 +1,10 @@
 import { asc, eq, gt, inArray } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import { ENTITIES, ENTITY_KINDS } from '#core/contract/entities.ts';
 import type { EntityType } from '#core/contract/history.ts';
-import type { Store } from '#core/store/open.ts';
+import type { Store } from '#core/store/store.ts';
 import type { Schema } from '#core/store/schema.ts';
-import type { HistoryRow } from '../history.ts';
+import type { HistoryRow } from '#core/records/history.ts';
 
 const DAY_MS = 24 * 3_600_000;
 /** Of a record that is gone, or of an id that has few entries, as that of a deploy: the number of their entries has no bound. */

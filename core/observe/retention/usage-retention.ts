@@ -1,8 +1,8 @@
 import { and, asc, desc, eq, inArray, lt, lte, or } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
-import { runEvery } from '#core/cluster/run-every.ts';
-import { withLease } from '#core/cluster/leases.ts';
-import { withSteadyClock } from '#core/cluster/steady-clock.ts';
+import type { App } from '#core/platform/platform.ts';
+import { runEvery } from '#core/platform/run-every.ts';
+import { withLease } from '#core/platform/leases.ts';
+import { withSteadyClock } from '#core/platform/steady-clock.ts';
 import { removeUnused } from '#core/engines/shared/files/unused-folders.ts';
 import { forgetCredentials } from '#core/identity/agent-credentials.ts';
 import { forgetClosed } from '#core/proposals/rows.ts';

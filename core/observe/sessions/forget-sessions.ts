@@ -1,6 +1,6 @@
 import { and, asc, desc, eq, inArray, lt, or, type SQL } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
-import type { Db } from '#core/store/open.ts';
+import type { App } from '#core/platform/platform.ts';
+import type { Db } from '#core/store/store.ts';
 
 /** A client may read a list before every call, and may call nothing. */
 export const MOST_LISTS = 1_000_000;

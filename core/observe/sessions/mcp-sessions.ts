@@ -1,8 +1,8 @@
 import { and, gte, inArray, or, sql } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import type { CallGroup, ListRead } from '#core/contract/observe/usage-batch.ts';
 import { laterOf, rowsOf } from '#core/store/columns.ts';
-import type { Db } from '#core/store/open.ts';
+import type { Db } from '#core/store/store.ts';
 import type { Schema } from '#core/store/schema.ts';
 import { callerColumns, sessionKey } from './caller-key.ts';
 import { type Cell, errorsOf } from '../count-calls.ts';

@@ -1,9 +1,9 @@
 import { and, desc, eq, gt, gte, inArray, isNotNull, max, or } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import type { McpSession } from '#core/contract/observe/mcp-sessions.ts';
 import { AppError } from '#core/errors.ts';
-import type { Context, Handlers } from '#core/run.ts';
-import { countUpTo } from '#core/store/count.ts';
+import type { Context, Handlers } from '#core/context/context.ts';
+import { countUpTo } from '#core/store/pages.ts';
 import { messageFor } from '../error-message.ts';
 import { isClient } from '../client-filter.ts';
 import { stepsOf } from './session-steps.ts';

@@ -1,7 +1,7 @@
 import { and, eq, inArray, lt, or, sql } from 'drizzle-orm';
-import type { Context } from '#core/run.ts';
+import type { Context } from '#core/context/context.ts';
 import { messageFor } from '../error-message.ts';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import type { SessionEvent } from '#core/contract/observe/mcp-sessions.ts';
 import { outcomeOf } from '#core/contract/observe/outcomes.ts';
 

@@ -1,12 +1,12 @@
 import { and, asc, desc, eq, gte, lt } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import { calls } from '#core/contract/observe/calls.ts';
 import { OUTCOMES } from '#core/contract/observe/outcomes.ts';
 import type { Traffic, TrafficSpan } from '#core/contract/observe/traffic.ts';
 import { holds } from '#core/contract/identity/roles.ts';
 import { leastRole } from '#core/contract/operation.ts';
-import { roleOf } from '#core/identity/roles.ts';
-import type { Actor, Handlers } from '#core/run.ts';
+import { roleOf } from '#core/context/roles.ts';
+import type { Actor, Handlers } from '#core/context/context.ts';
 import {
   addSums,
   type Cells,

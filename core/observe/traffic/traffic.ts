@@ -1,8 +1,8 @@
 import { and, eq, inArray } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import { OUTCOMES } from '#core/contract/observe/outcomes.ts';
 import type { CallGroup } from '#core/contract/observe/usage-batch.ts';
-import type { Db } from '#core/store/open.ts';
+import type { Db } from '#core/store/store.ts';
 import { coarsen, mergeInto } from '#core/lib/histogram.ts';
 import { clientName } from '../client-filter.ts';
 import { type Cell, TEN_MS } from '../count-calls.ts';

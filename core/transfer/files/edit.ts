@@ -1,6 +1,6 @@
 import { type Document, isMap, isScalar, isSeq, type Pair, type YAMLMap, type YAMLSeq } from 'yaml';
 import { canonical } from '#snapshots/format/canonical.ts';
-import type { Values } from '#core/definitions/kinds.ts';
+import type { Values } from '#core/store/entity-table.ts';
 
 /** Changes of a YAML tree that leave alone what did not change, its comments and its order. */
 

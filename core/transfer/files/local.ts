@@ -1,5 +1,5 @@
 import { AppError } from '#core/errors.ts';
-import type { Values } from '#core/definitions/kinds.ts';
+import type { Values } from '#core/store/entity-table.ts';
 import { type FileFault, type FoundFile, readFolder } from './folder.ts';
 import { type Configuration, type FileRecord, normalise, normaliseSettings, secretFields, secretSettings } from './records.ts';
 import { type FileText, readText, TextFault } from './text.ts';

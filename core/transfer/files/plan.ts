@@ -1,7 +1,7 @@
 import { byPlural, ENTITY_KINDS } from '#core/contract/entities.ts';
 import type { RawInput } from '#core/contract/index.ts';
 import { FORMAT } from '#core/contract/transfer.ts';
-import type { Values } from '#core/definitions/kinds.ts';
+import type { Values } from '#core/store/entity-table.ts';
 import { canonical } from '#snapshots/format/canonical.ts';
 import type { FileFault } from './folder.ts';
 import { SETTINGS_FILE } from './layout.ts';

@@ -1,5 +1,5 @@
 import { AppError } from '#core/errors.ts';
-import type { Values } from '#core/definitions/kinds.ts';
+import type { Values } from '#core/store/entity-table.ts';
 import { canonical } from '#snapshots/format/canonical.ts';
 import { removeInside, writeInside } from './folder.ts';
 import { fileNameOf, ROOMS, SETTINGS_FILE } from './layout.ts';

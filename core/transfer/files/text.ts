@@ -2,7 +2,7 @@ import { Document, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument
 import { AppError } from '#core/errors.ts';
 import { refuseUnkeepable } from '#core/process/issues.ts';
 import { canonical } from '#snapshots/format/canonical.ts';
-import type { Values } from '#core/definitions/kinds.ts';
+import type { Values } from '#core/store/entity-table.ts';
 import { mergeMap } from './edit.ts';
 import { withUnchanged } from './splice.ts';
 

@@ -3,7 +3,7 @@ import { labelsIn } from '#core/contract/marks.ts';
 import { ServerConfigPatch } from '#core/contract/settings/config.ts';
 import type { ImportChecks } from '#core/contract/transfer.ts';
 import { diffLines, foldSame } from '#core/lib/text/line-diff.ts';
-import type { Values } from '#core/definitions/kinds.ts';
+import type { Values } from '#core/store/entity-table.ts';
 import { canonical } from '#snapshots/format/canonical.ts';
 import { SETTINGS_FILE } from './layout.ts';
 import type { Plan, PlannedChange } from './plan.ts';

@@ -1,5 +1,5 @@
 import type { Context, Hono } from 'hono';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import { countMinute } from '#core/cluster/count-in.ts';
 import { readText } from '#core/edge/body.ts';
 import { BASIC_CHALLENGE, loginsOf, NO_STORE, readTokenForm, refuseToken } from '#core/edge/token-form.ts';
@@ -14,7 +14,7 @@ import { publicKeys } from '#core/identity/oauth/published.ts';
 import { revokeToken } from '#core/identity/oauth/revoke.ts';
 import { answerTokenRequest } from '#core/identity/oauth/tokens.ts';
 import { randomToken } from '#core/lib/random-token.ts';
-import type { Context as CallContext } from '#core/run.ts';
+import type { Context as CallContext } from '#core/context/context.ts';
 import { callerAddress } from '../bearer.ts';
 import type { Front } from '../front.ts';
 import type { ServerEnv } from '../routes.ts';

@@ -6,7 +6,7 @@ import { openStore } from '#core/store/open.ts';
 import { withDevSecrets } from '#core/edge/dev-secrets.ts';
 import { parseEnv } from '#core/process/env.ts';
 import { createLog } from '#core/process/log.ts';
-import { createShop } from '#core/transfer/sample-shop.ts';
+import { createShop } from '#core/sources/sample-shop.ts';
 import { hostOptions } from '#mcp-host/setup.ts';
 import { snapshotOf } from '#test/mcp-host/support.ts';
 import { keepOnDisk } from '#test/mcp-host/snapshot-forms.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
-import type { Db } from '#core/store/open.ts';
+import type { Db } from '#core/store/store.ts';
 import { testApp } from '#test/support/app.ts';
 import { type Dialect, namedStores } from '#test/support/metadata.ts';
 

@@ -1,11 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { AppError } from '#core/errors.ts';
-import { type Actor, type Call, run, SYSTEM } from '#core/run.ts';
+import { type Actor, type Call, SYSTEM } from '#core/context/context.ts';
+import { run } from '#core/run.ts';
 import { secretsIn } from '#core/lib/sealed-values.ts';
 import { createKeyring } from '#core/lib/secrets.ts';
 import { CONFIG_ID } from '#core/contract/settings/config.ts';
-import { readSettings } from '#core/definitions/settings/config.ts';
-import { openDnsCredentials } from '#core/definitions/settings/secrets.ts';
+import { readSettings } from '#core/settings/settings.ts';
+import { openDnsCredentials } from '#core/settings/secrets.ts';
 import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
 import { DEFAULTS } from '#test/server/specification-tables.ts';
 import { connectHost } from '#test/support/host.ts';

@@ -3,7 +3,7 @@ import { Database } from 'bun:sqlite';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { ServerConfigPatch } from '#core/contract/settings/config.ts';
-import { readCertificate } from '#core/deploy/certificates.ts';
+import { readCertificate } from '#core/server-config/certificates.ts';
 import { createHttp } from '#server/http/http.ts';
 import { keepCertificate } from '#server/tls/keeper.ts';
 import { type RpcAnswer, rpc, type TestHost, testHost } from '#test/mcp-host/support.ts';

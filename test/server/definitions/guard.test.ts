@@ -2,7 +2,8 @@ import { Database } from 'bun:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { run, systemCall } from '#core/run.ts';
+import { run } from '#core/run.ts';
+import { systemCall } from '#core/context/context.ts';
 import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
 
 let t: TestApp;

@@ -4,7 +4,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { createLintIndex, lintHandlers } from '#core/deploy/checks/lint.ts';
 import { createWorkingCopyHolder } from '#core/deploy/working-copy.ts';
-import type { Context } from '#core/run.ts';
+import type { Context } from '#core/context/context.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { fc, seed } from '#test/support/chance.ts';
 import { reachable, testDatabase } from '#test/support/databases.ts';

@@ -3,7 +3,7 @@ import { eq } from 'drizzle-orm';
 import { watchCanary } from '#core/deploy/candidates/canary.ts';
 import { endCanary, runningCanary } from '#core/deploy/candidates/stored-canaries.ts';
 import { AppError } from '#core/errors.ts';
-import { systemCall } from '#core/run.ts';
+import { systemCall } from '#core/context/context.ts';
 import { modern, rpc } from '#test/mcp-host/support.ts';
 import { type Stage, stage } from './candidate-support.ts';
 import { until } from '#test/support/until.ts';

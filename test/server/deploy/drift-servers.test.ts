@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { checkDriftWhenDue } from '#core/deploy/checks/drift.ts';
-import { takeLease } from '#core/cluster/leases.ts';
+import { takeLease } from '#core/platform/leases.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
 import { until } from '#test/support/until.ts';

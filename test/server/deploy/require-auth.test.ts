@@ -2,7 +2,7 @@ import { afterEach, expect, test } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { defaultSettings } from '#core/definitions/settings/settings.ts';
+import { defaultSettings } from '#core/settings/settings.ts';
 import { parseEnv } from '#core/process/env.ts';
 import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
 import { connectHost } from '#test/support/host.ts';

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { Readable } from 'node:stream';
 import { keepOwner, ownersWhoCanSignIn } from '#core/identity/people-rules.ts';
-import type { Db } from '#core/store/open.ts';
+import type { Db } from '#core/store/store.ts';
 import { runCli } from '#server/cli/program.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { reachable } from '#test/support/databases.ts';

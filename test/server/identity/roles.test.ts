@@ -8,7 +8,8 @@ import { operations } from '#core/contract/index.ts';
 import { leastRole, type Operation } from '#core/contract/operation.ts';
 import { fullPath } from '#core/contract/paths.ts';
 import { authenticate, isSessionLive } from '#core/identity/sessions.ts';
-import { authorise, SYSTEM } from '#core/run.ts';
+import { authorise } from '#core/context/authorise.ts';
+import { SYSTEM } from '#core/context/context.ts';
 import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
 
 const all = Object.entries(operations) as [string, Operation][];

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { emitNotice } from '#core/observe/notices/emit.ts';
+import { emitNotice } from '#core/records/events.ts';
 import { forgetEvents } from '#core/observe/notices/events.ts';
 import { run } from '#core/run.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { afterAll, afterEach, beforeEach, expect, test } from 'bun:test';
-import { emitNotice } from '#core/observe/notices/emit.ts';
+import { emitNotice } from '#core/records/events.ts';
 import { createHostWatch } from '#core/observe/notices/hosts.ts';
 import { keepSendingNotices, sendDue } from '#core/observe/notices/send.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';

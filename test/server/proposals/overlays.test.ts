@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import { AppError } from '#core/errors.ts';
 import { dropIdle } from '#core/proposals/overlays.ts';
-import { type Call, run } from '#core/run.ts';
+import type { Call } from '#core/context/context.ts';
+import { run } from '#core/run.ts';
 import { ordersTool, type ProposingShop, proposingShop } from './shop.ts';
 
 let shop: ProposingShop;

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
-import { readCertificate, writeCertificate } from '#core/deploy/certificates.ts';
+import { readCertificate, writeCertificate } from '#core/server-config/certificates.ts';
 import { type KeeperOptions, keepCertificate } from '#server/tls/keeper.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { until } from '#test/support/until.ts';

@@ -7,7 +7,7 @@ import {
   sealCertificateKey,
   writeAccount,
   writeCertificate,
-} from '#core/deploy/certificates.ts';
+} from '#core/server-config/certificates.ts';
 import { keysReport } from '#core/identity/keys.ts';
 import { rewrapSecrets } from '#core/identity/rewrap.ts';
 import { createHttp } from '#server/http/http.ts';
@@ -106,7 +106,7 @@ test('browsers are not kept at a certificate of the staging environment, which t
 });
 
 test('certificates are ordered where the environment says', async () => {
-  const { directoryOf } = await import('#core/deploy/certificates.ts');
+  const { directoryOf } = await import('#core/server-config/certificates.ts');
   const cases = [
     [{}, 'https://acme-v02.api.letsencrypt.org/directory'],
     [{ SVC_SSL_STAGING: 'true' }, 'https://acme-staging-v02.api.letsencrypt.org/directory'],

@@ -1,7 +1,7 @@
 import { desc } from 'drizzle-orm';
 import { AppError } from '#core/errors.ts';
 import { digestOf, randomToken } from '#core/lib/random-token.ts';
-import type { Handlers } from '#core/run.ts';
+import type { Handlers } from '#core/context/context.ts';
 import { readPage } from '#core/store/pages.ts';
 import { tellIdentity } from '../published.ts';
 import { APP_PREFIX } from './clients.ts';

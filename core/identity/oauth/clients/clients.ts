@@ -1,5 +1,5 @@
 import { eq } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import type { ClientFacts } from '#core/contract/identity/oauth.ts';
 import { cachedDocument, type ClientDocument, clientDocument, isDocumentUrl } from './documents.ts';
 import { knownClient } from './known-clients.ts';

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import { type Counted, countMinute } from '#core/cluster/count-in.ts';
-import { getSealed, setSealed } from '#core/cluster/sealed-kv.ts';
+import { getSealed, setSealed } from '#core/platform/sealed-kv.ts';
 import { siteOf } from '#core/edge/network.ts';
 import { boundedText } from '#core/engines/shared/bounded-text.ts';
 import { guardedFetch } from '#core/engines/shared/dial.ts';

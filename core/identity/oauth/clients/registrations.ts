@@ -1,8 +1,8 @@
 import { and, eq, isNull, lt, or } from 'drizzle-orm';
 import * as v from 'valibot';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import { countIn } from '#core/cluster/count-in.ts';
-import { readSettings } from '#core/definitions/settings/settings.ts';
+import { readSettings } from '#core/settings/settings.ts';
 import { networkOf, siteOf } from '#core/edge/network.ts';
 import { countAlone } from '#core/store/journal.ts';
 import { randomToken } from '#core/lib/random-token.ts';

@@ -1,10 +1,10 @@
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import type { OauthApp } from '#core/contract/identity/oauth.ts';
-import { createVersioned, type Past } from '#core/definitions/versioned.ts';
+import { createVersioned, type Past } from '#core/records/versioned.ts';
 import { AppError, type FieldError, refuseFields } from '#core/errors.ts';
-import type { Context } from '#core/run.ts';
+import type { Context } from '#core/context/context.ts';
 import { writeAlone } from '#core/store/journal.ts';
-import type { Db } from '#core/store/open.ts';
+import type { Db } from '#core/store/store.ts';
 import type { Schema } from '#core/store/schema.ts';
 import { removeGrantsOf } from '../grants.ts';
 import { targetOf } from './redirects.ts';

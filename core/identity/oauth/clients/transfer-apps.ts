@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { OauthAppItem } from '#core/contract/identity/oauth.ts';
 import { AppError } from '#core/errors.ts';
 import { randomToken } from '#core/lib/random-token.ts';
-import type { Context } from '#core/run.ts';
+import type { Context } from '#core/context/context.ts';
 import { canonical } from '#snapshots/format/canonical.ts';
 import { APP_PREFIX } from './clients.ts';
 import { type AppRow, canBeTrusted, checkRedirects, insertApp, MOST_APPS, updateApp } from './stored-apps.ts';

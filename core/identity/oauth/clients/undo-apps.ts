@@ -1,8 +1,8 @@
-import type { Undoable } from '#core/definitions/kinds.ts';
+import type { Undoable } from '#core/records/restorable.ts';
 import { AppError } from '#core/errors.ts';
-import { isAdministrator } from '#core/identity/roles.ts';
+import { isAdministrator } from '#core/context/roles.ts';
 import { isSealed } from '#core/lib/sealed-values.ts';
-import type { Context } from '#core/run.ts';
+import type { Context } from '#core/context/context.ts';
 import { tellIdentity } from '../published.ts';
 import {
   appById,

@@ -88,7 +88,7 @@ const NAMED: Readonly<Record<string, string>> = {
   'core/contract/definitions/connections.ts': 'the type of the field itself',
   'core/transfer/demo.ts': 'the sample shop is a SQLite file',
   'core/definitions/connections.ts': 'the sample shop is a SQLite file',
-  'core/cluster/leases.ts': 'the metadata database',
+  'core/platform/leases.ts': 'the metadata database',
   'core/observe/calls-of-client.ts': 'the metadata database',
   'core/observe/client-filter.ts': 'the metadata database',
   'core/observe/sessions/mcp-sessions.ts': 'the metadata database',

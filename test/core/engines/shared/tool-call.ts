@@ -2,7 +2,7 @@ import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv
 import * as v from 'valibot';
 import { Parameter } from '#core/contract/definitions/parameters.ts';
 import type { ReturnType } from '#core/contract/definitions/tools.ts';
-import { describeNow } from '#core/definitions/statements.ts';
+import { describeNow } from '#core/sources/statements.ts';
 import { dialectNamed, engineOf } from '#core/engines/index.ts';
 import type { Json } from '#core/lib/sql/result.ts';
 import { createPseudonym } from '#core/query/masks.ts';

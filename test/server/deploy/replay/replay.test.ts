@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { run, systemCall } from '#core/run.ts';
+import { run } from '#core/run.ts';
+import { systemCall } from '#core/context/context.ts';
 import { reachable, testDatabase } from '#test/support/databases.ts';
 import { filesBelow } from '#test/support/files.ts';
 import { type ReplayShop, replayShop } from './replay-support.ts';

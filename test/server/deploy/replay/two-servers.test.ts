@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { takeLease } from '#core/cluster/leases.ts';
+import { takeLease } from '#core/platform/leases.ts';
 import type { Replay } from '#core/contract/deploy/replay.ts';
 import { openSource } from '#core/engines/index.ts';
 import { type TestHost, testHost } from '#test/mcp-host/support.ts';

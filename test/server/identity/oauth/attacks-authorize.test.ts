@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { readSettings } from '#core/definitions/settings/settings.ts';
+import { readSettings } from '#core/settings/settings.ts';
 import { resourceOf } from '#core/identity/oauth/resources.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { asked, type Browser, CALLBACK, createBrowser, post, toQuery } from '#test/support/sign-in.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { createPageQuestions, type PageQuestion } from '#core/edge/confirmation-page.ts';
-import { signal } from '#core/cluster/signals.ts';
+import { signal } from '#core/platform/signals.ts';
 import { followDecisions } from '#core/identity/oauth/confirmations.ts';
 import { createHttp } from '#server/http/http.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { createLocalJWKSet, decodeProtectedHeader, errors, type JWTVerifyGetKey, jwtVerify } from 'jose';
 import { join } from 'node:path';
-import type { App } from '#core/app.ts';
+import type { App } from '#core/platform/platform.ts';
 import { endGrants, noteEnded } from '#core/identity/oauth/ended.ts';
 import { keyRotation, ROTATE_MS, rotateKeys, signAccessToken } from '#core/identity/oauth/keys.ts';
 import { followIdentity, identityList, listEnded, publicKeys } from '#core/identity/oauth/published.ts';

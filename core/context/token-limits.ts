@@ -1,0 +1,248 @@
+import { and, eq, inArray, max, ne } from 'drizzle-orm';
+import * as v from 'valibot';
+import type { App } from '#core/platform/platform.ts';
+import { TOKEN_SETTINGS } from '#core/contract/settings/config.ts';
+import type { EntityKind } from '#core/contract/entities.ts';
+import { ConnectionDraft, MASK } from '#core/contract/definitions/connections.ts';
+import type { Mask } from '#core/contract/definitions/masks.ts';
+import { type Given, loosened } from '#core/contract/definitions/write-guard.ts';
+import { marked, openNames } from '#core/contract/marks.ts';
+import type { EntityType } from '#core/contract/history.ts';
+import { engineOf } from '#core/engines/index.ts';
+import { trustOf } from '#core/engines/shared/tls.ts';
+import { AppError } from '#core/errors.ts';
+import type { MaskRule } from '#core/query/masks.ts';
+import type { Actor, Context } from './context.ts';
+import { canonical, checksum } from '#snapshots/format/canonical.ts';
+import type { FrozenConnection, FrozenServer, FrozenTool, SnapshotContent } from '#snapshots/format/format.ts';
+import { entityTable } from '#core/store/entity-table.ts';
+import { isAdministrator } from './roles.ts';
+import { differs } from '#core/settings/settings.ts';
+import type { Settings } from '#core/settings/settings.ts';
+import type { RowOf } from '#core/store/entity-table.ts';
+import type { ConnectionRow } from '#core/sources/source-pool.ts';
+import { isSealed } from '#core/lib/sealed-values.ts';
+
+/** What a token and an editor may never do, by whichever way a change comes (contract sections 2 and 14). */
+
+/** Refuses a token's change of any setting but those that are open to tokens; the sentence names the fields. */
+export function refuseSettings(actor: Actor | null, before: Settings, after: Settings): void {
+  if (isAdministrator(actor)) return;
+  const fields = Object.keys(after) as (keyof Settings)[];
+  refuseClosed(fields.filter((field) => differs(field, before, after)));
+}
+
+/** The same for a snapshot that is activated; a secret that was only sealed again is the same. */
+function refuseServer(before: FrozenServer, after: FrozenServer): void {
+  // Another release may have frozen other fields.
+  const fields = [...new Set([...Object.keys(before), ...Object.keys(after)])] as (keyof FrozenServer)[];
+  const comparable = (value: unknown) => checksum(canonical(value ?? null));
+  refuseClosed(fields.filter((field) => comparable(before[field]) !== comparable(after[field])));
+}
+
+/** Refuses a token's change of any field of a noun but those that are open to tokens. What it does not give has its default. */
+export function refuseFields(actor: Actor | null, entries: v.ObjectEntries, before: object | null, after: object): void {
+  if (isAdministrator(actor)) return;
+  const open = openNames(entries);
+  const [old, now] = [before ?? v.getDefaults(v.object(entries)), after] as Readonly<Record<string, unknown>>[];
+  const closed = Object.keys(entries).filter((field) => !open.has(field));
+  refuseNamed(closed.filter((field) => canonical(old?.[field] ?? null) !== canonical(now?.[field] ?? null)));
+}
+
+function refuseClosed(changed: readonly string[]): void {
+  refuseNamed(changed.filter((field) => !TOKEN_SETTINGS.has(field)));
+}
+
+function refuseNamed(fields: readonly string[]): void {
+  const errors = fields.map((field) => ({
+    field,
+    message: `${field} can be changed only by a signed-in administrator.`,
+  }));
+  if (errors.length === 0) return;
+  throw new AppError('admin_only', errors.map(({ message }) => message).join(' '), { errors });
+}
+
+/** Refuses a token's, and an editor's, change that lets a stored tool change more rows, or change them with fewer questions. */
+export function refuseLoosened(actor: Actor | null, before: Given | null, after: Given): void {
+  if (isAdministrator(actor)) return;
+  refuseNamed(before === null ? (after.two_step === true ? ['two_step'] : []) : loosened(before, after));
+}
+
+/** The tool that last had a name, as it was then: neither deleting nor renaming it first must be a way round. */
+export async function lastNamed({ app: { store }, actor }: Context, name: string): Promise<Given | null> {
+  if (isAdministrator(actor)) return null;
+  return (await lastStates(store, 'tool', 'entity_name', [name])).get(name) ?? null;
+}
+
+const ADDRESS = marked(ConnectionDraft.entries, ({ address }) => address === true).map(([name]) => name as keyof Target);
+
+/** What decides whether rows can be written, and who gets the secrets of a connection. */
+type Target = Pick<
+  ConnectionRow,
+  'db_type' | 'host' | 'port' | 'database' | 'username' | 'ssl_ca' | 'ssl_mode' | 'read_only' | 'extra_params'
+> & {
+  readonly password: unknown;
+  readonly ssl_key: unknown;
+};
+
+/** Refuses a token that makes a read-only connection writable, or sends a kept secret to another address: it has to know the secret. */
+export function refuseConnection(actor: Actor | null, before: Target | null, after: Target): void {
+  if (isAdministrator(actor) || before === null) return;
+  refuseWritable(before, after);
+  const moved = movedFields(before, after);
+  const kept = moved.length === 0 ? [] : keptSecrets(before, after);
+  if (kept.length === 0) return;
+  const message = `${moved.join(', ')} changes where a stored secret is sent: send ${kept.join(', ')} again with the change.`;
+  throw new AppError('secret_required', message, { errors: kept.map((field) => ({ field, message })) });
+}
+
+function refuseWritable(before: Target, after: Target): void {
+  if (!before.read_only || after.read_only) return;
+  const message = 'read_only can be turned off only by a signed-in administrator.';
+  throw new AppError('admin_only', message, { errors: [{ field: 'read_only', message }] });
+}
+
+/** What the database is told of callers decides who reads which rows. A snapshot leaves out what is not set. */
+function refuseOtherCallers(before: Told, { session_values = [], session_role = null }: Told): void {
+  const fields = [
+    ...(canonical(before.session_values ?? []) === canonical(session_values) ? [] : ['session_values']),
+    ...(canonical(before.session_role ?? null) === canonical(session_role) ? [] : ['session_role']),
+  ];
+  refuseNamed(fields);
+}
+
+type Told = Pick<FrozenConnection, 'session_values' | 'session_role'>;
+
+function movedFields(before: Target, after: Target): string[] {
+  const moved: string[] = ADDRESS.filter((field) => after[field] !== before[field]);
+  // By the engine of now: another `db_type` is another address anyway.
+  const over_http = engineOf(after.db_type).over_http === true;
+  return trustOf(after, over_http) < trustOf(before, over_http) ? [...moved, 'ssl_mode'] : moved;
+}
+
+const keptSecrets = (before: Target, after: Target): string[] => [
+  ...(isSealed(after.password) ? ['password'] : []),
+  ...(isSealed(after.ssl_key) ? ['ssl_key'] : []),
+  ...Object.entries(after.extra_params)
+    .filter(([key, value]) => isSealed(value) || (value === MASK && isSealed(before.extra_params[key])))
+    .map(([key]) => `extra_params.${key}`),
+];
+
+type Targets = Pick<SnapshotContent, 'server' | 'connections' | 'toolsets' | 'tools' | 'resources'>;
+
+/** Refuses a token that activates a snapshot with other settings than those served now, or with weaker definitions, or a weaker or moved connection. */
+export async function refuseActivation(context: Context, before: Targets, after: Targets): Promise<void> {
+  const { actor } = context;
+  if (isAdministrator(actor)) return;
+  refuseServer(before.server, after.server);
+  if (canonical(before.toolsets) !== canonical(after.toolsets)) {
+    const detail = 'This version has other toolsets, which decide who sees what. Only a signed-in administrator can restore it.';
+    throw new AppError('admin_only', detail);
+  }
+  await refuseLooserTools(context, before.tools, after.tools);
+  const resources = await knownOf<Masked>(context, 'resource', before.resources, after.resources);
+  for (const resource of after.resources) refuseUnmasked(resources.get(resource.id) ?? null, resource);
+  const connections = await knownOf<Target & Told>(context, 'connection', before.connections, after.connections);
+  for (const connection of after.connections) {
+    const known = connections.get(connection.id);
+    if (known === undefined) continue;
+    refuseWritable(known, connection);
+    refuseOtherCallers(known, connection);
+    const moved = movedFields(known, connection);
+    if (moved.length === 0 || keptSecrets(known, connection).length === 0) continue;
+    const message = `The connection ${connection.name} of this version has another ${moved.join(', ')} and a stored secret. Only a signed-in administrator can restore it.`;
+    throw new AppError('secret_required', message, { errors: moved.map((field) => ({ field, message })) });
+  }
+}
+
+/** As they are frozen, or as they are stored. */
+interface Masked {
+  readonly masks?: readonly (Mask | MaskRule)[];
+}
+interface KnownTool extends Given, Masked {
+  readonly id: string;
+  readonly name: string;
+  readonly log_arguments?: unknown;
+}
+
+async function refuseLooserTools(context: Context, before: readonly FrozenTool[], after: readonly FrozenTool[]): Promise<void> {
+  const { actor, app } = context;
+  const tools = await knownOf<KnownTool>(context, 'tool', before, after);
+  // What callers find under a name may have been another tool meanwhile.
+  const served = new Map(before.map(({ id, name }) => [id, name]));
+  const unserved = after.filter(({ id, name }) => served.get(id) !== name);
+  const named = await lastStates(
+    app.store,
+    'tool',
+    'entity_name',
+    unserved.map(({ name }) => name),
+  );
+  for (const tool of unserved) {
+    const last = named.get(tool.name);
+    if (last !== undefined) refuseLoosened(actor, last, tool);
+  }
+  for (const tool of after) {
+    const known = tools.get(tool.id) ?? null;
+    if (known !== null) refuseLoosened(actor, known, tool);
+    if (Boolean(tool.log_arguments) && !known?.log_arguments) refuseNamed(['log_arguments']);
+    refuseUnmasked(known, tool);
+  }
+}
+
+/** Refuses to show a column, or to show it to other groups, that is masked now. */
+function refuseUnmasked(before: Masked | null, { masks = [] }: Masked): void {
+  const after = new Map(masks.map((mask) => [columnOf(mask), mask]));
+  const lifted = (before?.masks ?? []).some((mask) => {
+    const same = after.get(columnOf(mask));
+    return same?.mask !== mask.mask || !same.unless_groups.every((group) => mask.unless_groups.includes(group));
+  });
+  if (lifted) refuseNamed(['masks']);
+}
+
+const columnOf = (mask: Mask | MaskRule): string | undefined => ('column' in mask ? mask.column : mask.columns[0])?.toLowerCase();
+
+/** What is served of these now, else what is stored, else what was stored last: neither disabling nor deleting first is a way round. */
+async function knownOf<T>(
+  { app: { store } }: Context,
+  kind: 'tool' | 'resource' | 'connection',
+  served: readonly (T & { readonly id: string })[],
+  wanted: readonly { readonly id: string }[],
+): Promise<ReadonlyMap<string, T>> {
+  const known = new Map<string, T>(served.map((one) => [one.id, one]));
+  const missing = () => wanted.flatMap(({ id }) => (known.has(id) ? [] : [id]));
+  if (missing().length === 0) return known;
+  const table = entityTable(store, kind);
+  const rows = await store.db.select().from(table).where(inArray(table.id, missing()));
+  for (const row of rows) known.set(row.id, row as T);
+  for (const [id, state] of await lastStates(store, kind, 'entity_id', missing())) known.set(id, state as T);
+  return known;
+}
+
+/** A record as it was when it went: deleting first is no way round, and does not stand in the way of what was allowed. */
+export const lastState = async <K extends EntityKind>({ store }: App, kind: K, id: string): Promise<RowOf<K> | null> =>
+  ((await lastStates(store, kind, 'entity_id', [id])).get(id) ?? null) as RowOf<K> | null;
+
+/** Records as their last change left them, or as they were when they were deleted. @param by what `keys` are. */
+async function lastStates(
+  { db, tables: { history } }: App['store'],
+  entity_type: EntityType,
+  by: 'entity_id' | 'entity_name',
+  keys: readonly string[],
+): Promise<ReadonlyMap<string, Record<string, unknown>>> {
+  if (keys.length === 0) return new Map();
+  const newest = db
+    .select({ id: max(history.id) })
+    .from(history)
+    .where(and(eq(history.entity_type, entity_type), inArray(history[by], [...keys]), ne(history.action, 'blocked')))
+    .groupBy(history[by]);
+  const entries = await db
+    .select({ key: history[by], before: history.before, after: history.after })
+    .from(history)
+    .where(inArray(history.id, newest));
+  return new Map(
+    entries.flatMap(({ key, before, after }) => {
+      const state = after ?? before;
+      return state === null ? [] : [[key, state]];
+    }),
+  );
+}

@@ -1,0 +1,31 @@
+import type { App } from '#core/platform/platform.ts';
+import { invalidField } from '#core/errors.ts';
+import type { Context } from './context.ts';
+import type { Db } from '#core/store/store.ts';
+
+/** Refuses names of toolsets that there are not. @param known names that may stay although their toolset is gone. */
+export async function refuseUnknownToolsets(
+  { app }: Context,
+  names: readonly string[] | null,
+  known: readonly string[] | null,
+  tx: Db = app.store.db,
+  field = 'toolsets',
+): Promise<void> {
+  const [unknown] = await unknownToolsets(app, names, known, tx);
+  if (unknown === undefined) return;
+  const at = names?.indexOf(unknown);
+  throw invalidField(`${field}.${at}`, `There is no toolset ${unknown}. Create it first, or choose another one.`);
+}
+
+/** The names that no toolset has and that were not there before. */
+export async function unknownToolsets(
+  { store }: App,
+  names: readonly string[] | null,
+  known: readonly string[] | null,
+  tx: Db = store.db,
+): Promise<string[]> {
+  if (names === null || names.length === 0) return [];
+  const { toolsets } = store.tables;
+  const there = new Set((await tx.select({ name: toolsets.name }).from(toolsets)).map(({ name }) => name));
+  return names.filter((name) => !there.has(name) && known?.includes(name) !== true);
+}

@@ -1,0 +1,40 @@
+import type { App } from './platform.ts';
+import type { OperationName } from '#core/contract/index.ts';
+import { onSignal, signal } from './signals.ts';
+
+/**
+ * What pages are told to have changed: an operation that was run, or what happens without one. They read again what they show of it;
+ * who misses an announcement reads a little later.
+ */
+export type Announcement = OperationName | Happening;
+export type Happening = 'calls' | 'queue' | 'hosts' | 'notices' | 'oauth_attempts' | 'agent_activity' | 'ssl' | 'canary';
+
+/** Those of one moment are told together. */
+const TOGETHER_MS = 250;
+
+export function announce(app: App, what: Announcement): void {
+  const is_first = app.announced.size === 0;
+  app.announced.add(what);
+  if (is_first) app.background(tellSoon(app));
+}
+
+async function tellSoon(app: App): Promise<void> {
+  await app.sleep(TOGETHER_MS);
+  const all = [...app.announced];
+  app.announced.clear();
+  await signal(app, 'announced', JSON.stringify(all)).catch(() => undefined);
+}
+
+/** What other signals say stands for an announcement of its own. */
+const SIGNALLED = { hosts: 'hosts', deployment: 'hosts', canary: 'canary', certificate: 'ssl' } as const;
+
+/** Hears the announcements of every server of the installation. @returns a function that ends it. */
+export function onAnnounced(app: App, listener: (all: readonly Announcement[]) => void): () => void {
+  const ends = [
+    onSignal(app, 'announced', (text) => listener(JSON.parse(text) as Announcement[])),
+    ...Object.entries(SIGNALLED).map(([name, what]) => onSignal(app, name as keyof typeof SIGNALLED, () => listener([what]))),
+  ];
+  return () => {
+    for (const end of ends) end();
+  };
+}

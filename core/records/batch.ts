@@ -1,0 +1,127 @@
+import type { Change, Context, Handlers } from '#core/context/context.ts';
+import { type ConnectionRow, createSourcePool, type SourcePool, wrapSources } from '#core/sources/source-pool.ts';
+import { createProgressNote, readProgress } from '#core/platform/progress.ts';
+import type { AppError } from '#core/errors.ts';
+import { isUnreachable } from '#core/sources/statements.ts';
+import type { Source } from '#core/engines/shared/source.ts';
+import { writeAlone } from '#core/store/journal.ts';
+import type { Db } from '#core/store/store.ts';
+
+/** A context in which connections that are not stored yet can be planned. */
+export interface BatchContext extends Context {
+  readonly change: Change & { readonly connections: Map<string, ConnectionRow> };
+}
+
+/** Runs work whose changes are one batch in the history. What it dials for planned connections is closed at its end. */
+export async function asBatch<T>(
+  context: Context,
+  action: Change['action'],
+  work: (context: BatchContext) => Promise<T>,
+): Promise<T> {
+  const { app } = context;
+  const connections = new Map<string, ConnectionRow>();
+  const scratch = createSourcePool(app.policy, app.keyring);
+  const pool = { ...scratch, of: (row: ConnectionRow) => (connections.has(row.id) ? scratch.of(row) : app.sources.of(row)) };
+  const progress = createProgressNote(app, progressKey(context, context.request_id));
+  const change = { action, batch_id: app.ids(), connections, memo: {}, progress };
+  try {
+    return await work({ ...context, app: { ...app, sources: askedOnce(pool) }, change });
+  } finally {
+    progress.end();
+    await scratch.close();
+  }
+}
+
+const progressKey = ({ actor }: Pick<Context, 'actor'>, request_id: string): string =>
+  `progress:${actor?.type}:${actor?.id}:${request_id}`;
+
+export const progressHandlers: Pick<Handlers, 'progress.get'> = {
+  'progress.get': async (context, { request_id }) => ({
+    progress: await readProgress(context.app, progressKey(context, request_id)),
+  }),
+};
+
+/** A database that was out of reach is not asked again: every further statement would wait for its time limit. */
+function askedOnce(pool: SourcePool): SourcePool {
+  const faults = new Map<string, AppError>();
+  return wrapSources(pool, (source, row) => {
+    const remember = (answer: unknown): void => {
+      if (isUnreachable(answer)) faults.set(row.id, answer);
+    };
+    const asked =
+      <A extends unknown[], R>(ask: (...input: A) => Promise<R>) =>
+      async (...input: A): Promise<R> => {
+        const fault = faults.get(row.id);
+        if (fault !== undefined) throw fault;
+        try {
+          const answer = await ask(...input);
+          if (Array.isArray(answer)) answer.forEach(remember);
+          return answer;
+        } catch (error) {
+          remember(error);
+          throw error;
+        }
+      };
+    const all = source.describeAll?.bind(source);
+    return {
+      ...source,
+      describe: asked(source.describe.bind(source)),
+      ...(all === undefined ? {} : { describeAll: together(asked(all)) }),
+      ...(source.grammar === undefined ? {} : { grammar: asked(source.grammar.bind(source)) }),
+    };
+  });
+}
+
+type DescribeAll = NonNullable<Source['describeAll']>;
+
+/** What is asked in one turn of the event loop goes to the database at once: a question costs more than a statement. */
+function together(describeAll: DescribeAll): DescribeAll {
+  type Answers = Awaited<ReturnType<DescribeAll>>;
+  let waiting: { readonly statements: Parameters<DescribeAll>[0]; readonly asked: PromiseWithResolvers<Answers> }[] = [];
+  const ask = async (): Promise<void> => {
+    const questions = waiting;
+    waiting = [];
+    try {
+      const answers = await describeAll(questions.flatMap(({ statements }) => statements));
+      let from = 0;
+      for (const { statements, asked } of questions) asked.resolve(answers.slice(from, (from += statements.length)));
+    } catch (error) {
+      for (const { asked } of questions) asked.reject(error);
+    }
+  };
+  return (statements) => {
+    if (waiting.length === 0) setImmediate(() => void ask());
+    const asked = Promise.withResolvers<Answers>();
+    waiting.push({ statements, asked });
+    return asked.promise;
+  };
+}
+
+/** One transaction in which reads see what was written; of a dry run only the answer is left. */
+export async function writeAll<T>(context: Context, dry_run: boolean, work: (inside: Context, tx: Db) => Promise<T>): Promise<T> {
+  const { store } = context.app;
+  const { replay } = context;
+  const told = replay?.written.length;
+  const rehearsal: { answer?: { readonly value: T } } = {};
+  const undone = new Error('a dry run leaves nothing');
+  try {
+    return await store.write(async (tx) => {
+      await writeAlone(store, tx);
+      const value = await work(inTransaction(context, tx), tx);
+      if (!dry_run) return value;
+      rehearsal.answer = { value };
+      throw undone;
+    });
+  } catch (error) {
+    if (error === undone && rehearsal.answer !== undefined) return rehearsal.answer.value;
+    // Of what failed nothing is left, not in what is told of it either.
+    replay?.written.splice(told ?? 0);
+    throw error;
+  }
+}
+
+/** A context whose store is this transaction: what is answered from it is known before the commit. */
+export function inTransaction(context: Context, tx: Db): Context {
+  const nested = <T>(work: (tx: Db) => Promise<T>): Promise<T> => work(tx);
+  return { ...context, app: { ...context.app, store: { ...context.app.store, db: tx, write: nested, read: nested } } };
+}

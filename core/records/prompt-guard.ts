@@ -1,0 +1,121 @@
+import { sql } from 'drizzle-orm';
+import type { App } from '#core/platform/platform.ts';
+import { FROZEN_KINDS, type SERVED } from '#core/contract/entities.ts';
+import type { GuardFinding } from '#core/contract/guard.ts';
+import { AppError } from '#core/errors.ts';
+import type { Context, Handlers } from '#core/context/context.ts';
+import type { Finding, Guard } from '#core/lib/prompt-guard/guard.ts';
+import { createSlices } from '#core/lib/slices.ts';
+import { entityTable } from '#core/store/entity-table.ts';
+import { guardEnabled, readSettings, type StoredSettings } from '#core/settings/settings.ts';
+import { touches } from './versioned.ts';
+import { textsOf } from './guarded-texts.ts';
+
+type Guarded = (typeof SERVED)[number];
+
+export const guardHandlers: Pick<Handlers, Extract<keyof Handlers, `guard.${string}`>> = {
+  'guard.rules': async () => {
+    const { listRules } = await import('#core/lib/prompt-guard/guard.ts');
+    const items = listRules().map((rule) => ({ ...rule, languages: [...rule.languages], kinds: [...rule.kinds] }));
+    return { items, total: items.length };
+  },
+  'guard.test': async ({ app }, { text, kind }) => {
+    const guard = await guardOf(app, (await readSettings(app)).settings);
+    const findings = judged(guard, guard.scan([{ field: 'text', text, kind }], { tool_names: await toolNames(app) }));
+    return { blocked: findings.some(({ blocked }) => blocked), findings };
+  },
+  'guard.scan': async ({ app }) => {
+    const { settings } = await readSettings(app);
+    const { server_name, instructions, skill, global_variables } = settings;
+    const guard = await guardOf(app, settings);
+    const stored: { entity_type: Guarded; id: string; name: string; texts: object }[] = [];
+    for (const entity_type of FROZEN_KINDS) {
+      const rows = await app.store.db.select().from(entityTable(app.store, entity_type));
+      stored.push(...rows.map((row) => ({ entity_type, id: row.id, name: row.name, texts: row })));
+    }
+    const texts = { server_name, instructions, skill, global_variables };
+    stored.push({ entity_type: 'server_config', id: 'server_config', name: server_name, texts });
+    const names = stored.filter(({ entity_type }) => entity_type === 'tool').map(({ name }) => name);
+    const items = [];
+    const turn = createSlices();
+    for (const { texts, ...item } of stored) {
+      await turn();
+      const findings = judged(guard, guard.scan(textsOf({ ...texts }), { tool_names: names, own: item.name }));
+      if (findings.length > 0) items.push({ ...item, findings });
+    }
+    return { scanned: stored.length, items };
+  },
+};
+
+/**
+ * Refuses a definition that reads like an instruction to a model (contract section 1). Names the fields and rules, never the
+ * text. @param draft what is to be stored; secrets in it are not read. @param stored what it replaces: equal fields are not read.
+ */
+export async function guardDraft(
+  context: Context,
+  entity_type: Guarded,
+  draft: Readonly<Record<string, unknown>>,
+  stored: object | null = null,
+): Promise<void> {
+  const found = (await findingsOf(context, entity_type, draft, stored)).filter(({ blocked }) => blocked);
+  if (found.length === 0) return;
+  const errors = [...new Set(found.map(({ field }) => field))].map((field) => ({
+    field,
+    message: `${field} reads like an instruction to a model (${rulesOf(found.filter((one) => one.field === field))}).`,
+  }));
+  const detail = `This ${entity_type === 'server_config' ? 'server configuration' : entity_type} was rejected: ${errors.map(({ message }) => message).join(' ')} Reword it, or allow the rule in the guard settings.`;
+  throw new AppError('prompt_injection_blocked', detail, { errors, reason: rulesOf(found) });
+}
+
+/** What the guard has to say of a definition; nothing while it is switched off. */
+export async function findingsOf(
+  { app, change }: Context,
+  entity_type: Guarded,
+  draft: Readonly<Record<string, unknown>>,
+  stored: object | null = null,
+): Promise<GuardFinding[]> {
+  const { settings } = await (change === undefined ? readSettings(app) : (change.memo.settings ??= readSettings(app)));
+  if (!guardEnabled(app.env, settings)) return [];
+  const guard = await guardOf(app, settings);
+  const own = entity_type === 'tool' ? String(draft['name']) : null;
+  // An import or a rollback guards many: it reads the names once.
+  const tool_names = await (change === undefined ? toolNames(app) : (change.memo.tool_names ??= toolNames(app)));
+  const read = stored === null ? Object.keys(draft) : Object.keys(draft).filter((field) => touches(draft, stored, [field]));
+  const fields = textsOf(Object.fromEntries(read.map((field) => [field, draft[field]])));
+  return judged(guard, guard.scan(fields, { tool_names, own }));
+}
+
+const rulesOf = (findings: readonly { readonly rule: string }[]): string =>
+  [...new Set(findings.map(({ rule }) => rule))].join(', ');
+
+/** Each rule once a field, which may have several texts. */
+function judged(guard: Guard, all: readonly Finding[]): GuardFinding[] {
+  const findings = [...new Map(all.map((finding) => [`${finding.field} ${finding.rule}`, finding])).values()];
+  const blocked = new Set(guard.blocked(findings));
+  return findings.map((finding) => ({ ...finding, blocked: blocked.has(finding) }));
+}
+
+/** The guard of these settings; making one takes some 25 ms, so it is kept until they change. */
+async function guardOf(
+  app: App,
+  { prompt_guard_threshold: threshold, prompt_guard_allow: allow }: StoredSettings['settings'],
+): Promise<Guard> {
+  const key = JSON.stringify([threshold, allow]);
+  const kept = app.guards.get(key);
+  if (kept !== undefined) return kept;
+  const { createGuard } = await import('#core/lib/prompt-guard/guard.ts');
+  const guard = createGuard({ threshold, allow });
+  app.guards.clear();
+  app.guards.set(key, guard);
+  return guard;
+}
+
+/** Of the tools that a text may name like any other word: what has an underscore is seen to be an identifier. */
+async function toolNames({ store }: App): Promise<string[]> {
+  const { tools } = store.tables;
+  const rows = await store.db
+    .select({ name: tools.name })
+    .from(tools)
+    .where(sql`${tools.name} not like '%!_%' escape '!'`);
+  return rows.map(({ name }) => name);
+}

@@ -1,0 +1,32 @@
+import type { Compiled } from '#snapshots/freeze/compile.ts';
+import type { EntityKind } from '#core/contract/entities.ts';
+import type { Db } from '#core/store/store.ts';
+import type { Context } from '#core/context/context.ts';
+import type { Restored } from './versioned.ts';
+import type { Stored, Values } from '#core/store/entity-table.ts';
+
+/** A record that passed every check of a write, and what was derived from it. */
+export interface Prepared<V = Readonly<Record<string, unknown>>> {
+  readonly values: V;
+  /** Null: nothing new was derived. */
+  readonly compiled: Compiled | null;
+}
+
+/** What a rollback needs of something that history records. */
+export interface Undoable {
+  readonly entity_type: EntityKind | 'server_config' | 'identity_provider' | 'oauth_app';
+  /** Its part of the names of operations. */
+  readonly noun: {
+    /** Those that are stored, by id. */
+    getAll(context: Context, ids: readonly string[], tx?: Db): Promise<ReadonlyMap<string, Stored>>;
+    restoreAll(context: Context, tx: Db, restored: readonly Restored<Stored, Values>[]): Promise<void>;
+  };
+  /** Every check of a write for a state that was stored before. @param stored what the id holds now. */
+  prepareEarlier(context: Context, earlier: Stored, stored: Stored | null): Promise<Prepared>;
+  /** Deletes records, and what they own. */
+  removeAll(context: Context, tx: Db, ids: readonly string[]): Promise<unknown>;
+  /** The record as a response shows it. */
+  read(context: Context, id: string): Promise<Record<string, unknown>>;
+  /** What follows the commit of a rollback. */
+  settle?(context: Context): Promise<void>;
+}

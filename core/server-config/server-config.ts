@@ -1,0 +1,177 @@
+import {
+  readSettings,
+  type Settings,
+  type StoredSettings,
+  differs,
+  toVariables,
+  CONFIG_ROW,
+  withGates,
+  guardEnabled,
+} from '#core/settings/settings.ts';
+import { type Handlers, ignoresRepeats, type Context } from '#core/context/context.ts';
+import { retryOnConflict, checkVersion, StaleVersion } from '#core/records/versioned.ts';
+import { type ServerConfigPatch, CONFIG_ID, lockedOut, type ServerConfig } from '#core/contract/settings/config.ts';
+import { checkSettings } from './setting-checks.ts';
+import { refuseUnknownToolsets } from '#core/context/toolset-names.ts';
+import { requireOtherWayIn } from '#core/identity/providers/way-in.ts';
+import { refuseSettings } from '#core/context/token-limits.ts';
+import type { App } from '#core/platform/platform.ts';
+import { mergeSecrets, sealAgain } from '#core/settings/secrets.ts';
+import { invalidField } from '#core/errors.ts';
+import { canonical } from '#snapshots/format/canonical.ts';
+import { guardDraft } from '#core/records/prompt-guard.ts';
+import type { Db } from '#core/store/store.ts';
+import { keepOwner } from '#core/identity/people-rules.ts';
+import { and, eq } from 'drizzle-orm';
+import { writeAlone } from '#core/store/journal.ts';
+import { recordHistory } from '#core/records/history.ts';
+import { signInFault } from '#core/settings/public-urls.ts';
+
+export const configHandlers: Pick<Handlers, `config.${'get' | 'update'}`> = {
+  'config.get': async ({ app }) => toConfig(app, await readSettings(app)),
+  'config.update': async (context, { version, ...patch }) => {
+    const { app } = context;
+    return retryOnConflict(version, async () => {
+      const { stored, after } = await checkUpdate(context, version, patch);
+      if (after !== null) return toConfig(app, await app.store.write((tx) => writeSettings(context, tx, stored.version, after)));
+      return { ...toConfig(app, stored), ...(ignoresRepeats(context) && { unchanged: true as const }) };
+    });
+  },
+};
+
+type Patch = Omit<ServerConfigPatch, 'version'>;
+
+/** Every check of a change; nothing is stored here. @returns what would be stored; null: it changes nothing. */
+export async function checkUpdate(
+  context: Context,
+  version: number | undefined,
+  patch: Patch,
+): Promise<{ readonly stored: StoredSettings; readonly after: Settings | null }> {
+  const { app, actor } = context;
+  const stored = await readSettings(app);
+  checkVersion(CONFIG_ID, stored, version);
+  // A change that changes nothing is no version and leaves no history.
+  if (Object.values(patch).every((value) => value === undefined)) return { stored, after: null };
+  const after = mergePatch(app, stored, patch);
+  const isChanged = (Object.keys(after) as (keyof Settings)[]).some((field) => differs(field, stored.settings, after));
+  if (!isChanged && ignoresRepeats(context)) return { stored, after: null };
+  refuseSettings(actor, stored.settings, after);
+  await checkSettings(app, stored.settings, after);
+  if (stored.settings.password_sign_in && !after.password_sign_in) await requireOtherWayIn(app);
+  for (const [index, { client_id, toolsets = null }] of after.oauth_clients.entries()) {
+    const known = stored.settings.oauth_clients.find((client) => client.client_id === client_id)?.toolsets ?? null;
+    await refuseUnknownToolsets(context, toolsets, known, app.store.db, `oauth_clients.${index}.toolsets`);
+  }
+  await guardSettings(context, stored.settings, after);
+  return { stored, after };
+}
+
+/** Omitted is kept. What is sent as it was read changes nothing, so that a default goes on following its variable. */
+function mergePatch(app: App, stored: StoredSettings, patch: Patch): Settings {
+  const { oauth_clients, introspection_client_secret, dns_credentials, global_variables, ...rest } = patch;
+  if (rest.prompt_guard_enabled === true && !app.env.SVC_PROMPT_GUARD_ENABLED) {
+    const message = 'prompt_guard_enabled cannot be turned on here: SVC_PROMPT_GUARD_ENABLED turned the guard off.';
+    throw invalidField('prompt_guard_enabled', message);
+  }
+  const shown: Readonly<Record<string, unknown>> = toConfig(app, stored);
+  const whole = rest.deploy_gates && { deploy_gates: { ...stored.settings.deploy_gates, ...rest.deploy_gates } };
+  const sent = Object.entries({ ...rest, ...whole }).filter(
+    ([field, value]) => value !== undefined && canonical(value) !== canonical(shown[field]),
+  );
+  return {
+    ...stored.settings,
+    ...(Object.fromEntries(sent) as Partial<Settings>),
+    ...(global_variables === undefined ? {} : { global_variables: toVariables(global_variables) }),
+    ...mergeSecrets(app.keyring, stored.settings, { oauth_clients, introspection_client_secret, dns_credentials }),
+  };
+}
+
+/** Models read the name of the server, its instructions and skill, and variables in templates. What did not change is not judged. */
+async function guardSettings(context: Context, before: Settings, after: Settings): Promise<void> {
+  const { server_name, instructions, skill, global_variables } = after;
+  const fresh = Object.entries(global_variables).filter(([name, { value }]) => before.global_variables[name]?.value !== value);
+  const draft = {
+    ...(server_name === before.server_name ? {} : { server_name }),
+    ...(instructions === before.instructions ? {} : { instructions }),
+    ...(skill === before.skill ? {} : { skill }),
+    ...(fresh.length === 0 ? {} : { global_variables: Object.fromEntries(fresh) }),
+  };
+  if (Object.keys(draft).length > 0) await guardDraft(context, CONFIG_ID, draft);
+}
+
+/** Stores what differs as the next version, with its history entry. Another version than the expected one is a conflict. */
+function writeSettings(context: Context, tx: Db, expected: number, after: Settings): Promise<StoredSettings> {
+  const write = () => storeSettings(context, tx, expected, after);
+  return after.password_sign_in ? write() : keepOwner(context, tx, write);
+}
+
+async function storeSettings(context: Context, tx: Db, expected: number, after: Settings): Promise<StoredSettings> {
+  const { app } = context;
+  const { server_config } = app.store.tables;
+  // An import that found the settings as it expected them writes them as they are.
+  await writeAlone(app.store, tx);
+  await tx.insert(server_config).values({ id: CONFIG_ROW, settings: {}, version: 1, updated_at: '' }).onConflictDoNothing();
+  const rows = await tx.select().from(server_config).where(eq(server_config.id, CONFIG_ROW));
+  const before = await readSettings(app, tx);
+  checkVersion(CONFIG_ID, before, expected);
+  const fields = Object.keys(after) as (keyof Settings)[];
+  const change = Object.fromEntries(
+    fields.filter((field) => differs(field, before.settings, after)).map((field) => [field, after[field]]),
+  );
+  const stored = await tx
+    .update(server_config)
+    .set({
+      settings: { ...sealAgain(app.keyring, { ...rows[0]?.settings, ...change }) },
+      version: expected + 1,
+      updated_at: app.clock().toISOString(),
+    })
+    .where(and(eq(server_config.id, CONFIG_ROW), eq(server_config.version, expected)))
+    .returning({ id: server_config.id });
+  if (stored.length === 0) throw new StaleVersion(CONFIG_ID, CONFIG_ID, 'server config', expected + 1);
+  const now = await readSettings(app, tx);
+  const subject = { entity_type: CONFIG_ID, entity_id: CONFIG_ID, entity_name: now.settings.server_name } as const;
+  await recordHistory(tx, context, { ...subject, before: toRecord(before), after: toRecord(now) });
+  return now;
+}
+
+const toRecord = ({ settings, version }: StoredSettings): Record<string, unknown> => ({ ...settings, version });
+
+/** Every check of a write for a state that history recorded; answers the settings to be stored. */
+export async function prepareEarlierSettings(context: Context, earlier: Readonly<Record<string, unknown>>): Promise<Settings> {
+  const { app, actor } = context;
+  const { settings } = await readSettings(app);
+  const known = Object.entries(earlier).filter(([field]) => field in settings);
+  const after = withGates({ ...settings, ...(Object.fromEntries(known) as Partial<Settings>) });
+  refuseSettings(actor, settings, after);
+  await checkSettings(app, settings, after);
+  await guardSettings(context, settings, after);
+  return after;
+}
+
+/** Stores prepared settings over the expected version. The provider that people sign in through may come back with them. */
+export async function restoreSettings(context: Context, tx: Db, expected: number, after: Settings): Promise<void> {
+  const { password_sign_in } = (await readSettings(context.app, tx)).settings;
+  if (password_sign_in && !after.password_sign_in) await requireOtherWayIn(context.app);
+  await writeSettings(context, tx, expected, after);
+}
+
+/** What a response shows: no secret, and the guard off when the environment turned it off. */
+export function toConfig({ env }: App, { settings, version, updated_at }: StoredSettings): ServerConfig {
+  const { oauth_clients, introspection_client_secret, dns_credentials, ...shown } = settings;
+  const faults = [lockedOut(settings)?.message, signInFault(env, settings)].filter((fault) => typeof fault === 'string');
+  return {
+    ...shown,
+    prompt_guard_enabled: guardEnabled(env, settings),
+    oauth_clients: oauth_clients.map(({ client_id, toolsets, claims }) => ({
+      client_id,
+      secret_set: true,
+      toolsets: toolsets === undefined ? null : [...toolsets],
+      claims: { ...claims },
+    })),
+    introspection_client_secret_set: introspection_client_secret !== null,
+    dns_credentials_set: dns_credentials !== null,
+    version,
+    updated_at,
+    warnings: faults.map((fault) => `${fault} Deploys are rejected until then.`),
+  };
+}

@@ -1,0 +1,74 @@
+import type { App } from '#core/platform/platform.ts';
+import { type FieldError, refuseFields, didYouMean, AppError } from '#core/errors.ts';
+import { type Settings, differs } from '#core/settings/settings.ts';
+import { asksNothing, isLoopback } from '#core/contract/settings/config.ts';
+import { activeSnapshot } from '#core/deploy/deployment.ts';
+import { openDnsCredentials } from '#core/settings/secrets.ts';
+
+/** Checks what a schema cannot say. Every fault at once; a blocked address by itself. */
+export async function checkSettings(app: App, before: Settings, after: Settings): Promise<void> {
+  const changed = (field: keyof Settings): boolean => differs(field, before, after);
+  const errors: FieldError[] = [];
+  if (changed('cors_origins') && after.cors_origins.includes('*') && app.env.SVC_ENV === 'production') {
+    const message = 'cors_origins must name every origin in production; * is not allowed there.';
+    errors.push({ field: 'cors_origins', message });
+  }
+  if (changed('prompt_guard_allow')) errors.push(...(await unknownRules(after.prompt_guard_allow)));
+  if (changed('mcp_proxy') && after.mcp_proxy) errors.push(...(await openProxy(app)));
+  if (changed('dns_provider') || changed('dns_credentials')) errors.push(...misfitCredentials(app, before, after));
+  refuseFields(errors);
+  if (changed('introspection_url') && after.introspection_url !== null) {
+    await checkAddress(app, 'introspection_url', after.introspection_url);
+  }
+  if (changed('jwt_issuers')) {
+    for (const [index, { issuer, jwks_url }] of after.jwt_issuers.entries()) {
+      await checkAddress(app, `jwt_issuers.${index}.${jwks_url === null ? 'issuer' : 'jwks_url'}`, jwks_url ?? issuer);
+    }
+  }
+}
+
+/** Counts at once, so it is refused at once where a deploy would be. */
+async function openProxy(app: App): Promise<FieldError[]> {
+  if (!app.env.SVC_REQUIRE_AUTH || isLoopback(app.env.SVC_BIND)) return [];
+  const active = await activeSnapshot(app);
+  if (active === null || !asksNothing(active.server)) return [];
+  const message =
+    'mcp_proxy would let anyone who can reach this server call the tools, but this installation requires authentication (SVC_REQUIRE_AUTH). Deploy another auth_type first.';
+  return [{ field: 'mcp_proxy', message }];
+}
+
+async function unknownRules(allowed: readonly string[]): Promise<FieldError[]> {
+  const { collectRules } = await import('#core/lib/prompt-guard/rule-book.ts');
+  const known = [...collectRules().rules.keys()];
+  return allowed.flatMap((id, index) => {
+    const field = `prompt_guard_allow.${index}`;
+    return known.includes(id) ? [] : [{ field, message: `${field} is not a rule of the prompt guard.${didYouMean(id, known)}` }];
+  });
+}
+
+/** Credentials are those of the provider, also when only one of the two was sent. */
+function misfitCredentials({ keyring }: App, before: Settings, after: Settings): FieldError[] {
+  const { dns_provider, dns_credentials } = after;
+  if (dns_credentials === null) return [];
+  if (dns_provider === null) {
+    if (!differs('dns_credentials', before, after)) return [];
+    return [{ field: 'dns_provider', message: 'dns_provider is required with dns_credentials.' }];
+  }
+  const credentials = openDnsCredentials(keyring, dns_credentials);
+  const fits = credentials !== null && 'api_token' in credentials === (dns_provider === 'cloudflare');
+  const wanted = dns_provider === 'cloudflare' ? 'api_token' : 'access_key_id and secret_access_key';
+  return fits ? [] : [{ field: 'dns_credentials', message: `dns_credentials must have ${wanted} for ${dns_provider}.` }];
+}
+
+/** An address that this server or a host will dial. A name that does not resolve now is no refusal; every dial checks again. */
+async function checkAddress(app: App, field: string, text: string): Promise<void> {
+  const { protocol, hostname, port } = new URL(text);
+  const { resolveTarget } = await import('#core/engines/shared/dial.ts');
+  try {
+    await resolveTarget(hostname, Number(port || (protocol === 'https:' ? 443 : 80)), app.policy);
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    if (error.code === 'database_unreachable') return;
+    throw new AppError(error.code, error.detail, { cause: error, errors: [{ field, message: error.detail }] });
+  }
+}

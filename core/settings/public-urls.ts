@@ -1,0 +1,54 @@
+import { type Settings, readSettings } from './settings.ts';
+import { type Env, httpsOrigin } from '#core/process/env.ts';
+import { hostName, isLoopbackName } from '#core/edge/origins.ts';
+import type { App } from '#core/platform/platform.ts';
+
+export const domainsOf = ({ ui_domain, mcp_domain }: Pick<Settings, 'ui_domain' | 'mcp_domain'>): string[] => [
+  ...new Set([ui_domain, mcp_domain].filter((name) => name !== null)),
+];
+
+/** The authorization server's identifier as things stand now. */
+export const issuerOf = async (app: App): Promise<string> => issuerFrom(app.env, (await readSettings(app)).settings);
+
+type Where = Pick<Settings, 'ssl_enabled' | 'ui_domain'>;
+
+/**
+ * The authorization server's identifier (RFC 8414 section 2): the origin at which people and clients reach the server, without a path
+ * or a final slash. The one that is https counts first: SVC_PUBLIC_URL, else the UI domain. Without either it is this machine.
+ */
+export function issuerFrom(env: Env, { ssl_enabled, ui_domain }: Where): string {
+  const { SVC_PUBLIC_URL, SVC_PORT } = env;
+  const domain = ssl_enabled && ui_domain !== null ? httpsOrigin(env, ui_domain) : null;
+  const stated = SVC_PUBLIC_URL === null ? null : new URL(SVC_PUBLIC_URL).origin;
+  if (stated?.startsWith('https:')) return stated;
+  return domain ?? stated ?? `http://localhost:${SVC_PORT}`;
+}
+
+/** Why people cannot sign in from MCP clients, as a sentence: codes and tokens would travel in the open. Null when they can. */
+export function signInFault(env: Env, settings: Where & Pick<Settings, 'auth_type'>): string | null {
+  if (settings.auth_type !== 'oauth') return null;
+  const { protocol, host } = new URL(issuerFrom(env, settings));
+  if (protocol === 'https:' || isLoopbackName(hostName(host) ?? '')) return null;
+  return 'auth_type oauth needs HTTPS: SVC_PUBLIC_URL is a plain http address that is not on this machine. Set it to an https address, or turn on ssl_enabled with a ui_domain.';
+}
+
+/** Where clients find the MCP server: what the environment says, the domain that the front port hands on, or its own port. */
+export async function mcpUrl(app: App, port: number): Promise<string> {
+  const { SVC_MCP_PUBLIC_URL, SVC_PUBLIC_URL } = app.env;
+  const { ssl_enabled, mcp_proxy, mcp_domain, ui_domain } = (await readSettings(app)).settings;
+  const domain = mcp_domain ?? ui_domain;
+  const front = ssl_enabled && domain !== null ? httpsOrigin(app.env, domain) : SVC_PUBLIC_URL;
+  return `${SVC_MCP_PUBLIC_URL ?? (mcp_proxy ? front : null) ?? `http://127.0.0.1:${port}`}/mcp`;
+}
+
+/** Where a browser finds this server: what the environment says, its domain, or its own port on this machine. Nobody's Host header. */
+export async function uiUrl(app: App): Promise<string> {
+  return ((await publicUrl(app)) ?? `http://127.0.0.1:${app.env.SVC_PORT}`).replace(/\/$/, '');
+}
+
+/** Where people reach this server, without a slash at the end, so far as the configuration says it. */
+export async function publicUrl(app: App): Promise<string | null> {
+  if (app.env.SVC_PUBLIC_URL !== null) return app.env.SVC_PUBLIC_URL;
+  const { ssl_enabled, ui_domain } = (await readSettings(app)).settings;
+  return ssl_enabled && ui_domain !== null ? httpsOrigin(app.env, ui_domain) : null;
+}
