@@ -1,7 +1,7 @@
 import type { App } from '#core/platform/platform.ts';
 import { clientTexts, curlText } from '#core/client/client-texts.ts';
 import { placeholdersIn } from '#core/lib/text/command-text.ts';
-import { activeSnapshot } from '#core/deploy/deployment.ts';
+import { activeSnapshot } from '#core/versions/deployment.ts';
 import { exposureOf } from '#core/deploy/exposure.ts';
 import { mcpUrl } from '#core/settings/public-urls.ts';
 import { stdioCommand } from '#core/deploy/connect/stdio-command.ts';

@@ -7,7 +7,7 @@ import { checkTarget, kindOf } from '#core/engines/index.ts';
 import { extraFault, extrasThereAre } from '#core/engines/shared/extras.ts';
 import { canonical } from '#snapshots/format/canonical.ts';
 import type { Sealed } from '#core/contract/fields.ts';
-import { sessionFaults } from './session-checks.ts';
+import { sessionFaults } from './checks/session.ts';
 import { touches } from '#core/records/versioned.ts';
 import { guardDraft } from '#core/records/prompt-guard.ts';
 import { type ConnectionRow, secretPlace } from '#core/sources/source-pool.ts';

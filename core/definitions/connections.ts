@@ -20,9 +20,9 @@ import {
 import { createEntity } from './entity.ts';
 import { ownedBy } from './owners.ts';
 import { AT_ONCE } from '#core/records/versioned.ts';
-import { createNoun } from './records.ts';
+import { createNoun } from './entity-store.ts';
 import { refuseUnknownVariables } from './guard/variables.ts';
-import { sessionFaults } from './session-checks.ts';
+import { sessionFaults } from './checks/session.ts';
 import { createShop, SHOP_FILE } from '#core/sources/sample-shop.ts';
 import type { ConnectionRow } from '#core/sources/source-pool.ts';
 import { isSealed } from '#core/lib/sealed-values.ts';

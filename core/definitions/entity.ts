@@ -3,7 +3,7 @@ import { type Handlers, type Context, ignoresRepeats, newId } from '#core/contex
 import type { Output } from '#core/contract/index.ts';
 import type { Db } from '#core/store/store.ts';
 import { type RowOf, entityTable } from '#core/store/entity-table.ts';
-import { type ValuesOf, type Noun, createNoun, type ListFilter } from './records.ts';
+import { type ValuesOf, type Noun, createNoun, type ListFilter } from './entity-store.ts';
 import type { Prepared } from '#core/records/restorable.ts';
 import type * as v from 'valibot';
 import type { TestOwner } from '#core/contract/definitions/tests.ts';

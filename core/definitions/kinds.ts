@@ -8,7 +8,7 @@ import type { Stored, Values } from '#core/store/entity-table.ts';
 import { connection } from './connections.ts';
 import { prompt } from './prompts.ts';
 import { resource } from './resources.ts';
-import { test } from './tests/tests.ts';
+import { test } from './tests.ts';
 import { tool } from './tools.ts';
 import { toolset } from './toolsets/toolsets.ts';
 import { AppError } from '#core/errors.ts';

@@ -8,7 +8,7 @@ import { refuseUnknownVariables } from './guard/variables.ts';
 import { connectionNames } from './owners.ts';
 import type { RowOf } from '#core/store/entity-table.ts';
 import { touches } from '#core/records/versioned.ts';
-import type { ValuesOf } from './records.ts';
+import type { ValuesOf } from './entity-store.ts';
 import { type Described, readCompiled } from '#core/sources/statements.ts';
 import { toDraft } from '#core/records/versioned.ts';
 

@@ -14,8 +14,8 @@ import { lastNamed, refuseLoosened } from '#core/context/token-limits.ts';
 import { guardDraft } from '#core/records/prompt-guard.ts';
 import { createOwned, type GuardCheck } from './owned.ts';
 import { ownerOf } from './owners.ts';
-import { refuseView } from './guard/view.ts';
-import { refuseShape } from './guard/result-shape.ts';
+import { refuseView } from './checks/view.ts';
+import { refuseShape } from './checks/result-shape.ts';
 import {
   answerWithin,
   atField,
@@ -26,7 +26,7 @@ import {
   prepareDefinition,
 } from '#core/sources/statements.ts';
 import { wholeVariant } from '#core/lib/sql/bind.ts';
-import { refuseIdle, refuseMisfits } from './guard/write-guard.ts';
+import { refuseIdle, refuseMisfits } from './checks/write-guard.ts';
 
 export const tool = createOwned<'tool', ToolDraft>('tool', {
   checked: [

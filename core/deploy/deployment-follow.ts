@@ -1,7 +1,7 @@
 import type { App } from '#core/platform/platform.ts';
 import { runEvery } from '#core/platform/run-every.ts';
 import { besideNews } from './candidates/beside.ts';
-import { readDeployment } from './deployment.ts';
+import { readDeployment } from '#core/versions/deployment.ts';
 import { snapshotToServe } from './exposure.ts';
 import { publishSnapshot } from './snapshot-event.ts';
 

@@ -16,10 +16,18 @@ import { pruneChanges, noteChange, writeAlone } from '#core/store/journal.ts';
 import type { Db } from '#core/store/store.ts';
 import { leavesOf } from '#snapshots/format/order.ts';
 import type { Leaf, Tree } from '#snapshots/format/tree.ts';
-import { activeSnapshot, type Deployment, lastErrorOf, readDeployment, statusOf, writeDeployment } from './deployment.ts';
+import {
+  activeSnapshot,
+  type Deployment,
+  lastErrorOf,
+  readDeployment,
+  statusOf,
+  writeDeployment,
+} from '#core/versions/deployment.ts';
 import { besideEvent } from './candidates/beside.ts';
 import { deployPlan } from './candidates/dry-run-plan.ts';
-import { canaryWarnings, endCanary, lastCanary, runningCanary } from './candidates/stored-canaries.ts';
+import { canaryWarnings, endCanary, lastCanary } from './candidates/stored-canaries.ts';
+import { runningCanary } from '#core/versions/running-canary.ts';
 import { driftWarnings, markDrift, readDrift } from './checks/drift.ts';
 import { exposureOf, snapshotToServe } from './exposure.ts';
 import { type Candidate, keptDetail, runGates, said } from './gates/gate.ts';
@@ -27,7 +35,7 @@ import { GATES, REHEARSED } from './gates/index.ts';
 import { changesInPages, markSuperusers, pendingChanges, pendingState, pendingTotals } from './pending.ts';
 import { prepare, type Prepared } from './prepare.ts';
 import { elapsed, publish } from './publish.ts';
-import { cacheSnapshot, type StoredSnapshot, storeSnapshot, textsOf } from './stored-snapshots.ts';
+import { cacheSnapshot, type StoredSnapshot, storeSnapshot, textsOf } from '#core/versions/stored-snapshots.ts';
 
 export const deployHandlers: Pick<Handlers, 'deploy.status' | 'deploy.diff' | 'deploy.stop'> = {
   'deploy.status': async ({ app }) => {

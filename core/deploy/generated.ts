@@ -4,9 +4,9 @@ import { startChild } from '#core/engines/shared/files/child.ts';
 import { AppError } from '#core/errors.ts';
 import { pagesOf } from '#core/lib/slices.ts';
 import type { Snapshot } from '#snapshots/format/format.ts';
-import { readDeployment } from './deployment.ts';
+import { readDeployment } from '#core/versions/deployment.ts';
 import type { ProjectAnswer, ProjectQuestion } from './generated-child.ts';
-import { contentOf, KEPT_SNAPSHOTS, type StoredSnapshot, textsOf } from './stored-snapshots.ts';
+import { contentOf, KEPT_SNAPSHOTS, type StoredSnapshot, textsOf } from '#core/versions/stored-snapshots.ts';
 
 /** The project that a snapshot is, as source text. */
 export async function generatedFiles(snapshot: Snapshot): Promise<{ path: string; content: string }[]> {

@@ -1,18 +1,18 @@
-import { inArray } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import type { Change, Totals } from '#core/contract/deploy/deploy.ts';
+import type { FrozenState } from '#snapshots/freeze/freeze.ts';
+import type { App } from '#core/platform/platform.ts';
+import { activeSnapshot } from '#core/versions/deployment.ts';
+import { readWorkingCopy } from '#core/versions/working-copy.ts';
+import { textsIn } from '#core/versions/stored-snapshots.ts';
 import { createSlices, pagesOf } from '#core/lib/slices.ts';
 import { estimateTokens } from '#core/lib/tokens.ts';
-import { diff } from '#snapshots/diff/diff.ts';
 import type { FrozenTool } from '#snapshots/format/format.ts';
-import type { FrozenState } from '#snapshots/freeze/freeze.ts';
-import { lostMembers } from '#snapshots/diff/lost-members.ts';
 import { leavesOf } from '#snapshots/format/order.ts';
-import { differingIn, keyOf, type Leaf, toContent, type Tree } from '#snapshots/format/tree.ts';
+import { type Leaf, type Tree, differingIn, toContent, keyOf } from '#snapshots/format/tree.ts';
+import { diff } from '#snapshots/diff/diff.ts';
+import { lostMembers } from '#snapshots/diff/lost-members.ts';
 import { KINDS } from '#core/contract/entities.ts';
-import { activeSnapshot } from './deployment.ts';
-import { textsOf } from './stored-snapshots.ts';
-import { readWorkingCopy } from './working-copy.ts';
+import { inArray } from 'drizzle-orm';
 
 /** What waits for a deploy, and from what it was worked out. */
 export interface Pending {
@@ -26,6 +26,7 @@ export interface Pending {
   /** Null while they are too many to be kept. */
   readonly changes: readonly Change[] | null;
 }
+
 const KEPT = 500;
 
 /** What waits for a deploy; worked out again only when something was written or deployed since. */
@@ -60,17 +61,6 @@ async function readPending(app: App, all?: Change[]): Promise<Pending> {
   app.pending = { state, revision, active: served, checksum, count, changes: count <= KEPT ? few : null };
   return app.pending;
 }
-
-/** The texts of frozen entities: those that the working copy still has, the others as they are stored. */
-export const textsIn =
-  (app: App, textOf: (hash: string) => string | undefined) =>
-  async (leaves: readonly Leaf[]): Promise<ReadonlyMap<string, string>> => {
-    const stored = await textsOf(
-      app,
-      leaves.filter(({ hash }) => textOf(hash) === undefined),
-    );
-    return new Map(leaves.map(({ hash }) => [hash, textOf(hash) ?? stored.get(hash) ?? '']));
-  };
 
 /** How much the next deploy will serve. The tokens of a tool are counted once for as long as it stays as it is. */
 export async function pendingTotals(app: App): Promise<Totals> {

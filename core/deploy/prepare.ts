@@ -11,7 +11,7 @@ import type { FrozenServer } from '#snapshots/format/format.ts';
 import type { Frozen, FrozenView, Problem } from '#snapshots/freeze/freeze.ts';
 import { freezeOne, type Outcome } from '#snapshots/freeze/freeze-one.ts';
 import { columnDifferences } from './checks/columns.ts';
-import { readDefinitions, readWorkingCopy, type WorkingCopy } from './working-copy.ts';
+import { readDefinitions, readWorkingCopy, type WorkingCopy } from '#core/versions/working-copy.ts';
 import { pagesOf } from '#core/lib/slices.ts';
 import { withReads } from '#core/lib/sql/reads.ts';
 import { canonical } from '#snapshots/format/canonical.ts';

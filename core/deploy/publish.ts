@@ -5,7 +5,7 @@ import { isNetworkHost, type Receipt } from '#core/contract/deploy/deploy.ts';
 import { signal } from '#core/platform/signals.ts';
 import { writeGenerated } from './generated.ts';
 import { publishSnapshot } from './snapshot-event.ts';
-import type { StoredSnapshot } from './stored-snapshots.ts';
+import type { StoredSnapshot } from '#core/versions/stored-snapshots.ts';
 
 /** A host that reported within this time connects again: it, this server or the network was interrupted. */
 const RECENT_MS = 30_000;

@@ -1,9 +1,9 @@
 import type { App } from '#core/platform/platform.ts';
 import { deltaBetween } from '#snapshots/format/tree.ts';
-import { wasDeployed } from './deployment.ts';
+import { wasDeployed } from '#core/versions/deployment.ts';
 import { snapshotToServe } from './exposure.ts';
 import type { HostEvent, SnapshotNews } from '#core/contract/deploy/control.ts';
-import { readSnapshot, type StoredSnapshot, textsOf } from './stored-snapshots.ts';
+import { readSnapshot, type StoredSnapshot, textsOf } from '#core/versions/stored-snapshots.ts';
 
 /**
  * The event that brings a host to a snapshot: what its own lacks, everything when it has none that is stored, nothing when it has

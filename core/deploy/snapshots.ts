@@ -10,11 +10,11 @@ import { REDACTED } from '#core/contract/history.ts';
 import { keyOf, replaceSealed } from '#core/lib/sealed-values.ts';
 import { isAdministrator } from '#core/context/roles.ts';
 import { refuseActivation } from '#core/context/token-limits.ts';
-import { activeSnapshot, readDeployment, writeDeployment } from './deployment.ts';
+import { activeSnapshot, readDeployment, writeDeployment } from '#core/versions/deployment.ts';
 import { type Asked, inSwitch, refuseOvertaken } from './deploys.ts';
 import { recordVersion } from '#core/records/history.ts';
 import { emitNotice } from '#core/records/events.ts';
-import { blobSecrets } from '#core/identity/sealed-records.ts';
+import { blobSecrets } from '#core/versions/sealed-records.ts';
 import { readTree } from '#core/store/trees.ts';
 import { leavesOf } from '#snapshots/format/order.ts';
 import { differingIn, HOLDS_SECRETS, type Leaf, toContent } from '#snapshots/format/tree.ts';
@@ -24,7 +24,7 @@ import { type Candidate, once, runGates, said } from './gates/gate.ts';
 import { GATES } from './gates/index.ts';
 import { changesBetween, changesInPages, markSuperusers } from './pending.ts';
 import { publish } from './publish.ts';
-import { contentOf, readSnapshot, type StoredSnapshot, textsOf } from './stored-snapshots.ts';
+import { contentOf, readSnapshot, type StoredSnapshot, textsOf } from '#core/versions/stored-snapshots.ts';
 
 type Row = Omit<Schema['snapshots']['$inferSelect'], 'content'>;
 

@@ -14,7 +14,7 @@ import { recordBlocked } from '#core/records/blocked.ts';
 import { parkTaken } from '#core/records/parked-names.ts';
 import { AT_ONCE } from '#core/records/versioned.ts';
 import { checkVersion } from '#core/records/versioned.ts';
-import { removeEmpty } from '#core/transfer/transfer-deletes.ts';
+import { removeEmpty } from '#core/definitions/removal.ts';
 import { deletedBeside, type HistoryRow } from '#core/records/history.ts';
 import { openSecrets, shortEntry, toEntry } from '#core/records/history-entry.ts';
 import type { Prepared } from '#core/records/restorable.ts';

@@ -14,7 +14,7 @@ import { entityTable } from '#core/store/entity-table.ts';
 import { countAlone, writeAlone } from '#core/store/journal.ts';
 import type { Db } from '#core/store/store.ts';
 import { within } from './scratch.ts';
-import { createWorkingCopyHolder } from '#core/deploy/working-copy.ts';
+import { createWorkingCopyHolder } from '#core/versions/working-copy.ts';
 import { eq } from 'drizzle-orm';
 import { createIds, openOverlay, type Overlay, replayOf, touchedBy } from './overlay.ts';
 import { applyAll, cannotApply, drop, inTurn } from './overlays.ts';
@@ -39,7 +39,7 @@ import {
   updateOpen,
 } from './rows.ts';
 import { summaryOf } from './words.ts';
-import { mayPretend } from '#core/definitions/tests/tests.ts';
+import { mayPretend } from '#core/definitions/tests.ts';
 
 export const proposalHandlers: Pick<Handlers, Extract<keyof Handlers, `proposals.${string}`>> = {
   'proposals.list': async ({ app }, { state, skip, limit }) => {

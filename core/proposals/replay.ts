@@ -1,10 +1,10 @@
 import type { Input } from '#core/contract/index.ts';
 import { subjectOf } from '#core/contract/entities.ts';
 import type { Replay } from '#core/contract/deploy/replay.ts';
-import { removeCandidate, storeCandidate } from '#core/deploy/candidates/stored-candidates.ts';
+import { removeCandidate, storeCandidate } from '#core/versions/stored-candidates.ts';
 import { countsOf, inTurn } from '#core/deploy/deploys.ts';
 import { replayOn, requireSamples } from '#core/deploy/replay/replay.ts';
-import { readWorkingCopy } from '#core/deploy/working-copy.ts';
+import { readWorkingCopy } from '#core/versions/working-copy.ts';
 import type { Context, Door } from '#core/context/context.ts';
 import { openOverlay } from './overlay.ts';
 import { applyAll } from './overlays.ts';

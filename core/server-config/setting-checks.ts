@@ -2,7 +2,7 @@ import type { App } from '#core/platform/platform.ts';
 import { type FieldError, refuseFields, didYouMean, AppError } from '#core/errors.ts';
 import { type Settings, differs } from '#core/settings/settings.ts';
 import { asksNothing, isLoopback } from '#core/contract/settings/config.ts';
-import { activeSnapshot } from '#core/deploy/deployment.ts';
+import { activeSnapshot } from '#core/versions/deployment.ts';
 import { openDnsCredentials } from '#core/settings/secrets.ts';
 
 /** Checks what a schema cannot say. Every fault at once; a blocked address by itself. */

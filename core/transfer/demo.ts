@@ -2,7 +2,7 @@ import type { App } from '#core/platform/platform.ts';
 import type { RawInput } from '#core/contract/index.ts';
 import { run } from '#core/run.ts';
 import { systemCall } from '#core/context/context.ts';
-import { newestVersion } from '#core/deploy/stored-snapshots.ts';
+import { newestVersion } from '#core/versions/stored-snapshots.ts';
 import { engineOf, FOLDER_TYPE } from '#core/engines/index.ts';
 import type { Column } from '#core/lib/sql/result.ts';
 import type { Description } from '#core/engines/shared/source.ts';

@@ -1,24 +1,11 @@
-import { inArray } from 'drizzle-orm';
+import type { ImportFault, Import } from '#core/contract/transfer.ts';
+import type { Deletion } from '#core/definitions/removal.ts';
 import { byPlural, ENTITY_KINDS } from '#core/contract/entities.ts';
-import type { Import, ImportFault } from '#core/contract/transfer.ts';
+import { canonical, checksum } from '#snapshots/format/canonical.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context } from '#core/context/context.ts';
-import { canonical, checksum } from '#snapshots/format/canonical.ts';
-import { ownedBy } from '#core/definitions/owners.ts';
-import { OWNED_KINDS } from '#core/contract/entities.ts';
-import { KINDS, type Kind } from '#core/definitions/kinds.ts';
-import type { Stored } from '#core/store/entity-table.ts';
-import { checkVersion } from '#core/records/versioned.ts';
 import { exportAll, type StoredRecords } from './transfer-export.ts';
-
-/** A record that an import deletes. */
-export interface Deletion {
-  readonly kind: Kind;
-  readonly index: null;
-  readonly id: string;
-  readonly name: string;
-  readonly stored: Stored;
-}
+import { KINDS } from '#core/definitions/kinds.ts';
 
 /** Connections go last, when what moves to another one has moved. */
 export interface Deletions {
@@ -69,36 +56,3 @@ export const withoutDeleted = (records: StoredRecords, { others, connections }: 
   const gone = new Set([...others, ...connections].map(({ id }) => id));
   return new Map([...records].map(([kind, rows]) => [kind, rows.filter(({ id }) => !gone.has(id))] as const));
 };
-
-/** Deletes records of one kind that are as they were when the import was checked, and says how many tests went with them. */
-export async function removeUnchanged(inside: Context, items: readonly Deletion[]): Promise<number> {
-  const { db, tables } = inside.app.store;
-  const [first] = items;
-  if (first === undefined) return 0;
-  const ids = items.map(({ id }) => id);
-  const now = await first.kind.noun.getAll(inside, ids, db);
-  for (const { kind, id, stored } of items) {
-    const current = now.get(id);
-    if (current === undefined)
-      throw new AppError('conflict', `Someone else deleted this ${kind.entity_type}. Read the configuration again.`);
-    checkVersion(kind.entity_type, current, stored.version);
-  }
-  const cascaded = await db.$count(tables.tests, inArray(tables.tests.owner_id, ids));
-  await first.kind.removeAll(inside, db, ids);
-  return cascaded;
-}
-
-/** Deletes a connection that owns nothing any more: what an import does not name stays. */
-export async function removeEmpty(inside: Context, item: Deletion): Promise<true> {
-  const { db } = inside.app.store;
-  for (const owned of OWNED_KINDS) {
-    const [left] = await ownedBy(inside, db, owned, item.id);
-    if (left === undefined) continue;
-    throw new AppError(
-      'invalid',
-      `The connection ${item.name} cannot be deleted: the ${owned} ${left.name} still uses it. Delete that too, or give it another connection.`,
-    );
-  }
-  await removeUnchanged(inside, [item]);
-  return true;
-}

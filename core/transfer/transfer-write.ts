@@ -9,7 +9,8 @@ import { parkTaken } from '#core/records/parked-names.ts';
 import { keepOwner } from '#core/identity/people-rules.ts';
 import { storeCompiled } from '#core/sources/statements.ts';
 import { type ImportedConfig, importServerConfig, type SentConfig } from './transfer-config.ts';
-import { checkUnchanged, type Deletion, type Deletions, removeEmpty, removeUnchanged } from './transfer-deletes.ts';
+import { checkUnchanged, type Deletions } from './transfer-deletes.ts';
+import { type Deletion, removeEmpty, removeUnchanged } from '#core/definitions/removal.ts';
 import { type Planned, readPlanned } from './transfer-checks.ts';
 import type { Item } from './transfer-items.ts';
 

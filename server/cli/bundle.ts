@@ -1,7 +1,7 @@
 import type { App } from '#core/platform/platform.ts';
-import { activeSnapshot } from '#core/deploy/deployment.ts';
+import { activeSnapshot } from '#core/versions/deployment.ts';
 import { snapshotOf } from '#core/deploy/generated.ts';
-import { readSnapshot, type StoredSnapshot } from '#core/deploy/stored-snapshots.ts';
+import { readSnapshot, type StoredSnapshot } from '#core/versions/stored-snapshots.ts';
 import { AppError } from '#core/errors.ts';
 import { is_compiled } from '#core/process/product.ts';
 import { tokensEvent } from '#core/identity/mcp-tokens.ts';

@@ -7,7 +7,7 @@ import { AppError } from '#core/errors.ts';
 import { createMemoryKv } from '#core/cluster/memory.ts';
 import { createRedisKv } from '#core/cluster/redis.ts';
 import { canSignIn, type PersonRow } from '#core/identity/account.ts';
-import { secretFaults } from '#core/identity/keys.ts';
+import { secretFaults } from '#core/versions/keys.ts';
 import { reasonOf } from '#core/process/log.ts';
 import { type MigrationState, unfitFor } from '#core/store/migrate.ts';
 import type { Store } from '#core/store/store.ts';

@@ -1,7 +1,7 @@
 import { createKeyring } from '#core/lib/secrets.ts';
-import { keysReport, type KeyUse, secretFaults } from '#core/identity/keys.ts';
-import { rewrapSecrets } from '#core/identity/rewrap.ts';
-import type { Vault } from '#core/identity/sealed-records.ts';
+import { keysReport, type KeyUse, secretFaults } from '#core/versions/keys.ts';
+import { rewrapSecrets } from '#core/versions/rewrap.ts';
+import type { Vault } from '#core/versions/sealed-records.ts';
 import type { Env } from '#core/process/env.ts';
 import type { Store } from '#core/store/store.ts';
 import { type Command, type Terminal, UsageError } from './command.ts';

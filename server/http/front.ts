@@ -6,7 +6,7 @@ import { hostName } from '#core/edge/origins.ts';
 import { REGISTER_PATH } from '#core/edge/registration.ts';
 import { challengeKey } from '#core/server-config/certificates.ts';
 import { readSettings } from '#core/settings/settings.ts';
-import { activeSnapshot, readDeployment } from '#core/deploy/deployment.ts';
+import { activeSnapshot, readDeployment } from '#core/versions/deployment.ts';
 import { getSealed } from '#core/platform/sealed-kv.ts';
 import { signal } from '#core/platform/signals.ts';
 import { isAgent } from './bearer.ts';

@@ -15,7 +15,7 @@ import { CLOSED_PROPOSAL_DAYS, MOST_OPEN_OF_AUTHOR, MOST_OPEN_PROPOSALS, MOST_OP
 import { MOST_CLIENTS, MOST_VARIABLES } from '#core/contract/settings/config.ts';
 import { MOST_ISSUERS } from '#core/contract/settings/jwt-issuers.ts';
 import { frozenSettings, plainSettings } from '#core/contract/settings/settings.ts';
-import { KEPT_SNAPSHOTS } from '#core/deploy/stored-snapshots.ts';
+import { KEPT_SNAPSHOTS } from '#core/versions/stored-snapshots.ts';
 import { type Setting, SETTINGS } from '#core/process/env/settings.ts';
 import { MOST_APPS } from '#core/identity/oauth/clients/stored-apps.ts';
 import { MOST_GRANTS } from '#core/identity/oauth/grants.ts';

@@ -1,17 +1,18 @@
-import { beginning } from '#core/lib/text/shorten.ts';
-import type { DefinitionKind } from '#core/contract/entities.ts';
-import type { LintFinding } from '#core/contract/lint.ts';
-import { LINT_RULES } from '#core/contract/settings/lint-rules.ts';
-import { estimateTokens } from '#core/lib/tokens.ts';
-import type { FrozenPrompt, FrozenResource, FrozenTool, FrozenToolset } from '#snapshots/format/format.ts';
-import { type Holds, holdsOf, ofPrompt, ofResource, ofTool, type Selectable } from '#snapshots/format/toolsets.ts';
-import { stemOf } from './names.ts';
-import { isSent } from '#core/query/arguments.ts';
-import { type Terms, termsOf } from '#core/lib/search/ranking.ts';
-import { type Grams, gramsOf } from './similar.ts';
 import { statementRules } from './statements.ts';
-import { type Found, ofFrozen, type Subject } from './subject.ts';
+import { type Found, type Subject, ofFrozen } from './subject.ts';
 import { descriptionRule, parameterRules, secretRule } from './texts.ts';
+import type { LintFinding } from '#core/contract/lint.ts';
+import { type Grams, gramsOf } from './likeness.ts';
+import { type Holds, type Selectable, ofPrompt, ofResource, ofTool, holdsOf } from '#snapshots/format/toolsets.ts';
+import { type Terms, termsOf } from '#core/lib/search/ranking.ts';
+import { beginning } from '#core/lib/text/shorten.ts';
+import { isSent } from '#core/query/arguments.ts';
+import type { DefinitionKind } from '#core/contract/entities.ts';
+import type { FrozenPrompt, FrozenResource, FrozenTool, FrozenToolset } from '#snapshots/format/format.ts';
+import { estimateTokens } from '#core/lib/tokens.ts';
+import { LINT_RULES } from '#core/contract/settings/lint-rules.ts';
+
+const SUFFIX = /[_-]?(?:copy(?:[_-]?\d+)?|new|old|v\d+)$/i;
 
 /** The rules that look at one definition alone. */
 const OWN_RULES: readonly ((subject: Subject) => Found[])[] = [descriptionRule, parameterRules, statementRules, secretRule];
@@ -25,6 +26,7 @@ export interface Compared {
   readonly grams: Grams;
   readonly stem: string;
 }
+
 export interface Facts extends Compared {
   /** What its entry in the list costs a model. */
   readonly tokens: number;
@@ -49,6 +51,7 @@ function textsOf({ name, title, description, query }: Subject): Facts['texts'] {
   ]);
   return { title, description: beginning(description, SHOWN), terms };
 }
+
 /** Characters of a description that a list shows. */
 const SHOWN = 500;
 
@@ -98,3 +101,20 @@ export const toFinding = (entity: LintFinding['entity'], { rule, field, message,
   message,
   ...(fix === undefined ? {} : { fix }),
 });
+
+/** What is left of a name without case, plural, order of words and suffixes of copies. */
+export function stemOf(name: string): string {
+  const bare = name.replace(SUFFIX, '') || name;
+  const words = bare
+    .replaceAll(/([a-z\d])([A-Z])/g, '$1_$2')
+    .toLowerCase()
+    .split(/[_-]+/)
+    .filter((word) => word !== '');
+  return words.map(singular).toSorted().join('_');
+}
+
+function singular(word: string): string {
+  if (word.length < 4 || word.endsWith('ss') || word.endsWith('us') || word.endsWith('is')) return word;
+  if (word.endsWith('ies')) return `${word.slice(0, -3)}y`;
+  return word.endsWith('s') ? word.slice(0, -1) : word;
+}

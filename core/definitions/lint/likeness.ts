@@ -1,4 +1,11 @@
-import { ALIKE, type Grams } from './similar.ts';
+/** Of a long description the beginning counts: what a model reads first. */
+const COMPARED = 500;
+
+/** Descriptions with so much in common are too similar. */
+export const ALIKE = 0.8;
+
+/** The groups of three letters of a text, each once, in the order of their numbers. */
+export type Grams = Uint32Array;
 
 export interface Text {
   /** Its own among all texts. */
@@ -35,6 +42,7 @@ type Groups = Float64Array;
 
 /** Rounding makes no group more of a product. */
 const atLeast = (count: number): number => Math.ceil(count - 1e-9);
+
 /** Of two texts that are alike, the first so many groups of one cannot all be missing in the other. */
 const firstOf = (groups: Groups): Groups => groups.subarray(0, groups.length - atLeast(ALIKE * groups.length) + 1);
 
@@ -190,4 +198,18 @@ function shareOf(one: Groups, first: number, other: Groups, second: number): num
     if (y <= x) b++;
   }
   return 0;
+}
+
+export function gramsOf(text: string): Grams {
+  const plain = text
+    .slice(0, COMPARED)
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, ' ')
+    .trim();
+  const found = new Set<number>();
+  for (let at = 0; at + 3 <= plain.length; at++) {
+    const [a, b, c] = [plain.charCodeAt(at), plain.charCodeAt(at + 1), plain.charCodeAt(at + 2)];
+    found.add((Math.imul(Math.imul(a, 65_599) + b, 65_599) + c) >>> 0);
+  }
+  return Uint32Array.from(found).sort();
 }

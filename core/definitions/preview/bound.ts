@@ -1,21 +1,26 @@
 import type { Input } from '#core/contract/index.ts';
-import type { Parameter, ScalarType } from '#core/contract/definitions/parameters.ts';
 import { AppError, invalidField, refuseFields } from '#core/errors.ts';
 import { checkParameters } from '#core/query/arguments.ts';
 import { sessionOf } from '#core/query/session.ts';
-import type { CallFacts } from '#core/query/sources.ts';
-import { compileValues } from '#core/query/values.ts';
 import { wholeVariant } from '#core/lib/sql/bind.ts';
 import { classify } from '#core/lib/sql/classify.ts';
 import { parameterNames, parseSql } from '#core/lib/sql/parse.ts';
-import type { Classification, Statement } from '#core/lib/sql/statement.ts';
 import type { Context } from '#core/context/context.ts';
 import { refuseFreeSql } from '#snapshots/freeze/entities.ts';
-import { ownerOf } from '../owners.ts';
+import { ownerOf } from '#core/definitions/owners.ts';
 import { grammarOf } from '#core/sources/statements.ts';
 import { readServerConfig } from '#core/settings/settings.ts';
-import type { ConnectionRow } from '#core/sources/source-pool.ts';
 import { pretended, withSources } from './pretended.ts';
+import type { Classification, Statement } from '#core/lib/sql/statement.ts';
+import type { ConnectionRow } from '#core/sources/source-pool.ts';
+import { notTried } from '#core/definitions/checks/write-guard.ts';
+import type { Parameter, ScalarType } from '#core/contract/definitions/parameters.ts';
+import type { CallFacts } from '#core/query/sources.ts';
+import { compileValues } from '#core/query/values.ts';
+import { untilAborted, withDeadline } from '#core/engines/shared/deadline.ts';
+
+/** Specification section 8. */
+const TIMEOUT_MS = 10_000;
 
 /** What a preview of any kind is given: a statement of an author with values for its parameters. */
 type Given = Pick<Input<'preview.explain'>, 'connection_id' | 'sql_query' | 'parameters' | 'from' | 'caller' | 'definitions'>;
@@ -62,9 +67,6 @@ export async function boundStatement(context: Context, input: Given, writes: boo
   return { connection, dialect, parsed, classification, values, facts, session, caller, form: wholeVariant(parsed, dialect) };
 }
 
-/** Statements that change rows and nothing else; what defines tables, or calls procedures, may commit by itself. */
-const TRIED: ReadonlySet<string> = new Set(['insert', 'update', 'delete', 'replace', 'merge', 'with', 'select', 'values']);
-
 function refuseTrial(its: Classification, { name, read_only }: ConnectionRow): void {
   if (read_only)
     throw new AppError('not_read_only', `The connection ${name} is read-only, so no statement can write through it.`);
@@ -72,12 +74,6 @@ function refuseTrial(its: Classification, { name, read_only }: ConnectionRow): v
   const reason = notTried(its);
   if (reason !== null) throw invalidField('sql_query', reason);
 }
-
-/** Why a statement cannot be run and rolled back, whatever the database; null: it can. */
-export const notTried = ({ command, lasting }: Pick<Classification, 'command' | 'lasting'>): string | null =>
-  TRIED.has(command)
-    ? (lasting ?? null)
-    : `Only INSERT, UPDATE, DELETE, REPLACE, MERGE, WITH and SELECT can be run and rolled back, not ${command.toUpperCase()}.`;
 
 /** The values as the parameters declare them; a fault stands at `parameters.<name>`. */
 async function checkedValues(declared: readonly Parameter[], statement: Statement, facts: CallFacts) {
@@ -101,4 +97,18 @@ function scalarOf(value: unknown): ScalarType {
   if (typeof value === 'boolean') return 'boolean';
   if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'number';
   return typeof value === 'object' && value !== null ? 'json' : 'string';
+}
+
+/**
+ * All that a preview asks of a database, within one limit: the statement itself has what its preparation left, and ends when its caller
+ * leaves.
+ * @param work is given the milliseconds that are left.
+ */
+export function withinPreview<Result>(
+  { signal }: Pick<Context, 'signal'>,
+  work: (signal: AbortSignal, left: () => number) => Promise<Result>,
+): Promise<Result> {
+  const ends = performance.now() + TIMEOUT_MS;
+  const left = () => Math.max(1, Math.ceil(ends - performance.now()));
+  return withDeadline(TIMEOUT_MS, signal, (stop) => untilAborted(stop, work(stop, left)));
 }

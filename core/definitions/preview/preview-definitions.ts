@@ -8,7 +8,7 @@ import { parseTemplate } from '#core/lib/template/parse.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/context/context.ts';
 import { freezePrompt, resourceListing, toolListing } from '#snapshots/freeze/entities.ts';
-import { lintDraft } from '#core/deploy/checks/lint.ts';
+import { lintDraft } from '#core/definitions/lint/lint-index.ts';
 import { ofPromptDraft, ofResourceDraft, ofToolDraft } from '../lint/subject.ts';
 import { readServerConfig } from '#core/settings/settings.ts';
 import { findingsOf, type guardDraft } from '#core/records/prompt-guard.ts';

@@ -16,7 +16,7 @@ import type { QueryResult } from '#core/lib/sql/result.ts';
 import type { Source } from '#core/engines/shared/source.ts';
 import { boundStatement } from './bound.ts';
 import { maskedFor } from './pretended.ts';
-import { withinPreview } from './within.ts';
+import { withinPreview } from './bound.ts';
 import { atField, describeNow } from '#core/sources/statements.ts';
 
 const MAX_BYTES = 4 * 1024 * 1024;

@@ -1,18 +1,18 @@
 import { and, eq, inArray } from 'drizzle-orm';
 import type { App } from '#core/platform/platform.ts';
 import { type Against, type TestResult } from '#core/contract/definitions/tests.ts';
-import { activeSnapshot } from '#core/deploy/deployment.ts';
-import { readSnapshot, type StoredSnapshot, textsOf } from '#core/deploy/stored-snapshots.ts';
-import { readWorkingCopy } from '#core/deploy/working-copy.ts';
+import { activeSnapshot } from '#core/versions/deployment.ts';
+import { readSnapshot, type StoredSnapshot, textsOf } from '#core/versions/stored-snapshots.ts';
+import { readWorkingCopy } from '#core/versions/working-copy.ts';
 import { AppError, invalidField } from '#core/errors.ts';
 import { inShare } from '#core/platform/in-share.ts';
 import type { Handlers } from '#core/context/context.ts';
 import type { Input } from '#core/contract/index.ts';
 import type { Leaf } from '#snapshots/format/tree.ts';
-import { runTests, type Tested } from './run.ts';
-import { keepResults } from './keep-results.ts';
-import { resultsOf } from './results.ts';
-import { mayTryWrites, shownResults, shownTo, test, type TestRow } from './tests.ts';
+import { runTests, type Tested } from './run-tests.ts';
+import { keepResults } from './store-results.ts';
+import { resultsOf } from '#core/definitions/test-results.ts';
+import { mayTryWrites, shownResults, shownTo, test, type TestRow } from '#core/definitions/tests.ts';
 
 export const testHandlers: Pick<Handlers, Extract<keyof Handlers, `tests.${string}`>> = {
   ...test.handlers,

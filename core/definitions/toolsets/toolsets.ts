@@ -7,7 +7,7 @@ import type { Db } from '#core/store/store.ts';
 import { createEntity } from '../entity.ts';
 import { guardDraft } from '#core/records/prompt-guard.ts';
 import { refuseFaults } from '../prompts.ts';
-import { createNoun } from '#core/definitions/records.ts';
+import { createNoun } from '#core/definitions/entity-store.ts';
 import type { RowOf } from '#core/store/entity-table.ts';
 import { toDraft } from '#core/records/versioned.ts';
 import { membersOf, missingIds, visibleTo } from './members.ts';

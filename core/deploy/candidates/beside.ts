@@ -4,8 +4,8 @@ import { signal } from '#core/platform/signals.ts';
 import { canonical, checksum } from '#snapshots/format/canonical.ts';
 import type { BesideNews, HostEvent } from '#core/contract/deploy/control.ts';
 import { readsOnly } from './issuer.ts';
-import { runningCanary } from './stored-canaries.ts';
-import { candidateHeads } from './stored-candidates.ts';
+import { runningCanary } from '#core/versions/running-canary.ts';
+import { candidateHeads } from '#core/versions/stored-candidates.ts';
 
 /** What an answer names that a host gives when it holds a state. */
 export const besideRequest = (revision: string): string => `beside:${revision}`;

@@ -9,17 +9,23 @@ import { authorOf } from '#core/context/roles.ts';
 import { digestOf, randomToken, shownPrefix } from '#core/lib/random-token.ts';
 import { recordHistory } from '#core/records/history.ts';
 import type { Call, Context, Handlers } from '#core/context/context.ts';
-import { activeSnapshot, readDeployment } from '../deployment.ts';
+import { activeSnapshot, readDeployment } from '#core/versions/deployment.ts';
 import { checksumsOf, countsOf, inTurn, refuseOther, toCandidate } from '../deploys.ts';
 import { runGates, said } from '../gates/gate.ts';
 import { REHEARSED } from '../gates/index.ts';
 import { prepare, type Prepared } from '../prepare.ts';
 import { mcpUrl } from '#core/settings/public-urls.ts';
-import type { StoredSnapshot } from '../stored-snapshots.ts';
+import type { StoredSnapshot } from '#core/versions/stored-snapshots.ts';
 import { publishBeside } from './beside.ts';
 import { issuerExpiry, issuerHolds, refuseIssuer } from './issuer.ts';
-import { runningCanary } from './stored-canaries.ts';
-import { candidateHeads, type CandidateHead, countShown, removeCandidate, storeCandidate } from './stored-candidates.ts';
+import { runningCanary } from '#core/versions/running-canary.ts';
+import {
+  candidateHeads,
+  type CandidateHead,
+  countShown,
+  removeCandidate,
+  storeCandidate,
+} from '#core/versions/stored-candidates.ts';
 
 const TOKEN_PREFIX = 'svc_cand_';
 /** Nobody asked for it. */

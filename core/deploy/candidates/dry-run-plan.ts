@@ -1,5 +1,5 @@
 import type { CanaryPlan } from '#core/contract/deploy/canary-state.ts';
-import type { Deployment } from '../deployment.ts';
+import type { Deployment } from '#core/versions/deployment.ts';
 import { percentOf } from './stored-canaries.ts';
 
 /** What a deploy would do, as the receipt of its dry run says it. @param what the working copy, or a candidate. */

@@ -1,31 +1,17 @@
-import { and, desc, eq, inArray } from 'drizzle-orm';
+import { desc, inArray, and, eq } from 'drizzle-orm';
 import type { App } from '#core/platform/platform.ts';
-import type { CanaryPlan, CanarySide, CanaryState } from '#core/contract/deploy/canary-state.ts';
-import { AppError } from '#core/errors.ts';
+import type { CanaryState, CanaryPlan, CanarySide } from '#core/contract/deploy/canary-state.ts';
+import { sidesOf, type Sides } from './canary-calls.ts';
+import { type CanaryRow, runningCanary } from '#core/versions/running-canary.ts';
 import { recordHistory } from '#core/records/history.ts';
-import { emitNotice } from '#core/records/events.ts';
 import type { Context } from '#core/context/context.ts';
 import type { Db } from '#core/store/store.ts';
-import type { Schema } from '#core/store/schema.ts';
-import { type Sides, sidesOf } from './canary-calls.ts';
-import { removeCandidate } from './stored-candidates.ts';
-
-export type CanaryRow = Schema['canaries']['$inferSelect'];
+import { AppError } from '#core/errors.ts';
+import { emitNotice } from '#core/records/events.ts';
+import { removeCandidate } from '#core/versions/stored-candidates.ts';
 
 /** Canaries that are remembered. */
 const KEPT = 20;
-
-export async function runningCanary(app: App, tx: Db = app.store.db): Promise<CanaryRow | null> {
-  const { canaries } = app.store.tables;
-  const [row] = await tx.select().from(canaries).where(eq(canaries.status, 'running'));
-  return row ?? null;
-}
-
-export async function readCanary(app: App, id: string): Promise<CanaryRow | undefined> {
-  const { canaries } = app.store.tables;
-  const [row] = await app.store.db.select().from(canaries).where(eq(canaries.id, id));
-  return row;
-}
 
 /** The one that runs, or the last one. */
 export async function lastCanary(app: App): Promise<CanaryState | null> {
@@ -117,6 +103,7 @@ export function limitPassed(
 }
 
 const round = (value: number): number => Math.round(value * 10) / 10;
+
 export const percentOf = (share: number): string => `${round(share * 100)}%`;
 
 /** What a deploy beside a running canary means for it; nothing when none runs. */

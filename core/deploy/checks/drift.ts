@@ -9,8 +9,8 @@ import { emitNotice } from '#core/records/events.ts';
 import type { Handlers } from '#core/context/context.ts';
 import { readMeta, writeMeta } from '#core/store/meta.ts';
 import type { Db } from '#core/store/store.ts';
-import { readDeployment } from '../deployment.ts';
-import { readSnapshot, textsOf } from '../stored-snapshots.ts';
+import { readDeployment } from '#core/versions/deployment.ts';
+import { readSnapshot, textsOf } from '#core/versions/stored-snapshots.ts';
 import { type AskedStatements, driftOf } from './describe-again.ts';
 
 /** The row of `meta` that says what was found last. */

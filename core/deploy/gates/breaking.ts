@@ -1,5 +1,5 @@
 import { subjectOf } from '#core/contract/entities.ts';
-import type { StoredSnapshot } from '../stored-snapshots.ts';
+import type { StoredSnapshot } from '#core/versions/stored-snapshots.ts';
 import { callerReaders } from '../checks/caller-readers.ts';
 import type { Candidate, DeployGate, Finding } from './gate.ts';
 

@@ -7,7 +7,7 @@ import type { Actor, Context } from '#core/context/context.ts';
 import type { FrozenServer } from '#snapshots/format/format.ts';
 import type { Problem } from '#snapshots/freeze/freeze.ts';
 import type { Leaf, Tree } from '#snapshots/format/tree.ts';
-import type { StoredSnapshot } from '../stored-snapshots.ts';
+import type { StoredSnapshot } from '#core/versions/stored-snapshots.ts';
 
 /** What may be served next: the working copy, or a stored version that is restored. */
 export interface Candidate {

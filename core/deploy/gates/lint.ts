@@ -1,6 +1,6 @@
 import { subjectOf } from '#core/contract/entities.ts';
 import { differingIn } from '#snapshots/format/tree.ts';
-import { lintLeaves } from '../checks/lint.ts';
+import { lintLeaves } from '#core/definitions/lint/lint-index.ts';
 import type { DeployGate } from './gate.ts';
 
 /** What lint finds in definitions that the candidate adds or changes, advice left out. */

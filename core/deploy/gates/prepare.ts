@@ -1,6 +1,6 @@
 import { subjectOf } from '#core/contract/entities.ts';
 import { AppError } from '#core/errors.ts';
-import { blobSecrets } from '#core/identity/sealed-records.ts';
+import { blobSecrets } from '#core/versions/sealed-records.ts';
 import { dialectNamed } from '#core/engines/index.ts';
 import { runsCallerText } from '#core/lib/sql/classify.ts';
 import { leavesOf } from '#snapshots/format/order.ts';

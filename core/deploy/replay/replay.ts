@@ -5,9 +5,9 @@ import type { Input } from '#core/contract/index.ts';
 import type { HostReplay, Replay } from '#core/contract/deploy/replay.ts';
 import { AppError, invalidField } from '#core/errors.ts';
 import type { Actor, Context, Handlers } from '#core/context/context.ts';
-import { activeSnapshot, readDeployment } from '../deployment.ts';
+import { activeSnapshot, readDeployment } from '#core/versions/deployment.ts';
 import type { ReplayEnd, ReplayRequest } from '#core/contract/deploy/control.ts';
-import { snapshotNamed } from '../candidates/stored-candidates.ts';
+import { snapshotNamed } from '#core/versions/stored-candidates.ts';
 
 /** Replays that this server waits for. */
 export interface ReplayDesk {

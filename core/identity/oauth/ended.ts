@@ -1,7 +1,7 @@
 import { and, eq, gt, inArray, lt, lte, max, or } from 'drizzle-orm';
 import type { App } from '#core/platform/platform.ts';
 import { databaseTime } from '#core/platform/leases.ts';
-import { readRevision } from '#core/deploy/host-lists/list-revisions.ts';
+import { readRevision } from '#core/hosts/list-revisions.ts';
 import type { Db } from '#core/store/store.ts';
 import type { Schema } from '#core/store/schema.ts';
 import { CLOCKS_MS, expiredBefore, tellIdentity, touchIdentity } from './published.ts';

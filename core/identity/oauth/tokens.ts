@@ -3,7 +3,7 @@ import { and, eq, isNull } from 'drizzle-orm';
 import { afterCommit } from '#core/platform/after-commit.ts';
 import type { App } from '#core/platform/platform.ts';
 import { readSettings } from '#core/settings/settings.ts';
-import { isRead } from '#core/deploy/claim-reads.ts';
+import { isRead } from '#core/versions/claim-reads.ts';
 import { EVERYTHING, LONGEST_ACCESS_TOKEN } from '#core/edge/identity.ts';
 import { isSameSecret } from '#core/edge/service-token.ts';
 import type { Login } from '#core/edge/token-form.ts';

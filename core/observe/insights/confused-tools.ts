@@ -1,6 +1,6 @@
 import { and, eq, inArray, sql } from 'drizzle-orm';
 import type { App } from '#core/platform/platform.ts';
-import { termsOfTools } from '#core/deploy/checks/lint.ts';
+import { termsOfTools } from '#core/definitions/lint/lint-index.ts';
 import { overlapOf } from '#core/lib/search/ranking.ts';
 import { behind, type Found, type InsightRule, percent, times } from './insight.ts';
 import { type Observed, type ObservedCall, readCalls } from './observed.ts';

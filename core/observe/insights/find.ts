@@ -1,5 +1,5 @@
 import type { ToolOverlap } from '#core/contract/observe/insights.ts';
-import { rankTools } from '#core/deploy/checks/lint.ts';
+import { rankTools } from '#core/definitions/lint/lint-index.ts';
 import { invalidField } from '#core/errors.ts';
 import type { Facts } from '#core/definitions/lint/facts.ts';
 import type { Ranked } from '#core/lib/search/ranking.ts';

@@ -1,7 +1,7 @@
 import { eq, inArray } from 'drizzle-orm';
 import type { App } from '#core/platform/platform.ts';
-import { readDeployment } from '#core/deploy/deployment.ts';
-import { newestVersion, readSnapshot } from '#core/deploy/stored-snapshots.ts';
+import { readDeployment } from '#core/versions/deployment.ts';
+import { newestVersion, readSnapshot } from '#core/versions/stored-snapshots.ts';
 import { pagesOf } from '#core/lib/slices.ts';
 import { PAGE } from '#core/store/trees.ts';
 import { leavesOf } from '#snapshots/format/order.ts';

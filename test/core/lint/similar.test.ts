@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { createLikeness, type Like } from '#core/definitions/lint/likeness.ts';
-import { ALIKE, gramsOf } from '#core/definitions/lint/similar.ts';
+import { ALIKE, gramsOf } from '#core/definitions/lint/likeness.ts';
 import { fc } from '#test/support/chance.ts';
 import { processorMs } from '#test/support/processor-time.ts';
 

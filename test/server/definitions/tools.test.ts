@@ -2,7 +2,7 @@ import { Database } from 'bun:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { readWorkingCopy } from '#core/deploy/working-copy.ts';
+import { readWorkingCopy } from '#core/versions/working-copy.ts';
 import { toContent } from '#snapshots/format/tree.ts';
 import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
 

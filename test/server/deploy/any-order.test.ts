@@ -5,7 +5,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { HostEvent, SnapshotNews } from '#core/contract/deploy/control.ts';
 import { eventForHost } from '#core/deploy/snapshot-event.ts';
-import { contentOf, createSnapshotCache } from '#core/deploy/stored-snapshots.ts';
+import { contentOf, createSnapshotCache } from '#core/versions/stored-snapshots.ts';
 import { createLog } from '#core/process/log.ts';
 import { loadRegistry, type Registry } from '#mcp-host/swap/registry.ts';
 import { snapshotFile } from '#mcp-host/swap/snapshot-file.ts';

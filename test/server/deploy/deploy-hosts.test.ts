@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { activeSnapshot } from '#core/deploy/deployment.ts';
+import { activeSnapshot } from '#core/versions/deployment.ts';
 import type { Acknowledgement } from '#core/contract/deploy/control.ts';
 import { WAITS } from '#core/platform/waits.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';

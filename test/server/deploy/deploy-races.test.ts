@@ -8,7 +8,7 @@ import type { App } from '#core/platform/platform.ts';
 import { run } from '#core/run.ts';
 import { systemCall } from '#core/context/context.ts';
 import { followDeployments } from '#core/deploy/deployment-follow.ts';
-import { readSnapshot, textsOf } from '#core/deploy/stored-snapshots.ts';
+import { readSnapshot, textsOf } from '#core/versions/stored-snapshots.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { reachable, testDatabase } from '#test/support/databases.ts';
 import { connectHost } from '#test/support/host.ts';

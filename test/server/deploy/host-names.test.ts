@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
-import { followNames } from '#core/deploy/host-names.ts';
+import { followNames } from '#core/hosts/host-names.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { until } from '#test/support/until.ts';
 

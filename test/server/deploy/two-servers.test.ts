@@ -4,7 +4,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { freeze } from '#snapshots/freeze/freeze.ts';
 import { inTurn } from '#core/deploy/deploys.ts';
-import { readWorkingCopy } from '#core/deploy/working-copy.ts';
+import { readWorkingCopy } from '#core/versions/working-copy.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
 import { storedConfiguration } from '#test/support/configuration.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
-import { raiseRevision, readRevision } from '#core/deploy/host-lists/list-revisions.ts';
+import { raiseRevision, readRevision } from '#core/hosts/list-revisions.ts';
 import { tokensEvent } from '#core/identity/mcp-tokens.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { namedStores } from '#test/support/metadata.ts';

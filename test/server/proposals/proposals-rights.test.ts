@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { MOST_OPEN_OF_AUTHOR, MOST_OPEN_PROPOSALS, MOST_OPERATIONS } from '#core/contract/proposals.ts';
 import { createKeyring } from '#core/lib/secrets.ts';
-import { liveHolders } from '#core/identity/sealed-records.ts';
-import { rewrapSecrets } from '#core/identity/rewrap.ts';
+import { liveHolders } from '#core/versions/sealed-records.ts';
+import { rewrapSecrets } from '#core/versions/rewrap.ts';
 import { reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
 import { type Member, peopleOf } from '#test/support/people.ts';
 import { createBrowser, tokens } from '#test/support/sign-in.ts';

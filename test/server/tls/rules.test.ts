@@ -8,8 +8,8 @@ import {
   writeAccount,
   writeCertificate,
 } from '#core/server-config/certificates.ts';
-import { keysReport } from '#core/identity/keys.ts';
-import { rewrapSecrets } from '#core/identity/rewrap.ts';
+import { keysReport } from '#core/versions/keys.ts';
+import { rewrapSecrets } from '#core/versions/rewrap.ts';
 import { createHttp } from '#server/http/http.ts';
 import { listen } from '#server/http/listen.ts';
 import { openTerminator } from '#server/tls/terminator.ts';

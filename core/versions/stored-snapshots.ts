@@ -1,17 +1,27 @@
-import { and, desc, eq, inArray, lt, lte, sql } from 'drizzle-orm';
 import type { App } from '#core/platform/platform.ts';
-import type { Counts } from '#core/contract/deploy/deploy.ts';
-import type { StoredActor } from '#core/contract/fields.ts';
-import { AppError } from '#core/errors.ts';
 import type { Db } from '#core/store/store.ts';
-import type { Schema } from '#core/store/schema.ts';
-import { pinnedByCandidates } from './candidates/pinned.ts';
-import { branchesIn, listOf, PAGE, readBranches, readTexts, readTree } from '#core/store/trees.ts';
+import { eq, desc, sql, and, inArray, lt, lte } from 'drizzle-orm';
+import { branchesIn, readBranches, readTree, readTexts, listOf, PAGE } from '#core/store/trees.ts';
+import { type Leaf, type Tree, toContent, HOLDS_SECRETS, deltaBetween, deltaOf, type Delta } from '#snapshots/format/tree.ts';
+import type { Counts } from '#core/contract/deploy/deploy.ts';
 import type { FrozenServer, SnapshotContent } from '#snapshots/format/format.ts';
+import type { StoredActor } from '#core/contract/fields.ts';
+import { type RecentMap, createRecentMap } from '#core/lib/recent-map.ts';
 import { leavesOf } from '#snapshots/format/order.ts';
-import { deltaBetween, deltaOf, type Delta, HOLDS_SECRETS, type Leaf, toContent, type Tree } from '#snapshots/format/tree.ts';
-import { createRecentMap, type RecentMap } from '#core/lib/recent-map.ts';
+import type { Schema } from '#core/store/schema.ts';
 import { pagesOf } from '#core/lib/slices.ts';
+import { AppError } from '#core/errors.ts';
+
+/** The texts of frozen entities: those that the working copy still has, the others as they are stored. */
+export const textsIn =
+  (app: App, textOf: (hash: string) => string | undefined) =>
+  async (leaves: readonly Leaf[]): Promise<ReadonlyMap<string, string>> => {
+    const stored = await textsOf(
+      app,
+      leaves.filter(({ hash }) => textOf(hash) === undefined),
+    );
+    return new Map(leaves.map(({ hash }) => [hash, textOf(hash) ?? stored.get(hash) ?? '']));
+  };
 
 /** Contract section 13. */
 export const KEPT_SNAPSHOTS = 100;
@@ -213,4 +223,25 @@ async function contentText(app: App, tx: Db, version: number): Promise<string | 
 }
 
 const notStored = ({ kind, name }: Leaf): AppError => new AppError('internal', `The text of the ${kind} ${name} is not stored.`);
+
 const lostWith = ({ added }: Delta): string[] => added.map(({ hash }) => hash);
+
+/** Hashes that candidates need, whichever versions go. What a candidate holds never changes, so it is read once. */
+export async function pinnedByCandidates(app: App, tx: Db): Promise<(hash: string) => boolean> {
+  const { candidates } = app.store.tables;
+  const rows = await tx.select({ id: candidates.id }).from(candidates);
+  const pinned = app.snapshot_cache.pinned;
+  const ids = new Set(rows.map(({ id }) => id));
+  for (const id of pinned.keys()) if (!ids.has(id)) pinned.delete(id);
+  for (const id of ids) if (!pinned.has(id)) pinned.set(id, await hashesOf(app, tx, id));
+  return (hash) => [...pinned.values()].some((hashes) => hashes.has(hash));
+}
+
+/** Of a candidate's entities and branches. */
+export async function hashesOf(app: App, tx: Db, id: string): Promise<ReadonlySet<string>> {
+  const { candidates } = app.store.tables;
+  const [row] = await tx.select({ content: candidates.content }).from(candidates).where(eq(candidates.id, id));
+  const branches = branchesIn(row?.content ?? '') ?? [];
+  const leaves = (await readBranches(app.store, tx, branches)).flat();
+  return new Set([...branches, ...leaves.map(({ hash }) => hash)]);
+}

@@ -2,7 +2,7 @@ import { and, eq, gt, lt, sql } from 'drizzle-orm';
 import type { App } from '#core/platform/platform.ts';
 import { readMeta, writeMeta } from '#core/store/meta.ts';
 import type { Acknowledgement } from '#core/contract/deploy/control.ts';
-import type { LocalHost } from './hosts.ts';
+import type { LocalHost } from './host-registry.ts';
 import { runEvery } from '#core/platform/run-every.ts';
 import { databaseSeconds, mayHaveOthers } from '#core/platform/leases.ts';
 import { onSignal, signal } from '#core/platform/signals.ts';

@@ -1,8 +1,16 @@
 import type { ToolDraft } from '#core/contract/definitions/tools.ts';
-import { isGuarded } from '#core/contract/definitions/write-guard.ts';
-import { type FieldError, refuseFields } from '#core/errors.ts';
 import type { Classification } from '#core/lib/sql/statement.ts';
-import { notTried } from '../preview/bound.ts';
+import { type FieldError, refuseFields } from '#core/errors.ts';
+import { isGuarded } from '#core/contract/definitions/write-guard.ts';
+
+/** Statements that change rows and nothing else; what defines tables, or calls procedures, may commit by itself. */
+const TRIED: ReadonlySet<string> = new Set(['insert', 'update', 'delete', 'replace', 'merge', 'with', 'select', 'values']);
+
+/** Why a statement cannot be run and rolled back, whatever the database; null: it can. */
+export const notTried = ({ command, lasting }: Pick<Classification, 'command' | 'lasting'>): string | null =>
+  TRIED.has(command)
+    ? (lasting ?? null)
+    : `Only INSERT, UPDATE, DELETE, REPLACE, MERGE, WITH and SELECT can be run and rolled back, not ${command.toUpperCase()}.`;
 
 type Guard = Pick<ToolDraft, 'max_affected_rows' | 'confirm' | 'confirm_rows' | 'two_step' | 'cache_ttl_seconds' | 'view'>;
 

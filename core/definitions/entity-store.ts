@@ -1,4 +1,10 @@
+import type { App } from '#core/platform/platform.ts';
 import { type EntityKind, type Plural, ENTITIES, ENTITY_KINDS } from '#core/contract/entities.ts';
+import type { Db } from '#core/store/store.ts';
+import { MOST_TOOLSETS } from '#core/contract/definitions/toolsets.ts';
+import { AppError } from '#core/errors.ts';
+import { count, inArray, and, asc, eq, type Column, type SQL, sql, or } from 'drizzle-orm';
+import { MOST_TESTS, type TestOwner } from '#core/contract/definitions/tests.ts';
 import {
   type Values,
   type ChangedRecord,
@@ -9,14 +15,11 @@ import {
   touches,
   AT_ONCE,
 } from '#core/records/versioned.ts';
-import { and, asc, eq, inArray, type Column, type SQL, sql, or } from 'drizzle-orm';
-import type { Db } from '#core/store/store.ts';
 import { entityTable, type RowOf } from '#core/store/entity-table.ts';
 import { readPage } from '#core/store/pages.ts';
 import { bestFirst, foundIn } from '#core/store/search.ts';
 import { type Context, newId } from '#core/context/context.ts';
 import { noteChange } from '#core/store/journal.ts';
-import { refuseTooMany } from './guard/most.ts';
 import { pagesOf } from '#core/lib/slices.ts';
 import type { Schema } from '#core/store/schema.ts';
 
@@ -35,6 +38,37 @@ export interface ListFilter {
 }
 
 export type Noun<K extends EntityKind> = ReturnType<typeof createNoun<K>>;
+
+type SearchedTable = { readonly name: Column } & { readonly [N in 'title' | 'description' | 'uri_template' | 'tags']?: Column };
+
+/**
+ * Refuses records that are more than there may be (contract section 22). Counts what is stored with them, so that what the same
+ * transaction deleted before leaves room. @param rows that were written, in a transaction that writes entities alone.
+ */
+export async function refuseTooMany(app: App, tx: Db, kind: EntityKind, rows: readonly object[]): Promise<void> {
+  await CHECKS[kind]?.(app, tx, rows);
+}
+
+const CHECKS: Partial<Readonly<Record<EntityKind, typeof toolsets>>> = { toolset: toolsets, test: tests };
+
+async function toolsets({ store }: Pick<App, 'store'>, tx: Db, _: readonly object[]): Promise<void> {
+  if ((await tx.$count(store.tables.toolsets)) <= MOST_TOOLSETS) return;
+  throw new AppError('conflict', `An installation has at most ${MOST_TOOLSETS} toolsets. Delete one first.`);
+}
+
+async function tests({ store }: Pick<App, 'store'>, tx: Db, rows: readonly object[]): Promise<void> {
+  const { tests: table } = store.tables;
+  const owners = new Map((rows as readonly { owner: TestOwner }[]).map(({ owner }) => [owner.id, owner.kind]));
+  const counted = await tx
+    .select({ owner_id: table.owner_id, stored: count() })
+    .from(table)
+    .where(inArray(table.owner_id, [...owners.keys()]))
+    .groupBy(table.owner_id);
+  const crowded = counted.find(({ stored }) => stored > MOST_TESTS);
+  if (crowded === undefined) return;
+  const message = `A ${owners.get(crowded.owner_id)} has at most ${MOST_TESTS} tests. Delete one first.`;
+  throw new AppError('conflict', message, { errors: [{ field: 'owner', message }] });
+}
 
 /** The one list, get and write path of every noun. */
 export function createNoun<K extends EntityKind>(kind: K) {
@@ -153,8 +187,6 @@ function searched({ name, title, description, uri_template, tags }: SearchedTabl
   const given = (...some: readonly (Column | undefined)[]) => some.filter((column) => column !== undefined);
   return { name, title, texts: given(description, uri_template), lists: given(tags) };
 }
-
-type SearchedTable = { readonly name: Column } & { readonly [N in 'title' | 'description' | 'uri_template' | 'tags']?: Column };
 
 /** Tests of `<kind>:<id>`. An id belongs to one kind, so another kind with it names nothing. */
 function ofOwner({ app: { store } }: Context, owner: string | undefined): SQL | undefined {

@@ -3,8 +3,8 @@ import { KEPT_RESULTS, type TestResult } from '#core/contract/definitions/tests.
 import { emitNotice } from '#core/records/events.ts';
 import type { Context } from '#core/context/context.ts';
 import type { Db } from '#core/store/store.ts';
-import { lastResults } from './results.ts';
-import { ownerNames } from './tests.ts';
+import { lastResults } from '#core/definitions/test-results.ts';
+import { ownerNames } from '#core/definitions/tests.ts';
 
 /** Notes what a run found, and forgets the oldest results of each test beyond what is kept. */
 export async function keepResults(context: Context, results: readonly TestResult[], against: string): Promise<void> {

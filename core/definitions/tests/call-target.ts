@@ -16,7 +16,7 @@ import type { Source } from '#core/engines/shared/source.ts';
 import { AppError } from '#core/errors.ts';
 import type { FrozenConnection, FrozenPrompt, FrozenResource, FrozenTool } from '#snapshots/format/format.ts';
 import type { FrozenQuery } from '#core/query/frozen-query.ts';
-import type { Called } from './judge.ts';
+import type { Called } from './expectations.ts';
 
 /** What one test calls, as a host would. */
 export type Target =

@@ -1,7 +1,7 @@
 import type * as v from 'valibot';
 import { type HostAck, type HostState, isNetworkHost } from '#core/contract/deploy/deploy.ts';
 import { Acknowledgement, type HostEvent } from '#core/contract/deploy/control.ts';
-import { createTakenLists, isListName } from './host-lists/taken-lists.ts';
+import { createTakenLists, isListName } from './taken-lists.ts';
 
 type HostAck = v.InferOutput<typeof HostAck>;
 

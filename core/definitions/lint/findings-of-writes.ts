@@ -1,7 +1,7 @@
 import { afterCommit } from '#core/platform/after-commit.ts';
 import { DEFINITION_KINDS, type DefinitionKind, ENTITIES } from '#core/contract/entities.ts';
 import type { Context, Handlers } from '#core/context/context.ts';
-import { lintStored } from './lint.ts';
+import { lintStored } from './lint-index.ts';
 
 const BATCH = 'agent.create_tools_batch';
 

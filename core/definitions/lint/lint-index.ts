@@ -3,7 +3,7 @@ import { DEFINITION_KINDS, type DefinitionKind } from '#core/contract/entities.t
 import type { LintFinding } from '#core/contract/lint.ts';
 import { LINT_RULE_NAMES, LINT_RULES, type LintRule } from '#core/contract/settings/lint-rules.ts';
 import { type Facts, factsOf } from '#core/definitions/lint/facts.ts';
-import { createTogether, type Together } from '#core/definitions/lint/lint.ts';
+import { createTogether, type Together } from './definition-set.ts';
 import { ofPromptDraft, ofResourceDraft, ofToolDraft, ofToolsetDraft, type Subject } from '#core/definitions/lint/subject.ts';
 import { createCollection } from '#core/platform/collect-garbage.ts';
 import { readSettings } from '#core/settings/settings.ts';
@@ -15,8 +15,8 @@ import type { Context, Handlers } from '#core/context/context.ts';
 import { createLock, type Lock } from '#core/store/open.ts';
 import type { SelectionRule } from '#snapshots/format/toolsets.ts';
 import { differingIn, type Leaf, type Tree } from '#snapshots/format/tree.ts';
-import { textsIn } from '../pending.ts';
-import { type Definition, readDefinitions, readWorkingCopy } from '../working-copy.ts';
+import { textsIn } from '#core/versions/stored-snapshots.ts';
+import { type Definition, readDefinitions, readWorkingCopy } from '#core/versions/working-copy.ts';
 
 type Texts = (leaves: readonly Leaf[]) => Promise<ReadonlyMap<string, string>>;
 

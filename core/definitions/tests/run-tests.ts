@@ -12,11 +12,11 @@ import { leavesOf } from '#snapshots/format/order.ts';
 import type { Leaf } from '#snapshots/format/tree.ts';
 import { fewAtATime } from '#core/lib/few-at-a-time.ts';
 import { createFrozenSources, type FrozenSources } from '#core/sources/frozen-sources.ts';
-import { notTried } from '../preview/bound.ts';
+import { notTried } from '#core/definitions/checks/write-guard.ts';
 import { toCaller } from '#core/query/pretended-caller.ts';
-import { callTarget, type Target } from './call.ts';
-import { failuresOf } from './judge.ts';
-import { type Judged, mayPretend, type TestRow } from './tests.ts';
+import { callTarget, type Target } from './call-target.ts';
+import { failuresOf } from './expectations.ts';
+import { type Judged, mayPretend, type TestRow } from '#core/definitions/tests.ts';
 
 /** A configuration that tests run against: the working copy, a version, or what is about to be deployed. */
 export interface Tested {

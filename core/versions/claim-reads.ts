@@ -1,8 +1,8 @@
 import type { App } from '#core/platform/platform.ts';
 import { pagesOf } from '#core/lib/slices.ts';
 import type { Tree } from '#snapshots/format/tree.ts';
-import { readCandidate } from './candidates/stored-candidates.ts';
-import { runningCanary } from './candidates/stored-canaries.ts';
+import { readCandidate } from './stored-candidates.ts';
+import { runningCanary } from './running-canary.ts';
 import { activeSnapshot } from './deployment.ts';
 import { textsOf } from './stored-snapshots.ts';
 

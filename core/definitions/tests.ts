@@ -7,12 +7,12 @@ import type { Actor, Context } from '#core/context/context.ts';
 import { entityTable } from '#core/store/entity-table.ts';
 import type { Db } from '#core/store/store.ts';
 import { canonical } from '#snapshots/format/canonical.ts';
-import { createEntity } from '../entity.ts';
-import { testedOf } from '../owners.ts';
-import { createNoun } from '#core/definitions/records.ts';
+import { createEntity } from './entity.ts';
+import { testedOf } from './owners.ts';
+import { createNoun } from './entity-store.ts';
 import type { RowOf } from '#core/store/entity-table.ts';
 import { toDraft } from '#core/records/versioned.ts';
-import { lastResults } from './results.ts';
+import { lastResults } from './test-results.ts';
 
 export type TestRow = RowOf<'test'>;
 
