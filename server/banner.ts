@@ -4,7 +4,7 @@ import { placeholdersIn } from '#core/lib/text/command-text.ts';
 import { activeSnapshot } from '#core/versions/deployment.ts';
 import { exposureOf } from '#core/deploy/exposure.ts';
 import { mcpUrl } from '#core/settings/public-urls.ts';
-import { stdioCommand } from '#core/deploy/connect/stdio-command.ts';
+import { stdioCommand } from '#core/deploy/connect.ts';
 import { leavesOf } from '#snapshots/format/order.ts';
 
 const CALL = {

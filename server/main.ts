@@ -3,7 +3,7 @@ import { EnvError, parseEnv, processEnvironment } from '#core/process/env.ts';
 import { AppError } from '#core/errors.ts';
 import { createLog, logUnhandled, toStream } from '#core/process/log.ts';
 import { onStop, programCommand } from '#core/process/product.ts';
-import { createDemo, deployDemo } from '#core/transfer/demo.ts';
+import { createDemo, deployDemo } from './demo.ts';
 import { printBanner } from './banner.ts';
 import { startServer } from './start.ts';
 import { supervise } from './supervisor.ts';

@@ -120,7 +120,7 @@ test('each place that AGENTS.md names is there', () => {
   for (const place of [
     'core/contract/definitions/tools.ts',
     'core/contract/settings/settings.ts',
-    'core/handlers.ts',
+    'core/control-plane/handlers.ts',
     'core/engines/index.ts',
     'core/deploy/gates',
     'mcp-host/auth',

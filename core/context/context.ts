@@ -8,7 +8,7 @@ import type { ConnectionRow } from '#core/sources/source-pool.ts';
 import type { ProgressNote } from '#core/platform/progress.ts';
 import type { App } from '#core/platform/platform.ts';
 import type { Input, OperationName, Output } from '#core/contract/index.ts';
-import type { run } from '#core/run.ts';
+import type { run } from '#core/control-plane/run.ts';
 
 /** The id of a new record; that of a proposed one is the same whenever the proposal is tried, and when it is approved. */
 export const newId = ({ app, replay }: Context, kind: EntityKind, values: object): string =>

@@ -11,12 +11,6 @@ import { resource } from './resources.ts';
 import { test } from './tests.ts';
 import { tool } from './tools.ts';
 import { toolset } from './toolsets/toolsets.ts';
-import { AppError } from '#core/errors.ts';
-import { CONFIG_ID } from '#core/contract/settings/config.ts';
-import { configHandlers, prepareEarlierSettings, restoreSettings } from '#core/server-config/server-config.ts';
-import { readSettings, type Settings } from '#core/settings/settings.ts';
-import { oauthAppUndo } from '#core/identity/oauth/clients/undo-apps.ts';
-import { providerUndo } from '#core/identity/providers/undo.ts';
 
 /** `Entity` of any noun: who reads the table below knows which one it is by its data alone. */
 export interface Kind extends Undoable, Pick<Entity<EntityKind>, 'schema' | 'delete'> {
@@ -42,27 +36,3 @@ export const KIND_OF: { readonly [K in EntityKind]: Kind & { readonly entity_typ
 
 /** The nouns in the order in which they are written: what others refer to comes first. */
 export const KINDS: readonly Kind[] = ENTITY_KINDS.map((kind) => KIND_OF[kind]);
-
-const settings: Undoable = {
-  entity_type: 'server_config',
-  noun: {
-    async getAll({ app }, _, tx) {
-      const { settings, version } = await readSettings(app, tx ?? app.store.db);
-      return new Map([[CONFIG_ID, { id: CONFIG_ID, name: settings.server_name, version, created_at: '' }]]);
-    },
-    async restoreAll(context, tx, restored) {
-      for (const { expected, values } of restored)
-        await restoreSettings(context, tx, expected ?? 1, values as unknown as Settings);
-    },
-  },
-  prepareEarlier: async (context, earlier) => ({
-    values: { ...(await prepareEarlierSettings(context, earlier)) },
-    compiled: null,
-  }),
-  // Its entries are changes only.
-  removeAll: () => Promise.reject(new AppError('invalid', 'The server configuration cannot be deleted.')),
-  read: async (context) => configHandlers['config.get'](context, {}),
-};
-
-/** Everything that a rollback restores, in the order of writing: without passwords, people need a provider. */
-export const UNDOABLE: readonly Undoable[] = [...KINDS, providerUndo, oauthAppUndo, settings];

@@ -1,41 +1,35 @@
 import { afterCommit } from '#core/platform/after-commit.ts';
-import type { App } from '#core/platform/platform.ts';
-import type { Input } from '#core/contract/index.ts';
-import type { GateName } from '#core/contract/settings/deploy-gates.ts';
-import type { Counts, Receipt } from '#core/contract/deploy/deploy.ts';
 import { signal } from '#core/platform/signals.ts';
+import type { Handlers, Context } from '#core/context/context.ts';
+import { lastErrorOf, statusOf } from './status.ts';
+import { readDeployment, writeDeployment, activeSnapshot, type Deployment } from '#core/versions/deployment.ts';
+import { besideEvent } from './candidates/beside.ts';
+import { endCanary, lastCanary, canaryWarnings } from './candidates/stored-canaries.ts';
+import { runningCanary } from '#core/versions/running-canary.ts';
+import { snapshotToServe, exposureOf } from './exposure.ts';
+import { markSuperusers, pendingChanges, pendingState, pendingTotals, changesInPages } from './pending.ts';
+import type { App } from '#core/platform/platform.ts';
 import { readSettings, toFrozen } from '#core/settings/settings.ts';
-import { replaceCompiled } from '#core/sources/statements.ts';
+import { driftWarnings, readDrift, markDrift } from './checks/drift.ts';
 import { AppError } from '#core/errors.ts';
-import { authorOf } from '#core/context/roles.ts';
+import { writeAlone, pruneChanges, noteChange } from '#core/store/journal.ts';
+import type { Db } from '#core/store/store.ts';
+import type { Input } from '#core/contract/index.ts';
+import type { Receipt, Counts } from '#core/contract/deploy/deploy.ts';
+import { publish, elapsed } from './publish.ts';
+import type { GateName } from '#core/contract/settings/deploy-gates.ts';
+import { type Candidate, said, keptDetail, runGates } from './gates/gate.ts';
+import { type Prepared, prepare } from './prepare.ts';
+import { type StoredSnapshot, textsOf, cacheSnapshot, storeSnapshot } from '#core/versions/stored-snapshots.ts';
+import { GATES, REHEARSED } from './gates/index.ts';
 import { collectAfter } from '#core/platform/collect-garbage.ts';
+import { deployPlan } from './candidates/dry-run-plan.ts';
+import type { Leaf, Tree } from '#snapshots/format/tree.ts';
+import { authorOf } from '#core/context/roles.ts';
 import { recordVersion } from '#core/records/history.ts';
 import { emitNotice } from '#core/records/events.ts';
-import type { Context, Handlers } from '#core/context/context.ts';
-import { pruneChanges, noteChange, writeAlone } from '#core/store/journal.ts';
-import type { Db } from '#core/store/store.ts';
+import { replaceCompiled } from '#core/sources/statements.ts';
 import { leavesOf } from '#snapshots/format/order.ts';
-import type { Leaf, Tree } from '#snapshots/format/tree.ts';
-import {
-  activeSnapshot,
-  type Deployment,
-  lastErrorOf,
-  readDeployment,
-  statusOf,
-  writeDeployment,
-} from '#core/versions/deployment.ts';
-import { besideEvent } from './candidates/beside.ts';
-import { deployPlan } from './candidates/dry-run-plan.ts';
-import { canaryWarnings, endCanary, lastCanary } from './candidates/stored-canaries.ts';
-import { runningCanary } from '#core/versions/running-canary.ts';
-import { driftWarnings, markDrift, readDrift } from './checks/drift.ts';
-import { exposureOf, snapshotToServe } from './exposure.ts';
-import { type Candidate, keptDetail, runGates, said } from './gates/gate.ts';
-import { GATES, REHEARSED } from './gates/index.ts';
-import { changesInPages, markSuperusers, pendingChanges, pendingState, pendingTotals } from './pending.ts';
-import { prepare, type Prepared } from './prepare.ts';
-import { elapsed, publish } from './publish.ts';
-import { cacheSnapshot, type StoredSnapshot, storeSnapshot, textsOf } from '#core/versions/stored-snapshots.ts';
 
 export const deployHandlers: Pick<Handlers, 'deploy.status' | 'deploy.diff' | 'deploy.stop'> = {
   'deploy.status': async ({ app }) => {
@@ -95,9 +89,6 @@ async function standingWarnings(app: App, { desired }: Deployment): Promise<stri
   const exposed = await exposureOf(app, active.server);
   return [...(exposed === null ? [] : [exposed]), ...driftWarnings(await readDrift(app), active.version)];
 }
-
-/** Deploys one after the other, over every server of the database. */
-export const inTurn = <T>(app: App, work: () => Promise<T>): Promise<T> => app.deploy_lock(() => app.store.exclusive(work));
 
 /** What is served changes in one place at a time; checks are over by then, so that stopping waits for none. */
 export const inSwitch = <T>(app: App, work: () => Promise<T>): Promise<T> =>
@@ -202,6 +193,7 @@ function letGo({ snapshot_cache }: App): void {
   if (size >= KEPT_TEXTS) snapshot_cache.texts = new Map();
   collectAfter(size);
 }
+
 const KEPT_TEXTS = 500;
 
 /** Of the working copy as it is stored, which the differences show, and as its databases describe it now, which is deployed. */

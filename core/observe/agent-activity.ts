@@ -4,7 +4,7 @@ import type { App } from '#core/platform/platform.ts';
 import type { AgentActivity } from '#core/contract/identity/agent-access.ts';
 import type { Handlers } from '#core/context/context.ts';
 import { readPage } from '#core/store/pages.ts';
-import { inPages } from './sessions/forget-sessions.ts';
+import { inPages } from './retention/session-retention.ts';
 
 const KEPT = 10_000;
 

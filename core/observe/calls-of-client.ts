@@ -1,7 +1,7 @@
 import { and, desc, eq, gte, inArray, isNull, lt, or, type SQL, sql } from 'drizzle-orm';
 import type { App } from '#core/platform/platform.ts';
 import { countUpTo } from '#core/store/pages.ts';
-import { isClient } from './client-filter.ts';
+import { isClient } from './call-filters.ts';
 
 /** Sessions that one statement looks into. */
 const PAGE = 100;

@@ -3,7 +3,7 @@ import type { App } from '#core/platform/platform.ts';
 import type { CallGroup, CallNote, Calls, UsageBatch } from '#core/contract/observe/usage-batch.ts';
 import { announce } from '#core/platform/announcements.ts';
 import { signal } from '#core/platform/signals.ts';
-import { countOnSides } from '#core/deploy/candidates/canary-calls.ts';
+import { countOnSides } from './canary-sides.ts';
 import { rowsOf } from '#core/store/columns.ts';
 import type { Db } from '#core/store/store.ts';
 import { callerNames } from './caller-names.ts';

@@ -18,7 +18,7 @@ import type { Guard } from '#core/lib/prompt-guard/guard.ts';
 import { readSettings } from '#core/settings/settings.ts';
 import { type Countries, createCountries } from '#core/observe/countries.ts';
 import { createWorkingCopyHolder, type WorkingCopyHolder } from '#core/versions/working-copy.ts';
-import { createReplayDesk, type ReplayDesk } from '#core/deploy/replay/replay.ts';
+import { createReplayDesk, type ReplayDesk } from '#core/deploy/replay-calls.ts';
 import { createSnapshotCache, type SnapshotCache } from '#core/versions/stored-snapshots.ts';
 import { createInsightCache, type InsightCache } from '#core/observe/insights/usage-of-period.ts';
 import type { AskedStatements } from '#core/deploy/checks/describe-again.ts';

@@ -15,7 +15,7 @@ import { entityTable } from '#core/store/entity-table.ts';
 import { lastChange } from '#core/store/journal.ts';
 import { createLock } from '#core/store/open.ts';
 import type { Db, Store } from '#core/store/store.ts';
-import { openScratch } from './scratch.ts';
+import { openScratch } from './scratch-store.ts';
 import { recalling, type Recalled } from './recall.ts';
 
 /** An operation of a proposal as it is replayed. */

@@ -13,13 +13,13 @@ import type { Context, Door, Handlers } from '#core/context/context.ts';
 import { entityTable } from '#core/store/entity-table.ts';
 import { countAlone, writeAlone } from '#core/store/journal.ts';
 import type { Db } from '#core/store/store.ts';
-import { within } from './scratch.ts';
+import { within } from './scratch-store.ts';
 import { createWorkingCopyHolder } from '#core/versions/working-copy.ts';
 import { eq } from 'drizzle-orm';
 import { createIds, openOverlay, type Overlay, replayOf, touchedBy } from './overlay.ts';
 import { applyAll, cannotApply, drop, inTurn } from './overlays.ts';
 import { recalling } from './recall.ts';
-import { replayProposal } from './replay.ts';
+import { replayProposal } from './replay-calls.ts';
 import { lastReviewOf, reviewOf, withoutFindings } from './review.ts';
 import {
   authorKey,

@@ -11,8 +11,8 @@ import { KINDS, type Kind } from '#core/definitions/kinds.ts';
 import type { Stored, Values } from '#core/store/entity-table.ts';
 import { isSealed } from '#core/lib/sealed-values.ts';
 import { exportServerConfig } from './transfer-config.ts';
-import { toNamedOwner } from './transfer-tests.ts';
-import { SELECTIONS, toNames } from './transfer-toolsets.ts';
+import { toNamedOwner } from './named-references.ts';
+import { SELECTIONS, toNames } from './named-references.ts';
 
 /** Every record of every noun as it is stored, in one view. */
 export type StoredRecords = ReadonlyMap<Kind, readonly Stored[]>;

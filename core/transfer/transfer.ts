@@ -19,8 +19,8 @@ import { exportAll, readRecords, type StoredRecords } from './transfer-export.ts
 import { checkUnchanged, type Deletions, toDeletions, withoutDeleted } from './transfer-deletes.ts';
 import { type Item, sortItems, toFaults } from './transfer-items.ts';
 import { checkPlanned } from './transfer-checks.ts';
-import { toOwnerId } from './transfer-tests.ts';
-import { type IdsByName, toIds } from './transfer-toolsets.ts';
+import { toOwnerId } from './named-references.ts';
+import { type IdsByName, toIds } from './named-references.ts';
 import { type Checked, type Noting, type Outcome, writeItems } from './transfer-write.ts';
 
 /** Faults that the sentence of a refusal names; the others are in its list. */

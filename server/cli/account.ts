@@ -2,7 +2,7 @@ import type { App } from '#core/platform/platform.ts';
 import { operations } from '#core/contract/index.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context } from '#core/context/context.ts';
-import { parseInput, run } from '#core/run.ts';
+import { parseInput, run } from '#core/control-plane/run.ts';
 import { readSettings } from '#core/settings/settings.ts';
 import { hashPassword } from '#core/identity/passwords.ts';
 import { changeAccount, type PersonRow } from '#core/identity/account.ts';

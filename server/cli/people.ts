@@ -4,7 +4,7 @@ import type { RawInput } from '#core/contract/index.ts';
 import { ROLES, type Role } from '#core/contract/identity/roles.ts';
 import { AppError } from '#core/errors.ts';
 import { canSignIn, type PersonRow } from '#core/identity/account.ts';
-import { run } from '#core/run.ts';
+import { run } from '#core/control-plane/run.ts';
 import { type Arguments, type Command, type Terminal, UsageError } from './command.ts';
 import { operatorCall, withApp } from './open.ts';
 

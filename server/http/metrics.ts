@@ -2,7 +2,8 @@ import { and, gt, isNull } from 'drizzle-orm';
 import type { App } from '#core/platform/platform.ts';
 import { createRequestDurations, metric } from '#core/lib/metrics/metrics-text.ts';
 import { createProcessMetrics } from '#core/lib/metrics/process-metrics.ts';
-import { readDeployment, statusOf } from '#core/versions/deployment.ts';
+import { readDeployment } from '#core/versions/deployment.ts';
+import { statusOf } from '#core/deploy/status.ts';
 import { snapshotToServe } from '#core/deploy/exposure.ts';
 
 /** Metrics of the control plane for Prometheus. */

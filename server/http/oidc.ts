@@ -4,7 +4,7 @@ import type { App } from '#core/platform/platform.ts';
 import { CALLBACK_PATH } from '#core/contract/identity/identity-providers.ts';
 import { AppError, asFault, invalidField } from '#core/errors.ts';
 import { hostName, isLoopbackName } from '#core/edge/origins.ts';
-import { ownPath } from '#core/identity/providers/return-to.ts';
+import { ownPath } from '#core/identity/providers/sign-in.ts';
 import { finishSignIn, SIGN_IN_MS, startSignIn } from '#core/identity/providers/sign-in.ts';
 import { publicUrl } from '#core/settings/public-urls.ts';
 import type { Context as HandlerContext } from '#core/context/context.ts';

@@ -5,7 +5,7 @@ import { fullPath, pathVariables } from '#core/contract/paths.ts';
 import { isCreation, type Operation } from '#core/contract/operation.ts';
 import type { Call } from '#core/context/context.ts';
 import { authorise } from '#core/context/authorise.ts';
-import { run } from '#core/run.ts';
+import { run } from '#core/control-plane/run.ts';
 import { AppError, invalidField } from '#core/errors.ts';
 import { wellFormedJson } from '#core/lib/text/wire-text.ts';
 import { isReservedName } from '#core/process/issues.ts';

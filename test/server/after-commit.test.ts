@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { App } from '#core/platform/platform.ts';
 import type { OperationName, RawInput } from '#core/contract/index.ts';
-import { run } from '#core/run.ts';
+import { run } from '#core/control-plane/run.ts';
 import { systemCall } from '#core/context/context.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { sqliteConnection } from '#test/support/sqlite-connection.ts';

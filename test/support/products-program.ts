@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import { withDevSecrets } from '#core/edge/dev-secrets.ts';
 import { type Env, parseEnv } from '#core/process/env.ts';
 import { createLog, logUnhandled, toStream } from '#core/process/log.ts';
-import { createDemo, deployDemo } from '#core/transfer/demo.ts';
+import { createDemo, deployDemo } from '#server/demo.ts';
 import { startAgent } from '#agent/start.ts';
 import { createHost } from '#mcp-host/host.ts';
 import { hostOptions } from '#mcp-host/setup.ts';

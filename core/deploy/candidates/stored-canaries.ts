@@ -1,7 +1,7 @@
 import { desc, inArray, and, eq } from 'drizzle-orm';
 import type { App } from '#core/platform/platform.ts';
 import type { CanaryState, CanaryPlan, CanarySide } from '#core/contract/deploy/canary-state.ts';
-import { sidesOf, type Sides } from './canary-calls.ts';
+import { sidesOf, type Sides } from '#core/observe/canary-sides.ts';
 import { type CanaryRow, runningCanary } from '#core/versions/running-canary.ts';
 import { recordHistory } from '#core/records/history.ts';
 import type { Context } from '#core/context/context.ts';

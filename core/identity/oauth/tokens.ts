@@ -14,7 +14,7 @@ import type { Db } from '#core/store/store.ts';
 import { noteAttempt } from './attempts.ts';
 import { boundClient, type Client } from './clients/clients.ts';
 import { addGrant, endStolen, type GrantRow, recordGrant } from './grants.ts';
-import { namedFirst } from './groups.ts';
+import { namedFirst } from './people.ts';
 import { issuerOf } from '#core/settings/public-urls.ts';
 import { signAccessToken } from './keys.ts';
 import { type Issued, issueTime } from './ended.ts';

@@ -1,29 +1,37 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { and, eq, lte } from 'drizzle-orm';
-import type { AuthorizationServer } from 'oauth4webapi';
-import type { App } from '#core/platform/platform.ts';
-import { countMinute } from '#core/cluster/count-in.ts';
 import { CALLBACK_PATH } from '#core/contract/identity/identity-providers.ts';
-import { LONGEST_GROUP, MOST_GROUPS } from '#core/contract/identity/people.ts';
-import { AppError, asFault, invalidField } from '#core/errors.ts';
-import { networkOf } from '#core/edge/network.ts';
+import { invalidField, AppError, asFault } from '#core/errors.ts';
 import type { Context } from '#core/context/context.ts';
-import { noteAttempt } from '../oauth/attempts.ts';
-import { namedFirst } from '../oauth/groups.ts';
-import { justSignedIn } from '../two-factor.ts';
-import { type Profile, toProfile } from './claims.ts';
-import { accept, enter, link } from './entry.ts';
-import { exchange, secretMissing } from './exchange.ts';
-import { keepInvitation, keptInvitation, openTicket } from './invited.ts';
+import { keepInvitation, openTicket, keptInvitation } from './invited.ts';
+import { usableProvider, type ProviderRow } from './stored.ts';
+import type { AuthorizationServer } from 'oauth4webapi';
+import { secretMissing, exchange } from './exchange.ts';
 import { refusesPkce } from './metadata.ts';
-import { ownPath } from './return-to.ts';
-import { type ProviderRow, usableProvider } from './stored.ts';
+import type { App } from '#core/platform/platform.ts';
+import { noteAttempt } from '#core/identity/oauth/attempts.ts';
+import { toProfile, type Profile } from './claims.ts';
+import { LONGEST_GROUP, MOST_GROUPS } from '#core/contract/identity/people.ts';
+import { namedFirst } from '#core/identity/oauth/people.ts';
+import { accept, enter, link } from './entry.ts';
+import { justSignedIn } from '#core/identity/two-factor.ts';
+import { countMinute } from '#core/cluster/count-in.ts';
+import { networkOf } from '#core/edge/network.ts';
+import { lte, and, eq } from 'drizzle-orm';
+
+/** The page that confirms a write carries its question in its address, which has at most 3 800 characters. */
+const LONGEST = 7_000;
+
+/** Read as an address of this server, whichever name it has. */
+const HERE = 'http://here.invalid';
 
 /** How long somebody may stay at the provider. */
 export const SIGN_IN_MS = 600_000;
+
 /** Sign-ins that begin from one network in a minute: each is a row and may ask the provider. */
 const STARTS_A_MINUTE = 60;
+
 const SECRET_BYTES = 32;
+
 const SECRET = /^[\w-]{43}$/;
 
 export interface Start {
@@ -183,6 +191,7 @@ async function countStart({ app, ip }: Context): Promise<void> {
 }
 
 const newSecret = (): string => randomBytes(SECRET_BYTES).toString('base64url');
+
 const hash = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 /** Both follow from what the browser alone holds: a copy of the database finishes no sign-in. */
@@ -221,4 +230,26 @@ async function takeStart({ store, clock }: App, state: string, browser: string |
       .returning(),
   );
   return row === undefined || row.expires_at <= clock().toISOString() ? null : { row, browser };
+}
+
+/**
+ * A place of this server that a sign-in may return to, as its path; null for everything else. Browsers read `\` as `/`, drop tabs
+ * and line ends, and resolve dots before they look for a host (URL Standard), so the text is checked as they would read it.
+ */
+export function ownPath(text: string): string | null {
+  if (text.length > LONGEST || !text.startsWith('/') || /[\p{Cc} \\]/u.test(text) || !URL.canParse(text, HERE)) return null;
+  const { origin, pathname, search, hash } = new URL(text, HERE);
+  const path = `${pathname}${search}${hash}`;
+  // What is left of `/.//host` when its dots are resolved names a host.
+  if (origin !== HERE || path.startsWith('//')) return null;
+  // Pages alone: an operation is not something to come back to.
+  return /^\/(?:api|agent-mcp|mcp)(?:\/|$|[?#])/i.test(decoded(pathname)) ? null : path;
+}
+
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
 }

@@ -4,7 +4,7 @@ import type { InsightPeriod } from '#core/contract/observe/insight-rules.ts';
 import type { Outcome } from '#core/contract/observe/outcomes.ts';
 import type { Actor } from '#core/context/context.ts';
 import { countUpTo } from '#core/store/pages.ts';
-import { endedAs } from '../ended-as.ts';
+import { endedAs } from '#core/observe/call-filters.ts';
 import { HOUR_MS, hourOf } from '../metrics/sums.ts';
 import { isOfLive, laterOf, type Live, readLive } from './live.ts';
 import { readUsage } from './usage-of-period.ts';

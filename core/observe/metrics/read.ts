@@ -3,7 +3,7 @@ import type { App } from '#core/platform/platform.ts';
 import type { UsageKind } from '#core/contract/observe/calls.ts';
 import type { Schema } from '#core/store/schema.ts';
 import { type Histogram, mergeInto, sumOfTexts } from '#core/lib/histogram.ts';
-import { isClient } from '../client-filter.ts';
+import { isClient } from '#core/observe/call-filters.ts';
 import { type Part, partsOf, type Span } from './ranges.ts';
 import { ADDED } from './sums.ts';
 

@@ -4,7 +4,7 @@ import type { CallerStats, Point, UsageStats } from '#core/contract/observe/metr
 import type { CallerKey } from '#core/contract/observe/metric-ranges.ts';
 import type { Outcome } from '#core/contract/observe/outcomes.ts';
 import { quantile } from '#core/lib/histogram.ts';
-import { clientName } from '../client-filter.ts';
+import { clientName } from '#core/observe/call-filters.ts';
 import { addTotals, type CallerTotal, type NamedTotal, type Total } from './read.ts';
 import { OTHER_ERRORS } from './sums.ts';
 

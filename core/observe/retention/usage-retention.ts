@@ -9,11 +9,11 @@ import { forgetClosed } from '#core/proposals/rows.ts';
 import { forgetActivity } from '../agent-activity.ts';
 import { readMeta, writeMeta } from '#core/store/meta.ts';
 import { forgetArguments } from '../logged-arguments.ts';
-import { forgetSeries } from '../metrics/retention.ts';
-import { forgetEvents } from '../notices/events.ts';
+import { forgetSeries } from './series-retention.ts';
+import { forgetEvents } from '#core/observe/notices/event-handlers.ts';
 import { forgetDeliveries } from '../notices/send.ts';
 import { forgetGone } from './gone-history.ts';
-import { forgetSessions, inPages } from '../sessions/forget-sessions.ts';
+import { forgetSessions, inPages } from './session-retention.ts';
 import { TRAFFIC_KEPT_MS, TRAFFIC_SECONDS } from '../traffic/traffic.ts';
 
 const DAY_MS = 24 * 3_600_000;

@@ -5,7 +5,7 @@ import { AppError } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/context/context.ts';
 import { countUpTo } from '#core/store/pages.ts';
 import { messageFor } from '../error-message.ts';
-import { isClient } from '../client-filter.ts';
+import { isClient } from '#core/observe/call-filters.ts';
 import { stepsOf } from './session-steps.ts';
 import type { Schema } from '#core/store/schema.ts';
 

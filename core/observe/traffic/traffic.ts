@@ -4,7 +4,7 @@ import { OUTCOMES } from '#core/contract/observe/outcomes.ts';
 import type { CallGroup } from '#core/contract/observe/usage-batch.ts';
 import type { Db } from '#core/store/store.ts';
 import { coarsen, mergeInto } from '#core/lib/histogram.ts';
-import { clientName } from '../client-filter.ts';
+import { clientName } from '#core/observe/call-filters.ts';
 import { type Cell, TEN_MS } from '../count-calls.ts';
 import { MINUTE_MS } from '../metrics/sums.ts';
 import {

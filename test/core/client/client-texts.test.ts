@@ -6,7 +6,7 @@ import { agentTexts, clientTexts, type Endpoint } from '#core/client/client-text
 import { placeholdersIn } from '#core/lib/text/command-text.ts';
 import { AuthType } from '#core/contract/settings/setting-values.ts';
 import { parseEnv } from '#core/process/env.ts';
-import { stdioCommand } from '#core/deploy/connect/stdio-command.ts';
+import { stdioCommand } from '#core/deploy/connect.ts';
 
 const KEY = 'a-key-0123456789-0123456789-0123456789';
 const endpoint = (more: Partial<Endpoint> = {}): Endpoint => ({

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { AppError } from '#core/errors.ts';
 import { type Actor, type Call, SYSTEM } from '#core/context/context.ts';
-import { run } from '#core/run.ts';
+import { run } from '#core/control-plane/run.ts';
 import { secretsIn } from '#core/lib/sealed-values.ts';
 import { createKeyring } from '#core/lib/secrets.ts';
 import { CONFIG_ID } from '#core/contract/settings/config.ts';

@@ -2,7 +2,7 @@ import { Database } from 'bun:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { run } from '#core/run.ts';
+import { run } from '#core/control-plane/run.ts';
 import { systemCall } from '#core/context/context.ts';
 import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
 

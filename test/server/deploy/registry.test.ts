@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { registryEntry } from '#core/deploy/connect/registry-entry.ts';
+import { registryEntry } from '#core/deploy/connect.ts';
 import { readServerConfig } from '#core/settings/settings.ts';
 import type { FrozenServer } from '#snapshots/format/format.ts';
 import { testApp, type TestApp } from '#test/support/app.ts';

@@ -10,7 +10,7 @@ import { parseEnv } from '#core/process/env.ts';
 import { AppError } from '#core/errors.ts';
 import { createLog } from '#core/process/log.ts';
 import { type Context, systemCall } from '#core/context/context.ts';
-import { run } from '#core/run.ts';
+import { run } from '#core/control-plane/run.ts';
 import { keyOf } from '#core/lib/sealed-values.ts';
 import { toSettings } from '#core/engines/shared/connection-settings.ts';
 import { keyIdOf, openOrNull } from '#core/lib/secrets.ts';

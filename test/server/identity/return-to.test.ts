@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { ownPath } from '#core/identity/providers/return-to.ts';
+import { ownPath } from '#core/identity/providers/sign-in.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { openTestProvider, type TestProvider } from '#test/support/test-provider.ts';
 import { visitor } from '#test/support/visitor.ts';

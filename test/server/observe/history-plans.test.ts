@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
-import { run } from '#core/run.ts';
+import { run } from '#core/control-plane/run.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { type Statement, statementsOf } from '#test/support/statements.ts';
 

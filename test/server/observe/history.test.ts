@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { run } from '#core/run.ts';
+import { run } from '#core/control-plane/run.ts';
 import { SYSTEM } from '#core/context/context.ts';
 import { createKeyring } from '#core/lib/secrets.ts';
 import { recordHistory } from '#core/records/history.ts';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:tes
 import type { Insight } from '#core/contract/observe/insights.ts';
 import { INSIGHT_RULE_NAMES } from '#core/contract/observe/insight-rules.ts';
 import type { Actor } from '#core/context/context.ts';
-import { run } from '#core/run.ts';
+import { run } from '#core/control-plane/run.ts';
 import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
 import { connectHost } from '#test/support/host.ts';
 import { sqliteConnection } from '#test/support/sqlite-connection.ts';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import { forgetUsage } from '#core/observe/retention/usage-retention.ts';
-import { forgetSessions } from '#core/observe/sessions/forget-sessions.ts';
+import { forgetSessions } from '#core/observe/retention/session-retention.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { connectClient } from '#test/support/mcp-clients.ts';
 import { namedStores } from '#test/support/metadata.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { forgetSeries } from '#core/observe/metrics/retention.ts';
+import { forgetSeries } from '#core/observe/retention/series-retention.ts';
 import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
 import { namedStores } from '#test/support/metadata.ts';
 import { type Call, toBatch } from '#test/support/usage.ts';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { emitNotice } from '#core/records/events.ts';
-import { forgetEvents } from '#core/observe/notices/events.ts';
-import { run } from '#core/run.ts';
+import { forgetEvents } from '#core/observe/notices/event-handlers.ts';
+import { run } from '#core/control-plane/run.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { namedStores } from '#test/support/metadata.ts';
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { NO_TOKEN } from '#core/contract/observe/refusal-sentences.ts';
-import { lookAtCalls } from '#core/observe/notices/calls.ts';
-import { run } from '#core/run.ts';
+import { lookAtCalls } from '#core/observe/notices/watch-calls.ts';
+import { run } from '#core/control-plane/run.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { connectHost } from '#test/support/host.ts';
 import { namedStores } from '#test/support/metadata.ts';

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { afterAll, afterEach, beforeEach, expect, test } from 'bun:test';
 import { emitNotice } from '#core/records/events.ts';
-import { createHostWatch } from '#core/observe/notices/hosts.ts';
+import { createHostWatch } from '#core/observe/notices/watch-hosts.ts';
 import { keepSendingNotices, sendDue } from '#core/observe/notices/send.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { connectHost } from '#test/support/host.ts';

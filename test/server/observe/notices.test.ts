@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { timingSafeEqual } from 'node:crypto';
-import { createHostWatch } from '#core/observe/notices/hosts.ts';
+import { createHostWatch } from '#core/observe/notices/watch-hosts.ts';
 import { emitNotice, newDelivery } from '#core/records/events.ts';
 import { keepSendingNotices, MOST_WAITING, sendDue } from '#core/observe/notices/send.ts';
 import type { Delivery, Notice } from '#core/contract/notices.ts';

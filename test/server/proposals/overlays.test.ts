@@ -3,7 +3,7 @@ import type { App } from '#core/platform/platform.ts';
 import { AppError } from '#core/errors.ts';
 import { dropIdle } from '#core/proposals/overlays.ts';
 import type { Call } from '#core/context/context.ts';
-import { run } from '#core/run.ts';
+import { run } from '#core/control-plane/run.ts';
 import { ordersTool, type ProposingShop, proposingShop } from './shop.ts';
 
 let shop: ProposingShop;

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { EnvError, parseEnv } from '#core/process/env.ts';
 import { createLog, type LogLine } from '#core/process/log.ts';
-import { run } from '#core/run.ts';
+import { run } from '#core/control-plane/run.ts';
 import { systemCall } from '#core/context/context.ts';
 import { startServer } from '#server/start.ts';
 

@@ -86,16 +86,16 @@ test.each(
 const NAMED: Readonly<Record<string, string>> = {
   'agent/texts-configure.ts': 'an example for a model',
   'core/contract/definitions/connections.ts': 'the type of the field itself',
-  'core/transfer/demo.ts': 'the sample shop is a SQLite file',
+  'server/demo.ts': 'the sample shop is a SQLite file',
   'core/definitions/connections.ts': 'the sample shop is a SQLite file',
   'core/platform/leases.ts': 'the metadata database',
   'core/observe/calls-of-client.ts': 'the metadata database',
-  'core/observe/client-filter.ts': 'the metadata database',
+  'core/observe/call-filters.ts': 'the metadata database',
   'core/observe/sessions/mcp-sessions.ts': 'the metadata database',
   'core/observe/metrics/callers.ts': 'the metadata database',
   'core/observe/metrics/read.ts': 'the metadata database',
   'core/observe/usage.ts': 'the metadata database',
-  'core/proposals/scratch.ts': 'a copy of the metadata database',
+  'core/proposals/scratch-store.ts': 'a copy of the metadata database',
   'snapshots/generate/project/sql.ts': 'a generated project binds by itself, without what the engines need to judge',
 };
 const METADATA = /^core\/store\//;

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { run } from '#core/run.ts';
+import { run } from '#core/control-plane/run.ts';
 import { systemCall } from '#core/context/context.ts';
 import { reachable, testDatabase } from '#test/support/databases.ts';
 import { filesBelow } from '#test/support/files.ts';

@@ -6,7 +6,7 @@ import type { Context, Handlers } from '#core/context/context.ts';
 import { inTransaction } from '#core/records/batch.ts';
 import { recordBlocked } from '#core/records/blocked.ts';
 import { newId } from '#core/context/context.ts';
-import { tool } from '../tools.ts';
+import { tool } from '#core/definitions/tools.ts';
 
 /** A tool that passed every check of a write, and the id that it was checked for. */
 interface Prepared {

@@ -1,6 +1,6 @@
 import type { App } from '#core/platform/platform.ts';
 import type { RawInput } from '#core/contract/index.ts';
-import { run } from '#core/run.ts';
+import { run } from '#core/control-plane/run.ts';
 import { systemCall } from '#core/context/context.ts';
 import { newestVersion } from '#core/versions/stored-snapshots.ts';
 import { engineOf, FOLDER_TYPE } from '#core/engines/index.ts';

@@ -1,16 +1,19 @@
 import * as v from 'valibot';
-import { type EntityKind, kindOf } from '#core/contract/entities.ts';
-import { Selection } from '#core/contract/definitions/toolsets.ts';
+import { TESTED_KINDS, type TestOwner } from '#core/contract/definitions/tests.ts';
 import { textBetween } from '#core/contract/fields.ts';
+import type { Values } from '#core/store/entity-table.ts';
 import type { FieldError } from '#core/errors.ts';
 import { selectionLists } from '#core/definitions/toolsets/members.ts';
-import type { Values } from '#core/store/entity-table.ts';
+import { Selection } from '#core/contract/definitions/toolsets.ts';
+import { type EntityKind, kindOf } from '#core/contract/entities.ts';
 
 /** The parts of a toolset that name other records. */
 export const SELECTIONS = ['include', 'exclude'] as const;
 
 type IdList = keyof typeof selectionLists;
+
 const LISTS = Object.entries(selectionLists) as [IdList, (typeof selectionLists)[IdList]][];
+
 const Names = v.optional(v.pipe(v.array(textBetween(1, 255)), v.maxLength(2_000)), []);
 
 /** A selection as an export holds it: names under the plural of each noun. */
@@ -27,6 +30,23 @@ export const toNames = (selection: Selection, names: ReadonlyMap<string, string>
 
 /** Ids of the records of one noun, by name. */
 export type IdsByName = ReadonlyMap<EntityKind, ReadonlyMap<string, string>>;
+
+/** The definition of a test as an export holds it: its name in the place of its id. */
+export const NamedOwner = v.strictObject({ kind: v.picklist(TESTED_KINDS), name: textBetween(1, 255) });
+
+export const toNamedOwner = ({ kind, id }: TestOwner, names: ReadonlyMap<string, string>): Values => ({
+  kind,
+  name: names.get(id) ?? '',
+});
+
+/** A test with the id of its definition in the place of the name, or what names nothing. */
+export function toOwnerId(draft: Values, ids: IdsByName): { readonly draft: Values; readonly faults: readonly FieldError[] } {
+  const { kind, name } = draft['owner'] as v.InferOutput<typeof NamedOwner>;
+  const id = ids.get(kind)?.get(name);
+  if (id !== undefined) return { draft: { ...draft, owner: { kind, id } }, faults: [] };
+  const message = `owner.name does not match any ${kind} in this file or this installation.`;
+  return { draft, faults: [{ field: 'owner.name', message }] };
+}
 
 /** The selections of a toolset with ids in the place of names, and what names nothing. */
 export function toIds(draft: Values, ids: IdsByName): { readonly draft: Values; readonly faults: readonly FieldError[] } {

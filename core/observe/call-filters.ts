@@ -1,5 +1,9 @@
-import { and, type Column, eq, gte, isNull, lt, or, type SQL, sql } from 'drizzle-orm';
+import { and, type Column, eq, gte, isNull, lt, or, type SQL, sql, inArray, isNotNull, notInArray } from 'drizzle-orm';
 import type { Store } from '#core/store/store.ts';
+import { OUTCOME_CODES, type Outcome } from '#core/contract/observe/outcomes.ts';
+import type { App } from '#core/platform/platform.ts';
+
+const OTHER_CODES = Object.values(OUTCOME_CODES).flat();
 
 /** A client by its name: `claude` is every version of it, `claude/1.0` that one, '' those without a name. */
 export function isClient({ dialect }: Pick<Store, 'dialect'>, column: Column, name: string): SQL | undefined {
@@ -19,4 +23,12 @@ export function clientName(client: string | null): string | null {
   if (client === null || client === '') return null;
   const slash = client.lastIndexOf('/');
   return slash < 1 ? client : client.slice(0, slash);
+}
+
+/** Calls that ended so. That there is an error is said as the indexes of failed calls say it. */
+export function endedAs({ store }: App, outcome: Outcome): SQL | undefined {
+  const { error } = store.tables.request_logs;
+  if (outcome === 'ok') return isNull(error);
+  if (outcome === 'tool_error') return and(isNotNull(error), notInArray(error, OTHER_CODES));
+  return and(isNotNull(error), inArray(error, [...OUTCOME_CODES[outcome]]));
 }

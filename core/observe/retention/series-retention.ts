@@ -2,8 +2,8 @@ import { and, desc, eq, lt, ne } from 'drizzle-orm';
 import type { App } from '#core/platform/platform.ts';
 import { HOURS_KEPT_DAYS, MINUTES_KEPT_DAYS } from '#core/contract/observe/metric-ranges.ts';
 import { writeMeta } from '#core/store/meta.ts';
-import { CALLER_MINUTES_FROM } from './ranges.ts';
-import { DAY_MS, HOUR_MS } from './sums.ts';
+import { CALLER_MINUTES_FROM } from '#core/observe/metrics/ranges.ts';
+import { DAY_MS, HOUR_MS } from '#core/observe/metrics/sums.ts';
 
 /** Callers may be as many as calls: so many of their minutes are kept, the newest. */
 export const MOST_CALLER_MINUTES = 1_000_000;

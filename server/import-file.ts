@@ -3,7 +3,7 @@ import type { App } from '#core/platform/platform.ts';
 import type { RawInput } from '#core/contract/index.ts';
 import { EnvError } from '#core/process/env.ts';
 import { AppError } from '#core/errors.ts';
-import { run } from '#core/run.ts';
+import { run } from '#core/control-plane/run.ts';
 import { systemCall } from '#core/context/context.ts';
 
 /** Applies the export that `SVC_IMPORT_FILE` names: what exists stays. Throws EnvError with every fault of the file. */

@@ -1,21 +1,21 @@
-import type { App } from './platform/platform.ts';
-import { type OperationName, operations, type Output, type RawInput, type Input } from './contract/index.ts';
-import { type Operation, entryNames, readOnlyFields } from './contract/operation.ts';
-import { announce } from './platform/announcements.ts';
-import { isForProposal, propose } from './proposals/propose.ts';
-import type { Call, Context } from './context/context.ts';
-import { authorise } from './context/authorise.ts';
+import type { App } from '#core/platform/platform.ts';
+import { type OperationName, operations, type Output, type RawInput, type Input } from '#core/contract/index.ts';
+import { type Operation, entryNames, readOnlyFields } from '#core/contract/operation.ts';
+import { announce } from '#core/platform/announcements.ts';
+import { isForProposal, propose } from '#core/proposals/propose.ts';
+import type { Call, Context } from '#core/context/context.ts';
+import { authorise } from '#core/context/authorise.ts';
 import * as v from 'valibot';
-import { AppError } from './errors.ts';
-import { isAdministrator } from './context/roles.ts';
-import { hideClaims } from './records/hidden-claims.ts';
-import { resolveNames } from './records/names-to-ids.ts';
-import { notedAs, recordBlocked } from './records/blocked.ts';
-import { StaleVersion, withAuthor } from './records/versioned.ts';
+import { AppError } from '#core/errors.ts';
+import { isAdministrator } from '#core/context/roles.ts';
+import { hideClaims } from '#core/records/hidden-claims.ts';
+import { resolveNames } from '#core/records/names-to-ids.ts';
+import { notedAs, recordBlocked } from '#core/records/blocked.ts';
+import { StaleVersion, withAuthor } from '#core/records/versioned.ts';
 import { handlers } from './handlers.ts';
-import { pathVariables } from './contract/paths.ts';
-import { isPlainText, refuseHidden, refuseUnkeepable, toInvalid } from './process/issues.ts';
-import { readValue } from './process/read-value.ts';
+import { pathVariables } from '#core/contract/paths.ts';
+import { isPlainText, refuseHidden, refuseUnkeepable, toInvalid } from '#core/process/issues.ts';
+import { readValue } from '#core/process/read-value.ts';
 
 /** The one door: authorise → parse → handler (which guards what it writes) → strip and hide. A token that proposes changes nothing. */
 export async function run<N extends OperationName>(app: App, name: N, input: RawInput<N>, call: Call): Promise<Output<N>> {

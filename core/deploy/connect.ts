@@ -1,0 +1,84 @@
+import type { FrozenServer } from '#snapshots/format/format.ts';
+import { isIP } from 'node:net';
+import { beginning, firstSentence } from '#core/lib/text/shorten.ts';
+import { clientName } from '#core/client/client-texts.ts';
+import type { RegistryEntry } from '#core/contract/deploy/server.ts';
+import { isLoopback } from '#core/contract/settings/config.ts';
+import { AppError } from '#core/errors.ts';
+import { keptDevSecrets } from '#core/edge/dev-secrets.ts';
+import type { Env } from '#core/process/env.ts';
+import type { Output } from '#core/contract/index.ts';
+import { productFile, programCommand } from '#core/process/product.ts';
+import { join } from 'node:path';
+import { SETTINGS } from '#core/process/env/settings.ts';
+
+const SECRETS = ['SVC_ENCRYPTION_KEY', 'SVC_AGENT_SERVICE_TOKEN'] as const;
+
+const SCHEMA = 'https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json';
+
+/** Characters that the registry takes. */
+const LONGEST_DESCRIPTION = 100;
+
+const LONGEST_TITLE = 100;
+
+/** Clients sign in by themselves, or need nothing. */
+const NEEDS_NO_TOKEN: ReadonlySet<FrozenServer['auth_type']> = new Set(['none', 'oauth', 'oauth_introspection', 'jwt']);
+
+/** The entry of the deployed server in the public registry. Throws when it is at no address that the registry could list. */
+export function registryEntry(server: FrozenServer, version: number, url: string): RegistryEntry {
+  const { server_name, auth_type, transport, instructions } = server;
+  if (transport === 'stdio') {
+    throw new AppError('conflict', 'The registry lists servers with an address. Set transport to http, and deploy.');
+  }
+  const { protocol, hostname } = new URL(url);
+  if (protocol !== 'https:' || isLoopback(hostname) || isIP(hostname.replaceAll(/[[\]]/g, '')) !== 0 || !hostname.includes('.')) {
+    const detail = `The registry lists public https addresses with a domain, and clients reach this server at ${url}. Set up HTTPS with a domain, or SVC_MCP_PUBLIC_URL.`;
+    throw new AppError('conflict', detail);
+  }
+  const token = { description: 'Access token of this server', isRequired: true, isSecret: true };
+  const headers = [
+    { name: 'Authorization', value: 'Bearer {token}', ...token, description: 'Bearer token', variables: { token } },
+  ];
+  return {
+    $schema: SCHEMA,
+    name: `${hostname.split('.').toReversed().join('.')}/${clientName(server_name)}`,
+    title: beginning(server_name, LONGEST_TITLE),
+    description: firstSentence(instructions ?? `Data and tools of ${server_name}.`, LONGEST_DESCRIPTION),
+    // The registry takes every version once; a deploy is one.
+    version: `1.0.${version}`,
+    remotes: [{ type: 'streamable-http', url, ...(NEEDS_NO_TOKEN.has(auth_type) ? {} : { headers }) }],
+  };
+}
+
+/**
+ * What a client on this machine runs to have the host over standard input and output. Nothing in it depends on the client's folder, PATH or
+ * environment; secrets are named where the program cannot find them.
+ */
+export function stdioCommand(env: Env): Output<'server.stdio'> {
+  // In Sluice's own folder, so that the settings of Bun and the .env file of the client's folder are not read.
+  const [command = '', ...args] = programCommand('stdio', [`--cwd=${productFile('.')}`]);
+  const kept = env.SVC_ENV === 'dev' ? keptDevSecrets(env.SVC_DATA_DIR) : {};
+  const files = SECRETS.filter((name) => env.secret_files[name] !== undefined);
+  const secrets = SECRETS.filter(
+    (name) => !files.includes(name) && (kept[name] === undefined || kept[name] !== String(env[name])),
+  );
+  const paths = Object.fromEntries(files.map((name) => [`${name}_FILE`, env.secret_files[name] ?? '']));
+  return { command, args, env: { ...environmentOf(env), ...paths }, secrets };
+}
+
+/** What differs from the defaults and is no secret. */
+function environmentOf(env: Env): Record<string, string> {
+  const isDefault = (name: keyof typeof SETTINGS) => String(env[name]) === SETTINGS[name].default;
+  const { SVC_PORT: port, SVC_DATA_DIR: data } = env;
+  const named = {
+    SVC_ENV: isDefault('SVC_ENV') ? null : env.SVC_ENV,
+    SVC_DATA_DIR: data,
+    SVC_SQLITE_DIR: env.SVC_SQLITE_DIR === join(data, 'databases') ? null : env.SVC_SQLITE_DIR,
+    SVC_SERVER_URL: env.SVC_SERVER_URL ?? (isDefault('SVC_PORT') ? null : `http://127.0.0.1:${port}`),
+    SVC_ALLOW_PRIVATE_NETWORKS: isDefault('SVC_ALLOW_PRIVATE_NETWORKS') ? null : 'true',
+    SVC_TOOL_RATE_LIMIT: isDefault('SVC_TOOL_RATE_LIMIT') ? null : String(env.SVC_TOOL_RATE_LIMIT),
+    SVC_CALLER_RATE_LIMIT: isDefault('SVC_CALLER_RATE_LIMIT') ? null : String(env.SVC_CALLER_RATE_LIMIT),
+    SVC_OTLP_ENDPOINT: env.SVC_OTLP_ENDPOINT,
+  };
+  return Object.fromEntries(Object.entries(named).flatMap(([name, value]) => (value === null ? [] : [[name, value]])));
+}

@@ -1,0 +1,23 @@
+import type { App } from '#core/platform/platform.ts';
+import type { DeployStatus } from '#core/contract/deploy/deploy.ts';
+import type { Deployment } from '#core/versions/deployment.ts';
+
+/** Hosts gone for longer than this are an error (contract section 9). */
+const ABSENT_MS = 10_000;
+
+const NO_HOST =
+  'No MCP host has been connected for more than 10 seconds, so clients cannot connect. Start the host and check its SVC_SERVER_URL and SVC_AGENT_SERVICE_TOKEN.';
+
+/** @param refused why the deployed snapshot is not served, if it is not. */
+export async function statusOf(app: App, state: Deployment, refused: string | null = null): Promise<DeployStatus> {
+  if (app.deploy_lock.busy() || (await app.store.isTaken())) return 'deploying';
+  if (refused !== null) return 'error';
+  if (state.desired === 'stopped') return state.last_error !== null && state.active_version === null ? 'error' : 'stopped';
+  return app.hosts.absent_ms() > ABSENT_MS ? 'error' : 'running';
+}
+
+/** Why the status is an error, or what the last deploy was refused for. */
+export function lastErrorOf(app: App, state: Deployment, refused: string | null): string | null {
+  const absent = state.desired === 'running' && app.hosts.absent_ms() > ABSENT_MS;
+  return refused ?? (absent ? NO_HOST : state.last_error);
+}

@@ -1,0 +1,32 @@
+import type { Undoable } from '#core/records/restorable.ts';
+import { AppError } from '#core/errors.ts';
+import { CONFIG_ID } from '#core/contract/settings/config.ts';
+import { configHandlers, prepareEarlierSettings, restoreSettings } from '#core/server-config/server-config.ts';
+import { readSettings, type Settings } from '#core/settings/settings.ts';
+import { oauthAppUndo } from '#core/identity/oauth/clients/restore-apps.ts';
+import { providerUndo } from '#core/identity/providers/restore.ts';
+import { KINDS } from '#core/definitions/kinds.ts';
+
+const settings: Undoable = {
+  entity_type: 'server_config',
+  noun: {
+    async getAll({ app }, _, tx) {
+      const { settings, version } = await readSettings(app, tx ?? app.store.db);
+      return new Map([[CONFIG_ID, { id: CONFIG_ID, name: settings.server_name, version, created_at: '' }]]);
+    },
+    async restoreAll(context, tx, restored) {
+      for (const { expected, values } of restored)
+        await restoreSettings(context, tx, expected ?? 1, values as unknown as Settings);
+    },
+  },
+  prepareEarlier: async (context, earlier) => ({
+    values: { ...(await prepareEarlierSettings(context, earlier)) },
+    compiled: null,
+  }),
+  // Its entries are changes only.
+  removeAll: () => Promise.reject(new AppError('invalid', 'The server configuration cannot be deleted.')),
+  read: async (context) => configHandlers['config.get'](context, {}),
+};
+
+/** Everything that a rollback restores, in the order of writing: without passwords, people need a provider. */
+export const UNDOABLE: readonly Undoable[] = [...KINDS, providerUndo, oauthAppUndo, settings];
