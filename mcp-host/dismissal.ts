@@ -1,12 +1,12 @@
 import type { Auth } from './auth/authorise.ts';
 import { type Admission, LOCAL } from './auth/caller.ts';
 import { type CandidateAuth, isCandidateOwner } from './auth/candidates.ts';
-import type { Sessions } from './protocol/sessions.ts';
-import type { Streams } from './protocol/streams.ts';
-import { changesBetween } from './protocol/updates.ts';
-import type { Samples } from './replay/samples.ts';
-import type { Serving } from './serving.ts';
-import type { Viewer, Views } from './swap/views.ts';
+import type { Sessions } from './requests/sessions.ts';
+import type { Streams } from './dispatch/streams.ts';
+import { changesBetween } from './registry/changes.ts';
+import type { Samples } from './call/samples.ts';
+import type { Serving } from './dispatch/serving.ts';
+import type { Viewer, Views } from './registry/views.ts';
 
 interface DismissalOptions {
   readonly serving: Pick<Serving, 'held' | 'seenBy'>;

@@ -3,13 +3,13 @@ import type { IdentityList } from '#core/contract/deploy/control.ts';
 import { AppError } from '#core/errors.ts';
 import type { Log } from '#core/process/log.ts';
 import type { Decisions } from './call/confirmation/decisions.ts';
-import type { RunningCalls } from './call/deadline.ts';
-import type { Beside } from './swap/beside.ts';
+import type { RunningCalls } from './requests/running-calls.ts';
+import type { Beside } from './control/beside.ts';
 import type { Replays } from './replay/replay.ts';
-import type { Control, ControlEvent, ListenEvent } from './swap/control.ts';
-import type { HostNames } from './swap/host-names.ts';
-import type { Registry } from './swap/registry.ts';
-import type { SnapshotTaker } from './swap/take-snapshot.ts';
+import type { Control, ControlEvent, ListenEvent } from './control/control.ts';
+import type { HostNames } from './control/host-names.ts';
+import type { Registry } from './registry/registry.ts';
+import type { SnapshotTaker } from './control/take-snapshot.ts';
 import type { Listener } from './transports/listener.ts';
 
 export interface Acknowledgement {

@@ -2,14 +2,14 @@ import type { RedisLimits } from '#core/cluster/redis-limits.ts';
 import type { Network } from '#core/process/env/settings.ts';
 import type { Log } from '#core/process/log.ts';
 import type { FrozenServer } from '#snapshots/format/format.ts';
-import type { ViewPage } from './apps/view-page.ts';
+import type { ViewPage } from './registry/view-page.ts';
 import type { AuthSettings } from './auth/authorise.ts';
 import type { ListFile } from './auth/list-file.ts';
-import type { KeptInstallation } from './swap/own-installation.ts';
+import type { KeptInstallation } from './control/own-installation.ts';
 import type { RateSettings } from './limits/rate-limit.ts';
-import type { BesideFiles } from './swap/beside-files.ts';
-import type { SnapshotFile } from './swap/snapshot-file.ts';
-import type { OpenPool } from './swap/sources.ts';
+import type { BesideFiles } from './control/beside-files.ts';
+import type { SnapshotFile } from './control/snapshot-file.ts';
+import type { OpenPool } from './connections/connection-pools.ts';
 import type { Address } from './transports/listener.ts';
 
 /** What a host is made of. */

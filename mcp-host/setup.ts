@@ -12,13 +12,13 @@ import { guardedFetch } from '#core/engines/shared/dial.ts';
 import { openSource } from '#core/engines/index.ts';
 import { dialPolicy, hostAddresses } from '#core/engines/shared/policy.ts';
 import type { DialPolicy } from '#core/engines/shared/source.ts';
-import { besideFiles } from '#mcp-host/swap/beside-files.ts';
-import { installationFile } from '#mcp-host/swap/own-installation.ts';
-import { snapshotFile } from '#mcp-host/swap/snapshot-file.ts';
-import { toViewPage, type ViewPage } from './apps/view-page.ts';
+import { besideFiles } from './control/beside-files.ts';
+import { installationFile } from './control/own-installation.ts';
+import { snapshotFile } from './control/snapshot-file.ts';
+import { toViewPage, type ViewPage } from './registry/view-page.ts';
 import { foreignKeysFile } from './auth/signed/foreign-keys.ts';
 import { identityFile } from './auth/signed/identity-state.ts';
-import { tokenFile } from './auth/token-file.ts';
+import { tokenFile } from './auth/list-file.ts';
 import type { HostOptions } from './host-options.ts';
 import { dialledFetch } from './runtime/runtime.ts';
 

@@ -8,7 +8,7 @@ import type { FrozenServer } from '#snapshots/format/format.ts';
 import { createAccessTokens } from './access-tokens.ts';
 import { type Attempts, createAttempts } from './attempts.ts';
 import { createBearer, type TokenUse } from './bearer.ts';
-import { besideTokens } from './beside-tokens.ts';
+import { besideTokens } from './bearer.ts';
 import { type Ask, createIntrospection } from './introspection.ts';
 import { createCheck } from './check.ts';
 import { metadataAt, resourceMetadataUrl } from './metadata.ts';
@@ -19,9 +19,9 @@ import { PLAYGROUND_PREFIX } from '#core/edge/playground-token.ts';
 import { createPlayground, isPlaygroundOwner, isPlaygroundToken } from './playground.ts';
 import { createTokenEndpoint } from './token-endpoint.ts';
 import { createSignedSchemes, type SignedFiles } from './signed/signed-schemes.ts';
-import type { TokenFile } from './token-file.ts';
+import type { TokenFile } from './list-file.ts';
 import { endpointOf, SSE_PATH } from '#core/edge/mcp-endpoint.ts';
-import { noteRefusal } from '#mcp-host/observe/refusal-notes.ts';
+import { noteRefusal } from '#mcp-host/protocol/refusal-notes.ts';
 import { sha256 } from '#mcp-host/runtime/runtime.ts';
 
 /** What authorising needs of the installation. */

@@ -1,11 +1,13 @@
 import type { LiveToken } from '#core/contract/deploy/control.ts';
+import { type Scheme, type Credential, INVALID, type Refusal } from './scheme.ts';
 import type { Log } from '#core/process/log.ts';
+import type { TokenFile, TokenList } from './list-file.ts';
+import { type Caller, TOKEN_OWNER as OWNER, createCaller, type Admission } from './caller.ts';
 import { type Claims, NO_CLAIMS, toIdentity } from '#core/query/identity.ts';
-import { type Caller, createCaller, TOKEN_OWNER as OWNER } from './caller.ts';
 import { rightsOf } from './rights.ts';
-import { type Credential, INVALID, type Refusal, type Scheme } from './scheme.ts';
-import type { TokenFile, TokenList } from './token-file.ts';
 import { verifyPassword } from '#mcp-host/runtime/runtime.ts';
+
+const TOKEN_PREFIX = 'svc_mcp_';
 
 /** A use of a token on its way to the server. */
 export interface TokenUse {
@@ -47,8 +49,10 @@ interface Entry {
 }
 
 const REPORT_MS = 10_000;
+
 /** Of one batch (contract of the usage report). */
 const USES_AT_ONCE = 1_000;
+
 export const isTokenOwner = (owner: string): boolean => owner.startsWith(OWNER);
 
 /** @param token an older server sends it without toolsets and claims. */
@@ -202,5 +206,18 @@ export function createBearer({ file, openSecret, log, now }: BearerOptions): Bea
     keep: () => (unsaved ? save() : kept),
     as_of: () => list?.as_of ?? null,
     edition: () => edition,
+  };
+}
+
+/** `accept_mcp_tokens`: access tokens made here count beside those that another scheme accepts. */
+export function besideTokens(bearer: Bearer, scheme: Scheme): Scheme {
+  const schemeOf = ({ token }: Credential): Scheme => (token.startsWith(TOKEN_PREFIX) ? bearer : scheme);
+  const ownSchemeOf = ({ owner }: Admission): Scheme => (isTokenOwner(owner) ? bearer : scheme);
+  return {
+    ...scheme,
+    recall: (credential, server) => schemeOf(credential).recall(credential, server),
+    check: (credential, server) => schemeOf(credential).check(credential, server),
+    holds: (admitted, server) => ownSchemeOf(admitted).holds(admitted, server),
+    rights: (admitted, server) => ownSchemeOf(admitted).rights?.(admitted, server) ?? null,
   };
 }

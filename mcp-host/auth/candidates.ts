@@ -2,7 +2,7 @@ import { isSameSecret } from '#core/edge/service-token.ts';
 import { NO_CLAIMS, toIdentity } from '#core/query/identity.ts';
 import { refuse } from '#mcp-host/protocol/replies.ts';
 import { sha256 } from '#mcp-host/runtime/runtime.ts';
-import type { Held } from '#mcp-host/swap/beside.ts';
+import type { Held } from '#mcp-host/control/beside.ts';
 import { type Attempts, tooMany } from './attempts.ts';
 import { type Caller, createCaller } from './caller.ts';
 import { FULL_RIGHTS } from './rights.ts';

@@ -3,7 +3,7 @@ import { BASIC_CHALLENGE, type Login, loginsOf, NO_STORE, readTokenForm, refuseT
 import type { Log } from '#core/process/log.ts';
 import { type Addresses, withoutEndSlashes } from '#core/edge/asked-address.ts';
 import type { FrozenServer } from '#snapshots/format/format.ts';
-import { noteRefusal } from '#mcp-host/observe/refusal-notes.ts';
+import { noteRefusal } from '#mcp-host/protocol/refusal-notes.ts';
 import { type AccessTokens, clientOf, SCOPE } from './access-tokens.ts';
 import type { Attempts } from './attempts.ts';
 

@@ -4,7 +4,7 @@ import { Stop, type StopSignal } from '#core/engines/shared/stop.ts';
 import type { Values } from '#core/query/values.ts';
 import type { FrozenConnection } from '#snapshots/format/format.ts';
 import type { FrozenQuery } from '#core/query/frozen-query.ts';
-import type { Registry } from '#mcp-host/swap/registry.ts';
+import type { Registry } from '#mcp-host/registry/registry.ts';
 import type { CallContext } from './context.ts';
 
 /** What one run of a definition gave: the members of its result, and what the request log says of it. */

@@ -1,5 +1,5 @@
 import { IGNORED_META, ignoredText } from '#core/lib/call/undeclared-arguments.ts';
-import type { RequestRecord } from './request-record.ts';
+import type { RequestRecord } from '#mcp-host/requests/request-record.ts';
 
 type Ignored = Pick<RequestRecord, 'ignored'>;
 

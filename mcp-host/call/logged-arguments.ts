@@ -1,14 +1,9 @@
-import { type LoggedArguments, MOST_LOGGED } from '#core/contract/observe/logged-arguments.ts';
+import type { FrozenTool } from '#snapshots/format/format.ts';
+import { MOST_LOGGED } from '#core/contract/observe/logged-arguments.ts';
 import { isSent } from '#core/query/arguments.ts';
 import { maskArgument, type Pseudonym } from '#core/query/masks.ts';
-import type { FrozenTool } from '#snapshots/format/format.ts';
 import { isMembers } from '#mcp-host/protocol/messages.ts';
-
-/** What the request log keeps of what a call sent, and how many bytes that is. */
-export interface ArgumentNote {
-  readonly logged: LoggedArguments;
-  readonly bytes: number;
-}
+import type { ArgumentNote } from '#mcp-host/requests/usage-item.ts';
 
 /** A definition whose calls are logged; only tools can have their arguments in the log. */
 export type Logged = Pick<FrozenTool, 'id' | 'name'> & Partial<Pick<FrozenTool, 'log_arguments' | 'parameters'>>;
@@ -46,9 +41,3 @@ export function noteArguments(
   }
   return { logged: { called, arguments: kept, masked, left_out }, bytes };
 }
-
-/** The same when the host already holds more than it may: the names alone. */
-export const withoutValues = ({ logged }: ArgumentNote): ArgumentNote => ({
-  logged: { ...logged, arguments: {}, left_out: [...Object.keys(logged.arguments), ...logged.left_out] },
-  bytes: 0,
-});

@@ -1,16 +1,10 @@
-import { beginning } from '#core/lib/text/shorten.ts';
 import { AppError } from '#core/errors.ts';
 import { maskedDetail, sqlstateOf } from '#core/query/masked-errors.ts';
 import type { FrozenQuery } from '#core/query/frozen-query.ts';
 import type { Fault } from '#mcp-host/protocol/fault.ts';
+import { beginning } from '#core/lib/text/shorten.ts';
 import { stripValues } from './strip-values.ts';
-
-/** Why a call failed, in the words that the request log keeps. */
-export interface LoggedFault {
-  readonly code: string;
-  readonly message: string;
-  readonly sqlstate: string | null;
-}
+import type { LoggedFault } from '#mcp-host/requests/usage-item.ts';
 
 /** What a database says of a value in a column that is masked stays unsaid, to the caller and in the log. */
 export function withoutMasked(fault: Fault, error: unknown, query: Pick<FrozenQuery, 'masks'>): Fault {
@@ -20,6 +14,7 @@ export function withoutMasked(fault: Fault, error: unknown, query: Pick<FrozenQu
 }
 
 const LONGEST = 1_000;
+
 const UNSAID =
   'The database rejected the statement. Its message is left out, because the call sent too many values to remove from it.';
 

@@ -1,9 +1,10 @@
-import { AppError } from '#core/errors.ts';
-import type { Position } from '#core/query/pages.ts';
+import { createHash } from 'node:crypto';
+import { canonical } from '#snapshots/format/canonical.ts';
 import type { Members } from '#mcp-host/protocol/messages.ts';
-import { callDigest } from './call-digest.ts';
 import type { CallContext } from './context.ts';
+import type { Position } from '#core/query/pages.ts';
 import { createSealing } from '#core/lib/sealing.ts';
+import { AppError } from '#core/errors.ts';
 
 interface Cursor {
   readonly tool_id: string;
@@ -60,3 +61,9 @@ export function createPageCursors(keys: readonly string[]): PageCursors {
 }
 
 const invalid = (message: string): AppError => new AppError('invalid', message, { errors: [{ field: 'after', message }] });
+
+/** Of what was asked for, and of who asked: what is sealed for one call is good for no other. */
+export function callDigest(args: Members, { caller, identity, rights }: CallContext): string {
+  const text = canonical([args, caller.owner, rights.key, identity]);
+  return createHash('sha256').update(text).digest('base64url');
+}

@@ -1,10 +1,11 @@
 import type { CallGroup } from '#core/contract/observe/usage-batch.ts';
-import type { UsageItem } from '#mcp-host/observe/usage.ts';
-import type { CallContext, CallServices } from './context.ts';
+import type { UsageItem } from '#mcp-host/requests/usage-item.ts';
+import type { CallContext } from './context.ts';
+import type { CallServices } from './services.ts';
 import { answerTokens } from './answer-tokens.ts';
-import type { LoggedFault } from './logged-fault.ts';
+import type { LoggedFault } from '#mcp-host/requests/usage-item.ts';
 import { type Logged, noteArguments } from './logged-arguments.ts';
-import { clientOf, durationOf, sessionDigest, traceIdOf } from './request-record.ts';
+import { clientOf, durationOf, sessionDigest, traceIdOf } from '#mcp-host/requests/request-record.ts';
 
 /** Adds an ended call to the request log. @param members what a model reads of it; null: it failed. */
 export function logCall(

@@ -1,8 +1,9 @@
 import { AppError } from '#core/errors.ts';
 import { createPseudonym, type Pseudonym } from '#core/query/masks.ts';
-import { toViewPage, type ViewPage } from '#mcp-host/apps/view-page.ts';
-import type { TokenList } from '#mcp-host/auth/token-file.ts';
-import { loadRegistry, type Registry } from '#mcp-host/swap/registry.ts';
+import { toViewPage, type ViewPage } from '#mcp-host/registry/view-page.ts';
+import type { TokenList } from '#mcp-host/auth/list-file.ts';
+import { loadRegistry } from '#mcp-host/registry/load-registry.ts';
+import type { Registry } from '#mcp-host/registry/registry.ts';
 import { type Bundled, type BundledToken, MASK_KEY } from '#snapshots/bundle/format.ts';
 import type { FrozenConnection } from '#snapshots/format/format.ts';
 import type { Leaf } from '#snapshots/format/tree.ts';

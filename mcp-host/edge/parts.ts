@@ -1,7 +1,7 @@
 import { LOG_LEVELS } from '#core/contract/log-levels.ts';
 import { createLog, type Log } from '#core/process/log.ts';
 import { createRateLimits } from '#mcp-host/limits/rate-limit.ts';
-import { createViews } from '#mcp-host/swap/views.ts';
+import { createViews } from '#mcp-host/registry/views.ts';
 import { type Binding, textIn } from './bindings.ts';
 import { createIssuerMemory, type IssuerMemory } from './issuer-memory.ts';
 import { type LoadedBundle, loadBundle } from './load.ts';

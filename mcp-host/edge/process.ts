@@ -1,7 +1,7 @@
 import { processEnvironment } from '#core/process/env.ts';
 import { withTimeout } from '#core/lib/with-timeout.ts';
-import { createStreams } from '#mcp-host/protocol/streams.ts';
-import type { Peer } from '#mcp-host/protocol/exchange.ts';
+import { createStreams } from '#mcp-host/dispatch/streams.ts';
+import type { Peer } from '#mcp-host/runtime/types.ts';
 import { createEdgeHost, type EdgeHost } from './edge-host.ts';
 import { openIsolate } from './parts.ts';
 import { platformFetch } from './platform-fetch.ts';

@@ -1,5 +1,5 @@
 import { networkOf } from '#core/edge/network.ts';
-import type { Sending } from '#mcp-host/transports/sending.ts';
+import type { Sending } from '#mcp-host/runtime/sending.ts';
 
 const MIB = 1024 * 1024;
 /** What one address may leave unread, and all of them together. */

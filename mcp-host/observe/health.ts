@@ -1,5 +1,6 @@
-import type { Registry } from '#mcp-host/swap/registry.ts';
-import type { Sources } from '#mcp-host/swap/sources.ts';
+import type { Registry } from '#mcp-host/registry/registry.ts';
+import type { Sources } from '#mcp-host/connections/connection-pools.ts';
+import type { Readiness } from '#core/edge/probes.ts';
 
 /** What `/health` tells. */
 export type HostHealth = ReturnType<typeof healthOf>;
@@ -26,5 +27,25 @@ export function healthOf(state: {
     transport: serving?.server.transport ?? null,
     uptime_seconds: Math.floor(uptime_ms / 1_000),
     ...rest,
+  };
+}
+
+/** What a host can work without, and what not. */
+export function readinessOf(state: {
+  /** Why nothing is served. */
+  readonly idle: string | null;
+  /** Why the copy on disk was not taken. */
+  readonly fault: string | null;
+  readonly connected: boolean;
+  readonly redis: { up(): boolean } | null;
+}): Readiness {
+  const { idle, fault, connected, redis } = state;
+  return {
+    blocking: idle === null ? [] : [idle],
+    degraded: [
+      ...(fault === null ? [] : [`The snapshot on disk could not be read: ${fault}`]),
+      ...(connected ? [] : ['Not connected to the server: deploys, token revocations and metrics are delayed.']),
+      ...(redis === null || redis.up() ? [] : ['Redis cannot be reached. This host applies its limits on its own.']),
+    ],
   };
 }

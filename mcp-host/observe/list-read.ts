@@ -1,5 +1,5 @@
 import type { ListRead } from '#core/contract/observe/usage-batch.ts';
-import { clientOf, type RequestRecord, sessionDigest } from '#mcp-host/call/request-record.ts';
+import { clientOf, type RequestRecord, sessionDigest } from '#mcp-host/requests/request-record.ts';
 
 /** What a session begins with, beside its calls. */
 const METHODS: ReadonlySet<string> = new Set([

@@ -10,12 +10,12 @@ import {
 } from '#core/lib/metrics/metrics-text.ts';
 import { type Outcome, outcomeOf } from '#core/contract/observe/outcomes.ts';
 import { createProcessMetrics } from '#core/lib/metrics/process-metrics.ts';
-import type { Registry } from '#mcp-host/swap/registry.ts';
+import type { Registry } from '#mcp-host/registry/registry.ts';
 import type { RateLimits } from '#mcp-host/limits/rate-limit.ts';
-import type { Sources } from '#mcp-host/swap/sources.ts';
-import { CallerGone } from '#mcp-host/call/context.ts';
+import type { Sources } from '#mcp-host/connections/connection-pools.ts';
+import { CallerGone } from '#mcp-host/requests/running-calls.ts';
 import { MODERN_VERSION, RpcError } from '#mcp-host/protocol/messages.ts';
-import { methodLabel, type RequestRecord } from '#mcp-host/call/request-record.ts';
+import { methodLabel, type RequestRecord } from '#mcp-host/requests/request-record.ts';
 
 /** Metrics of a host for Prometheus: counted where a call ends, written down when they are asked for. */
 export interface Metrics {

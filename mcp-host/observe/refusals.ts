@@ -1,8 +1,8 @@
 import { beginning } from '#core/lib/text/shorten.ts';
 import type { Refusal } from '#core/contract/observe/usage-batch.ts';
-import { clientOf, type RequestRecord } from '#mcp-host/call/request-record.ts';
+import { clientOf, type RequestRecord } from '#mcp-host/requests/request-record.ts';
 import { RPC, RpcError } from '#mcp-host/protocol/messages.ts';
-import { noteSeen } from '#mcp-host/observe/refusal-notes.ts';
+import { noteSeen } from '#mcp-host/protocol/refusal-notes.ts';
 
 type Kind = Refusal['kind'];
 

@@ -1,31 +1,39 @@
 import { withTimeout } from '#core/lib/with-timeout.ts';
-import { normalUri } from '#core/lib/uri-template.ts';
 import {
-  createTraceState,
   ROOT_CONTEXT,
-  type Attributes,
-  type Context,
-  type Link,
   SpanKind,
   SpanStatusCode,
   trace,
+  type Attributes,
+  createTraceState,
+  type Context,
+  type Link,
 } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
-import { outcomeOf } from '#core/contract/observe/outcomes.ts';
 import { kindOf, portOf } from '#core/engines/index.ts';
 import type { Log } from '#core/process/log.ts';
 import { PRODUCT_VERSION } from '#core/process/version.ts';
 import { errorType } from './metrics.ts';
 import { isMembers, MODERN_VERSION } from '#mcp-host/protocol/messages.ts';
-import type { Recorder } from './tracing.ts';
-import { clientOf, methodLabel, type RequestRecord, sessionDigest } from '#mcp-host/call/request-record.ts';
+import { methodLabel, type RequestRecord, sessionDigest, clientOf } from '#mcp-host/requests/request-record.ts';
+import { normalUri } from '#core/lib/uri-template.ts';
+import { outcomeOf } from '#core/contract/observe/outcomes.ts';
+
+/** What the library does, loaded only where it is used. */
+export interface Recorder {
+  record(record: RequestRecord, ended: number): void;
+  close(): Promise<void>;
+}
 
 /** An export that takes longer is given up; what waits meanwhile is bounded by the library (2 048 spans). */
 const EXPORT_MS = 5_000;
+
 const BATCH_MS = 500;
+
 const CLOSE_MS = 2_000;
+
 /** Characters of an id that a span has: a caller chooses it. */
 const LONGEST_ID = 128;
 

@@ -1,18 +1,13 @@
-import type { Log } from '#core/process/log.ts';
 import type { FrozenServer } from '#snapshots/format/format.ts';
-import type { RequestRecord } from '#mcp-host/call/request-record.ts';
+import type { RequestRecord } from '#mcp-host/requests/request-record.ts';
+import type { Log } from '#core/process/log.ts';
+import type { Recorder } from './tracing-recorder.ts';
 
 /** Spans of the requests of this host, while the deployed configuration says `otel_enabled`. */
 export interface Tracing {
   add(record: RequestRecord): void;
   use(server: Pick<FrozenServer, 'otel_enabled' | 'server_name'>): void;
   /** Sends what is left. */
-  close(): Promise<void>;
-}
-
-/** What the library does, loaded only where it is used. */
-export interface Recorder {
-  record(record: RequestRecord, ended: number): void;
   close(): Promise<void>;
 }
 

@@ -1,48 +1,19 @@
 import type {
+  ListRead,
   CallGroup,
   CallNote,
   Calls,
   HostLine,
-  ListRead,
   QueueGauge,
   Refusal,
   RunningCall,
 } from '#core/contract/observe/usage-batch.ts';
+import { type UsageItem, withoutValues } from '#mcp-host/requests/usage-item.ts';
+import type { TokenUse } from '#mcp-host/auth/bearer.ts';
 import type { LoggedArguments } from '#core/contract/observe/logged-arguments.ts';
 import type { Sealing } from '#core/lib/sealing.ts';
 import type { Log } from '#core/process/log.ts';
-import type { LoggedFault } from '#mcp-host/call/logged-fault.ts';
-import { type ArgumentNote, withoutValues } from '#mcp-host/call/logged-arguments.ts';
-import type { TokenUse } from '#mcp-host/auth/bearer.ts';
 import type { LineBuffer } from './lines.ts';
-
-/** One call as the server's metrics and request log keep it. */
-export interface UsageItem {
-  /** What was called, and by whom: the same in many calls, and sent once in a batch. */
-  readonly of: CallGroup;
-  /** When it ended, in ms since 1970. */
-  readonly timestamp: number;
-  readonly duration_ms: number;
-  /** Time in the queue, part of the duration. */
-  readonly wait_ms: number;
-  /** Time in the database, part of the duration. */
-  readonly database_ms: number;
-  readonly rows: number;
-  /** Characters of the answer. */
-  readonly bytes: number;
-  /** What the answer costs a model, about. */
-  readonly tokens: number;
-  /** Whether the result ended at a limit. */
-  readonly truncated: boolean;
-  /** Why it failed. */
-  readonly fault: LoggedFault | null;
-  /** The trace that it is part of. */
-  trace_id: string | null;
-  /** Names of arguments that its tool does not declare, when it was answered without them. */
-  readonly ignored_arguments: readonly string[];
-  /** What it sent; null: its tool does not log that. */
-  readonly arguments: ArgumentNote | null;
-}
 
 /** Calls, log lines and queues on their way to the server: kept in memory, sent in batches, never waited for by a call. */
 export interface Usage {
@@ -96,10 +67,13 @@ export interface UsageOptions {
 
 /** Arguments that wait, in bytes: a batch with all of them is far below what the server takes. */
 const MOST_HELD = 1024 * 1024;
+
 /** So few calls go at once: somebody may be looking. */
 const FEW = 100;
+
 /** The server will refuse the same batch again. */
 const REFUSED: ReadonlySet<unknown> = new Set([400, 413, 415, 422]);
+
 /** A server fails to store a batch so often, over half a minute at least, before it is given up: the ones behind it may be stored. */
 const MOST_FAULTS = 100;
 

@@ -1,4 +1,4 @@
-import { createPacked, type Packed } from '#mcp-host/transports/gzip.ts';
+import { createPacked, type Packed } from './gzip.ts';
 
 /** The lists of the protocol and the member that their results carry. */
 export const LIST_MEMBER = {

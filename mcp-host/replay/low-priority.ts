@@ -1,7 +1,7 @@
 import { AppError } from '#core/errors.ts';
 import { Stop, type StopSignal } from '#core/engines/shared/stop.ts';
 import type { Slot } from '#core/query/query.ts';
-import type { Queue } from '#mcp-host/limits/queue.ts';
+import type { Queue } from '#mcp-host/connections/queue.ts';
 
 /** How often it is looked whether there is room, or a call of a client waits. */
 const LOOK_MS = 20;

@@ -7,11 +7,11 @@ import { isOrdered } from '#core/lib/sql/statement-tokens.ts';
 import type { Log } from '#core/process/log.ts';
 import type { Rights } from '#mcp-host/auth/rights.ts';
 import { WHOLE } from '#core/edge/mcp-endpoint.ts';
-import type { Registry, ToolEntry } from '#mcp-host/swap/registry.ts';
-import type { Views } from '#mcp-host/swap/views.ts';
+import type { Registry, ToolEntry } from '#mcp-host/registry/registry.ts';
+import type { Views } from '#mcp-host/registry/views.ts';
 import { type Answer, compare, unsteady } from './compare.ts';
 import { createSide, type Ran, type Side, type SideOptions } from './side.ts';
-import type { Sample, Samples } from './samples.ts';
+import type { Sample, Samples } from '#mcp-host/call/samples.ts';
 
 export interface ReplayOptions extends SideOptions {
   readonly samples: Samples;

@@ -1,4 +1,4 @@
-import type { Peer } from '#mcp-host/protocol/exchange.ts';
+import type { Peer } from './types.ts';
 import type { Served, ServeOptions } from './types.ts';
 
 /** Rejects when the address cannot be had. */

@@ -1,4 +1,4 @@
-import { largeBody } from './bun-large-body.ts';
+import type { Sending } from './sending.ts';
 import { serve } from './bun-serve.ts';
 import type { Runtime } from './types.ts';
 
@@ -11,3 +11,41 @@ export const BUN: Runtime = {
   newRequestId: () => Bun.randomUUIDv7(),
   standardInput: () => Bun.stdin.stream(),
 };
+
+/**
+ * The body of a large response. Bun (1.4) sends a text that was not ready at once without gathering its head: every piece of every
+ * header is a system call of its own, fifteen in all, which cost more than the call. A body that is written directly has one for its
+ * head and one for itself, and says when it was read. It is sent in chunks, because its length stands in no header.
+ */
+export function largeBody(answer: string | Blob, sending: Sending): ReadableStream<Uint8Array> {
+  const write = (controller: ReadableStreamDirectController, bytes: Uint8Array<ArrayBuffer>): void | Promise<void> => {
+    void controller.write(bytes);
+    const flushed = Promise.resolve(controller.flush(true));
+    // Most readers take it at once.
+    if (Bun.peek.status(flushed) !== 'fulfilled') return finish(controller, flushed, sending);
+    void controller.end();
+    sending.end();
+  };
+  const source: Bun.DirectUnderlyingSource<Uint8Array> = {
+    type: 'direct',
+    pull: (controller) =>
+      typeof answer === 'string'
+        ? write(controller, Buffer.from(answer))
+        : answer.arrayBuffer().then((bytes) => write(controller, new Uint8Array(bytes))),
+    cancel: () => sending.end(),
+  };
+  // The types of the DOM do not know this kind of source.
+  return new ReadableStream(source as unknown as UnderlyingDefaultSource<Uint8Array>);
+}
+
+async function finish(controller: ReadableStreamDirectController, flushed: Promise<unknown>, sending: Sending): Promise<void> {
+  const dropped = new Promise<false>((resolve) => sending.onDrop(() => resolve(false)));
+  sending.hold();
+  try {
+    // After the end a graceful stop of the server waits no more for whoever reads slowly.
+    if (await Promise.race([flushed.then(() => true), dropped])) await controller.end();
+    else controller.close(new Error('The reader of the answer does not keep up.'));
+  } finally {
+    sending.end();
+  }
+}

@@ -1,9 +1,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { sendingOf } from '#mcp-host/transports/sending.ts';
+import { sendingOf } from './sending.ts';
 import { isHostlessProbe } from '#core/edge/requests/hostless.ts';
 import { hostName } from '#core/edge/origins.ts';
-import type { Peer } from '#mcp-host/protocol/exchange.ts';
+import type { Peer } from './types.ts';
 import type { Served, ServeOptions } from './types.ts';
 
 /** A whole request may take so long to arrive; the host itself waits less for the bodies that it reads. */

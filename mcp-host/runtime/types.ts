@@ -1,6 +1,17 @@
 import type { DialledFetch } from '#core/engines/shared/network.ts';
-import type { Sending } from '#mcp-host/transports/sending.ts';
-import type { Peer } from '#mcp-host/protocol/exchange.ts';
+import type { Sending } from './sending.ts';
+
+/** The other end of the connection that a request came over. */
+export interface Peer {
+  /** Number of the listener that took it; 0: none. */
+  readonly listener: number;
+  /** As the socket knows it. */
+  address(): string;
+  /** From now on it may wait in silence. */
+  hold(): void;
+  /** Once for every hold: its connection may idle out again. */
+  release(): void;
+}
 
 export interface ServeOptions {
   readonly host: string;

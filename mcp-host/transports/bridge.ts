@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Caller } from '#mcp-host/auth/caller.ts';
-import { readEvents } from '#mcp-host/swap/control.ts';
-import { type Dispatch, SESSION_HEADER } from '#mcp-host/protocol/dispatch.ts';
+import { readEvents } from '#mcp-host/protocol/events.ts';
+import { type Dispatch, SESSION_HEADER } from '#mcp-host/dispatch/dispatch.ts';
 import { type Endpoint, WHOLE } from '#core/edge/mcp-endpoint.ts';
-import type { Peer } from '#mcp-host/protocol/exchange.ts';
+import type { Peer } from '#mcp-host/runtime/types.ts';
 import { idOf, refuse } from '#mcp-host/protocol/replies.ts';
 import { decodedName } from '#mcp-host/protocol/protocol-version.ts';
 import { isMembers, META, type RpcId } from '#mcp-host/protocol/messages.ts';
-import type { Registry } from '#mcp-host/swap/registry.ts';
+import type { Registry } from '#mcp-host/registry/registry.ts';
 
 /** What the peer sees now, or why nothing is served. */
 export type Serving = () => Registry | { readonly idle: string };

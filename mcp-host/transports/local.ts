@@ -1,8 +1,8 @@
 import { isToolsetName } from '#core/contract/definitions/toolsets.ts';
 import { LOCAL } from '#mcp-host/auth/caller.ts';
 import { type Endpoint, endpointOf, WHOLE } from '#core/edge/mcp-endpoint.ts';
-import type { Registry } from '#mcp-host/swap/registry.ts';
-import type { Views } from '#mcp-host/swap/views.ts';
+import type { Registry } from '#mcp-host/registry/registry.ts';
+import type { Views } from '#mcp-host/registry/views.ts';
 import type { Serving } from './bridge.ts';
 
 const USAGE = 'Usage: stdio [--toolset NAME]';

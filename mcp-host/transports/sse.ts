@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import type { Log } from '#core/process/log.ts';
 import { type Caller, holderOf } from '#mcp-host/auth/caller.ts';
-import type { Dispatch } from '#mcp-host/protocol/dispatch.ts';
+import type { Dispatch } from '#mcp-host/dispatch/dispatch.ts';
 import { WHOLE } from '#core/edge/mcp-endpoint.ts';
-import type { Peer } from '#mcp-host/protocol/exchange.ts';
-import { refuse, replyToFault } from '#mcp-host/protocol/replies.ts';
-import type { Streams } from '#mcp-host/protocol/streams.ts';
-import type { Viewer, Views } from '#mcp-host/swap/views.ts';
+import type { Peer } from '#mcp-host/runtime/types.ts';
+import { refuse } from '#mcp-host/protocol/replies.ts';
+import { replyToFault } from '#mcp-host/dispatch/fault-replies.ts';
+import type { Streams } from '#mcp-host/dispatch/streams.ts';
+import type { Viewer, Views } from '#mcp-host/registry/views.ts';
 import { readMessage } from './body.ts';
 import { type Bridge, createBridge, type Serving } from './bridge.ts';
 

@@ -1,7 +1,7 @@
 import postgres from 'postgres';
 import { openPostgres } from '#core/engines/postgresql/source.ts';
 import type { PipelineSlot } from '#core/engines/shared/source.ts';
-import { createQueue } from '#mcp-host/limits/queue.ts';
+import { createQueue } from '#mcp-host/connections/queue.ts';
 import { localPolicy } from '#test/support/databases.ts';
 import { measureTree } from './machine.ts';
 import { table } from './report.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { loadRegistry } from '#mcp-host/swap/registry.ts';
-import { snapshotFile } from '#mcp-host/swap/snapshot-file.ts';
+import { loadRegistry } from '#mcp-host/registry/load-registry.ts';
+import { snapshotFile } from '#mcp-host/control/snapshot-file.ts';
 import type { Snapshot } from '#snapshots/format/format.ts';
 import { toContent } from '#snapshots/format/tree.ts';
 import { loadableOf } from '#test/mcp-host/snapshot-forms.ts';

@@ -5,13 +5,13 @@ import type { DialPolicy } from '#core/engines/shared/source.ts';
 import { createKeyring } from '#core/lib/secrets.ts';
 import { createLog, type LogLine } from '#core/process/log.ts';
 import type { AuthSettings } from '#mcp-host/auth/authorise.ts';
-import { tokenFile } from '#mcp-host/auth/token-file.ts';
+import { tokenFile } from '#mcp-host/auth/list-file.ts';
 import { createHost, type Host } from '#mcp-host/host.ts';
 import type { HostOptions } from '#mcp-host/host-options.ts';
 import { dialledFetch } from '#mcp-host/runtime/runtime.ts';
-import { besideFiles } from '#mcp-host/swap/beside-files.ts';
-import { installationFile } from '#mcp-host/swap/own-installation.ts';
-import { snapshotFile } from '#mcp-host/swap/snapshot-file.ts';
+import { besideFiles } from '#mcp-host/control/beside-files.ts';
+import { installationFile } from '#mcp-host/control/own-installation.ts';
+import { snapshotFile } from '#mcp-host/control/snapshot-file.ts';
 
 /** Hosts of the tests, in the process of a test or in a program of their own: nothing here needs Bun. */
 export const TOKEN = 'service-token-of-the-tests-0123456789';

@@ -1,6 +1,6 @@
 import type { SnapshotNews } from '#core/contract/deploy/control.ts';
-import type { Loadable } from '#mcp-host/swap/registry.ts';
-import type { SnapshotFile } from '#mcp-host/swap/snapshot-file.ts';
+import type { Loadable } from '#mcp-host/registry/load-registry.ts';
+import type { SnapshotFile } from '#mcp-host/control/snapshot-file.ts';
 import type { Snapshot } from '#snapshots/format/format.ts';
 import { toBlobs, toTree } from '#snapshots/format/tree.ts';
 

@@ -4,8 +4,9 @@ import { getToolUiResourceUri, RESOURCE_MIME_TYPE } from '@modelcontextprotocol/
 import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as LegacyTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Browser } from 'playwright-core';
-import { toViewPage } from '#mcp-host/apps/view-page.ts';
-import { changedLists, loadRegistry } from '#mcp-host/swap/registry.ts';
+import { toViewPage } from '#mcp-host/registry/view-page.ts';
+import { changedLists } from '#mcp-host/registry/changes.ts';
+import { loadRegistry } from '#mcp-host/registry/load-registry.ts';
 import type { FrozenTool } from '#snapshots/format/format.ts';
 import { toBlobs } from '#snapshots/format/tree.ts';
 import {

@@ -1,8 +1,8 @@
 import type { RedisLimits } from '#core/cluster/redis-limits.ts';
 import { depthFault } from '#core/query/argument-values.ts';
 import { isMembers, type Members } from '#mcp-host/protocol/messages.ts';
-import type { Session } from '#mcp-host/protocol/sessions.ts';
-import { createPlaces } from '../places.ts';
+import type { Session } from '#mcp-host/requests/sessions.ts';
+import { createPlaces } from '#mcp-host/requests/mailbox.ts';
 
 type Asking = Pick<Session, 'id'>;
 

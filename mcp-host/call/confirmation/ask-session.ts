@@ -1,10 +1,10 @@
 import { withTimeout } from '#core/lib/with-timeout.ts';
 import { isMembers, type Members } from '#mcp-host/protocol/messages.ts';
-import type { Session } from '#mcp-host/protocol/sessions.ts';
+import type { Session } from '#mcp-host/requests/sessions.ts';
 import type { CallContext } from '../context.ts';
-import type { ProgressStream } from '../progress-stream.ts';
-import { waitedFor } from '../request-record.ts';
-import { ANSWER_MS, type Confirmations } from './asked-call.ts';
+import type { ProgressStream } from '#mcp-host/requests/progress-stream.ts';
+import { waitedFor } from '#mcp-host/requests/request-record.ts';
+import { ANSWER_MS, type Confirmations } from './pending-call.ts';
 
 /** Why there is no answer: nobody gave one in time, or the client refused to ask. */
 export type Unanswered = 'timeout' | 'error';

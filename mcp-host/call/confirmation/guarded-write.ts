@@ -4,7 +4,7 @@ import type { FrozenTool } from '#snapshots/format/format.ts';
 import { isMembers, type Members, RPC, RpcError } from '#mcp-host/protocol/messages.ts';
 import type { CallResult } from '../cache.ts';
 import type { CallContext } from '../context.ts';
-import { waitedFor } from '../request-record.ts';
+import { waitedFor } from '#mcp-host/requests/request-record.ts';
 import { askSession, type Reply } from './ask-session.ts';
 import {
   ANSWER_MS,
@@ -15,11 +15,11 @@ import {
   refuseReplaced,
   replyIn,
   sealQuestion,
-  TOKEN,
   tooFast,
   unanswered,
-} from './asked-call.ts';
-import { declaredIn, opensPages, showsForms } from './elicitation.ts';
+} from './pending-call.ts';
+import { TOKEN } from '#mcp-host/registry/tool-item.ts';
+import { declaredIn, opensPages, showsForms } from '#mcp-host/protocol/client-capabilities.ts';
 import { ANSWER, type AskedWrite, pageMessage, questionOf, rowsOf, saidOnPage, titleOf } from './question.ts';
 
 /** How often the client of a session is asked within one call, when the rows change meanwhile. */

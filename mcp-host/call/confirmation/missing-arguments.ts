@@ -3,9 +3,17 @@ import { AppError } from '#core/errors.ts';
 import { depthFault } from '#core/query/argument-values.ts';
 import { inputSchema, isSent, mustBeGiven } from '#core/query/arguments.ts';
 import { isMembers, type Members } from '#mcp-host/protocol/messages.ts';
-import { type AskedCall, type Confirmations, InputRequired, type Replied, replyIn, sealQuestion, tooFast } from './asked-call.ts';
+import {
+  type AskedCall,
+  type Confirmations,
+  InputRequired,
+  type Replied,
+  replyIn,
+  sealQuestion,
+  tooFast,
+} from './pending-call.ts';
 import { askSession } from './ask-session.ts';
-import { declaredIn, showsForms } from './elicitation.ts';
+import { declaredIn, showsForms } from '#mcp-host/protocol/client-capabilities.ts';
 import { plain, titleOf } from './question.ts';
 
 /** The name of the question in `inputRequests`. */

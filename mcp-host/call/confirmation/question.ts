@@ -5,7 +5,7 @@ import { isSent } from '#core/query/arguments.ts';
 import { writeTarget } from '#core/lib/sql/write-target.ts';
 import type { FrozenTool } from '#snapshots/format/format.ts';
 import type { Members } from '#mcp-host/protocol/messages.ts';
-import type { RequestRecord } from '../request-record.ts';
+import type { RequestRecord } from '#mcp-host/requests/request-record.ts';
 
 /** The one field of the form: some clients accept forms without a required field by themselves. */
 export const ANSWER = 'ok';

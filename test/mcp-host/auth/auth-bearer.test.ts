@@ -8,7 +8,7 @@ import { StreamableHTTPClientTransport as LegacyTransport } from '@modelcontextp
 import type { LiveToken } from '#core/contract/deploy/control.ts';
 import { createLog } from '#core/process/log.ts';
 import { createBearer } from '#mcp-host/auth/bearer.ts';
-import { tokenFile } from '#mcp-host/auth/token-file.ts';
+import { tokenFile } from '#mcp-host/auth/list-file.ts';
 import { halfSent } from '#test/support/half-sent.ts';
 import { connection, hostHere, keyring, modern, rpc, snapshotOf, testHost, TOKEN as SERVICE_TOKEN, toolOf } from '../support.ts';
 import { useHost } from '../use-host.ts';

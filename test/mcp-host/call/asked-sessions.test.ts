@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { openRedisLimits } from '#core/cluster/redis-limits.ts';
-import { readEvents } from '#mcp-host/swap/control.ts';
+import { readEvents } from '#mcp-host/protocol/events.ts';
 import { reachable, redisUrl } from '#test/support/databases.ts';
 import {
   connectionOf,

@@ -4,7 +4,7 @@ import type { StopSignal } from '#core/engines/shared/stop.ts';
 import { type CallResult, createResultCache } from '#mcp-host/call/cache.ts';
 import { createCaller } from '#mcp-host/auth/caller.ts';
 import { rightsOf } from '#mcp-host/auth/rights.ts';
-import { loadRegistry } from '#mcp-host/swap/registry.ts';
+import { loadRegistry } from '#mcp-host/registry/load-registry.ts';
 import type { FrozenTool } from '#snapshots/format/format.ts';
 import { connection, modern, parameterOf, snapshotOf, toolOf } from '../support.ts';
 import { useHost } from '../use-host.ts';

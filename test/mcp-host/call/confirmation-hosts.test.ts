@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { openRedisLimits } from '#core/cluster/redis-limits.ts';
 import { createOneUse } from '#mcp-host/call/confirmation/one-use.ts';
-import { createSealedState } from '#mcp-host/call/confirmation/sealed-state.ts';
+import { createSealedState } from '#mcp-host/call/confirmation/pending-call.ts';
 import type { HostOptions } from '#mcp-host/host-options.ts';
 import { reachable, redisUrl } from '#test/support/databases.ts';
 import { liveToken, tokenText } from '../toolsets/toolsets-support.ts';

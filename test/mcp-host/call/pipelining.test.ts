@@ -7,7 +7,7 @@ import { openPostgres } from '#core/engines/postgresql/source.ts';
 import type { Row } from '#core/lib/sql/result.ts';
 import type { Source } from '#core/engines/shared/source.ts';
 import { Stop } from '#core/engines/shared/stop.ts';
-import { createQueue, type Queue } from '#mcp-host/limits/queue.ts';
+import { createQueue, type Queue } from '#mcp-host/connections/queue.ts';
 import { localPolicy, reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
 import { createRandom } from '#test/support/chance.ts';
 import { bind, parseSql } from '#test/support/sql.ts';

@@ -2,8 +2,8 @@ import { afterEach, beforeAll, afterAll, describe, expect, test } from 'bun:test
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { openRedisLimits, type RedisLimits } from '#core/cluster/redis-limits.ts';
-import { createSlotShares, type SlotShares } from '#mcp-host/limits/slot-shares.ts';
-import { createQueue, type Queue } from '#mcp-host/limits/queue.ts';
+import { createSlotShares, type SlotShares } from '#mcp-host/connections/slot-shares.ts';
+import { createQueue, type Queue } from '#mcp-host/connections/queue.ts';
 import { createRateLimits, type RateLimits, type RateSubject } from '#mcp-host/limits/rate-limit.ts';
 import { createLog } from '#core/process/log.ts';
 import { createRandom } from '#test/support/chance.ts';

@@ -5,8 +5,9 @@ import { createSealing } from '#core/lib/sealing.ts';
 import { quantile } from '#core/lib/histogram.ts';
 import { createLog, type LogLine } from '#core/process/log.ts';
 import { createLines } from '#mcp-host/observe/lines.ts';
-import { type Batch, createUsage, type Usage, type UsageItem, type UsageOptions } from '#mcp-host/observe/usage.ts';
-import { createWaits } from '#mcp-host/limits/waits.ts';
+import { type Batch, createUsage, type Usage, type UsageOptions } from '#mcp-host/observe/usage.ts';
+import type { UsageItem } from '#mcp-host/requests/usage-item.ts';
+import { createWaits } from '#mcp-host/connections/waits.ts';
 import { until } from '#test/support/until.ts';
 
 const item = (name: string, over: Partial<CallGroup> = {}): UsageItem => ({

@@ -1,7 +1,7 @@
 import net from 'node:net';
 import { describe, expect, test } from 'bun:test';
-import { createSending } from '#mcp-host/transports/sending.ts';
-import { largeBody } from '#mcp-host/runtime/bun-large-body.ts';
+import { createSending } from '#mcp-host/runtime/sending.ts';
+import { largeBody } from '#mcp-host/runtime/bun.ts';
 
 const MIB = 1024 * 1024;
 

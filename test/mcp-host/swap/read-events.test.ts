@@ -2,7 +2,8 @@ import { expect, test } from 'bun:test';
 import { createLog } from '#core/process/log.ts';
 import { fc } from '#test/support/chance.ts';
 import { until } from '#test/support/until.ts';
-import { createControl, readEvents } from '#mcp-host/swap/control.ts';
+import { createControl } from '#mcp-host/control/control.ts';
+import { readEvents } from '#mcp-host/protocol/events.ts';
 
 /** A body that arrives cut at these places. */
 const arriving = (bytes: Uint8Array, cuts: readonly number[]): ReadableStream<Uint8Array> => {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { streamProgress } from '#mcp-host/protocol/progress.ts';
+import { streamProgress } from '#mcp-host/dispatch/progress-response.ts';
 import type { HostFetch } from '#mcp-host/transports/http.ts';
 import { createListener, type Listener } from '#mcp-host/transports/listener.ts';
 

@@ -6,7 +6,7 @@ import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.j
 import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
 import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import type { FrozenServer, FrozenTool } from '#snapshots/format/format.ts';
-import { readEvents } from '#mcp-host/swap/control.ts';
+import { readEvents } from '#mcp-host/protocol/events.ts';
 import { connection, keyring, modern, snapshotOf, toolOf } from '../support.ts';
 import { useHost } from '../use-host.ts';
 import { until } from '#test/support/until.ts';

@@ -8,7 +8,7 @@ import { StdioClientTransport as LegacyTransport } from '@modelcontextprotocol/s
 import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { isNetworkHost } from '#core/contract/deploy/deploy.ts';
 import type { FrozenServer } from '#snapshots/format/format.ts';
-import { snapshotFile } from '#mcp-host/swap/snapshot-file.ts';
+import { snapshotFile } from '#mcp-host/control/snapshot-file.ts';
 import {
   connection,
   type ControlServer,

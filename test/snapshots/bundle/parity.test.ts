@@ -4,7 +4,7 @@ import { controlServer, type ControlServer, KEY, sqliteFolder, type TestHost, te
 import { reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
 import { bundleOf, type RunningBundle, startBundle } from '#test/support/edge.ts';
 import { type SqldServer, startSqld } from '#test/support/sqld-server.ts';
-import { toViewPage } from '#mcp-host/apps/view-page.ts';
+import { toViewPage } from '#mcp-host/registry/view-page.ts';
 import { viewHtml } from '#test/view/view-client.ts';
 import { type EdgeCall, edgeCalls } from './calls.ts';
 import { LIBSQL_SHOP, POSTGRES_SHOP, type Shop, shopOf } from './shop.ts';

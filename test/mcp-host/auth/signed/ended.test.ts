@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { EndedGrant, IdentityList } from '#core/contract/deploy/control.ts';
 import { identityFile } from '#mcp-host/auth/signed/identity-state.ts';
-import { readEvents } from '#mcp-host/swap/control.ts';
+import { readEvents } from '#mcp-host/protocol/events.ts';
 import { paced } from '#test/support/paced.ts';
 import { identityOf, personClaims, type TestKey, testKey } from '#test/support/signed-tokens.ts';
 import {

@@ -1,0 +1,28 @@
+import type { Pseudonym } from '#core/query/masks.ts';
+import type { Samples } from './samples.ts';
+import type { RateLimits } from '#mcp-host/limits/rate-limit.ts';
+import type { Usage } from '#mcp-host/observe/usage.ts';
+import type { Sources } from '#mcp-host/connections/connection-pools.ts';
+import type { Log } from '#core/process/log.ts';
+import type { AppViews } from './app-views.ts';
+import type { Confirmations } from './confirmation/pending-call.ts';
+import type { ResultCache } from './cache.ts';
+import type { PageCursors } from './page-cursors.ts';
+
+/** What calls need of their host, the same for all of them. */
+export interface CallServices {
+  readonly sources: Sources;
+  readonly usage: Usage;
+  readonly cache: ResultCache;
+  readonly limits: RateLimits;
+  /** Calls that are kept for replays. */
+  readonly samples: Pick<Samples, 'keep'>;
+  readonly confirmations: Confirmations;
+  /** For clients that draw results. */
+  readonly app_views: AppViews;
+  readonly pages: PageCursors;
+  /** For masks that hash. */
+  readonly pseudonym: Pseudonym;
+  readonly log: Log;
+  readonly now: () => number;
+}

@@ -1,0 +1,163 @@
+import type { BesideEntry, BesideNews, CanaryNews } from '#core/contract/deploy/control.ts';
+import type { Log } from '#core/process/log.ts';
+import { HOLDS_SECRETS, keyOf, type Leaf } from '#snapshots/format/tree.ts';
+import { applyTo, Lacking, type NewSnapshot } from './apply-news.ts';
+import type { BesideFiles } from './beside-files.ts';
+import type { Control } from './control.ts';
+import type { LoadRegistry } from '#mcp-host/registry/load-registry.ts';
+import type { Registry } from '#mcp-host/registry/registry.ts';
+import type { SnapshotFile } from './snapshot-file.ts';
+
+/** A configuration that this host holds beside its live version. */
+export interface Held {
+  readonly entry: BesideEntry;
+  readonly registry: Registry;
+}
+
+/**
+ * Configurations beside the live one, on the same pools and queues: candidates, and whatever is fetched for some calls. Each call
+ * keeps the registry that it began with, as calls of the live version do.
+ */
+export interface Beside {
+  /** Holds what is on disk, once the live version is there. */
+  load(): Promise<void>;
+  /** Holds what the server names from now on, and says so. */
+  use(news: BesideNews): Promise<void>;
+  /** What is held under an id. */
+  find(id: string): Held | null;
+  /**
+   * The registry of a candidate (its id) or of a stored version (`v12`): held or not, it is there when this resolves. What is
+   * not held is fetched for the caller alone, and goes with its last call. Rejects when the server has none.
+   */
+  borrow(name: string): Promise<Registry>;
+}
+
+export interface BesideOptions {
+  readonly control: Pick<Control, 'fetchBeside'>;
+  /** Copies of what is held. */
+  readonly files: BesideFiles;
+  /** The copy of the live version, which has most texts of what is beside it. */
+  readonly file: Pick<SnapshotFile, 'texts'>;
+  readonly live: () => Registry | null;
+  readonly log: Log;
+  readonly loadRegistry: LoadRegistry;
+  /** From now on these are served. */
+  readonly serve: (held: ReadonlyMap<string, Held>, canary: CanaryNews | null) => void;
+  readonly acknowledge: (answer: { request_id: string; error?: string }) => void;
+  readonly retry_ms?: number;
+}
+
+const RETRY_MS = 5_000;
+/** A host that starts waits for no server. */
+type Source = 'disk' | 'server';
+
+export function createBeside(options: BesideOptions): Beside {
+  const { control, files, file, live, log, loadRegistry, serve, acknowledge, retry_ms = RETRY_MS } = options;
+  let held: ReadonlyMap<string, Held> = new Map();
+  let latest: BesideNews | null = null;
+  let working: Promise<void> = Promise.resolve();
+
+  /** @param base what the server may lead on from; null: everything is to come. */
+  const fetched = async (name: string, base: Registry | null): Promise<NewSnapshot> => {
+    const { delta, ...head } = await control.fetchBeside(name, base === null ? '' : haveOf(base));
+    if (delta === undefined) throw new Lacking(`The server sent nothing of ${name}.`);
+    // A version that the server does not have any more is no base: it sends everything.
+    const leaves = delta.from === null ? [] : leavesOf(base);
+    return applyTo(leaves, { ...head, delta });
+  };
+  const loadFetched = async (name: string, base: Registry | null): Promise<{ snapshot: NewSnapshot; registry: Registry }> => {
+    const snapshot = await fetched(name, base);
+    const { version, checksum, created_at, tree, blobs } = snapshot;
+    const loadable = { version, checksum, created_at, leaves: tree.leaves, textOf: (hash: string) => blobs.get(hash) };
+    return { snapshot, registry: await loadRegistry(loadable, base) };
+  };
+  const fromDisk = async ({ id, checksum }: BesideEntry): Promise<Registry | null> => {
+    const kept = await files.read(id).catch(() => null);
+    if (kept?.checksum !== checksum) return null;
+    const { texts, leaves, ...head } = kept;
+    const base = live();
+    const registry = { ...head, leaves: sharing(leaves, base), textOf: (hash: string) => texts.get(hash) };
+    return loadRegistry(registry, base);
+  };
+  const keep = async (id: string, snapshot: NewSnapshot): Promise<void> => {
+    const { leaves } = snapshot.tree;
+    const missing = leaves.filter(({ hash }) => !snapshot.blobs.has(hash)).map(({ hash }) => hash);
+    const texts = new Map([...(missing.length === 0 ? [] : await file.texts(missing)), ...snapshot.blobs]);
+    if (leaves.every(({ hash }) => texts.has(hash))) return files.write(id, snapshot, texts);
+    const whole = await fetched(id, null);
+    await files.write(id, whole, whole.blobs);
+  };
+  const obtain = async (entry: BesideEntry, source: Source): Promise<Registry> => {
+    const kept = await fromDisk(entry);
+    if (kept !== null) return kept;
+    if (source === 'disk') throw new Lacking(`There is no copy of ${entry.id}.`);
+    const { snapshot, registry } = await loadFetched(entry.id, live());
+    if (registry.checksum !== entry.checksum) throw new Error(`The server sent another configuration as ${entry.id}.`);
+    await keep(entry.id, snapshot).catch((error: unknown) =>
+      log.error('candidate_not_kept', { id: entry.id, error: String(error) }),
+    );
+    return registry;
+  };
+
+  /** @returns what could not be loaded. */
+  const apply = async (news: BesideNews, source: Source): Promise<string[]> => {
+    latest = news;
+    const next = new Map<string, Held>();
+    const faults: string[] = [];
+    for (const entry of news.snapshots) {
+      const known = held.get(entry.id);
+      try {
+        const registry = known?.registry.checksum === entry.checksum ? known.registry : await obtain(entry, source);
+        next.set(entry.id, { entry, registry });
+      } catch (error) {
+        log.warning('candidate_not_loaded', { id: entry.id, error: String(error) });
+        faults.push(entry.id);
+      }
+    }
+    held = next;
+    serve(held, news.canary ?? null);
+    return faults;
+  };
+  const take = async (news: BesideNews): Promise<void> => {
+    const faults = await apply(news, 'server');
+    await files
+      .writeState(news)
+      .then(() => files.keepOnly(new Set(news.snapshots.map(({ id }) => id))))
+      .catch((error: unknown) => log.error('candidates_not_kept', { error: String(error) }));
+    const error = faults.length === 0 ? {} : { error: `The host could not load ${faults.join(', ')}. See its log.` };
+    acknowledge({ request_id: `beside:${news.revision}`, ...error });
+    if (faults.length > 0) setTimeout(() => void again(news), retry_ms).unref();
+  };
+  /** One list after the other. */
+  const use = (news: BesideNews): Promise<void> => {
+    working = working.then(() => take(news));
+    return working;
+  };
+  const again = async (news: BesideNews): Promise<void> => {
+    if (latest === news) await use(news);
+  };
+
+  return {
+    async load() {
+      const news = await files.readState();
+      if (news !== null && live() !== null) await apply(news, 'disk');
+    },
+    use,
+    find: (id) => held.get(id) ?? null,
+    async borrow(name) {
+      return held.get(name)?.registry ?? (await loadFetched(name, live())).registry;
+    },
+  };
+}
+
+const haveOf = ({ snapshot_version, checksum }: Registry): string => `${snapshot_version}:${checksum}`;
+const leavesOf = (registry: Registry | null): Leaf[] => [...(registry?.loaded.keys() ?? [])];
+
+/** The leaves of a copy, those of a registry where these are the same: what was made of them is not made again. */
+function sharing(leaves: readonly Leaf[], registry: Registry | null): readonly Leaf[] {
+  const known = new Map(leavesOf(registry).map((leaf) => [keyOf(leaf), leaf]));
+  return leaves.map((leaf) => {
+    const same = HOLDS_SECRETS.includes(leaf.kind) ? undefined : known.get(keyOf(leaf));
+    return same?.hash === leaf.hash ? same : leaf;
+  });
+}

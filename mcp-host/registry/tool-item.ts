@@ -1,0 +1,59 @@
+import type { FrozenTool } from '#snapshots/format/format.ts';
+import { listingInOrder } from '#core/query/arguments.ts';
+
+/** The argument that brings the token of a two-step call back. */
+export const TOKEN = 'confirm_token';
+
+/** Claude Code cuts a longer text unless the tool says that it may be, and never takes more than the second number. */
+const USUAL_CHARACTERS = 50_000;
+
+const MOST_CHARACTERS = 500_000;
+
+/** Of the `_meta` of a tool and of its results: what the tool says of its view. */
+export const VIEW_META = 'sluice/view';
+
+const STRUCTURED: readonly string[] = ['rows', 'row', 'column', 'value'];
+
+/** Whether the page draws what a tool returns. What a template makes may be text, so its tool has to say so. */
+export const isDrawn = ({ return_type, view, two_step, transform_template }: FrozenTool): boolean =>
+  view?.kind !== 'none' &&
+  STRUCTURED.includes(return_type) &&
+  two_step !== true &&
+  (transform_template === null || view !== undefined);
+
+/**
+ * A tool as `tools/list` sends it.
+ * @param view_uri address of the page that draws results; null: there is none.
+ */
+export function toolItem(tool: FrozenTool, view_uri: string | null): Readonly<Record<string, unknown>> {
+  const listing = tool.two_step === true ? twoStep(listingInOrder(tool)) : listingInOrder(tool);
+  const meta = { ...longResultOf(tool), ...viewOf(tool, view_uri) };
+  return Object.keys(meta).length === 0 ? listing : { ...listing, _meta: meta };
+}
+
+function longResultOf({ max_bytes, return_type }: FrozenTool): object {
+  if (max_bytes <= USUAL_CHARACTERS || return_type === 'image' || return_type === 'audio') return {};
+  return { 'anthropic/maxResultSizeChars': Math.min(max_bytes, MOST_CHARACTERS) };
+}
+
+/** Some clients read only the earlier, flat key. */
+function viewOf(tool: FrozenTool, uri: string | null): object {
+  if (uri === null || !isDrawn(tool)) return {};
+  const { view } = tool;
+  return { ui: { resourceUri: uri }, 'ui/resourceUri': uri, ...(view !== undefined && { [VIEW_META]: view }) };
+}
+
+const TOKEN_SCHEMA = {
+  type: 'string',
+  description:
+    'Only to carry out what an earlier call of this tool described: the token from its answer, with the same arguments.',
+};
+
+/** Its first answer is no result, so no schema of results holds. */
+function twoStep({ outputSchema: _, ...listing }: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const { inputSchema: input } = listing;
+  if (typeof input !== 'object' || input === null || !('properties' in input)) return listing;
+  const { properties } = input;
+  if (typeof properties !== 'object') return listing;
+  return { ...listing, inputSchema: { ...input, properties: { ...properties, [TOKEN]: TOKEN_SCHEMA } } };
+}

@@ -1,0 +1,131 @@
+import { declaredIn, drawsViews } from '#mcp-host/protocol/client-capabilities.ts';
+import type { Confirmation } from '#core/contract/observe/calls.ts';
+import type { ErrorCode } from '#core/errors.ts';
+import type { UndeclaredRecord } from '#core/query/arguments.ts';
+import type { RunRecord } from '#core/query/query.ts';
+import type { FrozenConnection } from '#snapshots/format/format.ts';
+import type { FrozenQuery } from '#core/query/frozen-query.ts';
+import type { ProtocolVersion } from '#mcp-host/protocol/protocol-version.ts';
+import type { Exchange } from './exchange.ts';
+import { type RpcMessage, isMembers } from '#mcp-host/protocol/messages.ts';
+import type { Session } from './sessions.ts';
+import type { UsageItem } from './usage-item.ts';
+import { createHash } from 'node:crypto';
+
+/** Every request of the stateless revision says it; a session said it when it was opened. */
+export const isForViews = ({ protocol, message, session }: RequestRecord): boolean =>
+  protocol.modern ? drawsViews(declaredIn(message.params)) : session?.draws_views === true;
+
+/** What the request log, metrics and traces know of one request: one object, filled while the request runs. */
+export interface RequestRecord extends RunRecord, UndeclaredRecord {
+  readonly message: RpcMessage;
+  readonly exchange: Exchange;
+  readonly protocol: ProtocolVersion;
+  readonly session: Session | null;
+  /** Of `performance.now()`. */
+  readonly started: number;
+  /** Whether the protocol has its method; any other text is the caller's own. */
+  known: boolean;
+  /** How long a person was waited for: no part of the duration of the call. */
+  asked_ms: number;
+  /** A person is waited for now. */
+  is_asking: boolean;
+  /** The query that it asked for, once that is known. */
+  query: (FrozenQuery & { readonly name: string }) | null;
+  connection: FrozenConnection | null;
+  rows: number;
+  /** Characters of the result. */
+  bytes: number;
+  /** Whether the result ended at a limit. */
+  truncated: boolean;
+  /** Why the call failed inside its tool or resource. */
+  fault: ErrorCode | null;
+  /** How the question went that a guarded tool asks before it writes; null: nobody was asked. */
+  confirmation: Confirmation | null;
+  refuses_undeclared: boolean;
+  /** What the request was refused or ended with. */
+  error: unknown;
+  /** Its entry in the request log, once there is one. */
+  logged: UsageItem | null;
+}
+
+const NONE: readonly string[] = [];
+
+export const createRequestRecord = (
+  message: RpcMessage,
+  exchange: Exchange,
+  protocol: ProtocolVersion,
+  session: Session | null,
+): RequestRecord => ({
+  message,
+  exchange,
+  protocol,
+  session,
+  started: performance.now(),
+  known: true,
+  asked_ms: 0,
+  is_asking: false,
+  wait_ms: 0,
+  query_from: 0,
+  query_to: 0,
+  committed: false,
+  query: null,
+  connection: null,
+  rows: 0,
+  bytes: 0,
+  truncated: false,
+  fault: null,
+  confirmation: null,
+  refuses_undeclared: false,
+  undeclared: 0,
+  ignored: NONE,
+  error: null,
+  logged: null,
+});
+
+/** Waits for the answer of a person. */
+export async function waitedFor<T>(record: RequestRecord, answer: Promise<T>): Promise<T> {
+  const from = performance.now();
+  record.is_asking = true;
+  try {
+    return await answer;
+  } finally {
+    record.is_asking = false;
+    record.asked_ms += performance.now() - from;
+  }
+}
+
+/** In ms, without what a person took to answer. */
+export const durationOf = ({ started, asked_ms }: RequestRecord): number => performance.now() - started - asked_ms;
+
+/** The method, as labels and names of spans have it: there are only so many. */
+export const methodLabel = ({ message, known }: Pick<RequestRecord, 'message' | 'known'>): string =>
+  known ? message.method : '_other';
+
+/** Name and version of the client, as it gives them. */
+export const clientOf = ({ protocol, session }: RequestRecord): string =>
+  protocol.modern ? protocol.client : (session?.client ?? '');
+
+const digests = new WeakMap<Session, string>();
+
+/** Who has the id of a session can speak in it, so it is not recorded. */
+export function sessionDigest(session: Session): string {
+  const known = digests.get(session);
+  if (known !== undefined) return known;
+  const digest = createHash('sha256').update(session.id).digest('hex').slice(0, 16);
+  digests.set(session, digest);
+  return digest;
+}
+
+const TRACE_ID = /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-/;
+
+/** The trace that the caller says the request is part of (W3C Trace Context, SEP-414). */
+export function traceIdOf({ message, exchange }: RequestRecord): string | null {
+  const meta = message.params['_meta'];
+  const given = (isMembers(meta) ? meta['traceparent'] : undefined) ?? exchange.request.headers.get('traceparent');
+  const id = typeof given === 'string' ? TRACE_ID.exec(given)?.[1] : undefined;
+  return id === undefined || /^0+$/.test(id) ? null : id;
+}
+
+/** Is handed every request when it has ended. */
+export type Observe = (record: RequestRecord) => void;
