@@ -31,5 +31,5 @@ VOLUME /data
 USER bun
 EXPOSE 3000 8080 8090
 STOPSIGNAL SIGTERM
-HEALTHCHECK --interval=10s --timeout=3s --start-period=20s CMD ["bun", "server/http/healthy.ts"]
+HEALTHCHECK --interval=10s --timeout=3s --start-period=20s CMD ["bun", "server/healthy.ts"]
 CMD ["bun", "server/main.ts"]

@@ -11,11 +11,11 @@ import { withOneVersion, withoutNulls } from '#core/edge/requests/mcp-request.ts
 import { isOurs } from '#core/edge/service-token.ts';
 import { PRODUCT_VERSION } from '#core/process/version.ts';
 import { enter } from './entrance.ts';
-import { answerAuthorize, answerToken } from './grant.ts';
+import { answerAuthorize, answerToken } from './oauth.ts';
 import { createMcp } from './mcp.ts';
-import { ASKED_SCOPES, isMetadataPath, MCP_PATHS, metadataDocuments, metadataUrl } from './metadata.ts';
+import { ASKED_SCOPES, isMetadataPath, MCP_PATHS, metadataDocuments, metadataUrl } from './oauth.ts';
 import { type Caller, createServerLink } from './server-link.ts';
-import type { Tally } from './tools.ts';
+import type { Tally } from './tools/tools.ts';
 
 export interface AgentOptions {
   readonly server_url: string;

@@ -4,12 +4,12 @@ import { withWholeEvents } from '#core/lib/text/wire-text.ts';
 import { AppError } from '#core/errors.ts';
 import type { Log } from '#core/process/log.ts';
 import { PRODUCT_NAME, PRODUCT_VERSION } from '#core/process/version.ts';
-import { createMarks, type Mark } from './marks.ts';
-import { listingFor, mayPropose, PROPOSING, takeProposal, withoutProposal } from './proposing.ts';
-import { refuse, sentence } from './refusals.ts';
+import { createMarks, type Mark } from './tools/marked-answers.ts';
+import { listingFor, mayPropose, PROPOSING, takeProposal, withoutProposal } from './tools/proposing.ts';
+import { refuse, sentence } from './tools/input-faults.ts';
 import type { Caller, ServerLink } from './server-link.ts';
-import { INSTRUCTIONS } from './texts.ts';
-import { type AgentTool, agentTools, type Tally, toInput, undeclaredIn } from './tools.ts';
+import { INSTRUCTIONS } from './tools/texts.ts';
+import { type AgentTool, agentTools, type Tally, toInput, undeclaredIn } from './tools/tools.ts';
 
 type Outcome = { readonly output: Record<string, unknown> } | { readonly failed: string };
 

@@ -1,7 +1,7 @@
 import { createProbes, type ProbeSecrets, type Readiness } from '#core/edge/probes.ts';
 import { createRequestDurations, metric } from '#core/lib/metrics/metrics-text.ts';
 import { createProcessMetrics } from '#core/lib/metrics/process-metrics.ts';
-import type { Tally } from './tools.ts';
+import type { Tally } from './tools/tools.ts';
 
 /** `/livez`, `/readyz` and `/metrics` of the agent endpoint. */
 export interface AgentProbes {

@@ -1,5 +1,6 @@
 import { type Call, createClient } from '#core/client/client.ts';
 import type { AgentLine, AgentSettings } from '#core/contract/identity/agent-channel.ts';
+import type { Proposal } from './tools/proposing.ts';
 import { AppError, type ErrorCode } from '#core/errors.ts';
 
 /** On whose behalf the server is asked. */
@@ -7,12 +8,6 @@ export interface Caller {
   readonly token: string;
   readonly client_address: string | null;
   readonly request_id: string;
-}
-
-/** The proposal that a call names, and why it proposes. */
-export interface Proposal {
-  readonly id: string | null;
-  readonly note: string | null;
 }
 
 export interface ServerLink {

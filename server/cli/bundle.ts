@@ -12,7 +12,7 @@ import { type Bundled, MASK_KEY } from '#snapshots/bundle/format.ts';
 import { freezeBundle, usedConnections } from '#snapshots/bundle/freeze-bundle.ts';
 import { type Command, type Terminal, UsageError } from './command.ts';
 import { withApp } from './open.ts';
-import { writeOut } from './write-out.ts';
+import { writeOut } from './command.ts';
 
 const NO_SOURCES = 'This executable holds no sources to bundle. Run sluice bundle from the npm package or the repository.';
 const NO_VIEW =

@@ -1,5 +1,7 @@
 import type { ReadStream } from 'node:tty';
 import type { ParseArgsOptionsConfig } from 'node:util';
+import { realpath, stat, writeFile } from 'node:fs/promises';
+import { writeFileAtomic } from '#core/lib/durable-file.ts';
 
 /** What a command may touch of the process it runs in. */
 export interface Terminal {
@@ -30,4 +32,11 @@ export interface Command {
 /** The command line itself is wrong: exit code 64. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
+}
+
+/** Writes what a person asked for into a file that only its owner may read, all of it or nothing. Devices and pipes are written to as they are. */
+export async function writeOut(path: string, text: string): Promise<void> {
+  const there = await stat(path).catch(() => null);
+  if (there !== null && !there.isFile()) await writeFile(path, text);
+  else await writeFileAtomic(there === null ? path : await realpath(path), text);
 }

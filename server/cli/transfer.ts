@@ -4,7 +4,7 @@ import { AppError } from '#core/errors.ts';
 import { run } from '#core/control-plane/run.ts';
 import { type Command, UsageError } from './command.ts';
 import { operatorCall, withApp } from './open.ts';
-import { writeOut } from './write-out.ts';
+import { writeOut } from './command.ts';
 
 export const exportConfiguration: Command = {
   usage: 'export [--out FILE]',

@@ -4,10 +4,10 @@ import { type Announcement, onAnnounced } from '#core/platform/announcements.ts'
 import { AppError } from '#core/errors.ts';
 import { isSessionLive } from '#core/identity/sessions.ts';
 import type { Actor } from '#core/context/context.ts';
-import { bearerOf, refuseOthers } from '../http/bearer.ts';
-import type { ServerEnv } from '../http/routes.ts';
-import { isForeignOrigin, sessionActor } from '../http/session.ts';
-import type { Socket, SocketOwner } from '../http/sockets.ts';
+import { bearerOf, refuseOthers } from '#server/request/bearer.ts';
+import type { ServerEnv } from '#server/request/server-env.ts';
+import { isForeignOrigin, sessionActor } from '#server/request/session.ts';
+import type { Socket, SocketOwner } from '#server/request/sockets.ts';
 
 export const CHANGES_PATH = '/api/v1/changes';
 const PING_MS = 25_000;

@@ -1,30 +1,31 @@
-import type { Context, Hono } from 'hono';
 import * as v from 'valibot';
-import type { App } from '#core/platform/platform.ts';
 import { BootId, UsageBatch } from '#core/contract/observe/usage-batch.ts';
+import type { Hono } from 'hono';
+import type { App } from '#core/platform/platform.ts';
 import { installationHeaders } from '#core/contract/deploy/installation.ts';
-import { isOurs } from '#core/edge/service-token.ts';
 import { AppError } from '#core/errors.ts';
 import { Acknowledgement, type HostEvent } from '#core/contract/deploy/control.ts';
 import { toInvalid } from '#core/process/issues.ts';
-import { besideEvent } from '#core/deploy/candidates/beside.ts';
 import { snapshotNamed } from '#core/versions/stored-candidates.ts';
 import { wasDeployed } from '#core/versions/deployment.ts';
-import { eventForHost, newsOf } from '#core/deploy/snapshot-event.ts';
-import { namesEvent } from '#core/hosts/host-names.ts';
+import { newsOf, eventForHost } from '#core/deploy/snapshot-event.ts';
 import { HostReplay } from '#core/contract/deploy/replay.ts';
 import { takeReplay } from '#core/deploy/replay-calls.ts';
+import { noteLeft } from '#core/observe/notices/watch-hosts.ts';
+import { forgetReports, storeUsage } from '#core/observe/usage.ts';
+import { readJson } from '#server/request/body.ts';
+import type { LiveLogs } from './live-logs.ts';
+import type { ServerEnv } from '#server/request/server-env.ts';
+import { requireServiceToken } from '#server/request/bearer.ts';
+import { besideEvent } from '#core/deploy/candidates/beside.ts';
+import { namesEvent } from '#core/hosts/host-names.ts';
 import { decisionEvents } from '#core/identity/oauth/confirmations.ts';
 import { identityEvent } from '#core/identity/oauth/published.ts';
 import { tokensEvent } from '#core/identity/mcp-tokens.ts';
-import { noteLeft } from '#core/observe/notices/watch-hosts.ts';
-import { forgetReports, storeUsage } from '#core/observe/usage.ts';
-import { readJson } from '../http/body.ts';
 import { createHostStream } from './host-stream.ts';
-import type { LiveLogs } from './live-logs.ts';
-import type { ServerEnv } from '../http/routes.ts';
 
 const MAX_USAGE = 16 * 1024 * 1024;
+
 const MAX_REPLAY = 8 * 1024 * 1024;
 
 const Leave = v.object({ boot_id: BootId });
@@ -81,15 +82,6 @@ export function addHostRoutes(app: App, router: Hono<ServerEnv>, live_logs: Live
 function hostId(id: string): string {
   if (!/^[\w.:-]{1,128}$/.test(id)) throw new AppError('invalid', 'A host names itself with id.');
   return id;
-}
-
-/** Compared in constant time; a cookie never counts here. */
-export function requireServiceToken(app: App, c: Context): void {
-  if (isOurs(c.req.raw.headers, app.env.SVC_AGENT_SERVICE_TOKEN)) return;
-  throw new AppError(
-    'unauthenticated',
-    'The service token is missing or wrong. SVC_AGENT_SERVICE_TOKEN must be the same on server, host and agent.',
-  );
 }
 
 /** A host may miss nothing between its first event and its registration, so it is registered first. */

@@ -14,11 +14,11 @@ import { requireRole } from '#core/context/roles.ts';
 import { isSessionLive } from '#core/identity/sessions.ts';
 import { PRODUCT_VERSION } from '#core/process/version.ts';
 import { createLogRing, LIVE_SOURCES, type LogFilter, type LogReader, type LogRing, RING_LINES } from './log-ring.ts';
-import { bearerOf, refuseOthers } from '../http/bearer.ts';
-import type { ServerEnv } from '../http/routes.ts';
+import { bearerOf, refuseOthers } from '#server/request/bearer.ts';
+import type { ServerEnv } from '#server/request/server-env.ts';
 import { shareLines } from './shared-lines.ts';
-import { isForeignOrigin, sessionActor } from '../http/session.ts';
-import type { Socket, SocketOwner } from '../http/sockets.ts';
+import { isForeignOrigin, sessionActor } from '#server/request/session.ts';
+import type { Socket, SocketOwner } from '#server/request/sockets.ts';
 
 export const LOGS_PATH = '/api/v1/deploy/logs';
 const PING_MS = 25_000;

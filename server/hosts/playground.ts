@@ -9,9 +9,9 @@ import { toCaller } from '#core/query/pretended-caller.ts';
 import { AppError } from '#core/errors.ts';
 import type { Actor } from '#core/context/context.ts';
 import { requireRole } from '#core/context/roles.ts';
-import { callerAddress, refuseOthers } from '../http/bearer.ts';
-import type { ServerEnv } from '../http/routes.ts';
-import { sessionActor } from '../http/session.ts';
+import { callerAddress, refuseOthers } from '#server/request/bearer.ts';
+import type { ServerEnv } from '#server/request/server-env.ts';
+import { sessionActor } from '#server/request/session.ts';
 
 export const PLAYGROUND_PATH = '/api/v1/playground/mcp';
 /** Whom the person pretends to be, as URL-encoded JSON (contract section 16). */

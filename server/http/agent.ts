@@ -12,10 +12,10 @@ import { issuerOf } from '#core/settings/public-urls.ts';
 import { signInRefusal } from '#core/identity/oauth/resources.ts';
 import { guardEnabled } from '#core/settings/settings.ts';
 import { readSettings } from '#core/settings/settings.ts';
-import { tellActivity } from './bearer.ts';
-import { readJson } from './body.ts';
+import { tellActivity } from '#server/request/bearer.ts';
+import { readJson } from '#server/request/body.ts';
 import type { LiveLogs } from '../hosts/live-logs.ts';
-import type { ServerEnv } from './routes.ts';
+import type { ServerEnv } from '#server/request/server-env.ts';
 
 const SMALL = 64 * 1024;
 const MOST_LINES = 4 * 1024 * 1024;

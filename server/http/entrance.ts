@@ -7,10 +7,10 @@ import { acceptedHostNames } from '#core/edge/accepted-names.ts';
 import { NO_HOST } from '#core/edge/requests/hostless.ts';
 import { hostName, isHostAllowed, isOriginAllowed, originRefusal } from '#core/edge/origins.ts';
 import { readSettings } from '#core/settings/settings.ts';
-import { isAgent } from './bearer.ts';
-import type { ServerEnv } from './routes.ts';
-import { isOpenToPages } from './oauth/paths.ts';
-import { hostOf, isForeignOrigin, isSecure } from './session.ts';
+import { isAgent } from '#server/request/bearer.ts';
+import type { ServerEnv } from '#server/request/server-env.ts';
+import { isOpenToPages } from '#server/request/open-paths.ts';
+import { hostOf, isForeignOrigin, isSecure } from '#server/request/session.ts';
 
 const METHODS = 'GET, POST, PATCH, DELETE';
 

@@ -4,21 +4,22 @@ import type { App } from '#core/platform/platform.ts';
 import { AppError } from '#core/errors.ts';
 import { addAgentRoutes } from './agent.ts';
 import { entrance, plainAddress } from './entrance.ts';
-import { answerFault } from './faults.ts';
+import { answerFault } from '#server/request/faults.ts';
 import { addChallenges, createFront, frontRules } from './front.ts';
 import { addHostRoutes } from '../hosts/control-channel.ts';
 import { addChanges } from '../hosts/changes.ts';
 import { createLiveLogs } from '../hosts/live-logs.ts';
 import { addOauth } from './oauth/routes.ts';
-import { opensWindows } from './oauth/paths.ts';
+import { opensWindows } from '#server/request/open-paths.ts';
 import { addOidc } from './oidc.ts';
 import { openApi } from './openapi.ts';
 import { addPlayground } from '../hosts/playground.ts';
 import { addProbes } from './probes.ts';
 import { addAgentProxy, addMcpProxy } from './proxy.ts';
-import { addRoutes, methodsAt, type ServerEnv } from './routes.ts';
+import { addRoutes, methodsAt } from './routes.ts';
+import type { ServerEnv } from '#server/request/server-env.ts';
 import { addStatic } from './static.ts';
-import { type HttpsState, NO_HTTPS } from '../tls/state.ts';
+import { type HttpsState, NO_HTTPS } from '#server/request/server-env.ts';
 
 const UI_POLICY = {
   defaultSrc: ["'self'"],

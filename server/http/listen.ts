@@ -2,10 +2,10 @@ import type { Hono } from 'hono';
 import type { App } from '#core/platform/platform.ts';
 import { withHost } from '#core/edge/requests/hostless.ts';
 import { withEnd } from '#core/lib/stream-end.ts';
-import { faultOutside } from './faults.ts';
+import { faultOutside } from '#server/request/faults.ts';
 import { isStream } from './http.ts';
-import type { ServerEnv } from './routes.ts';
-import { type SocketOwner, socketHandler } from './sockets.ts';
+import type { ServerEnv } from '#server/request/server-env.ts';
+import { type SocketOwner, socketHandler } from '#server/request/sockets.ts';
 
 export interface ListenOptions {
   readonly app: App;

@@ -8,9 +8,9 @@ import { ownPath } from '#core/identity/providers/sign-in.ts';
 import { finishSignIn, SIGN_IN_MS, startSignIn } from '#core/identity/providers/sign-in.ts';
 import { publicUrl } from '#core/settings/public-urls.ts';
 import type { Context as HandlerContext } from '#core/context/context.ts';
-import { callerAddress } from './bearer.ts';
-import type { ServerEnv } from './routes.ts';
-import { hostOf, isSecure, sessionActor, writeSession } from './session.ts';
+import { callerAddress } from '#server/request/bearer.ts';
+import type { ServerEnv } from '#server/request/server-env.ts';
+import { hostOf, isSecure, sessionActor, writeSession } from '#server/request/session.ts';
 
 type Edge = Context<ServerEnv>;
 

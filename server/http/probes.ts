@@ -2,14 +2,14 @@ import type { Context, Hono } from 'hono';
 import type { App } from '#core/platform/platform.ts';
 import { AppError } from '#core/errors.ts';
 import { answerFigures, answerLive, answerReady, FIGURES_REFUSED, mayReadFigures } from '#core/edge/probes.ts';
-import type { HttpsState } from '../tls/state.ts';
+import type { HttpsState } from '#server/request/server-env.ts';
 import { toHttps } from './front.ts';
 import { createReadiness } from './health.ts';
 import { createServerMetrics } from './metrics.ts';
-import type { ServerEnv } from './routes.ts';
+import type { ServerEnv } from '#server/request/server-env.ts';
 import { holds } from '#core/contract/identity/roles.ts';
 import { roleOf } from '#core/context/roles.ts';
-import { sessionActor } from './session.ts';
+import { sessionActor } from '#server/request/session.ts';
 
 /**
  * `/livez`, `/readyz` and `/metrics`, whatever name they are asked under: machines ask for them, mostly by address. What comes

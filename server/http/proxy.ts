@@ -7,8 +7,8 @@ import { SSE_PATH } from '#core/edge/mcp-endpoint.ts';
 import { refuseRegistration, REGISTER_PATH } from '#core/edge/registration.ts';
 import { clientAddress } from '#core/edge/client-address.ts';
 import { type Front, MCP_PATHS } from './front.ts';
-import type { ServerEnv } from './routes.ts';
-import { spokenScheme } from './session.ts';
+import type { ServerEnv } from '#server/request/server-env.ts';
+import { spokenScheme } from '#server/request/session.ts';
 
 /** Headers that belong to one connection (RFC 9110, section 7.6.1), or to this server alone. */
 const DROPPED = [

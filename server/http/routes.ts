@@ -1,4 +1,4 @@
-import type { Context, Hono } from 'hono';
+import type { Hono, Context } from 'hono';
 import type { App } from '#core/platform/platform.ts';
 import { type OperationName, operations } from '#core/contract/index.ts';
 import { fullPath, pathVariables } from '#core/contract/paths.ts';
@@ -6,28 +6,17 @@ import { isCreation, type Operation } from '#core/contract/operation.ts';
 import type { Call } from '#core/context/context.ts';
 import { authorise } from '#core/context/authorise.ts';
 import { run } from '#core/control-plane/run.ts';
-import { AppError, invalidField } from '#core/errors.ts';
 import { wellFormedJson } from '#core/lib/text/wire-text.ts';
-import { isReservedName } from '#core/process/issues.ts';
-import { asBearer, bearerOf, callerAddress } from './bearer.ts';
-import { readJson } from './body.ts';
+import { asBearer, bearerOf, callerAddress } from '#server/request/bearer.ts';
 import { createRepeats } from './repeats.ts';
-import { readBrowser, sessionActor, writeSession } from './session.ts';
-import type { Upgrade } from './sockets.ts';
-
-export type ServerEnv = {
-  Bindings: {
-    readonly address: string | null;
-    /** It came over our own TLS. */
-    readonly secure?: boolean;
-    readonly upgrade?: Upgrade;
-    /** Called once the whole request was read: from then on the caller may wait in silence. */
-    readonly received?: () => void;
-  };
-  Variables: { request_id: string };
-};
+import { sessionActor, writeSession, readBrowser } from '#server/request/session.ts';
+import type { ServerEnv } from '#server/request/server-env.ts';
+import { invalidField, AppError } from '#core/errors.ts';
+import { isReservedName } from '#core/process/issues.ts';
+import { readJson } from '#server/request/body.ts';
 
 const MAX_BODY = 1024 * 1024;
+
 const JSON_TYPE = { 'content-type': 'application/json' };
 
 /** One route for every operation of the contract. */

@@ -4,7 +4,7 @@ import { join, normalize } from 'node:path';
 import { AppError } from '#core/errors.ts';
 import { packageFile } from '#core/process/product.ts';
 import { productFile } from '#core/process/product.ts';
-import type { ServerEnv } from './routes.ts';
+import type { ServerEnv } from '#server/request/server-env.ts';
 
 const UI = productFile('ui/dist');
 const DOCS = productFile('ui/docs');

@@ -3,7 +3,7 @@ import { runEvery } from '#core/platform/run-every.ts';
 import { isValid, openCertificateKey, readCertificate } from '#core/server-config/certificates.ts';
 import { readSettings } from '#core/settings/settings.ts';
 import { type Listener, type ListenOptions, listen } from '../http/listen.ts';
-import type { HttpsState } from './state.ts';
+import type { HttpsState } from '#server/request/server-env.ts';
 import { openTerminator, type Terminator } from './terminator.ts';
 
 export interface Https extends HttpsState {

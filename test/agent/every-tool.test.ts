@@ -3,7 +3,7 @@ import { Database } from 'bun:sqlite';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import * as v from 'valibot';
-import { agentTools } from '#agent/tools.ts';
+import { agentTools } from '#agent/tools/tools.ts';
 import { UsageBatch } from '#core/contract/observe/usage-batch.ts';
 import { storeUsage } from '#core/observe/usage.ts';
 import { operations } from '#core/contract/index.ts';

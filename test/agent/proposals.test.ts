@@ -3,7 +3,7 @@ import { Database } from 'bun:sqlite';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { agentTools } from '#agent/tools.ts';
+import { agentTools } from '#agent/tools/tools.ts';
 import type { Scope } from '#core/contract/operation.ts';
 import { type ListeningAgent, listeningAgent } from '#test/support/agent.ts';
 import { SPECIFIED_TOOLS } from '#test/support/agent-tools.ts';

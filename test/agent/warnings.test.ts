@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { Database } from 'bun:sqlite';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { createMarks } from '#agent/marks.ts';
+import { createMarks } from '#agent/tools/marked-answers.ts';
 import { type ListeningAgent, listeningAgent } from '#test/support/agent.ts';
 import { reachable, testDatabase } from '#test/support/databases.ts';
 import type { McpClient, ToolResult } from '#test/support/mcp-clients.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { Readable } from 'node:stream';
-import { agentTools } from '#agent/tools.ts';
+import { agentTools } from '#agent/tools/tools.ts';
 import { MOST_MASKS } from '#core/contract/definitions/masks.ts';
 import { KEPT_RESULTS, MOST_TESTS } from '#core/contract/definitions/tests.ts';
 import { MOST_TOOLSETS } from '#core/contract/definitions/toolsets.ts';

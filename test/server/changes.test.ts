@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test';
 import { Hono } from 'hono';
 import { addChanges, CHANGES_PATH } from '#server/hosts/changes.ts';
-import type { ServerEnv } from '#server/http/routes.ts';
-import { type SocketOwner, socketHandler } from '#server/http/sockets.ts';
+import type { ServerEnv } from '#server/request/server-env.ts';
+import { type SocketOwner, socketHandler } from '#server/request/sockets.ts';
 import { type ListeningServer, listeningServer } from '#test/support/server.ts';
 import { toBatch } from '#test/support/usage.ts';
 import { until } from '#test/support/until.ts';

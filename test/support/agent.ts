@@ -1,6 +1,6 @@
 import { createAgent } from '#agent/http.ts';
 import type { Scope } from '#core/contract/operation.ts';
-import type { Tally } from '#agent/tools.ts';
+import type { Tally } from '#agent/tools/tools.ts';
 import { type ClientKind, connectClient, type McpClient } from '#test/support/mcp-clients.ts';
 import { type ListeningServer, listeningServer } from '#test/support/server.ts';
 

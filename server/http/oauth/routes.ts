@@ -15,11 +15,11 @@ import { revokeToken } from '#core/identity/oauth/revoke.ts';
 import { answerTokenRequest } from '#core/identity/oauth/tokens.ts';
 import { randomToken } from '#core/lib/random-token.ts';
 import type { Context as CallContext } from '#core/context/context.ts';
-import { callerAddress } from '../bearer.ts';
+import { callerAddress } from '#server/request/bearer.ts';
 import type { Front } from '../front.ts';
-import type { ServerEnv } from '../routes.ts';
-import { readBrowser, writeBrowser } from '../session.ts';
-import { CONSENT_PATH } from './paths.ts';
+import type { ServerEnv } from '#server/request/server-env.ts';
+import { readBrowser, writeBrowser } from '#server/request/session.ts';
+import { CONSENT_PATH } from '#server/request/open-paths.ts';
 import { refusalPage } from './refusal-page.ts';
 
 type Edge = Context<ServerEnv>;

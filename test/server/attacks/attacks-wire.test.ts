@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import net from 'node:net';
-import { faultOutside } from '#server/http/faults.ts';
+import { faultOutside } from '#server/request/faults.ts';
 import { isErrorBody } from '#test/support/app.ts';
 import { halfSent } from '#test/support/half-sent.ts';
 import { type ListeningServer, listeningServer } from '#test/support/server.ts';

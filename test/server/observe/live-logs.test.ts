@@ -2,8 +2,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test
 import { Hono } from 'hono';
 import net from 'node:net';
 import { createLiveLogs } from '#server/hosts/live-logs.ts';
-import type { ServerEnv } from '#server/http/routes.ts';
-import { type SocketOwner, socketHandler } from '#server/http/sockets.ts';
+import type { ServerEnv } from '#server/request/server-env.ts';
+import { type SocketOwner, socketHandler } from '#server/request/sockets.ts';
 import { createHttp } from '#server/http/http.ts';
 import { testApp } from '#test/support/app.ts';
 import { type ListeningServer, listeningServer } from '#test/support/server.ts';

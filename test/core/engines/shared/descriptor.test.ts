@@ -84,7 +84,7 @@ test.each(
 
 /** Files that may name an engine outside of `core/engines`, and why. */
 const NAMED: Readonly<Record<string, string>> = {
-  'agent/texts-configure.ts': 'an example for a model',
+  'agent/tools/texts-configure.ts': 'an example for a model',
   'core/contract/definitions/connections.ts': 'the type of the field itself',
   'server/demo.ts': 'the sample shop is a SQLite file',
   'core/definitions/connections.ts': 'the sample shop is a SQLite file',

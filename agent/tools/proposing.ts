@@ -1,17 +1,25 @@
-import { wayOf } from '#core/contract/proposal-ways.ts';
 import { LONGEST_NOTE } from '#core/contract/proposals.ts';
+import { wayOf } from '#core/contract/proposal-ways.ts';
+import type { AgentTool } from './tools.ts';
 import { invalidField } from '#core/errors.ts';
 import { refuseUnkeepable } from '#core/process/issues.ts';
-import type { Proposal } from './server-link.ts';
-import type { AgentTool } from './tools.ts';
+
+/** The proposal that a call names, and why it proposes. */
+export interface Proposal {
+  readonly id: string | null;
+  readonly note: string | null;
+}
 
 type Given = Readonly<Record<string, unknown>>;
 
 /** Arguments that the tools of a token with the scope `propose` have beside their own. */
 export const PROPOSAL_ID = 'proposal_id';
+
 export const PROPOSAL_NOTE = 'proposal_note';
+
 /** Said once with the note, and of each other tool in few words: the list is read by models. */
 const ID = { type: 'string', maxLength: 64, description: 'A proposal of yours, or new' };
+
 const NOTE = { type: 'string', maxLength: LONGEST_NOTE, description: 'Why, for the person who reviews it' };
 
 /** What the header of the server's API can hold. */

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { agentTools } from '#agent/tools.ts';
-import { CONFIGURE } from '#agent/texts-configure.ts';
-import { OPERATE } from '#agent/texts-operate.ts';
-import { TESTS } from '#agent/texts-tests.ts';
+import { agentTools } from '#agent/tools/tools.ts';
+import { CONFIGURE } from '#agent/tools/texts-configure.ts';
+import { OPERATE } from '#agent/tools/texts-operate.ts';
+import { TESTS } from '#agent/tools/texts-tests.ts';
 import { NO_CALLER, transformScope } from '#core/query/values.ts';
 import { type EntityType, OF_DEFINITIONS } from '#core/contract/history.ts';
 import { ENTITIES } from '#core/contract/entities.ts';

@@ -7,7 +7,7 @@ import { isSameOrigin } from '#core/edge/origins.ts';
 import { authenticate, SESSION_MS } from '#core/identity/sessions.ts';
 import { askedHost } from '#core/edge/asked-address.ts';
 import { forwardedScheme } from '#core/edge/client-address.ts';
-import type { ServerEnv } from './routes.ts';
+import type { ServerEnv } from './server-env.ts';
 
 const NAME = 'svc_session';
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS']);

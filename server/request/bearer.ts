@@ -1,15 +1,15 @@
 import type { Context } from 'hono';
-import { afterCommit } from '#core/platform/after-commit.ts';
 import type { App } from '#core/platform/platform.ts';
+import { isOurs } from '#core/edge/service-token.ts';
+import { AppError } from '#core/errors.ts';
+import type { ServerEnv } from './server-env.ts';
+import { clientAddress } from '#core/edge/client-address.ts';
+import { authenticateBearer, countCalls, requireAgents, type Bearer } from '#core/identity/agent-bearers.ts';
+import { afterCommit } from '#core/platform/after-commit.ts';
 import type { OperationName } from '#core/contract/index.ts';
 import type { Operation } from '#core/contract/operation.ts';
-import { AppError } from '#core/errors.ts';
 import type { Call } from '#core/context/context.ts';
 import { recordActivity } from '#core/observe/agent-activity.ts';
-import { authenticateBearer, type Bearer, countCalls, requireAgents } from '#core/identity/agent-bearers.ts';
-import { clientAddress } from '#core/edge/client-address.ts';
-import { requireServiceToken } from '../hosts/control-channel.ts';
-import type { ServerEnv } from './routes.ts';
 
 type Edge = Context<ServerEnv>;
 
@@ -99,4 +99,13 @@ export async function tellActivity(app: App, { actor, token_prefix }: Bearer, to
   const fields = { tool: tool_name, token_name: actor.name, token_prefix, client_ip, duration_ms };
   if (error === null) log.info('agent call', fields);
   else log.warning('agent call failed', { ...fields, code: error });
+}
+
+/** Compared in constant time; a cookie never counts here. */
+export function requireServiceToken(app: App, c: Context): void {
+  if (isOurs(c.req.raw.headers, app.env.SVC_AGENT_SERVICE_TOKEN)) return;
+  throw new AppError(
+    'unauthenticated',
+    'The service token is missing or wrong. SVC_AGENT_SERVICE_TOKEN must be the same on server, host and agent.',
+  );
 }
