@@ -1,5 +1,5 @@
 import { type CallToolResult, createMcpHandler, ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
-import { namedOf } from '#core/lib/call/undeclared-arguments.ts';
+import { namedOf } from '#core/lib/text/undeclared-arguments.ts';
 import { withWholeEvents } from '#core/lib/text/wire-text.ts';
 import { AppError } from '#core/errors.ts';
 import type { Log } from '#core/process/log.ts';

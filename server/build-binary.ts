@@ -21,6 +21,7 @@ const COPIED = [
   'core/edge',
   'core/engines',
   'core/lib',
+  'core/query',
   'snapshots/generate',
 ];
 const FILES = [

@@ -28,7 +28,7 @@ describe('adding', () => {
     for (const field of ['rate_limit_per_minute', 'cache_ttl_seconds']) {
       const touched = naming(new RegExp(`\\b${field}\\b`)).filter((path) => !/^(agent|snapshots\/generate)\/texts/.test(path));
       // Where it would have no effect, it is refused.
-      const declared = /^core\/(contract\/definitions\/tools|store\/schema|definitions\/(tools|guard\/write-guard))\.ts$/;
+      const declared = /^core\/(contract\/definitions\/tools|store\/schema|definitions\/(tools|checks\/write-guard))\.ts$/;
       expect(touched.filter((path) => !declared.test(path))).toHaveLength(1);
     }
   });
@@ -71,7 +71,7 @@ describe('adding', () => {
 
   test('a source of values is a member of the facts of a call, read where a statement is filled', () => {
     const readers = naming(/\bfacts\.\w+|\{ (?:arguments|vars|caller)[^}]*\}: (?:Pick<)?CallFacts/);
-    const calling = readers.filter((path) => /^(core\/lib\/call|mcp-host\/call)\//.test(path));
+    const calling = readers.filter((path) => /^(core\/query|mcp-host\/call)\//.test(path));
     expect(calling.length).toBeGreaterThan(0);
     // Masks look at the groups of the caller when the rows are there.
     const fills = /^core\/lib\/call\/(values|sources|session|query)\.ts$/;

@@ -2,7 +2,7 @@ import { ENTITY_KINDS } from '#core/contract/entities.ts';
 import { operations } from '#core/contract/index.ts';
 import { pathVariables } from '#core/contract/paths.ts';
 import { type AppError, misspelt } from '#core/errors.ts';
-import { undeclaredFaults } from '#core/lib/call/undeclared-arguments.ts';
+import { undeclaredFaults } from '#core/lib/text/undeclared-arguments.ts';
 import { type AgentTool, undeclaredIn } from './tools.ts';
 
 type Given = Readonly<Record<string, unknown>>;

@@ -2,7 +2,7 @@ import { ENTITIES, ENTITY_KINDS, kindOf } from '#core/contract/entities.ts';
 import { type OperationName, operations } from '#core/contract/index.ts';
 import type { Operation } from '#core/contract/operation.ts';
 import { closedNames } from '#core/contract/marks.ts';
-import { undeclaredIn as undeclaredBeside } from '#core/lib/call/undeclared-arguments.ts';
+import { undeclaredIn as undeclaredBeside } from '#core/lib/text/undeclared-arguments.ts';
 import { ServerConfigPatch } from '#core/contract/settings/config.ts';
 import { createSayOnce, type JsonObject, schemaOf, type SayOnce } from './schemas.ts';
 import { CONFIGURE } from './texts-configure.ts';

@@ -6,7 +6,7 @@ const HERE = import.meta.dirname;
 
 export const is_compiled: boolean = HERE.startsWith('/$bunfs/') || HERE.includes('~BUN');
 
-const ROOT = is_compiled ? HERE.replace(/([\\/]root)[\\/].*$/, '$1') : join(HERE, '..');
+const ROOT = is_compiled ? HERE.replace(/([\\/]root)[\\/].*$/, '$1') : join(HERE, '../..');
 
 /** Where a file of the product is, by its path in the repository. */
 export const productFile = (path: string): string => join(ROOT, path);

@@ -1,4 +1,4 @@
-import { IGNORED_META, ignoredText } from '#core/lib/call/undeclared-arguments.ts';
+import { IGNORED_META, ignoredText } from '#core/lib/text/undeclared-arguments.ts';
 import type { RequestRecord } from '#mcp-host/requests/request-record.ts';
 
 type Ignored = Pick<RequestRecord, 'ignored'>;

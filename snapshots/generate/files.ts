@@ -13,12 +13,12 @@ const IMPORT = /(\bfrom\s+|\bimport\s+)'((?:#|\.)[^']+)'/g;
 /** Where a source of ours stands in a generated project. Those that hold nothing but types there become one file. */
 const PLACES: readonly (readonly [from: RegExp, to: string])[] = [
   [
-    /^core\/(contract\/definitions\/(connections|masks|pages|parameters|session-values|tools)|engines\/shared\/source)\.ts$/,
+    /^core\/(contract\/definitions\/(connections|masks|pages|parameters|session-values|tools)|engines\/shared\/(source|connection-settings)|lib\/sql\/result)\.ts$/,
     'src/engine/types.ts',
   ],
   [/^snapshots\/generate\/project\/(no-)?templates\.ts$/, 'src/templates.ts'],
   [/^snapshots\/generate\/project\//, 'src/'],
-  [/^core\/lib\/call\//, 'src/engine/'],
+  [/^core\/query\//, 'src/engine/'],
   [/^core\/lib\//, 'src/engine/'],
   [/^core\/engines\//, 'src/engine/databases/'],
   [/^core\//, 'src/engine/'],

@@ -10,7 +10,7 @@ import { limited } from '#core/query/limits.ts';
 import { withText } from '#core/query/prompt-messages.ts';
 import { shape, shapeResource, toToolResult } from '#core/query/shape.ts';
 import type { Transformed } from '#core/lib/template/transform.ts';
-import { IGNORED_META, ignoredText } from '#core/lib/call/undeclared-arguments.ts';
+import { IGNORED_META, ignoredText } from '#core/lib/text/undeclared-arguments.ts';
 import { compileValues, NO_CALLER } from '#core/query/values.ts';
 import { literalLength, matchUri, normalUri, parseUriTemplate, typedValues, type UriTemplate } from '#core/lib/uri-template.ts';
 import { AppError, CHANGE_MADE, COMMIT_UNKNOWN } from '#core/errors.ts';

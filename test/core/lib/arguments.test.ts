@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { DATETIME_FORM } from '#core/lib/call/datetime-form.ts';
+import { DATETIME_FORM } from '#core/lib/text/datetime-form.ts';
 import { fc } from '#test/support/chance.ts';
 import type { Parameter } from '#core/contract/definitions/parameters.ts';
 import {
@@ -10,7 +10,7 @@ import {
   listingInOrder,
   type UndeclaredRecord,
 } from '#core/query/arguments.ts';
-import { ADDED_BY_CLIENTS } from '#core/lib/call/undeclared-arguments.ts';
+import { ADDED_BY_CLIENTS } from '#core/lib/text/undeclared-arguments.ts';
 import { AppError } from '#core/errors.ts';
 import { canonical } from '#snapshots/format/canonical.ts';
 import { processorMs } from '#test/support/processor-time.ts';

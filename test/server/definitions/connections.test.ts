@@ -86,7 +86,7 @@ test('a password is stored sealed, never answered, kept when not sent and cleare
   expect(stored).toContain('$sealed');
   expect(stored).not.toContain('canary');
   expect(JSON.stringify([created, kept, t.log])).not.toContain('canary');
-  const { toSettings } = await import('#core/lib/sealed-values.ts');
+  const { toSettings } = await import('#core/engines/shared/connection-settings.ts');
   const [row] = await t.app.store.db.select().from(connections);
   if (row === undefined) throw new Error('no row');
   expect(toSettings(row, t.app.keyring)).toMatchObject({

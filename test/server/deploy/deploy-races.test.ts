@@ -92,7 +92,7 @@ test('a tool that takes its whole statement is deployed and restored only where 
   expect(passthrough.status).toBe(201);
   expect((await t.send('deploy.run')).status).toBe(200);
   const strict = { ...t.app, env: { ...t.app.env, SVC_ALLOW_PASSTHROUGH_SQL: false } };
-  const { run, systemCall } = await import('#core/control-plane/run.ts');
+  const [{ run }, { systemCall }] = await Promise.all([import('#core/control-plane/run.ts'), import('#core/context/context.ts')]);
   expect(run(strict, 'snapshots.activate', { version: 1 }, systemCall('test'))).rejects.toMatchObject({
     code: 'passthrough_sql_blocked',
   });
@@ -110,7 +110,7 @@ test('a resource that runs text of its caller is not restored where that is not 
   await t.app.store.db.delete(compiled);
   expect((await t.send('deploy.run')).status).toBe(200);
   const strict = { ...t.app, env: { ...t.app.env, SVC_ALLOW_PASSTHROUGH_SQL: false } };
-  const { run, systemCall } = await import('#core/control-plane/run.ts');
+  const [{ run }, { systemCall }] = await Promise.all([import('#core/control-plane/run.ts'), import('#core/context/context.ts')]);
   const restored = () => run(strict, 'snapshots.activate', { version: 1 }, systemCall('test'));
   const refusal = { code: 'passthrough_sql_blocked', detail: expect.stringContaining('The resource any_rows') as string };
   expect(restored()).rejects.toMatchObject(refusal);

@@ -349,7 +349,7 @@ test('a secret sealed again with a new key changes neither the checksum nor the 
   const [row] = await t.app.store.db.select().from(t.app.store.tables.connections);
   const [stored] = (await tool()).body.id ? await t.app.store.db.select().from(t.app.store.tables.tools) : [];
   if (row === undefined || stored === undefined) throw new Error('nothing stored');
-  const { readServerConfig } = await import('#core/server-config/server-config.ts');
+  const { readServerConfig } = await import('#core/settings/settings.ts');
   const with_password = async (key: string) =>
     freeze({
       server: await readServerConfig(t.app),

@@ -1,5 +1,5 @@
 import { type Parameter, ParameterType, ScalarType } from '#core/contract/definitions/parameters.ts';
-import { DATETIME_FORM } from '#core/lib/call/datetime-form.ts';
+import { DATETIME_FORM } from '#core/lib/text/datetime-form.ts';
 import { cellText } from '#core/lib/csv.ts';
 import { writeEntry } from './arguments.ts';
 import { isMembers, type Members } from '#core/lib/view/table.ts';
