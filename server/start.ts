@@ -27,7 +27,7 @@ import { followTokens, tellTokenUses } from '#core/identity/mcp-tokens.ts';
 import { keepSigningKeys } from '#core/identity/oauth/keys.ts';
 import { followIdentity } from '#core/identity/oauth/published.ts';
 import { shareHosts } from '#core/hosts/shared-hosts.ts';
-import { keepForgetting } from '#core/observe/retention/usage-retention.ts';
+import { keepForgetting } from '#core/control-plane/retention.ts';
 import { watchCalls } from '#core/observe/notices/watch-calls.ts';
 import { watchHosts } from '#core/observe/notices/watch-hosts.ts';
 import { keepSendingNotices } from '#core/observe/notices/send.ts';

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { judge } from './rooms/judge.ts';
 
 /** How many imports `rooms.json` does not allow, and how many circles of files there still are. Neither may grow. */
-const MOST = { violations: 23, circles: 4 };
+const MOST = { violations: 15, circles: 1 };
 /** What the interface may take of the rest. */
 const UI_TAKES =
   /^#(ui\/|core\/(contract|client|lib)\/|core\/errors\.ts$|core\/process\/(issues|read-value)\.ts$|core\/query\/page-schemas\.ts$)/;
@@ -99,7 +99,9 @@ describe('a host', () => {
     const others = [...new Set([...loaded(), ...shared])].filter(({ path }) => !path.startsWith('mcp-host/runtime/'));
     expect(others.length).toBeGreaterThan(200);
     const written = others.map(({ path, text }) => ({ path, text: text.replaceAll(/\/\*[\s\S]*?\*\/|(^|\s)\/\/.*$/gm, '') }));
-    expect(named(written, /\b(Bun|Deno)\.\w|\b(from|import\(?)\s*['"]bun(:\w+)?['"]|import\.meta\.(dir|path|file|main|require)\b/)).toEqual([]);
+    expect(
+      named(written, /\b(Bun|Deno)\.\w|\b(from|import\(?)\s*['"]bun(:\w+)?['"]|import\.meta\.(dir|path|file|main|require)\b/),
+    ).toEqual([]);
   });
 });
 

@@ -74,7 +74,7 @@ describe('adding', () => {
     const calling = readers.filter((path) => /^(core\/query|mcp-host\/call)\//.test(path));
     expect(calling.length).toBeGreaterThan(0);
     // Masks look at the groups of the caller when the rows are there.
-    const fills = /^core\/lib\/call\/(values|sources|session|query)\.ts$/;
+    const fills = /^core\/query\/(values|sources|session|query)\.ts$/;
     expect(calling.filter((path) => !fills.test(path))).toEqual([]);
   });
 

@@ -7,8 +7,7 @@ import type { StoredSettings } from '#core/settings/settings.ts';
 import type { ConnectionRow } from '#core/sources/source-pool.ts';
 import type { ProgressNote } from '#core/platform/progress.ts';
 import type { App } from '#core/platform/platform.ts';
-import type { Input, OperationName, Output } from '#core/contract/index.ts';
-import type { run } from '#core/control-plane/run.ts';
+import type { Input, OperationName, Output, RawInput } from '#core/contract/index.ts';
 
 /** The id of a new record; that of a proposed one is the same whenever the proposal is tried, and when it is approved. */
 export const newId = ({ app, replay }: Context, kind: EntityKind, values: object): string =>
@@ -119,7 +118,7 @@ export const systemCall = (request_id: string): Call => ({ actor: SYSTEM, ip: nu
 
 /** How operations are run by an operation. */
 export interface Door {
-  readonly run: typeof run;
+  readonly run: <N extends OperationName>(app: App, name: N, input: RawInput<N>, call: Call) => Promise<Output<N>>;
   /** Without asking who may: the input was parsed, and its caller was let in before. */
   readonly perform: (app: App, name: OperationName, given: Readonly<Record<string, unknown>>, call: Call) => Promise<unknown>;
 }

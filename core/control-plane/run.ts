@@ -17,7 +17,7 @@ import { pathVariables } from '#core/contract/paths.ts';
 import { isPlainText, refuseHidden, refuseUnkeepable, toInvalid } from '#core/process/issues.ts';
 import { readValue } from '#core/process/read-value.ts';
 
-/** The one door: authorise → parse → handler (which guards what it writes) → strip and hide. A token that proposes changes nothing. */
+/** Authorise → parse → handler (which guards what it writes) → strip and hide. A token that proposes changes nothing. */
 export async function run<N extends OperationName>(app: App, name: N, input: RawInput<N>, call: Call): Promise<Output<N>> {
   const definition: Operation = operations[name];
   authorise(definition, call.actor);

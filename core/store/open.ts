@@ -15,9 +15,6 @@ import { withTimeout } from '#core/lib/with-timeout.ts';
 import type { Sql } from 'postgres';
 import { AppError } from '#core/errors.ts';
 
-/** Deploys take turns with their checks; within one, and beside it, whatever changes what is served takes short turns of its own. */
-export type Turn = 'deploy' | 'switch';
-
 const BUSY_TIMEOUT_MS = 5_000;
 
 /** What was asked has been answered by then; only lost connections are waited for. */

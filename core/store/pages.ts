@@ -1,7 +1,6 @@
 import { type SQL, type SQLWrapper, sql, and, desc } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core';
-import type { Db } from './store.ts';
+import type { Db, Store } from './store.ts';
 
 export interface Page {
   readonly where?: SQL | undefined;
@@ -33,7 +32,7 @@ export async function keepNewest(tx: Db, table: SQLiteTable & { readonly id: SQL
 }
 
 /** How many rows a query finds, but no more than `most`: it stops there. */
-export async function countUpTo({ store }: Pick<App, 'store'>, most: number, query: SQLWrapper): Promise<number> {
+export async function countUpTo({ store }: { readonly store: Store }, most: number, query: SQLWrapper): Promise<number> {
   const found: SQL = sql`(select 1 from (${query}) as found limit ${most}) as counted`;
   const [row] = await store.db.select({ count: sql<number | string>`count(*)` }).from(found);
   return Number(row?.count ?? 0);

@@ -1,6 +1,8 @@
 import type { LibSQLDatabase } from 'drizzle-orm/libsql';
 import type { Schema } from './schema.ts';
-import type { Turn } from './open.ts';
+
+/** Deploys take turns with their checks; within one, and beside it, whatever changes what is served takes short turns of its own. */
+export type Turn = 'deploy' | 'switch';
 
 export type Db = Omit<LibSQLDatabase, 'batch' | 'transaction'>;
 

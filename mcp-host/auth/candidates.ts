@@ -1,11 +1,16 @@
+import type { BesideEntry } from '#core/contract/deploy/control.ts';
 import { isSameSecret } from '#core/edge/service-token.ts';
 import { NO_CLAIMS, toIdentity } from '#core/query/identity.ts';
 import { refuse } from '#mcp-host/protocol/replies.ts';
 import { sha256 } from '#mcp-host/runtime/runtime.ts';
-import type { Held } from '#mcp-host/control/beside.ts';
 import { type Attempts, tooMany } from './attempts.ts';
 import { type Caller, createCaller } from './caller.ts';
 import { FULL_RIGHTS } from './rights.ts';
+
+/** What is known of a candidate's token. */
+interface Candidate {
+  readonly entry: Pick<BesideEntry, 'digest' | 'token_prefix' | 'expires_at' | 'reads_only'>;
+}
 
 /** Who may call candidates: their tokens, whatever callers of the live version need. */
 export interface CandidateAuth {
@@ -21,11 +26,11 @@ const OWNER = 'candidate:';
 export const isCandidateOwner = (owner: string): boolean => owner.startsWith(OWNER);
 
 export function createCandidateAuth(
-  find: (id: string) => Held | null,
+  find: (id: string) => Candidate | null,
   attempts: Pick<Attempts, 'blocked' | 'note'>,
   now: () => number,
 ): CandidateAuth {
-  const digestAt = (id: string): Held | null => {
+  const digestAt = (id: string): Candidate | null => {
     const held = find(id);
     const expires_at = held?.entry.expires_at ?? null;
     return held !== null && expires_at !== null && Date.parse(expires_at) > now() ? held : null;

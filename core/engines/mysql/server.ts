@@ -1,18 +1,6 @@
 import type { Connection } from 'mysql2';
 import { grammarName } from './modes.ts';
-import { askMysql } from './session.ts';
-
-/** What the server says to one session at its login. */
-export interface MysqlServer {
-  readonly version: string;
-  readonly is_mariadb: boolean;
-  /** The modes that the account has there, and strict in any case: a value that does not fit is never cut. */
-  readonly sql_mode: string;
-  /** The name of the grammar that these modes make. */
-  readonly dialect: string;
-  /** The variable that ends statements, and after how many milliseconds; 0: never. */
-  readonly time_limit: { readonly name: string; readonly ms: number };
-}
+import { askMysql, type MysqlServer } from './session.ts';
 
 const TIME_LIMITS = {
   // In seconds.

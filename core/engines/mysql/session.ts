@@ -1,3 +1,7 @@
+import type { RunOptions, SessionMode } from '#core/engines/shared/source.ts';
+import type { PooledSession } from '#core/engines/shared/session-pool.ts';
+import type { QueryResult, Column } from '#core/lib/sql/result.ts';
+import { type MysqlField, toColumn, Types } from './values.ts';
 import type { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import type { Connection } from 'mysql2';
@@ -7,18 +11,26 @@ import type { MysqlDialer } from './dial.ts';
 import { toStatementError } from './errors.ts';
 import type { MysqlExtras } from './extras.ts';
 import { createMysqlRows, keepGeometry } from './rows.ts';
-import { type MysqlField, toColumn, Types } from './values.ts';
-import { uniqueNames } from '../shared/rows.ts';
-import type { MysqlServer } from './server.ts';
+import { uniqueNames } from '#core/engines/shared/rows.ts';
 import { OWN_BYTES } from './wire.ts';
-import type { PooledSession } from '../shared/session-pool.ts';
-import type { Column, QueryResult } from '#core/lib/sql/result.ts';
-import type { RunOptions, SessionMode } from '#core/engines/shared/source.ts';
-import { STOP_GRACE } from '../shared/stop.ts';
-import { untilAborted, within } from '../shared/deadline.ts';
+import { STOP_GRACE } from '#core/engines/shared/stop.ts';
+import { untilAborted, within } from '#core/engines/shared/deadline.ts';
+
+/** What the server says to one session at its login. */
+export interface MysqlServer {
+  readonly version: string;
+  readonly is_mariadb: boolean;
+  /** The modes that the account has there, and strict in any case: a value that does not fit is never cut. */
+  readonly sql_mode: string;
+  /** The name of the grammar that these modes make. */
+  readonly dialect: string;
+  /** The variable that ends statements, and after how many milliseconds; 0: never. */
+  readonly time_limit: { readonly name: string; readonly ms: number };
+}
 
 /** Milliseconds for a killed statement to end before its connection is cut. */
 const KILL_MS = 2_000;
+
 /** Milliseconds for saying goodbye. */
 const CLOSE_MS = 1_000;
 
@@ -64,9 +76,11 @@ interface Prepared {
 }
 
 const READ_ONLY = 'START TRANSACTION READ ONLY';
+
 const BEGIN: Readonly<Record<SessionMode, string>> = { fixed: READ_ONLY, read: READ_ONLY, write: 'START TRANSACTION' };
 
 const ROWS_TOUCHED = "SHOW SESSION STATUS WHERE Variable_name IN ('Handler_write', 'Handler_update', 'Handler_delete')";
+
 /** Columns of ANALYZE, CHECK, OPTIMIZE and REPAIR TABLE, which a read-only transaction lets through. */
 const ADMINISTRATION = 'Table,Op,Msg_type,Msg_text';
 

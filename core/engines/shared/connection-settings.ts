@@ -26,7 +26,7 @@ export interface ConnectionSettings {
 }
 
 /** A connection with its secrets, as it is stored or frozen. */
-interface SealedConnection extends Omit<ConnectionSettings, 'password' | 'ssl_key'> {
+export interface SealedConnection extends Omit<ConnectionSettings, 'password' | 'ssl_key'> {
   readonly id: string;
   readonly password: Sealed | null;
   readonly ssl_key: Sealed | null;

@@ -1,4 +1,4 @@
-import type { FrozenConnection } from '#snapshots/format/format.ts';
+import type { SealedConnection } from './connection-settings.ts';
 
 /** An environment variable of a connection in a generated project; without `fallback` it is a secret and has to be set. */
 export interface Variable {
@@ -8,7 +8,7 @@ export interface Variable {
 }
 
 export interface NamedConnection {
-  readonly connection: FrozenConnection;
+  readonly connection: SealedConnection & { readonly name: string; readonly read_only: boolean };
   /** Its key in connections.ts. */
   readonly key: string;
   /** The beginning of its environment variables. */

@@ -4,14 +4,11 @@ import { runEvery } from '#core/platform/run-every.ts';
 import { withLease } from '#core/platform/leases.ts';
 import { withSteadyClock } from '#core/platform/steady-clock.ts';
 import { removeUnused } from '#core/engines/shared/files/unused-folders.ts';
-import { forgetCredentials } from '#core/identity/agent-credentials.ts';
-import { forgetClosed } from '#core/proposals/rows.ts';
 import { forgetActivity } from '../agent-activity.ts';
 import { readMeta, writeMeta } from '#core/store/meta.ts';
+import type { Db } from '#core/store/store.ts';
 import { forgetArguments } from '../logged-arguments.ts';
 import { forgetSeries } from './series-retention.ts';
-import { forgetEvents } from '#core/observe/notices/event-handlers.ts';
-import { forgetDeliveries } from '../notices/send.ts';
 import { forgetGone } from './gone-history.ts';
 import { forgetSessions, inPages } from './session-retention.ts';
 import { TRAFFIC_KEPT_MS, TRAFFIC_SECONDS } from '../traffic/traffic.ts';
@@ -32,12 +29,19 @@ export const KEPT = {
 const INTERVAL_MS = 10 * 60_000;
 const LOOK_MS = 60_000;
 
-/** Forgets what is too old, or too much. @returns the number of request logs that went, null when another server was first. */
-export async function forgetUsage(app: App, most_logs: number = KEPT.logs): Promise<number | null> {
-  return withLease(app, 'usage_retention', async (held) => ((await isDue(held)) ? forget(held, most_logs) : null));
+/** What other rooms forget at the same time. */
+export interface Forgetters {
+  /** In one transaction with what ended here. */
+  readonly together: readonly ((app: App, tx: Db) => Promise<unknown>)[];
+  readonly after: readonly ((app: App) => Promise<unknown>)[];
 }
 
-async function forget(app: App, most_logs: number): Promise<number> {
+/** Forgets what is too old, or too much. @returns the number of request logs that went, null when another server was first. */
+export async function forgetUsage(app: App, others: Forgetters, most_logs: number = KEPT.logs): Promise<number | null> {
+  return withLease(app, 'usage_retention', async (held) => ((await isDue(held)) ? forget(held, others, most_logs) : null));
+}
+
+async function forget(app: App, { together, after }: Forgetters, most_logs: number): Promise<number> {
   const { request_logs, traffic, host_reports, mcp_tokens, sessions } = app.store.tables;
   const before = (ms: number) => new Date(app.clock().getTime() - ms).toISOString();
   await forgetArguments(app);
@@ -51,12 +55,10 @@ async function forget(app: App, most_logs: number): Promise<number> {
     await tx
       .delete(mcp_tokens)
       .where(and(eq(mcp_tokens.revoked, true), lt(mcp_tokens.revoked_at, before(KEPT.revoked_tokens_ms))));
-    await forgetCredentials(app, tx);
-    await forgetClosed(app, tx);
+    for (const forgetOthers of together) await forgetOthers(app, tx);
   });
   await forgetSeries(app);
-  await forgetEvents(app);
-  await forgetDeliveries(app);
+  for (const forgetOthers of after) await forgetOthers(app);
   await forgetActivity(app);
   await forgetGone(app);
   const surplus = await app.store.db
@@ -101,9 +103,9 @@ async function isDue(app: App): Promise<boolean> {
 }
 
 /** Forgets at once and whenever it is due, on one server at a time. @returns a function that ends it. */
-export function keepForgetting(app: App, look_ms = LOOK_MS): () => void {
+export function keepForgetting(app: App, others: Forgetters, look_ms = LOOK_MS): () => void {
   const work = async (): Promise<void> => {
-    const forgotten = await withSteadyClock(app, (at) => forgetUsage(at));
+    const forgotten = await withSteadyClock(app, (at) => forgetUsage(at, others));
     if (forgotten) app.log.info('request log pruned', { count: forgotten });
     // Of this machine, so every server does it.
     if (app.policy.cache_dir !== undefined) removeUnused(app.policy.cache_dir);

@@ -2,8 +2,15 @@ import type { Parameter } from '#core/contract/definitions/parameters.ts';
 import type { BoundType, BoundStatement, QueryResult, Json } from '#core/lib/sql/result.ts';
 import type { TextFormat } from '#core/contract/definitions/pages.ts';
 import type { ReturnType } from '#core/contract/definitions/tools.ts';
-import type { LimitPlace, Read } from './sql.ts';
 import type { ConnectionSettings } from '#core/engines/shared/connection-settings.ts';
+
+export type LimitPlace = 'limit' | 'offset';
+
+/** How the database reads a value: the type that it is told, and whether it takes it apart from other uses of the name. */
+export interface Read {
+  readonly as?: string;
+  readonly apart?: number;
+}
 
 export type Dialect = 'postgresql' | 'duckdb' | 'mysql' | 'sqlite' | 'clickhouse';
 

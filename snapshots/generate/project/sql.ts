@@ -1,13 +1,5 @@
-import type { SqlNode, Dialect, Database } from './definitions.ts';
+import type { SqlNode, Read, Dialect, LimitPlace, Database } from './definitions.ts';
 import type { BoundType, Json, BoundStatement } from '#core/lib/sql/result.ts';
-
-export type LimitPlace = 'limit' | 'offset';
-
-/** How the database reads a value: the type that it is told, and whether it takes it apart from other uses of the name. */
-export interface Read {
-  readonly as?: string;
-  readonly apart?: number;
-}
 
 export function sql(texts: TemplateStringsArray, ...nodes: readonly SqlNode[]): SqlNode[] {
   return texts.flatMap((text, i) => [text, ...nodes.slice(i, i + 1)]).filter((node) => node !== '');
